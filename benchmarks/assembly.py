@@ -3,11 +3,11 @@
 Microseconds of a processor for all functions and derivatives at a point never seen before, one after the
 other as IPOPT asks for them: objective and rows, gradient, Jacobian, Hessian. Each is the second percentile
 of 400 points (60 for whole bodies), which other work on the machine moves little. Then, of whole bodies, the
-Jacobian of all rows beside that of the rows with which `RowsInRounds` begins, equations and limits that the
-start meets or violates (`NLP.jacobian_of_rows`), each after objective, rows and gradient at a new point. Then
-memory against the number of intervals, as `tracemalloc` sees it: what a transcribed problem keeps, and the
-highest mark while everything is evaluated.
-Last a six-axis arm in minimum time, torques and velocities limited, on 40 intervals. One BLAS thread.
+Jacobian of all rows beside that of the rows with which `ConstraintGeneration` begins, equations and limits
+that the start meets or violates (`NLP.jacobian_of_rows`), each after objective, rows and gradient at a new
+point. Then memory against the number of intervals, as `tracemalloc` sees it: what a transcribed problem
+keeps, and the highest mark while everything is evaluated. Last a six-axis arm in minimum time, torques and
+velocities limited, on 40 intervals. One BLAS thread.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import numpy as np
 
 import trajopt
 from problems import catalogue
-from trajopt.solvers.optimality.violation import bound_violation
+from trajopt.solvers.optimality.kkt import bound_violation
 
 POINTS, FEW_POINTS = 400, 60
 WHOLE_BODIES = ("gait", "gait_stride")
@@ -78,7 +78,7 @@ def some_rows_of(name: str) -> dict[str, Any]:
     """Microseconds of the Jacobian of all rows, and of those with which rows in rounds begin."""
     nlp = trajopt.transcribe(catalogue.build(name, {}))
     inside = -bound_violation(nlp.rows(nlp.start), nlp.row_lower, nlp.row_upper)
-    kept = (nlp.row_lower == nlp.row_upper) | (inside <= trajopt.RowsInRounds().margin)
+    kept = (nlp.row_lower == nlp.row_upper) | (inside <= trajopt.ConstraintGeneration().margin)
     rng = np.random.default_rng(0)
     jacobians = (nlp.jacobian, nlp.jacobian_of_rows(kept))
     seconds = np.empty((FEW_POINTS, len(jacobians)))

@@ -1,13 +1,14 @@
 """The tables of library problems: `python -m benchmarks.library` writes docs/library.md.
 
-For every problem at its defaults (the cart and pole with 60 intervals): the reference and ours; iterations
-and milliseconds with the exact Hessian, with L-BFGS and of SLSQP (dense, so only below 150 unknowns); where
-the milliseconds with the exact Hessian went. Times are medians of five solves after one that warms up, of one
-solve for L-BFGS, SLSQP and whole bodies, which are solved as they recommend. Marshalling is what IPOPT spends
-in evaluations beyond our own functions and derivatives, by its own clock, linear algebra all the rest.
-Assembly is functions and derivatives per iteration. References are closed forms and publications, named in
-the modules; "certified" is our own certified optimum (`docs/certified.md`), "finer" the same problem on four
-times as many intervals. Walking and hopping have none: their tests hold them against physics.
+Every problem at its defaults (the cart and pole with 60 intervals): reference and computed optimum;
+iterations and milliseconds with the exact Hessian, with L-BFGS and with SLSQP (dense, so only below 150
+unknowns); shares of the time with the exact Hessian. Times are medians of five solves after one that warms
+up; L-BFGS, SLSQP and the walks, which use the solver that they recommend, are solved once. Marshalling is
+IPOPT's evaluation time outside our functions, by its own clock; linear algebra is the rest. Assembly is
+functions and derivatives per iteration; it is not measured for walks, whose solver generates constraints in
+rounds. References are closed forms and publications, named in the modules; "certified" is our own certified
+optimum (`docs/certified.md`), "finer" the same problem on four times as many intervals. Walks and hop have
+no reference; their tests check them against physics.
 """
 
 from __future__ import annotations
@@ -41,17 +42,17 @@ REFERENCES = {
 CERTIFIED = ("two_link_rr", "three_link_arm", "six_axis_arm")  # docs/certified.md
 FINER = ("pendulum_swing_up",)
 GEARED = {"gear_ratio": 100.0, "intervals": 20}
-ROTORS = """## What the armature costs
-Minimum time of `urdf_arm` with rotors behind gears of 100: exactly, as bodies that spin on the links that
-carry them and couple to their motion, or as the usual armature, gear ratio squared times inertia on the
-diagonal of the mass matrix.
+ROTORS = """## Error of the armature approximation
+Minimum time of `urdf_arm` with rotors behind gears of 100: exactly, as spinning bodies on the links,
+coupled to their motion, or as the usual armature, gear ratio squared times inertia on the diagonal of the
+mass matrix.
 """
 TABLES = {
     "Optima": ("reference", "ours", "relative error", "intervals", "unknowns", "rows"),
     "Iterations and milliseconds": (
         *(f"{way}: {what}" for way in ("exact", "L-BFGS", "SLSQP") for what in ("iterations", "ms")),
     ),
-    "Where the milliseconds with the exact Hessian went": (
+    "Shares of the time with the exact Hessian": (
         *("functions", "derivatives", "marshalling", "linear algebra", "assembly, ms per iteration"),
     ),
 }
@@ -93,7 +94,7 @@ def row_of(name: str) -> dict[str, Any]:
         f"{1e3 * seconds:.1f}",
         *(cell for other in (lbfgs, slsqp) for cell in compared(other)),
         *(f"{share:.0%}" if share is not None else "" for share in shares(name, last)),
-        f"{1e3 * assembly(last) / max(last.iterations, 1):.2f}",
+        "" if whole else f"{1e3 * assembly(last) / max(last.iterations, 1):.2f}",
     )
     return dict(zip(HEAD, values, strict=True))
 
@@ -122,11 +123,14 @@ def assembly(solution: Any) -> float:
 
 
 def shares(name: str, solution: Any) -> tuple[float | None, ...]:
-    """Parts of the solve in functions, derivatives, marshalling and linear algebra."""
+    """Parts of the solve in functions, derivatives, marshalling and linear algebra.
+
+    None for walks: the clock of their last round covers a part of the solve only.
+    """
+    if name in WHOLE_BODIES:
+        return (None,) * 4
     split, whole = time_split(solution), solution.seconds
     functions, derivatives = split["functions"] / whole, split["derivatives"] / whole
-    if name in WHOLE_BODIES:
-        return functions, derivatives, None, None
     watched, inside = evaluation_seconds(name)
     marshalling = max(inside - assembly(watched), 0.0) / watched.seconds
     return functions, derivatives, marshalling, max(1.0 - functions - derivatives - marshalling, 0.0)
@@ -161,7 +165,9 @@ def tables(rows: list[dict[str, Any]]) -> str:
 
 
 def table(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> str:
+    """The rows that have a value in at least one of the columns."""
     head = ("problem", *columns)
+    rows = [row for row in rows if any(str(row[key]) for key in columns)]
     lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
     return "\n".join(lines + ["| " + " | ".join(str(row[key]) for key in head) + " |" for row in rows])
 

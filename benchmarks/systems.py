@@ -3,8 +3,9 @@
 The first table holds the Rayleigh oscillator with a mixed constraint against Radau collocation written by
 hand in CasADi, at equal intervals, points and unknowns, from the same start to the same tolerance; states
 and controls at the collocation points are its unknowns. Seconds are those of one processor
-(`time.process_time`), the least of fifteen in turns, from the statement to the answer: tracing, checks of
-derivatives and construction of the solver included on both sides. The second table holds the gallery.
+(`time.process_time`), the least of fifteen in turns, with construction of the problem and solve: tracing,
+checks of derivatives and construction of the solver included on both sides. The second table holds the
+gallery.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ GALLERY = (
 
 @dataclass(frozen=True)
 class Solve:
-    """What a solve cost and found; seconds of a processor for statement, construction and solve."""
+    """What a solve cost and found; processor seconds for the problem, its transcription and solve."""
 
     objective: float
     unknowns: int

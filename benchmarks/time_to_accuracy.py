@@ -179,7 +179,7 @@ def page(report: dict[str, Any]) -> str:
         "",
         "![error over seconds](figures/time_to_accuracy.png)",
         "",
-        "## What a certificate costs",
+        "## Cost of a certificate",
         "",
     ]
     lines += ["| problem | plain s | certified s | multiple | method |", "| --- | --- | --- | --- | --- |"]
@@ -195,7 +195,7 @@ def page(report: dict[str, Any]) -> str:
         "",
         "The same arm from rest to rest in 0.6 s with the least integral of squared torques, which do not "
         "reach their limits: `python -m benchmarks.solvers.effort`. Errors are relative to ours on 160 "
-        "intervals of degree 5; ours are from the statement of the problem to its solution, Crocoddyl's for "
+        "intervals of degree 5; ours include construction of the problem and solve, Crocoddyl's are for "
         "a solve, whose end is met by a penalty, within 2e-6.",
         "",
         *report["effort"],

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import trajopt
 from problems import catalogue
-from trajopt.checks.violation import largest_violations
-from trajopt.solution.solution import Solution
+from trajopt import Solution
+from trajopt.checks.limit_violations import largest_violations
 
 REPEATS = 5
 SOLVERS = {

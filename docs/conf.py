@@ -76,16 +76,21 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
 }
 
+# -- a site whose code was not run ---------------------------------------------------------------------------
+QUICK = "tags" in globals() and globals()["tags"].has("quick")  # `python scripts/site.py --quick`
+NOT_RUN = "Built with --quick: no code was run, so outputs and pictures of the gallery are missing."
+
 # -- appearance ---------------------------------------------------------------------------------------------
 html_theme = "furo"
 html_title = f"trajopt {release}"
 html_static_path = ["static"]
-html_css_files = ["site.css"]
+html_css_files = ["site.css", *(["quick.css"] if QUICK else [])]
 html_show_sphinx = False
 html_copy_source = False
 html_show_sourcelink = False
 html_math_renderer = "mathml"
 html_theme_options = {
+    **({"announcement": NOT_RUN} if QUICK else {}),
     "light_css_variables": {"color-brand-primary": "#0072B2", "color-brand-content": "#0072B2"},
     "dark_css_variables": {"color-brand-primary": "#56B4E9", "color-brand-content": "#56B4E9"},
 }

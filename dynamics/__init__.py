@@ -55,7 +55,8 @@ if TYPE_CHECKING:
     from dynamics.model.body import Frame as Frame
     from dynamics.model.joint import Joint as Joint
     from dynamics.model.joint_limits import JointLimits as JointLimits
-    from dynamics.model.model import RigidBodyModel as RigidBodyModel
+    from dynamics.model.rotation_joint import ball_joint as ball_joint
+    from dynamics.model.rotation_joint import free_joint as free_joint
     from dynamics.model.rotor import Rotor as Rotor
     from dynamics.papers.safeea.christoffel_recursion import (
         christoffel_symbols_serial as christoffel_symbols_serial,
@@ -74,6 +75,9 @@ if TYPE_CHECKING:
     from dynamics.quantities.kinematics import kinetic_energy as kinetic_energy
     from dynamics.quantities.kinematics import momentum as momentum
     from dynamics.quantities.kinematics import potential_energy as potential_energy
+    from dynamics.quantities.recentring import recentred as recentred
+    from dynamics.quantities.recentring import rotation_vector as rotation_vector
+    from dynamics.rigid_body_model import RigidBodyModel as RigidBodyModel
     from dynamics.threads import in_threads as in_threads
 
 export_lazily(
@@ -94,10 +98,12 @@ export_lazily(
         "UrdfError": "dynamics.errors",
         "Joint": "dynamics.model.joint",
         "JointLimits": "dynamics.model.joint_limits",
+        "ball_joint": "dynamics.model.rotation_joint",
+        "free_joint": "dynamics.model.rotation_joint",
         "Rotor": "dynamics.model.rotor",
         "Body": "dynamics.model.body",
         "Frame": "dynamics.model.body",
-        "RigidBodyModel": "dynamics.model.model",
+        "RigidBodyModel": "dynamics.rigid_body_model",
         "DhRow": "dynamics.formats.dh",
         "from_dh": "dynamics.formats.dh",
         "from_modified_dh": "dynamics.formats.dh",
@@ -126,6 +132,8 @@ export_lazily(
         "kinetic_energy": "dynamics.quantities.kinematics",
         "momentum": "dynamics.quantities.kinematics",
         "potential_energy": "dynamics.quantities.kinematics",
+        "recentred": "dynamics.quantities.recentring",
+        "rotation_vector": "dynamics.quantities.recentring",
         "base_wrench": "dynamics.algorithms.rnea",
         "joint_wrenches": "dynamics.algorithms.rnea",
         "rnea": "dynamics.algorithms.rnea",

@@ -26,7 +26,7 @@ _NO_NUMBERS = {
 }
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """`value` as messages print it: its repr, cut to 80 characters, or its type where it has none."""
     try:
         text = " ".join(repr(value).split())
@@ -35,7 +35,7 @@ def shown(value: object) -> str:
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 
-def few(names: Iterable[object]) -> str:
+def list_names(names: Iterable[object]) -> str:
     """The first six names and how many more there are, "none" where there are none."""
     every = [str(name) for name in names]
     more = f" and {len(every) - LISTED} more" if len(every) > LISTED else ""
@@ -61,7 +61,7 @@ def number_array(value: Any, what: str) -> np.ndarray:
         raise
     except Exception as error:  # a foreign object's conversion may raise anything
         raise ShapeError(
-            f"{what} is {shown(value)}; give numbers, as an array or nested lists{_reason(error)}"
+            f"{what} is {short_repr(value)}; give numbers, as an array or nested lists{_reason(error)}"
         ) from error
 
 
@@ -69,7 +69,7 @@ def real_array(value: Any, what: str) -> np.ndarray:
     """`value` as an array of float64; ShapeError names `what` where it holds no real numbers."""
     found = number_array(value, what)
     if found.dtype.kind == "c":
-        raise ShapeError(f"{what} is {shown(value)}; give real numbers")
+        raise ShapeError(f"{what} is {short_repr(value)}; give real numbers")
     return found
 
 
@@ -78,10 +78,10 @@ def names_of(value: Any, what: str) -> tuple[str, ...]:
     try:
         names = (value,) if isinstance(value, str) else tuple(value)
     except Exception as error:  # iterating over a foreign object may raise anything
-        raise UnknownNameError(f"{what} is {shown(value)}; give a name or a list of names") from error
+        raise UnknownNameError(f"{what} is {short_repr(value)}; give a name or a list of names") from error
     for name in names:
         if not isinstance(name, str):
-            raise UnknownNameError(f"{what} holds {shown(name)}; give names")
+            raise UnknownNameError(f"{what} holds {short_repr(name)}; give names")
     return names
 
 

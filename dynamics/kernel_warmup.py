@@ -25,8 +25,8 @@ from dynamics.algorithms.rnea import rnea
 from dynamics.kernels.compile import cache_folder
 from dynamics.model.body import Body
 from dynamics.model.joint import Joint
-from dynamics.model.model import RigidBodyModel
 from dynamics.model.rotor import Rotor
+from dynamics.rigid_body_model import RigidBodyModel
 
 NODES = 3
 

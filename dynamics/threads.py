@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from dynamics.arguments import number_array, shown
+from dynamics.arguments import number_array, short_repr
 from dynamics.errors import DynamicsError, ShapeError
 from dynamics.kernels.node_batch import LANES
-from dynamics.model.model import RigidBodyModel, checked_model
+from dynamics.model.kinematic_tree import KinematicTree, checked_model
 
 MOST = 1024  # threads: more than any machine runs at a time
 
 
 def in_threads(
-    function: Callable[..., Any], model: RigidBodyModel, *arrays: Any, threads: int = 2, **options: Any
+    function: Callable[..., Any], model: KinematicTree, *arrays: Any, threads: int = 2, **options: Any
 ) -> Any:
     """function(model, *arrays, **options), the first axis of the arrays divided among `threads` threads.
 
@@ -33,9 +33,11 @@ def in_threads(
     and what function raises.
     """
     if not callable(function):
-        raise DynamicsError(f"the function is {shown(function)}; give one of this package, dynamics.rnea say")
+        raise DynamicsError(
+            f"the function is {short_repr(function)}; give one of this package, dynamics.rnea say"
+        )
     if not isinstance(threads, int | np.integer) or isinstance(threads, bool) or not 1 <= threads <= MOST:
-        raise DynamicsError(f"threads is {shown(threads)}; give a whole number from 1 to {MOST}")
+        raise DynamicsError(f"threads is {short_repr(threads)}; give a whole number from 1 to {MOST}")
     checked_model(model)
     given = [number_array(array, f"array {i + 1}") for i, array in enumerate(arrays)]
     lengths = {array.shape[0] if array.ndim else 0 for array in given}

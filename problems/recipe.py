@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
+from trajopt import Phases, Problem
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import (
     NotFiniteError,
@@ -20,8 +21,7 @@ from trajopt.base.errors import (
     UnknownNameError,
     near_matches,
 )
-from trajopt.problem.links.phases import Phases
-from trajopt.problem.problem import Problem, Recipe
+from trajopt.problem.costs_and_constraints import Recipe
 
 P = ParamSpec("P")  # the parameters of a build function, which type checkers and editors go on to see
 Built = TypeVar("Built", bound=Problem | Phases)  # and what it returns

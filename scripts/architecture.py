@@ -3,7 +3,7 @@
     python scripts/architecture.py  prints counts: files per folder, lengths, arrows, circles
 
 Every import counts, those for types and those inside functions too. tests/project_tests/test_architecture.py
-holds the tree against `MAY_IMPORT` and `SHORTCUTS`; `architecture_picture.py` draws it.
+holds the tree against `MAY_IMPORT`; `architecture_picture.py` draws it.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ MAY_IMPORT: dict[str, str] = {
     "trajopt.transcription": "problem",
     "trajopt.solution": "transcription",
     "trajopt.checks": "solution taylor_models",
-    "trajopt.certificates": "checks",
-    "trajopt.archive": "certificates",
+    "trajopt.display": "solution",
+    "trajopt.certificates": "checks display",
+    "trajopt.archive": "solution",
     "trajopt.plot": "solution",
     "trajopt.parametric": "solution",
-    "trajopt.refinement": "certificates",
-    "trajopt.certified": "refinement",
-    "trajopt.compile": "parametric",
-    "trajopt.solve": "certified",
-    "trajopt.verification": "solve",
-    "trajopt.studies": "solve archive",
-    "trajopt.report": "verification plot",
-    "trajopt.display": "report",
+    "trajopt.refinement": "checks",
+    "trajopt.certified": "certificates refinement",
+    "trajopt.verification": "checks",
+    "trajopt.api": "verification archive parametric refinement certificates",
+    "trajopt.studies": "api",
+    "trajopt.report": "api plot",
     "dynamics.errors": "",
     "dynamics.arguments": "errors",
     "dynamics.model": "arguments",
-    "dynamics.formats": "model",
     "dynamics.kernels": "model",
-    "dynamics.papers": "model",
     "dynamics.threads": "kernels",
     "dynamics.algorithms": "kernels",
     "dynamics.quantities": "algorithms",
     "dynamics.blocks": "quantities",
-    "dynamics.kernel_warmup": "blocks",
+    "dynamics.rigid_body_model": "blocks",
+    "dynamics.formats": "rigid_body_model",
+    "dynamics.papers": "rigid_body_model",
+    "dynamics.kernel_warmup": "rigid_body_model",
     "problems.gallery": "recipe",
     "problems.human": "recipe",
     "problems.recipe": "",
@@ -60,38 +60,6 @@ MAY_IMPORT: dict[str, str] = {
     "problems.catalogue": "recipe",
     "problems.cli": "catalogue human shadowing",
 }
-
-#: Methods that reach upwards for the user's convenience, each by an import inside the method:
-#: (file of the method, module that it imports).
-SHORTCUTS = frozenset(
-    {
-        ("dynamics.model.model", "dynamics.algorithms.aba"),  # model.forward_dynamics
-        ("dynamics.model.model", "dynamics.blocks.declared_quantities"),  # model.quantities
-        ("dynamics.model.model", "dynamics.blocks.designed_block"),  # model.designed_block
-        ("dynamics.model.model", "dynamics.blocks.model_block"),  # model.block
-        ("dynamics.model.model", "dynamics.kernels.packed_model"),  # model.packed
-        ("dynamics.model.model", "dynamics.quantities.kinematics"),  # model.skeleton
-        ("trajopt.problem.links.phases", "trajopt.display.problem_facts"),  # the card of a notebook
-        ("trajopt.solution.phases_solution", "trajopt.certificates.phases_certificate"),  # certificate
-        ("trajopt.solution.phases_solution", "trajopt.display.solution_facts"),  # repr, card
-        (
-            "trajopt.solution.phases_solution",
-            "trajopt.archive.phases_archive",
-        ),  # PhasesSolution.save and load
-        ("trajopt.solution.phases_solution", "trajopt.verification.phases_report"),  # PhasesSolution.verify
-        ("trajopt.problem.derived_parts", "trajopt.display.problem_facts"),  # repr, card of a problem
-        ("trajopt.problem.derived_parts", "trajopt.display.problem_summary"),  # problem.summary
-        ("trajopt.certificates.certified_lines", "trajopt.display.report_facts"),  # repr, card
-        ("trajopt.solution.solution", "trajopt.parametric.sensitivity"),  # solution.sensitivity
-        ("trajopt.solution.solution", "trajopt.display.samples"),  # solution.sample, to_csv, to_dataframe
-        ("trajopt.solution.solution", "trajopt.display.solution_facts"),  # repr, card
-        ("trajopt.solution.solution", "trajopt.verification.diagnosis"),  # solution.diagnose
-        ("trajopt.solution.solution", "trajopt.verification.verify"),  # solution.verify
-        ("trajopt.solution.solution", "trajopt.archive.solution_archive"),  # solution.save, Solution.load
-        ("trajopt.solution.solution", "trajopt.certificates.certificate"),  # the type of solution.certificate
-        ("trajopt.verification.report", "trajopt.display.report_facts"),  # repr, card
-    }
-)
 
 
 def modules() -> dict[str, Path]:
@@ -148,14 +116,14 @@ def allowed(room: str) -> set[str]:
 
 
 def forbidden() -> list[tuple[str, str]]:
-    """Imports inside a package that run against the arrows and are no listed shortcut."""
+    """Imports inside a package that run against the arrows."""
     found = []
     for source, target in sorted(edges()):
         one, other = room_of(source), room_of(target)
         within = source.partition(".")[0] == target.partition(".")[0]
         if within and one != other and one in MAY_IMPORT and other not in allowed(one):
             found.append((source, target))
-    return [pair for pair in found if pair not in SHORTCUTS]
+    return found
 
 
 def circles(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
@@ -189,8 +157,8 @@ def floors(pairs: Iterable[tuple[str, str]]) -> dict[str, int]:
 
 
 def room_edges() -> set[tuple[str, str]]:
-    """Pairs (room, room that some file of it imports), shortcuts and what is forbidden left out."""
-    pairs = {(room_of(a), room_of(b)) for a, b in edges() - SHORTCUTS - set(forbidden())}
+    """Pairs (room, room that some file of it imports), those that are forbidden left out."""
+    pairs = {(room_of(a), room_of(b)) for a, b in edges() - set(forbidden())}
     return {(one, other) for one, other in pairs if one != other}
 
 
@@ -226,8 +194,8 @@ def main() -> None:
     print(f"lines of a function: median {statistics.median(functions):g}, largest {max(functions)}")
     print(f"rooms: {len(floors(room_edges()))}, floors: {1 + max(floors(room_edges()).values())}")
     print(f"arrows between files: {len(edges())}, between rooms: {len(room_edges())}")
-    print(f"circles: {len(circles(edges() - SHORTCUTS))}")
-    for circle in circles(edges() - SHORTCUTS):
+    print(f"circles: {len(circles(edges()))}")
+    for circle in circles(edges()):
         print("   ", ", ".join(circle))
     for source, target in forbidden():
         print(f"against the arrows: {source} imports {target}")

@@ -1,7 +1,7 @@
 """The documentation site, built into build/site; open build/site/index.html.
 
     python scripts/site.py            everything: notebooks run, gallery drawn (minutes)
-    python scripts/site.py --quick    pages, links, reference and equations; no code is run
+    python scripts/site.py --quick    pages, links, reference and equations; no code is run (pages say so)
 
 Warnings are errors. Needs `pip install -e '.[docs]'`, and no network.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "build" / "site"
-NOT_RUN = ("-D", "nb_execution_mode=off", "-D", "plot_gallery=0")
+NOT_RUN = ("-D", "nb_execution_mode=off", "-D", "plot_gallery=0", "-t", "quick")
 
 
 def main() -> int:

@@ -1,8 +1,10 @@
 """Modules shared by tests stand in `support`; benchmarks run from the root, last on the path."""
 
+import itertools
 import signal
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +15,27 @@ sys.path.append(str(TESTS.parent))
 # A shell starts jobs in the background with SIGINT ignored, and Python then leaves it so: tests of Ctrl-C
 # would wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def pass_time(monkeypatch):
+    """A function that moves the clock of the solvers by seconds; nothing else does, and nobody waits."""
+    from trajopt.solvers import monitor, solver
+
+    passed = [0.0]
+    clock = SimpleNamespace(perf_counter=lambda: sum(passed), monotonic=lambda: sum(passed))
+    for module in (monitor, solver):
+        monkeypatch.setattr(module, "time", clock)
+    return passed.append
+
+
+@pytest.fixture
+def looks_take_a_second(monkeypatch, pass_time):
+    """Searches before a deadline see a second pass with every look at the clock, and no other time."""
+    from trajopt.solvers import solver
+
+    looks = itertools.count()
+    monkeypatch.setattr(solver, "time", SimpleNamespace(monotonic=lambda: float(next(looks))))
 
 
 @pytest.fixture(autouse=True)

@@ -14,34 +14,34 @@ if TYPE_CHECKING:
     from trajopt import library as library
     from trajopt import plot as plot
     from trajopt import report as report
+    from trajopt.api.compile import compile as compile
+    from trajopt.api.compiled_program import CompiledProgram as CompiledProgram
+    from trajopt.api.phases_solution import PhasesSolution as PhasesSolution
+    from trajopt.api.problem import Problem as Problem
+    from trajopt.api.solution import Solution as Solution
+    from trajopt.api.solve import solve as solve
     from trajopt.base.errors import TrajoptError as TrajoptError
     from trajopt.certified.certified import Certified as Certified
     from trajopt.certified.switching.shooting import switching_times as switching_times
-    from trajopt.compile import compile as compile
     from trajopt.display.problem_summary import ProblemSummary as ProblemSummary
     from trajopt.display.samples import Samples as Samples
     from trajopt.graph.declared_quantities import DeclaredQuantity as DeclaredQuantity
     from trajopt.graph.protocols.block import Block as Block
     from trajopt.graph.protocols.dynamics import Dynamics as Dynamics
     from trajopt.graph.trace import trace as trace
-    from trajopt.parametric.compiled_program import CompiledProgram as CompiledProgram
+    from trajopt.problem.constraints.integrals import integral as integral
     from trajopt.problem.links.phases import Phases as Phases
-    from trajopt.problem.problem import Problem as Problem
-    from trajopt.problem.statements.integrals import integral as integral
     from trajopt.problem.systems.definition import system as system
     from trajopt.problem.systems.robot_on_path import on_path as on_path
     from trajopt.refinement.limit_nodes import LimitNodes as LimitNodes
     from trajopt.refinement.refined import Refined as Refined
     from trajopt.refinement.search_settings import SearchSettings as SearchSettings
-    from trajopt.solution.phases_solution import PhasesSolution as PhasesSolution
-    from trajopt.solution.solution import Solution as Solution
-    from trajopt.solve import solve as solve
     from trajopt.solvers.dense.interior_point import DenseInteriorPoint as DenseInteriorPoint
     from trajopt.solvers.ipopt import Ipopt as Ipopt
     from trajopt.solvers.slsqp import Slsqp as Slsqp
     from trajopt.solvers.solver import Status as Status
     from trajopt.solvers.wrappers.checkpoint import Checkpointed as Checkpointed
-    from trajopt.solvers.wrappers.rows_in_rounds import RowsInRounds as RowsInRounds
+    from trajopt.solvers.wrappers.constraint_generation import ConstraintGeneration as ConstraintGeneration
     from trajopt.splines.basis import SplineBasis as SplineBasis
     from trajopt.splines.node_sets import ArcNodes as ArcNodes
     from trajopt.splines.node_sets import Neighbours as Neighbours
@@ -73,67 +73,4 @@ if TYPE_CHECKING:
     from trajopt.transcription.transcribe import transcribe as transcribe
     from trajopt.verification.diagnosis import diagnose as diagnose
 
-export_lazily(
-    __name__,
-    {  # exported name -> module that defines it
-        "Problem": "trajopt.problem.problem",
-        "Trajectory": "trajopt.splines.trajectory",
-        "system": "trajopt.problem.systems.definition",
-        "on_path": "trajopt.problem.systems.robot_on_path",
-        "integral": "trajopt.problem.statements.integrals",
-        "state": "trajopt.terms.state",
-        "absolute": "trajopt.terms.nonsmooth",
-        "maximum": "trajopt.terms.nonsmooth",
-        "minimum": "trajopt.terms.nonsmooth",
-        "Arc": "trajopt.splines.trajectory",
-        "ArcNodes": "trajopt.splines.node_sets",
-        "SplineBasis": "trajopt.splines.basis",
-        "term": "trajopt.terms.term",
-        "Quantity": "trajopt.terms.term",
-        "ExpressionTerm": "trajopt.terms.term",
-        "Block": "trajopt.graph.protocols.block",
-        "Dynamics": "trajopt.graph.protocols.dynamics",
-        "DeclaredQuantity": "trajopt.graph.declared_quantities",
-        "trace": "trajopt.graph.trace",
-        "Neighbours": "trajopt.splines.node_sets",
-        "block_term": "trajopt.terms.block_term",
-        "t": "trajopt.terms.term",
-        "duration": "trajopt.terms.term",
-        "q": "trajopt.terms.term",
-        "v": "trajopt.terms.term",
-        "a": "trajopt.terms.term",
-        "jerk": "trajopt.terms.term",
-        "tau": "trajopt.terms.term",
-        "base_wrench": "trajopt.terms.term",
-        "wrench": "trajopt.terms.term",
-        "position": "trajopt.terms.term",
-        "transcribe": "trajopt.transcription.transcribe",
-        "solve": "trajopt.solve",
-        "compile": "trajopt.compile",
-        "CompiledProgram": "trajopt.parametric.compiled_program",
-        "Phases": "trajopt.problem.links.phases",
-        "PhasesSolution": "trajopt.solution.phases_solution",
-        "DenseInteriorPoint": "trajopt.solvers.dense.interior_point",
-        "Ipopt": "trajopt.solvers.ipopt",
-        "Slsqp": "trajopt.solvers.slsqp",
-        "RowsInRounds": "trajopt.solvers.wrappers.rows_in_rounds",
-        "Status": "trajopt.solvers.solver",
-        "Solution": "trajopt.solution.solution",
-        "Certified": "trajopt.certified.certified",
-        "SearchSettings": "trajopt.refinement.search_settings",
-        "LimitNodes": "trajopt.refinement.limit_nodes",
-        "Refined": "trajopt.refinement.refined",
-        "ProblemSummary": "trajopt.display.problem_summary",
-        "Samples": "trajopt.display.samples",
-        "diagnose": "trajopt.verification.diagnosis",
-        "multistart": "trajopt.studies.multistart",
-        "solve_many": "trajopt.studies.many.solve_many",
-        "sweep": "trajopt.studies.many.sweep",
-        "Study": "trajopt.studies.many.study",
-        "Checkpointed": "trajopt.solvers.wrappers.checkpoint",
-        "switching_times": "trajopt.certified.switching.shooting",
-        "inverse_kinematics": "trajopt.studies.inverse_kinematics",
-        "TrajoptError": "trajopt.base.errors",
-    },
-    subpackages=("library", "plot", "report"),
-)
+export_lazily(__name__, renamed={"RowsInRounds": ("ConstraintGeneration", "0.3")})

@@ -14,7 +14,8 @@ import trajopt
 from trajopt.certified.bracketing.bracket_search import BracketSearch, Mesh
 from trajopt.certified.switching.structure_detection import is_regular
 from trajopt.refinement.search_settings import SearchSettings
-from trajopt.solvers.time_budget import TimeBudget
+from trajopt.solvers.run import TimedSolver
+from trajopt.solvers.solver import Run
 
 SECONDS = 300.0  # of one local refinement, by the wall: more than any needs
 RESOLVED = 1e-9  # of the objective: nearer to the optimum than this an objective says nothing
@@ -67,7 +68,7 @@ def coverage(
         return None
     plain = trajopt.solve(build())
     search = BracketSearch(
-        plain, TimeBudget.of(trajopt.Ipopt(), seconds), is_regular(plain, settings), settings
+        plain, TimedSolver(trajopt.Ipopt(), Run().within(seconds)), is_regular(plain, settings), settings
     )
     search.run()
     same = search.meshes and abs(search.refined.objective - exact.objective) < 1e-3 * abs(exact.objective)

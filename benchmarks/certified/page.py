@@ -39,17 +39,16 @@ def beginning() -> list[str]:
         "# Certified optima",
         "",
         "Every limit holds to 1e-6 in its own unit, between nodes too: limits of positions and velocities "
-        "are bounded for all t by control points, those of torques by Taylor models; *sampled* lines of a "
-        "certificate were looked at on a grid whose resolution they tell, and a "
-        "violation that is shorter may be missed. "
+        "are bounded for all t by control points, those of torques by Taylor models. *Sampled* lines of a "
+        "certificate were evaluated on a grid and state its resolution; a shorter violation may be missed. "
         "*Oversteps gain* and *margins cost* are sums of |multiplier| times size over all arcs, "
         "relative to the objective: first-order bounds. With the method *switching arcs* the "
-        "switching structure is confirmed by the signs of the multipliers, and the objective is a local "
-        "optimum's; with *added nodes* only the limits are guaranteed, and an *estimated bracket* tells how "
-        "far below, relative to the objective, this local optimum may lie. *Against shooting* is the "
-        "relative difference to the duration that SciPy finds integrating forward dynamics and solving for "
-        "the switch times. Seconds are of the processor; *multiple* is what the certificate costs, in plain "
-        "solves, the one it starts from included. "
+        "switching structure is confirmed by the signs of the multipliers, and the objective is that of a "
+        "local optimum; with *added nodes* only the limits are guaranteed, and the *estimated bracket* is "
+        "the largest relative distance by which the local optimum may be lower. *Against shooting* is the "
+        "relative difference to the duration that SciPy finds by integrating forward dynamics and solving "
+        "for the switch times. Seconds are processor time; *multiple* is the cost of the certificate in "
+        "plain solves, including the one it starts from. "
         f"Written by `python -m benchmarks.certified` on {platform.machine()}, {os.cpu_count()} cores "
         f"(load {os.getloadavg()[0]:.1f}).",
         "",
@@ -83,17 +82,18 @@ def diagnoses() -> list[str]:
 
 
 def unconfirmed() -> list[str]:
-    """What is not confirmed, and what its brackets mean."""
+    """Optima without a confirmed structure, and what their brackets mean."""
     return [
-        "## What is not confirmed, and bracketed instead",
+        "## Optima without a confirmed structure",
         "",
         "Where no switching structure is confirmed (column *why no structure*), the spline is refined "
         "locally: its degree is raised to six, accelerations may jump at knots, and knots are placed around "
-        "the times where the objective could still gain. The upper end of the bracket is the objective of "
-        "the certified motion, whose limits hold to the tolerance between nodes too, and what its oversteps "
-        "gain. The lower end is the objective of the mesh with the narrowest bracket minus what is left to "
-        "gain: the integral of multiplier density times distance from the limit, and what violations "
-        "between its nodes gain, twice for safety, and at least what the refinement to this mesh gained. "
+        "the times where the objective could still be lowered. The upper end of the bracket is the objective "
+        "of the certified motion, whose limits hold to the tolerance between nodes too, plus the gain of its "
+        "violations. The lower end is the objective of the mesh with the narrowest bracket minus the "
+        "remaining gain: the integral of multiplier density times distance from the limit, plus the gain of "
+        "violations between its nodes, both doubled for safety, and at least the gain of the last "
+        "refinement. "
         "It is an estimate for this local optimum, not a proof: gains of second "
         "order and other local optima are not in it.",
         "",
@@ -135,10 +135,10 @@ def meaning() -> list[str]:
     return [
         '## What "holds" means',
         "",
-        "A certificate has a line for every statement of the problem: limits over the path, windows and "
-        "arcs, path equations, differences of neighbouring nodes, values at single times, periodicity, "
-        "continuity, durations, bounds of additional curves and of parameters, and the integral of every "
-        "cost. Each names its evidence:",
+        "A certificate has a line for every bounded component of every cost and constraint: limits over the "
+        "path, windows and arcs, path equations, differences of neighbouring nodes, values at single times, "
+        "periodicity, continuity, durations, bounds of additional curves and of parameters, and the integral "
+        "of every cost. Each line names its evidence:",
         "",
         "| evidence | means |",
         "| --- | --- |",
@@ -148,7 +148,7 @@ def meaning() -> list[str]:
         "| enclosure | a bound for all t: control points after pieces were cut, or Taylor models, "
         "polynomials of time with a bound of the error, of quantities of robots, traced terms and "
         "integrals; rounding is counted |",
-        "| evaluated | stated for single times, computed there |",
+        "| evaluated | a limit at single times, evaluated there |",
         "| sampled | computed at two thousand times and more, both sides of knots included, and narrowed"
         " around peaks; a violation that lasts as long as the line's resolution is seen, a shorter one "
         "may be missed; of an integral: adaptive quadrature, whose estimated error counts as violation, and "
@@ -158,29 +158,29 @@ def meaning() -> list[str]:
         "torques and wrenches of trees of joints, with rotors, any gravity and loads, for places, "
         "velocities, momentum and energies of links, for traced terms made of + - * /, powers, roots, "
         "trigonometric and hyperbolic functions and their inverses, exp, log, |x|, min, max and comparisons, "
-        "and for their integrals. Given data and blocks of NumPy are sampled, and so is what no bound is "
-        "found for "
+        "and for their integrals. Given data and blocks of NumPy are sampled, and so are terms without a "
+        "bound "
         f"within {MOST_PIECES} pieces, with a note, {integrals.MOST_PIECES} for integrals. Limits hold to "
         "the tolerance in their unit, but at most a hundredth of their range; equations over time to the "
         "tolerance times their scale, or to `Certified(equation_tol=...)`; costs and bounded integrals to a "
         "hundredth of their scale, the integral of the absolute value (a lower bound of it where it is "
         "enclosed) or the bound if that is larger. A value that is not finite does not hold, nor does a "
-        "limit of the jerk where the acceleration jumps. Differences of neighbouring nodes, torque rates "
-        "for instance, say nothing of what lies between two nodes. A narrow peak of a sampled term (0.3 mm "
-        "on a path of a metre) or a step cannot be excluded by sampling, and is not. Lines are computed from "
-        "the motion, never read from a file.",
+        "limit of the jerk where the acceleration jumps. Differences of neighbouring nodes, for example "
+        "torque rates, limit nothing between two nodes. A narrow peak of a sampled term (0.3 mm on a path of "
+        "a metre) or a step cannot be excluded by sampling. Lines are computed from the motion, never read "
+        "from a file.",
         "",
         "`python -m benchmarks.planted_violations 2000` plants peaks, steps, holes, poles, "
         "forces, jumps, integrals and sharp costs on random motions, compares with the truth, and counts "
-        "verdicts that are false, violations shorter than the stated resolution that were missed, and true "
-        "statements that were refused ([planted violations](planted_violations.md)).",
+        "false verdicts, missed violations that are shorter than the stated resolution, and constraints that "
+        "hold but were refused ([planted violations](planted_violations.md)).",
     ]
 
 
 def robustness() -> list[str]:
     """Where a reader finds the proofs that nothing is lost."""
     return [
-        "## Killed solves, and time that runs out",
+        "## Interrupted solves and time limits",
         "",
         "`trajopt solve NAME --checkpoint FILE` writes the best point every five seconds, whole or not at "
         "all, and starts from it when it is there; a checkpoint of another problem (other bounds, other "
@@ -191,6 +191,6 @@ def robustness() -> list[str]:
         "`Certified(time_limit=20.0)` is the default, in seconds. Where no structure is confirmed in 70 % of "
         "it, nodes are added where limits are violated on the finest spline of the search; then local "
         "refinement brackets the objective until 80 % of the time, and of the two motions whose limits hold "
-        "the better one is kept; where the time does not suffice, a motion between two states of rest is "
-        "scaled in time until its limits hold, and the certificate says by how much.",
+        "the better one is kept. If the time does not suffice, a motion between two states of rest is "
+        "scaled in time until its limits hold, and the certificate states the factor.",
     ]

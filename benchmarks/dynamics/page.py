@@ -150,7 +150,7 @@ def page(
     parts = [
         HEADING.format(seconds=seconds, machine=machine(), version=version),
         section(
-            "What was promised",
+            "Targets",
             promises(cells, second_over_first, start),
             "Numba's own start, whatever the kernel: its import, its registries, and SciPy's linear algebra, "
             "which it loads.",

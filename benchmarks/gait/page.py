@@ -13,10 +13,10 @@ from benchmarks.markdown import seconds, section, small, table
 THESIS = {"variables": 330, "rows": 1726, "active": 244, "iterations": "", "cpu_seconds": 34.10, "effort": ""}
 HEADING = """# Human walking, timed and varied
 
-Written by `python -m benchmarks.gait`, one part alone by `python -m benchmarks.gait run`, say, of the cost of
-Barman's thesis with `--cost thesis`; one BLAS thread. The gait itself, with its criteria and pictures, is on
-[its own page](gait.md). All numbers: [gait_benchmark.json](gait_benchmark.json). Solves are without limit
-nodes, but for those between the nodes."""
+Written by `python -m benchmarks.gait`, one part alone for example by `python -m benchmarks.gait run`, of the
+cost of Barman's thesis with `--cost thesis`; one BLAS thread. The gait itself, with its criteria and
+pictures, is on [its own page](gait.md). All numbers: [gait_benchmark.json](gait_benchmark.json). Solves are
+without limit nodes, but for those between the nodes."""
 DEFAULT = "The cost with sources, the default of `gait`."
 OF_THE_THESIS = """## The thesis's cost
 
@@ -27,7 +27,7 @@ UNKNOWNS = {
     "sourced": "Symmetry leaves 228 of 304 control points; the spline of the reaction has 24 more, and the "
     "opposing force 3",
     "thesis": "Barman's thesis beside it: SNOPT on a Xeon E-2186G at 3.8 GHz. Its 330 variables contain the "
-    "frozen joints; ours are what symmetry leaves of 228",
+    "frozen joints; ours are those that symmetry leaves of 228",
 }
 
 
@@ -79,7 +79,7 @@ def run(found: Mapping[str, Any], cost: str) -> str:
         titled("The default run", cost),
         f"1.2 m/s and 0.6 m ({found['status']}), the least of three runs. {UNKNOWNS[cost]}. {found['kept']}.",
         table(["", "ours", "thesis"][:columns], [row[:columns] for row in rows]),
-        "Wall seconds of that run, all rounds together. Marshalling is what IPOPT waits for beyond our own "
+        "Wall seconds of that run, all rounds together. Marshalling is IPOPT's evaluation time outside our "
         "functions: copies through the interpreter, and its checks; the rest is IPOPT's own and that between "
         "rounds.",
         table(["part", "in all", "share", "ms per iteration"], parts),

@@ -157,7 +157,7 @@ def drifts() -> str:
 
 def constraints() -> str:
     """Every step constraint by the name that switches it off, with the first sentence of its docstring."""
-    lines = ["| constraint | what it says |", "| --- | --- |"]
+    lines = ["| constraint | requires |", "| --- | --- |"]
     for name, state in STEP_CONSTRAINTS.items():
         said = (state.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
         lines.append(f"| {name} | {said.replace('|', chr(92) + '|')} |")

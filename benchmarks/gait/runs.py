@@ -31,9 +31,9 @@ def solved(logs: list[str] | None = None, **parameters: Any) -> trajopt.Solution
     return trajopt.solve(problem, solver, refine=None, starts=1, progress="silent")
 
 
-def recommended(problem: trajopt.Problem) -> trajopt.RowsInRounds:
+def recommended(problem: trajopt.Problem) -> trajopt.ConstraintGeneration:
     """The solver that the problem recommends, with a time limit."""
-    assert isinstance(problem.solver, trajopt.RowsInRounds)
+    assert isinstance(problem.solver, trajopt.ConstraintGeneration)
     return replace(problem.solver, time_limit=TIME_LIMIT)
 
 
@@ -43,13 +43,13 @@ class Logged(trajopt.Ipopt):
 
     logs: list[str] = field(default_factory=list)
 
-    def solve(self, nlp: Any, callback: Any = None, start: Any = None) -> Any:
+    def solve(self, nlp: Any, start: Any = None, run: Any = None, callback: Any = None) -> Any:
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder) / "ipopt.txt"
             own: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(trajopt.Ipopt)}
             own["options"] = {**self.options, **timing_options(log)}
             plain = trajopt.Ipopt(**own)
-            result = plain.solve(nlp, callback, start)
+            result = plain.solve(nlp, start, run, callback)
             self.logs.append(log.read_text())
         return result
 

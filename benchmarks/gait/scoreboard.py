@@ -12,7 +12,7 @@ from benchmarks.markdown import table
 from benchmarks.page_rows import between_marks
 from problems.human.assessment.score import TEN
 
-# Of other tools on the same ten curves, as told in their papers' data: PredSim 2022 (Falisse et al., 92
+# Of other tools on the same ten curves, from their papers' data: PredSim 2022 (Falisse et al., 92
 # muscles) and two groups of people beside each other. Only these values are known.
 PREDSIM = {"mean": 0.758, "ankle angle": 0.02, "vertical reaction": 0.88}
 SMALL = 0.005  # of a correlation, a difference that neighbouring optima have as well
@@ -51,11 +51,13 @@ def worse(found: Mapping[str, Any]) -> str:
     lost = [name for name in split if split[name][0] > ours[name][0] + SMALL]
     far = [name for name in flat if flat[name][1] < ours[name][1]]
     return (
-        f"By correlation the time split is closer than the prediction for: {', '.join(lost) or 'no curve'}; "
-        f"by root mean square the measured curve's own mean is for: {', '.join(far) or 'no curve'}. "
-        f"PredSim 2022 with 92 muscles has a mean of {PREDSIM['mean']:.3f} on these curves, "
-        f"{PREDSIM['ankle angle']:.2f} for the ankle angle and {PREDSIM['vertical reaction']:.2f} for the "
-        "vertical reaction; two groups of people beside each other .950."
+        "Curves for which the time split correlates better than the prediction: "
+        f"{', '.join(lost) or 'none'}. Curves for which the measured mean has the smaller root mean square "
+        "difference: "
+        f"{', '.join(far) or 'none'}. PredSim 2022 with 92 muscles has a mean correlation of "
+        f"{PREDSIM['mean']:.3f} on these curves, {PREDSIM['ankle angle']:.2f} for the ankle angle and "
+        f"{PREDSIM['vertical reaction']:.2f} for the vertical reaction; two groups of people correlate .950 "
+        "with each other."
     )
 
 

@@ -18,10 +18,10 @@ HEADING = """# The source papers, reproduced or refuted
 
 The numbers that the papers publish about their algorithms, ours beside them, and a reason where they
 differ. Written by `python -m benchmarks.papers`, which measured everything below in {seconds:.0f} s on
-{machine}. The algorithms are in `dynamics/papers/`, in plain NumPy; "production" is what trajectories use.
+{machine}. The algorithms are in `dynamics/papers/`, in plain NumPy; "production" is the version in use.
 Times are the fastest of five batches on a machine shared with others; errors are those of seeded inputs.
 
-**What does not reproduce, in short.**
+**Not reproduced:**
 Table 4.1 of the thesis with rotors present: Algorithm 6 as printed misses the torques by newton metres.
 The MABA rows of tables 4.3, 4.4 and 4.5: neither the corrected algorithm nor the printed one gives them.
 The MCRBA row of table 4.5 under its own definition: to every digit it is the one with C v left out.

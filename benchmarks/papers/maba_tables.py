@@ -229,7 +229,7 @@ def misprint_section() -> str:
         )
     lines.append(["all (as printed)", small(gap(maba_as_printed(model, q, v, tau), exact) / scale)])
     return section(
-        "What each misprint of Algorithm 6 does",
+        "Effects of the misprints of Algorithm 6",
         "Relative error of the accelerations against Gauss' principle (4.1), solved as a least-squares "
         "problem, on a binary tree of 15 with skew axes under gravity:",
         table(["misprint present", "error"], lines),

@@ -1,16 +1,16 @@
 """Certificates and reports against planted violations: `python -m benchmarks.planted_violations [problems]`.
 
-Random motions (`motions`) are asked whether further statements hold on them (`peaks`,
-`statements`): peaks narrower than any step of samples, at knots, in windows shorter than a span, on
-parts of arcs, steps, holes, poles, waves, bounds of any scale, forces and curves that equations miss between
-nodes, bounds of derivatives near their largest value, of the jerk across jumps, differences of neighbours,
-repetitions, values at ends and durations; near their largest values functions with corners and
-steep ones, places of links and torques under loads (`enclosures`); integrals of bumps, hats and waves, traced
-ones and blocks of NumPy, and costs that are integrals (`integrals`). Truth is computed by NumPy and compiled
-kernels on a grid fifty times finer than the certificate's and, around what was planted, at least a thousand
-times finer; that of integrals with two million steps. An integral that is beyond its bound counts as violated
-for as long as the shortest feature of its integrand lasts: a bump above 1/e of its height, a hat, half a
-wave. Counted are
+Constraints, about half of them violated, are added to random motions (`motions`) and then checked. They are
+peaks narrower than any step of samples, at knots, in windows shorter than a span and on parts of arcs; steps,
+holes, poles and waves; bounds of any scale; forces and curves that equations miss between nodes; bounds of
+derivatives near their largest value and of the jerk across jumps; differences of neighbours, repetitions,
+values at ends and durations (`peaks`, `statements`); functions with corners and steep ones, places of links
+and torques under loads, bounded near their largest values (`enclosures`); integrals of bumps, hats and waves,
+traced or as NumPy blocks, and costs that are integrals (`integrals`). Whether a constraint holds is computed
+independently, by NumPy and compiled kernels, on a grid fifty times finer than the certificate's, a thousand
+times finer around the planted feature; integrals take two million steps. An integral beyond its bound counts
+as violated for as long as the shortest feature of its integrand lasts: a bump above 1/e of its height, a hat,
+half a wave. Counted are
 
 * false "proved": none may be;
 * false "proved" of `verify`: violated anywhere by more than 1 % of the scale; none may be;
@@ -70,7 +70,7 @@ def _counts(outcomes: Sequence[Outcome]) -> list[str]:
         f"* passed by `verify` although violated: {sum(each.false_pass for each in outcomes)}",
         f"* tolerance or scale dishonest: {sum(not each.honest for each in outcomes)}",
         f"* true: {len(true)}, of these refused: {sum(each.refused_truth for each in true)}",
-        "* seeds of what is wrong: "
+        "* seeds of wrong verdicts: "
         + (", ".join(f"{e.seed} ({e.kind})" for e in outcomes if e.wrong) or "none"),
     ]
 

@@ -14,7 +14,7 @@ import numpy as np
 import trajopt
 from benchmarks.planted_violations import motions
 from benchmarks.planted_violations.peaks import OF_RANGE, Planted, Rng
-from trajopt.checks.lines.cost_lines import NEGLIGIBLE
+from trajopt.checks.integral_checks import NEGLIGIBLE_COST
 
 STEPS = 2_000_000
 ROUNDING = 1.0 + 5e-5  # of integrals with corners by the trapezoidal rule with so many steps
@@ -94,7 +94,7 @@ def sharp_cost(rng: Rng) -> Planted:
     q = solution.q(np.linspace(0.0, solution.duration, STEPS + 1))[:, 0]
     integral = _integral(np.exp(-(((q - middle) / width) ** 2)), solution.duration)
     miss = abs(integral - float(solution.cost_terms["planted"]))
-    most = OF_RANGE * max(integral, NEGLIGIBLE * abs(solution.objective)) * ROUNDING
+    most = OF_RANGE * max(integral, NEGLIGIBLE_COST * abs(solution.objective)) * ROUNDING
     return Planted(
         solution,
         lambda t: np.full(t.size, miss),

@@ -10,9 +10,9 @@ import numpy as np
 from benchmarks.planted_violations.peaks import TOLERANCE, Planted, Rng
 from benchmarks.planted_violations.statements import KINDS
 from trajopt.certificates.certificate import Certificate
-from trajopt.checks.check_times import samples
+from trajopt.checks.check_times import dense_samples
 from trajopt.checks.optimality.cost_check import cost_checks
-from trajopt.checks.statements import violations
+from trajopt.checks.violations import violations
 
 GRID = 100_001  # times at which the truth is computed, for the certificate's two thousand
 FINEST = 2_000_000  # steps around what was planted, if they were taken over the whole motion
@@ -154,5 +154,5 @@ def outcome_of(kind: Callable[[Rng], Planted], seed: int) -> Outcome:
         bool(rows) and all(v.evidence == "proved" for v in rows),
         float(truth.violation.max()) / (BETWEEN * scale),
         truth.beyond(BETWEEN * scale),
-        float(np.diff(samples(planted.solution)[1].times).max()),
+        float(np.diff(dense_samples(planted.solution).times).max()),
     )

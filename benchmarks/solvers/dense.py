@@ -25,7 +25,7 @@ from benchmarks.page_rows import put_between_marks
 from benchmarks.robustness.cases import arm_cases, problem_cases
 from benchmarks.timing import loaded_machine, with_seconds
 from problems import catalogue
-from trajopt.solvers.solver import NLP, Result, Solver
+from trajopt.solvers.solver import Program, Result, Solver
 
 PAGE = Path(__file__).parents[2] / "docs" / "solving_again.md"
 INTERVALS, REPEATS, SAME, LIMIT = 20, 3, 1e-8, 120.0
@@ -56,11 +56,11 @@ def programs(pairs: int) -> Iterator[tuple[str, str, Callable[[], object]]]:
         yield group, case.name, lambda case=case: case.build(INTERVALS)
 
 
-def is_small(nlp: NLP) -> bool:
+def is_small(nlp: Program) -> bool:
     return nlp.variable_count + np.count_nonzero(nlp.row_lower == nlp.row_upper) <= LARGEST
 
 
-def compared(nlp: NLP) -> Compared:
+def compared(nlp: Program) -> Compared:
     """Both solves, in turns."""
     solvers: tuple[Solver, Solver] = (
         trajopt.DenseInteriorPoint(time_limit=LIMIT),

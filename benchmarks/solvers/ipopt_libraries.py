@@ -18,14 +18,14 @@ import trajopt
 from benchmarks.solvers.problem_rows import WALKS, print_rows
 from benchmarks.timing import with_seconds
 from problems import catalogue
-from trajopt.solvers.solver import NLP, Result
+from trajopt.solvers.solver import Program, Result
 
 REPEATS = 5
 LIBRARIES = ("casadi", "cyipopt")
 HEAD = "| problem | unknowns | iterations | cyipopt's | objectives differ by | ms | cyipopt's | ratio |"
 
 
-def both(nlp: NLP) -> tuple[list[Result], np.ndarray]:
+def both(nlp: Program) -> tuple[list[Result], np.ndarray]:
     """Results and least seconds, in the order of LIBRARIES."""
     solvers = [trajopt.Ipopt(library=name) for name in LIBRARIES]
     results = [solver.solve(nlp) for solver in solvers]

@@ -2,8 +2,8 @@
 
 Problems of the library at their defaults, and a UR5 in minimum time on 160 intervals. Left out are phases,
 which are programs of several problems, and walks, which recommend rounds themselves. A row has the outcome of
-`Ipopt` with all rows and of `RowsInRounds(Ipopt())`, their iterations and processor milliseconds, the least
-of two, the relative difference of the objectives, and how many rows the rounds ended with.
+`Ipopt` with all rows and of `ConstraintGeneration(Ipopt())`, their iterations and processor milliseconds, the
+least of two, the relative difference of the objectives, and how many rows the rounds ended with.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from problems import catalogue
 
 LARGE, INTERVALS = "ur5", 160
 LIMIT = 30.0  # s
-SOLVERS = (trajopt.Ipopt(time_limit=LIMIT), trajopt.RowsInRounds(trajopt.Ipopt(time_limit=LIMIT)))
+SOLVERS = (trajopt.Ipopt(time_limit=LIMIT), trajopt.ConstraintGeneration(trajopt.Ipopt(time_limit=LIMIT)))
 HEAD = (
     "| problem | unknowns | rows | all rows | iterations | ms | rounds | iterations | ms "
     "| ratio | apart | rows of the rounds |"

@@ -1,7 +1,7 @@
 """What one solve is made of: `python -m benchmarks.solvers.stages [--repeats N] [--write]`.
 
 The two problems of `benchmarks.solvers.replan`, the two-link arm and a UR5 in minimum time on 20 intervals,
-stage by stage: the statement of the problem, its transcription, objective, rows and all derivatives at a
+stage by stage: the construction of the problem, its transcription, objective, rows and all derivatives at a
 new point, the solve by `DenseInteriorPoint` and by `Ipopt`, all of it for a problem that is stated anew, the
 compiled program's step to a goal 0.1 rad away, and a certified optimum. What no Python could be faster than
 stands beside them: the robot's compiled loops at the nodes, for a point, and the linear algebra of a dense
@@ -76,8 +76,8 @@ def stages(case: str) -> dict[str, Callable[[], object]]:
         nlp.hessian(point, multipliers)
 
     found: dict[str, Callable[[], object]] = {
-        "statement": stated,
-        "statement and transcription": lambda: trajopt.transcribe(stated()),
+        "construction of the problem": stated,
+        "construction and transcription": lambda: trajopt.transcribe(stated()),
         "all functions at a point": evaluated,
         "compiled loops alone, at a point": loops,
         "linear algebra alone, of a dense step": linear_algebra,

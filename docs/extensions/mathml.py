@@ -12,13 +12,23 @@ from latex2mathml.converter import convert
 FONTS = Path(ziamath.__file__).parent / "fonts"  # STIX Two Math, under the SIL Open Font License
 
 
+def mathml(equation, display):
+    """The equation as MathML, absolute value bars as high as a letter.
+
+    A bar without attributes is stretched by browsers to the height of the row, but only where it opens it.
+    """
+    return convert(equation, display=display).replace(
+        "<mo>&#x0007C;</mo>", '<mo stretchy="false">&#x0007C;</mo>'
+    )
+
+
 def visit_inline(self, node):
-    self.body.append(convert(node.astext()))
+    self.body.append(mathml(node.astext(), "inline"))
     raise nodes.SkipNode
 
 
 def visit_block(self, node):
-    self.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>\n')
+    self.body.append(f'<div class="math">{mathml(node.astext(), "block")}</div>\n')
     raise nodes.SkipNode
 
 

@@ -18,7 +18,7 @@ from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import body_factor, body_inertia, factor_times, increase_slots
 from dynamics.kernels.node_batch import Batch, batch_with
 from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.kernels.packed_model import ARMATURE, COORDINATE, FIRST, LINK, NEXT, PARENT, POSITION, packed_of
+from dynamics.kernels.serial_motion import SerialMotion
 from dynamics.kernels.simd import gather, load, same, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add,
@@ -47,9 +47,11 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
+from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.packed_model import ARMATURE, COORDINATE, FIRST, LINK, NEXT, PARENT, POSITION
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 # I_A = [[J, H], [H', M]], then p_A: summed over groups into the parent
 J_A, H_A, M_A, P_A = MOVED, MOVED + 6, MOVED + 15, MOVED + 21
@@ -161,7 +163,7 @@ def _aba(tree, numbers, q, v, tau, external, a):
             store6(work, at + ACCELERATION, add_scaled6(A, load(work, found), load6(work, at + AXIS)))
 
 
-def aba(model: RigidBodyModel, q: Any, v: Any, tau: Any, external: Any = None) -> np.ndarray:
+def aba(model: KinematicTree, q: Any, v: Any, tau: Any, external: Any = None) -> np.ndarray:
     """Forward dynamics a = M(q)^-1 (tau - C(q, v) v - g(q) + J' external), (..., n) rad/s^2 or m/s^2.
 
     q, v, tau : (..., n) rad or m, rad/s or m/s, N m or N; leading axes broadcast
@@ -178,18 +180,29 @@ def aba(model: RigidBodyModel, q: Any, v: Any, tau: Any, external: Any = None) -
     return nodes.unfold(acceleration, packed.n)
 
 
-def forward_dynamics(model: RigidBodyModel, nodes: Batch) -> np.ndarray:
+def forward_dynamics(model: KinematicTree, nodes: Batch) -> np.ndarray:
     """(nodes, n) accelerations from q, v, tau and, when there, external."""
     packed = model.packed
     q, v, tau = nodes.arrays[:3]
     if not packed.siblings_only:
         return solve_mass_matrix(model, nodes)
+    if model.rotation_joints:
+        return serial_forward_dynamics(model, nodes)
     a = nodes.rows(packed.n)
     _aba(packed.tree, packed.numbers, q, v, tau, nodes.given(3), a)
     return a
 
 
-def solve_mass_matrix(model: RigidBodyModel, nodes: Batch) -> np.ndarray:
+def serial_forward_dynamics(model: KinematicTree, nodes: Batch) -> np.ndarray:
+    """`forward_dynamics` of a model with rotation vectors: e'' of its serial form is E p'' + E2 p' p'."""
+    q, v, tau = nodes.arrays[:3]
+    motion = SerialMotion(model, Batch((q, v), nodes.shape, nodes.dtype), 2)
+    loads = motion.wrenches(nodes.arrays[3]) if len(nodes.arrays) > 3 else None
+    bent = forward_dynamics(model.locked_serial, motion.batch(motion.serial_forces(tau), loads))
+    return motion.accelerations(bent)
+
+
+def solve_mass_matrix(model: KinematicTree, nodes: Batch) -> np.ndarray:
     """The accelerations of `forward_dynamics` from M and the bias force, for any shared coordinates."""
     from dynamics.algorithms.crba import crba
     from dynamics.algorithms.rnea import rnea

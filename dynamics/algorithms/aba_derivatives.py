@@ -14,16 +14,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynamics.algorithms.aba import forward_dynamics
-from dynamics.algorithms.rnea_derivatives import _rnea_derivatives, inverse_dynamics_partials, stacked_rows
+from dynamics.algorithms.rnea_derivatives import (
+    _rnea_derivatives,
+    inverse_dynamics_partials,
+    serial_partial_slots,
+    stacked_rows,
+)
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.node_batch import Batch, batch_with
-from dynamics.kernels.packed_model import packed_of
 from dynamics.kernels.simd import load, same, store, width
 from dynamics.kernels.spatial_algebra import workspace
+from dynamics.model.kinematic_tree import packed_of
 
 if TYPE_CHECKING:
-    from dynamics.kernels.packed_model import PackedModel
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
+    from dynamics.model.packed_model import PackedModel
 
 
 @inlined
@@ -116,6 +121,22 @@ def store_inverse(Y, inverse, half, lengths, paths, shared, c, out, block):
         store(out, ((3 * c + 2) * n + i) * blocks + block, total)
 
 
+@inlined
+def solve_block(Y, inverse, given, half, order, shared, pairs, tree, partials, out, block):
+    """All columns of one block of nodes."""
+    lengths, paths, _, _, _ = tree
+    n, stride = len(lengths), len(lengths) | 1
+    for i in range(n):
+        for p in range(lengths[i]):
+            store(Y, i * stride + p, load(partials, (3 * i + 2) * n + paths[i, p]))
+    factorize(Y, inverse, order, lengths, paths, stride)
+    for pair in range(len(pairs)):
+        c, d = pairs[pair, 0], pairs[pair, 1]
+        solve_columns(Y, inverse, given, half, tree, c, d, partials, out, block)
+    for c in range(n):
+        store_inverse(Y, inverse, half, lengths, paths, shared, c, out, block)
+
+
 @kernel
 def _aba_derivatives(
     tree,
@@ -161,15 +182,21 @@ def _aba_derivatives(
             torques[: len(q[here])],
             partials,
         )
-        for i in range(n):
-            for p in range(lengths[i]):
-                store(Y, i * stride + p, load(partials, (3 * i + 2) * n + paths[i, p]))
-        factorize(Y, inverse, order, lengths, paths, stride)
-        for pair in range(len(pairs)):
-            c, d = pairs[pair, 0], pairs[pair, 1]
-            solve_columns(Y, inverse, given, half, coordinates, c, d, partials, out, block)
-        for c in range(n):
-            store_inverse(Y, inverse, half, lengths, paths, shared, c, out, block)
+        solve_block(Y, inverse, given, half, order, shared, pairs, coordinates, partials, out, block)
+
+
+@kernel
+def _solved_partials(torques, order, lengths, paths, shared, reached, relatives, starts, pairs, out):
+    """The same from slots (n, 3, n, blocks, width) of derivatives of torques."""
+    n, blocks, stride = out.shape[0], out.shape[3], out.shape[0] | 1
+    Y, inverse = workspace(out, n * stride), workspace(out, n)
+    given, half = workspace(out, 4 * n), workspace(out, 4 * n)
+    partials = workspace(out, 3 * n * n)
+    coordinates = lengths, paths, reached, relatives, starts
+    for block in range(blocks):
+        for slot in range(3 * n * n):
+            store(partials, slot, load(torques, slot * blocks + block))
+        solve_block(Y, inverse, given, half, order, shared, pairs, coordinates, partials, out, block)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +213,7 @@ class AbaDerivatives:
     da_dtau: np.ndarray
 
 
-def aba_derivatives(model: RigidBodyModel, q: Any, v: Any, tau: Any, external: Any = None) -> AbaDerivatives:
+def aba_derivatives(model: KinematicTree, q: Any, v: Any, tau: Any, external: Any = None) -> AbaDerivatives:
     """Accelerations and their derivatives, `external` held constant in world axes.
 
     tau(q, v, a(q, v, tau)) = tau gives da/dq = -M^-1 dtau/dq, da/dv = -M^-1 dtau/dv, da/dtau = M^-1
@@ -201,15 +228,21 @@ def aba_derivatives(model: RigidBodyModel, q: Any, v: Any, tau: Any, external: A
     nodes = batch_with(packed, extra, q=q, v=v, tau=tau)
     a = forward_dynamics(model, nodes)
     moving = Batch((*nodes.arrays[:2], a, *nodes.arrays[3:]), nodes.shape, nodes.dtype)
-    partials = solved_by_paths(packed, moving) if packed.siblings_only else solved_densely(model, moving)
+    partials = solved_by_paths(model, moving) if packed.siblings_only else solved_densely(model, moving)
     return AbaDerivatives(nodes.unfold(a, packed.n), *(nodes.spread(partials[:, i]) for i in range(3)))
 
 
-def solved_by_paths(packed: PackedModel, nodes: Batch) -> np.ndarray:
+def solved_by_paths(model: KinematicTree, nodes: Batch) -> np.ndarray:
     """(n, 3, n, nodes): da/dq, da/dv and M^-1 at q, v, a and, when there, external."""
+    packed: PackedModel = model.packed
     q, v, a = nodes.arrays[:3]
     torque_row, rows, _ = stacked_rows(packed, True, (), False)
     tree, out = packed.coordinate_tree, nodes.slots(packed.n, 3, packed.n, cleared=False)
+    if model.rotation_joints:
+        _, torques = serial_partial_slots(model, nodes, True, (), False)
+        paths = tree.order, tree.lengths, tree.paths, tree.shared, tree.reached
+        _solved_partials(torques, *paths, *tree.relatives, tree.pairs, out)
+        return nodes.nodes_last(out)
     _aba_derivatives(
         packed.tree,
         packed.numbers,
@@ -233,7 +266,7 @@ def solved_by_paths(packed: PackedModel, nodes: Batch) -> np.ndarray:
     return nodes.nodes_last(out)
 
 
-def solved_densely(model: RigidBodyModel, nodes: Batch) -> np.ndarray:
+def solved_densely(model: KinematicTree, nodes: Batch) -> np.ndarray:
     """As `solved_by_paths`, for any shared coordinates."""
     partials = inverse_dynamics_partials(model, nodes, torques=True).partials
     by_q, by_v, M = (np.moveaxis(partials[:, i], -1, 0) for i in range(3))

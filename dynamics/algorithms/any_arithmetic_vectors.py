@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from dynamics.kernels.packed_model import OFFSET, POSITION, RATIO, ROTATION, SLIDE, TURN
+from dynamics.model.packed_model import OFFSET, POSITION, RATIO, ROTATION, SLIDE, TURN
 
 Vector = Sequence[Any]  # three numbers
 Frame = Sequence[Vector]  # three axes
@@ -14,8 +15,22 @@ ZERO: Vector = (0.0, 0.0, 0.0)
 GROUND: Frame = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
+@dataclass(frozen=True)
+class GivenRotation:
+    """In the place of an angle of a joint about z: the whole rotation of its body in the joint's frame.
+
+    axes : columns of the rotation, None where the body does not turn
+    """
+
+    axes: Frame | None
+
+
 def local_pose(row: Sequence[Any], q: Any) -> tuple[Frame, Vector]:
     """Axes and origin of a body in the axes of its parent."""
+    if isinstance(q, GivenRotation):
+        frame = row[ROTATION : ROTATION + 3], row[ROTATION + 3 : ROTATION + 6], row[ROTATION + 6 : POSITION]
+        turned = frame if q.axes is None else tuple(rotate(frame, axis) for axis in q.axes)
+        return turned, row[POSITION : POSITION + 3]
     displacement = row[RATIO] * q + row[OFFSET]
     x, y, z = (row[first : first + 3] for first in (ROTATION, ROTATION + 3, ROTATION + 6))
     origin = add(row[POSITION : POSITION + 3], scale(row[SLIDE] * displacement, z))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dynamics.algorithms.crba import crba
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import (
     body_factor,
@@ -24,20 +25,19 @@ from dynamics.kernels.inertia import (
     store_factor,
     store_inertia,
 )
-from dynamics.kernels.node_batch import batch
+from dynamics.kernels.node_batch import BLOCKS_TOGETHER, batch
 from dynamics.kernels.outward_sweep import AXIS, POSED, clear_pose, place
-from dynamics.kernels.packed_model import COORDINATE, PARENT, packed_of
+from dynamics.kernels.serial_motion import SerialMotion
 from dynamics.kernels.simd import gather, same, width
 from dynamics.kernels.spatial_algebra import dot, dot6, load6, put
+from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.packed_model import COORDINATE, PARENT
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 INERTIA, FACTOR = POSED, POSED + 10  # I, summed over the subtree, and B[I, S]
 SLOTS = POSED + 22
-# Blocks of nodes handled together: an entry of the result is then written for all of them while its memory
-# is in the cache. One block after the other takes twice as long at 64 nodes, four times at 256.
-TOGETHER = 8
 
 
 @inlined
@@ -85,9 +85,9 @@ def put_symbols(work, tree, k, j, adds, out, n, blocks, block):
 @kernel
 def _christoffel_symbols(tree, numbers, q, adds, out):
     bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[3]
-    work = np.empty((min(blocks, TOGETHER), bodies * SLOTS, width(q)), q.dtype)
-    for first in range(0, blocks, TOGETHER):
-        together = min(blocks - first, TOGETHER)
+    work = np.empty((min(blocks, BLOCKS_TOGETHER), bodies * SLOTS, width(q)), q.dtype)
+    for first in range(0, blocks, BLOCKS_TOGETHER):
+        together = min(blocks - first, BLOCKS_TOGETHER)
         for block in range(together):
             compose(work[block], tree, numbers, q, (first + block) * width(q))
         for k in range(bodies - 1, 0, -1):
@@ -98,7 +98,7 @@ def _christoffel_symbols(tree, numbers, q, adds, out):
                 j = tree[j, PARENT]
 
 
-def christoffel_symbols(model: RigidBodyModel, q: Any) -> np.ndarray:
+def christoffel_symbols(model: KinematicTree, q: Any) -> np.ndarray:
     """Gamma_ijk = 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i), (..., n, n, n), torque index first.
 
     C_ij = sum over k of Gamma_ijk v_k, Gamma_ijk = Gamma_ikj, dM_ij/dq_k = Gamma_ijk + Gamma_jik.
@@ -110,8 +110,22 @@ def christoffel_symbols(model: RigidBodyModel, q: Any) -> np.ndarray:
     """
     packed = packed_of(model)
     nodes = batch(packed, q=q)
+    if model.rotation_joints:
+        return nodes.unfold(serial_symbols(SerialMotion(model, nodes, 2)), packed.n, packed.n, packed.n)
     # On a chain the kernel writes every entry; clearing them first would cost a third of the whole.
     some_stay_zero = packed.shares_coordinates or not packed.same_branch.all()
     out = nodes.slots(packed.n, packed.n, packed.n, cleared=bool(some_stay_zero))
     _christoffel_symbols(packed.tree, packed.numbers, nodes.arrays[0], packed.shares_coordinates, out)
     return nodes.unblock(out)
+
+
+def serial_symbols(motion: SerialMotion) -> np.ndarray:
+    """Gamma of a model with rotation vectors: that of its serial form in p, and E' M_e E2."""
+    q = motion.arrays[0]
+    found = motion.rows(christoffel_symbols(motion.model.serial, q))
+    found = motion.columns(np.swapaxes(motion.columns(found), 2, 3))
+    M = motion.rows(crba(motion.model.serial, q))
+    for chart in motion.charts:
+        at = chart.coordinates
+        found[:, :, at, at] += np.einsum("kia,kabc->kibc", M[:, :, motion.form.own[at]], chart.E2)
+    return 0.5 * (found + np.swapaxes(found, 2, 3))  # equal but for rounding

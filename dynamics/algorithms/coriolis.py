@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dynamics.arguments import shown
+from dynamics.arguments import short_repr
 from dynamics.errors import DynamicsError
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import (
@@ -30,7 +30,7 @@ from dynamics.kernels.inertia import (
 )
 from dynamics.kernels.node_batch import batch
 from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.kernels.packed_model import ARMATURE, COORDINATE, PARENT, packed_of
+from dynamics.kernels.serial_motion import SerialMotion
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import (
     add,
@@ -46,9 +46,11 @@ from dynamics.kernels.spatial_algebra import (
     sub,
     workspace,
 )
+from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.packed_model import ARMATURE, COORDINATE, PARENT
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 INERTIA, FACTOR, SKEW = MOVED, MOVED + 10, MOVED + 22  # summed over subtrees
 SLOTS = MOVED + 37
@@ -155,7 +157,7 @@ class CoriolisMatrices:
 
 
 def coriolis_matrix(
-    model: RigidBodyModel, q: Any, v: Any, body_factor: Literal["christoffel", "plain"] = "christoffel"
+    model: KinematicTree, q: Any, v: Any, body_factor: Literal["christoffel", "plain"] = "christoffel"
 ) -> CoriolisMatrices:
     """Coriolis matrix C(q, v), dM/dt along v, and M(q): tau = M a + C v + g(q), Mdot = C + C'.
 
@@ -168,9 +170,12 @@ def coriolis_matrix(
     Source: Echeandia and Wensing (2021), Algorithm 1, eqs. 11 and 12.
     """
     if not isinstance(body_factor, str) or body_factor not in ("christoffel", "plain"):
-        raise DynamicsError(f'body_factor is {shown(body_factor)}; choose "christoffel" or "plain"')
+        raise DynamicsError(f'body_factor is {short_repr(body_factor)}; choose "christoffel" or "plain"')
     packed = packed_of(model)
     nodes = batch(packed, q=q, v=v)
+    if model.rotation_joints:
+        found = serial_coriolis(SerialMotion(model, nodes, 2), body_factor)
+        return CoriolisMatrices(*(nodes.unfold(part, packed.n, packed.n) for part in found))
     out, plain = nodes.slots(3, packed.n, packed.n, cleared=False), body_factor == "plain"
     _coriolis_matrix(
         packed.tree,
@@ -183,3 +188,12 @@ def coriolis_matrix(
     )
     planes = nodes.unblock(out)
     return CoriolisMatrices(*(planes[..., i, :, :] for i in range(3)))
+
+
+def serial_coriolis(motion: SerialMotion, body_factor: Literal["christoffel", "plain"]) -> tuple[Any, ...]:
+    """C = E' (C_e E + M_e dE/dt), Mdot and M of a model with rotation vectors, by its serial form."""
+    found = coriolis_matrix(motion.model.serial, *motion.arrays, body_factor)
+    C, M = motion.matrix(found.C), found.M
+    for chart, D1 in zip(motion.charts, motion.D1, strict=True):
+        C[:, :, chart.coordinates] += motion.rows(M[:, :, motion.form.own[chart.coordinates]] @ D1)
+    return C, C + np.swapaxes(C, 1, 2), motion.matrix(M)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dynamics.algorithms.crba import crba
 from dynamics.kernels.compile import kernel
 from dynamics.kernels.inertia import (
     body_factor,
@@ -22,7 +23,7 @@ from dynamics.kernels.inertia import (
 )
 from dynamics.kernels.node_batch import Batch, batch
 from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.kernels.packed_model import COORDINATE, PARENT, packed_of
+from dynamics.kernels.serial_motion import SerialMotion, times
 from dynamics.kernels.simd import gather, load, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add6,
@@ -37,9 +38,11 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
+from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.packed_model import COORDINATE, PARENT
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 TWIST, TWIST_RATE = MOVED, MOVED + 6  # W, Z
 FORCE, CARRIED, MOMENT = MOVED + 12, MOVED + 18, MOVED + 24  # sums of I Z + B W, I W, B' W
@@ -80,7 +83,7 @@ def _coriolis_products(tree, numbers, q, v, w, product, transposed):
             scatter(transposed, node, i, load(work, bodies * SLOTS + n + i))
 
 
-def coriolis_product(model: RigidBodyModel, q: Any, v: Any, w: Any) -> np.ndarray:
+def coriolis_product(model: KinematicTree, q: Any, v: Any, w: Any) -> np.ndarray:
     """C(q, v) w, (..., n) N m or N, with the C of the Christoffel symbols: symmetric in v and w.
 
     (C w)_i = sum over j and k of Gamma_ijk v_k w_j, in O(bodies), without forming C.
@@ -93,7 +96,7 @@ def coriolis_product(model: RigidBodyModel, q: Any, v: Any, w: Any) -> np.ndarra
     return nodes.unfold(product, model.packed.n)
 
 
-def coriolis_transposed_product(model: RigidBodyModel, q: Any, v: Any, w: Any) -> np.ndarray:
+def coriolis_transposed_product(model: KinematicTree, q: Any, v: Any, w: Any) -> np.ndarray:
     """C(q, v)' w, (..., n) N m or N; with w = v it is Mdot v - C v, which momentum observers integrate.
 
     Arguments, errors and source as in `coriolis_product`.
@@ -102,10 +105,27 @@ def coriolis_transposed_product(model: RigidBodyModel, q: Any, v: Any, w: Any) -
     return nodes.unfold(transposed, model.packed.n)
 
 
-def products(model: RigidBodyModel, q: Any, v: Any, w: Any) -> tuple[Batch, np.ndarray, np.ndarray]:
+def products(model: KinematicTree, q: Any, v: Any, w: Any) -> tuple[Batch, np.ndarray, np.ndarray]:
     """Both products as rows of nodes."""
     packed = packed_of(model)
     nodes = batch(packed, q=q, v=v, w=w)
+    if model.rotation_joints:
+        return nodes, *serial_products(model, nodes)
     product, transposed = nodes.rows(packed.n), nodes.rows(packed.n)
     _coriolis_products(packed.tree, packed.numbers, *nodes.arrays, product, transposed)
     return nodes, product, transposed
+
+
+def serial_products(model: KinematicTree, nodes: Batch) -> tuple[np.ndarray, np.ndarray]:
+    """Both products of a model with rotation vectors, C = E' (C_e E + M_e dE/dt), by its serial form."""
+    w = nodes.arrays[2]
+    motion = SerialMotion(model, Batch(nodes.arrays[:2], nodes.shape, nodes.dtype), 2)
+    virtual, M = motion.velocities(w), crba(model.serial, motion.arrays[0])
+    _, product, transposed = products(model.serial, *motion.arrays, virtual)
+    turning, weighted = np.zeros_like(product), times(M, virtual)
+    transposed = motion.forces(transposed)
+    for chart, D1 in zip(motion.charts, motion.D1, strict=True):
+        own, at = motion.form.own[chart.coordinates], chart.coordinates
+        turning[:, own] = times(D1, w[:, at])
+        transposed[:, at] += times(np.swapaxes(D1, 1, 2), weighted[:, own])
+    return motion.forces(product + times(M, turning)), transposed

@@ -15,14 +15,16 @@ from dynamics.kernels.inertia import (
     load_inertia,
     store_inertia,
 )
-from dynamics.kernels.node_batch import batch
+from dynamics.kernels.node_batch import Batch, batch
 from dynamics.kernels.outward_sweep import AXIS, POSED, clear_pose, place
-from dynamics.kernels.packed_model import ARMATURE, COORDINATE, PARENT, packed_of
+from dynamics.kernels.serial_motion import SerialMotion
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import dot6, load6, put, workspace
+from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.packed_model import ARMATURE, COORDINATE, PARENT
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 INERTIA = POSED  # summed over the subtree
 SLOTS = POSED + 10
@@ -56,7 +58,7 @@ def _crba(tree, numbers, q, entries_to_clear, adds, out):
             increase_slots(work, tree[k, PARENT] * SLOTS + INERTIA, at + INERTIA, 10)
 
 
-def crba(model: RigidBodyModel, q: Any) -> np.ndarray:
+def crba(model: KinematicTree, q: Any) -> np.ndarray:
     """The mass matrix M(q), (..., n, n) kg m^2, kg m or kg; kinetic energy is v' M v / 2.
 
     M_ij = S_i . I S_j, with I the inertia of all that the outer of the joints i and j carries.
@@ -65,10 +67,18 @@ def crba(model: RigidBodyModel, q: Any) -> np.ndarray:
     branches. The result is a strided view, node axis last in memory.
     Raises ShapeError when q does not fit the model. Source: Featherstone (2008), table 6.2.
     """
-    packed = packed_of(model)
-    nodes = batch(packed, q=q)
+    nodes = batch(packed_of(model), q=q)
+    if model.rotation_joints:
+        motion = SerialMotion(model, nodes, 1)
+        return nodes.unblock(motion.carried_squares(mass_matrix_slots(model.serial, motion.batch())[None])[0])
+    return nodes.unblock(mass_matrix_slots(model, nodes))
+
+
+def mass_matrix_slots(model: KinematicTree, nodes: Batch) -> np.ndarray:
+    """Slots (n, n, blocks, width) of M."""
+    packed = model.packed
     out = nodes.slots(packed.n, packed.n, cleared=False)
     _crba(
         packed.tree, packed.numbers, nodes.arrays[0], packed.entries_to_clear, packed.shares_coordinates, out
     )
-    return nodes.unblock(out)
+    return out

@@ -11,10 +11,11 @@ from dynamics.algorithms.external_wrench_derivatives import external_wrench_part
 from dynamics.algorithms.rnea_derivatives import stacked_rows
 from dynamics.arguments import names_of
 from dynamics.kernels.node_batch import batch
-from dynamics.kernels.packed_model import packed_of
+from dynamics.kernels.serial_motion import SerialMotion
+from dynamics.model.kinematic_tree import packed_of
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +32,7 @@ class ExternalDerivatives:
     dbase: np.ndarray
 
 
-def external_derivatives(model: RigidBodyModel, q: Any, links: Any = None) -> ExternalDerivatives:
+def external_derivatives(model: KinematicTree, q: Any, links: Any = None) -> ExternalDerivatives:
     """Derivatives of `rnea`, `joint_wrenches` and `base_wrench` by external wrenches on links.
 
     tau = M a + C v + g - J' external is linear in `external`, so they depend on q alone.
@@ -43,6 +44,8 @@ def external_derivatives(model: RigidBodyModel, q: Any, links: Any = None) -> Ex
     names = model.link_names if links is None else names_of(links, "links")
     loaded = tuple(model.link_index(name) for name in names)
     nodes = batch(packed, q=q)
+    if model.rotation_joints:
+        return serial_external_derivatives(SerialMotion(model, nodes, 1), loaded)
     torque_row, rows, count = stacked_rows(packed, True, tuple(range(packed.links)), True)
     found = nodes.spread(external_wrench_partials(packed, nodes, loaded, torque_row, rows, count))
     found = found.reshape(*found.shape[:-1], len(loaded), 6)
@@ -50,3 +53,14 @@ def external_derivatives(model: RigidBodyModel, q: Any, links: Any = None) -> Ex
     wrenches = found[..., n : count - 6, :, :]
     shape = (*wrenches.shape[:-3], packed.links, 6, *wrenches.shape[-2:])
     return ExternalDerivatives(found[..., :n, :, :], wrenches.reshape(shape), found[..., count - 6 :, :, :])
+
+
+def serial_external_derivatives(motion: SerialMotion, loaded: tuple[int, ...]) -> ExternalDerivatives:
+    """The derivatives of a model with rotation vectors, by its serial form."""
+    model, form, nodes = motion.model, motion.form, motion.nodes
+    names = [form.bodies[form.links[link]].name for link in loaded]
+    found = external_derivatives(model.serial, motion.arrays[0], names)
+    dtau, dwrench = motion.rows(found.dtau), found.dwrench[:, form.links]
+    return ExternalDerivatives(
+        *(nodes.unfold(part, *part.shape[1:]) for part in (dtau, dwrench, found.dbase))
+    )

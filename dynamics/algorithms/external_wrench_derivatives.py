@@ -13,7 +13,6 @@ import numpy as np
 
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.outward_sweep import AXIS, FRAME, ORIGIN, POSED, clear_pose, place
-from dynamics.kernels.packed_model import BASIS, COORDINATE, PARENT
 from dynamics.kernels.pose import body_axes, rotated_frame, world_motion
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import (
@@ -33,10 +32,11 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
+from dynamics.model.packed_model import BASIS, COORDINATE, PARENT
 
 if TYPE_CHECKING:
     from dynamics.kernels.node_batch import Batch
-    from dynamics.kernels.packed_model import PackedModel
+    from dynamics.model.packed_model import PackedModel
 
 TWIST = POSED  # L
 SLOTS = POSED + 6

@@ -25,7 +25,7 @@ from dynamics.algorithms.any_arithmetic_vectors import (
     symmetric_times,
     world_pose,
 )
-from dynamics.kernels.packed_model import (
+from dynamics.model.packed_model import (
     ARMATURE,
     COORDINATE,
     INERTIA,
@@ -39,7 +39,7 @@ from dynamics.kernels.packed_model import (
 )
 
 if TYPE_CHECKING:
-    from dynamics.kernels.packed_model import PackedModel
+    from dynamics.model.packed_model import PackedModel
 
 
 @dataclass(frozen=True)

@@ -14,18 +14,8 @@ import numpy as np
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.joint_motion import add_joint_motion, joint_force, local_pose
 from dynamics.kernels.node_batch import Batch, batch, batch_with
-from dynamics.kernels.packed_model import (
-    ARMATURE,
-    COORDINATE,
-    INERTIA,
-    LINK,
-    MASS,
-    MOMENT,
-    PARENT,
-    POSITION,
-    packed_of,
-)
 from dynamics.kernels.pose import ground_frame, link_axes, local_force, rotated_frame
+from dynamics.kernels.serial_motion import SerialMotion
 from dynamics.kernels.simd import gather, load, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add,
@@ -49,9 +39,11 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
+from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.packed_model import ARMATURE, COORDINATE, INERTIA, LINK, MASS, MOMENT, PARENT, POSITION
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 # slots of a body in the workspace
 FRAME, ORIGIN, OMEGA, ALPHA, ACCELERATION, MOMENT_OF_FORCE, FORCE, WORLD_FRAME, WORLD_ORIGIN = (
@@ -149,7 +141,7 @@ def _rnea(tree, numbers, q, v, a, external, tau, wrenches, base):
             scatter6(base, node, 0, (load3(work, MOMENT_OF_FORCE), load3(work, FORCE)))
 
 
-def rnea(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None) -> np.ndarray:
+def rnea(model: KinematicTree, q: Any, v: Any, a: Any, external: Any = None) -> np.ndarray:
     """Inverse dynamics: tau = M(q) a + C(q, v) v + g(q) - sum over links of J' external, (..., n) N m or N.
 
     q, v, a : (..., n) rad or m, and first and second rates per s and s^2; leading axes broadcast
@@ -163,7 +155,7 @@ def rnea(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None) ->
     return nodes.unfold(tau, model.packed.n)
 
 
-def base_wrench(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None) -> np.ndarray:
+def base_wrench(model: KinematicTree, q: Any, v: Any, a: Any, external: Any = None) -> np.ndarray:
     """Wrench that the ground exerts on the robot, (..., 6) [moment; force] N m and N, world axes and origin.
 
     base_wrench = d momentum / dt - weight - sum of `external`. Arguments and errors as in `rnea`.
@@ -173,7 +165,7 @@ def base_wrench(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = N
     return nodes.unfold(base, 6)
 
 
-def joint_wrenches(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None) -> np.ndarray:
+def joint_wrenches(model: KinematicTree, q: Any, v: Any, a: Any, external: Any = None) -> np.ndarray:
     """Wrench that each joint transmits to its link, (..., links, 6) [moment; force] N m and N.
 
     In link axes, about the joint frame's origin; its component along the joint axis, S' wrench, is the torque
@@ -194,9 +186,11 @@ def motion_batch(packed: Any, q: Any, v: Any, a: Any, external: Any = None, extr
 
 
 def inverse_dynamics(
-    model: RigidBodyModel, nodes: Batch, wrenches: bool = False, base: bool = False
+    model: KinematicTree, nodes: Batch, wrenches: bool = False, base: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(torques, joint wrenches, base wrench) as rows of nodes; what is not asked for is empty."""
+    if model.rotation_joints:
+        return serial_inverse_dynamics(model, nodes, wrenches, base)
     packed = model.packed
     absent = np.empty((0, 0), nodes.dtype)
     q, v, a = nodes.arrays[:3]
@@ -205,3 +199,13 @@ def inverse_dynamics(
     ground = nodes.rows(6) if base else absent
     _rnea(packed.tree, packed.numbers, q, v, a, nodes.given(3), tau, all_wrenches, ground)
     return tau, all_wrenches, ground
+
+
+def serial_inverse_dynamics(
+    model: KinematicTree, nodes: Batch, wrenches: bool, base: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`inverse_dynamics` of a model with rotation vectors, by its serial form."""
+    motion = SerialMotion(model, nodes, 2)
+    loads = motion.wrenches(nodes.arrays[3]) if len(nodes.arrays) > 3 else None
+    tau, on_links, ground = inverse_dynamics(model.serial, motion.batch(loads), wrenches, base)
+    return motion.forces(tau), motion.own_wrenches(on_links) if wrenches else on_links, ground

@@ -24,7 +24,7 @@ from dynamics.algorithms.any_arithmetic_vectors import (
     symmetric_times,
     world_pose,
 )
-from dynamics.kernels.packed_model import (
+from dynamics.model.packed_model import (
     ARMATURE,
     BASIS,
     COORDINATE,
@@ -40,7 +40,7 @@ from dynamics.kernels.packed_model import (
 )
 
 if TYPE_CHECKING:
-    from dynamics.kernels.packed_model import PackedModel
+    from dynamics.model.packed_model import PackedModel
 
 Wrench = tuple[Vector, Vector]  # moment, force
 NO_LOADS: Mapping[int, Sequence[Any]] = MappingProxyType({})

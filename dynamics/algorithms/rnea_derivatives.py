@@ -19,7 +19,6 @@ from dynamics.algorithms.rnea import motion_batch
 from dynamics.arguments import names_of
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import (
-    AHEAD,
     clear,
     factor_times,
     factor_transposed_times,
@@ -28,7 +27,7 @@ from dynamics.kernels.inertia import (
     load_factor,
     load_inertia,
 )
-from dynamics.kernels.node_batch import Batch
+from dynamics.kernels.node_batch import BLOCKS_TOGETHER, Batch
 from dynamics.kernels.outward_sweep import (
     AXIS,
     AXIS_RATE,
@@ -43,8 +42,8 @@ from dynamics.kernels.outward_sweep import (
     clear_ground,
     sweep_body,
 )
-from dynamics.kernels.packed_model import ARMATURE, COORDINATE, LINK, PARENT, packed_of
 from dynamics.kernels.pose import link_axes, local_force
+from dynamics.kernels.serial_motion import SerialMotion
 from dynamics.kernels.simd import gather, load, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add6,
@@ -64,10 +63,12 @@ from dynamics.kernels.spatial_algebra import (
     sub6,
     workspace,
 )
+from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.packed_model import ARMATURE, COORDINATE, LINK, PARENT
 
 if TYPE_CHECKING:
-    from dynamics.kernels.packed_model import PackedModel
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
+    from dynamics.model.packed_model import PackedModel
 
 EXTERNAL = SWEPT  # sum of the external wrenches over the subtree
 SLOTS = SWEPT + 6
@@ -143,12 +144,12 @@ def add_wrench_row(work, tree, numbers, k, I, B, external, out, row, n, blocks, 
 def clear_rows(out, torque_row, n, entries_to_clear, block):
     """Zero what the pairs do not write: `entries_to_clear` of the torque rows, and all rows of wrenches.
 
-    As `clear_entries`, for AHEAD blocks at once.
+    As `clear_entries`, for BLOCKS_TOGETHER blocks at once.
     """
     blocks, first = out.shape[3], 0
-    if block % AHEAD != 0:
+    if block % BLOCKS_TOGETHER != 0:
         return
-    ahead = min(AHEAD, blocks - block)
+    ahead = min(BLOCKS_TOGETHER, blocks - block)
     if torque_row >= 0:
         first = n
         for entry in entries_to_clear:
@@ -240,9 +241,18 @@ def stacked_rows(
 
 
 def inverse_dynamics_partials(
-    model: RigidBodyModel, nodes: Batch, torques: bool, links: tuple[int, ...] = (), base: bool = False
+    model: KinematicTree, nodes: Batch, torques: bool, links: tuple[int, ...] = (), base: bool = False
 ) -> InverseDynamicsPartials:
     """One call of the kernel for the torques, the wrenches at `links` and the base wrench."""
+    made = serial_partial_slots if model.rotation_joints else partial_slots
+    values, out = made(model, nodes, torques, links, base)
+    return InverseDynamicsPartials(values, nodes.nodes_last(out))
+
+
+def partial_slots(
+    model: KinematicTree, nodes: Batch, torques: bool, links: tuple[int, ...], base: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values (nodes, rows) and the slots (rows, 3, n, blocks, width) of their derivatives."""
     packed = model.packed
     q, v, a = nodes.arrays[:3]
     torque_row, rows, count = stacked_rows(packed, torques, links, base)
@@ -261,7 +271,26 @@ def inverse_dynamics_partials(
         values,
         out,
     )
-    return InverseDynamicsPartials(values, nodes.nodes_last(out))
+    return values, out
+
+
+def serial_partial_slots(
+    model: KinematicTree, nodes: Batch, torques: bool, links: tuple[int, ...], base: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """`partial_slots` of a model with rotation vectors, by its serial form."""
+    motion = SerialMotion(model, nodes, 3)
+    loads = motion.wrenches(nodes.arrays[3]) if len(nodes.arrays) > 3 else None
+    own, places = np.unique(motion.form.links[list(links)], return_inverse=True)
+    values, out = partial_slots(model.serial, motion.batch(loads), torques, tuple(own.tolist()), base)
+    count = model.serial.n if torques else 0
+    wrenches = (count + 6 * places[:, None] + np.arange(6)).ravel()
+    further = np.concatenate([wrenches, count + 6 * len(own) + np.arange(6 * base)])
+    rows = np.concatenate([motion.form.own, further]) if torques else further
+    out = motion.carried_partials(out, rows, values[:, :count] if torques else None)
+    found = values[:, further]
+    if torques:
+        found = np.concatenate([motion.forces(values[:, :count]), found], axis=1)
+    return found, out
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +321,7 @@ class WrenchDerivatives:
     da: np.ndarray
 
 
-def rnea_derivatives(model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None) -> RneaDerivatives:
+def rnea_derivatives(model: KinematicTree, q: Any, v: Any, a: Any, external: Any = None) -> RneaDerivatives:
     """Inverse dynamics tau(q, v, a) and its derivatives by q, v and a, `external` constant in world axes.
 
     tau = M a + C v + g - J' external; dtau_da = M and dtau_dv = 2 C with the C of the Christoffel symbols.
@@ -307,7 +336,7 @@ def rnea_derivatives(model: RigidBodyModel, q: Any, v: Any, a: Any, external: An
 
 
 def joint_wrench_derivatives(
-    model: RigidBodyModel, q: Any, v: Any, a: Any, joints: Any = None, external: Any = None
+    model: KinematicTree, q: Any, v: Any, a: Any, joints: Any = None, external: Any = None
 ) -> WrenchDerivatives:
     """`joint_wrenches` of chosen joints and their derivatives by q, v and a.
 
@@ -325,7 +354,7 @@ def joint_wrench_derivatives(
 
 
 def base_wrench_derivatives(
-    model: RigidBodyModel, q: Any, v: Any, a: Any, external: Any = None
+    model: KinematicTree, q: Any, v: Any, a: Any, external: Any = None
 ) -> WrenchDerivatives:
     """`base_wrench` and its derivatives by q, v and a: wrench (..., 6); dq, dv and da (..., 6, n).
 
@@ -337,7 +366,7 @@ def base_wrench_derivatives(
     return WrenchDerivatives(wrench, *(nodes.spread(found.partials[:, i]) for i in range(3)))
 
 
-def chosen_links(model: RigidBodyModel, joints: Any) -> tuple[int, ...]:
+def chosen_links(model: KinematicTree, joints: Any) -> tuple[int, ...]:
     """Indices of the links on the named joints; all when `joints` is None."""
     if joints is None:
         return tuple(range(model.link_count))

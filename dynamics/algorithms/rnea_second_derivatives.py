@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynamics.algorithms.rnea import motion_batch
+from dynamics.algorithms.rnea_derivatives import inverse_dynamics_partials
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import (
     body_factor,
@@ -41,8 +42,9 @@ from dynamics.kernels.outward_sweep import (
     clear_ground,
     sweep_body,
 )
-from dynamics.kernels.packed_model import COORDINATE, LINK, PARENT, packed_of
 from dynamics.kernels.pose import body_axes, world_motion
+from dynamics.kernels.serial_curvature import SerialCurvature
+from dynamics.kernels.serial_motion import MOTION, SerialMotion
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import (
     add,
@@ -65,9 +67,12 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
+from dynamics.kernels.transposition import nodes_first
+from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.packed_model import COORDINATE, LINK, PARENT
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 # summed over subtrees, as the sums of the sweep
 ADJOINT_FACTOR, ADJOINT_MOMENT = (
@@ -214,7 +219,7 @@ class RneaSecondDerivatives:
 
 
 def rnea_second_derivatives(
-    model: RigidBodyModel,
+    model: KinematicTree,
     q: Any,
     v: Any,
     a: Any,
@@ -243,6 +248,9 @@ def rnea_second_derivatives(
         extra["base_adjoint"] = (base_adjoint, (6,))
     nodes = motion_batch(packed, q, v, a, extra=extra)
     found = dict(zip(["q", "v", "a", *extra], nodes.arrays, strict=True))
+    if model.rotation_joints:
+        planes = serial_second_derivatives(model, nodes, found)
+        return RneaSecondDerivatives(*(nodes.unfold(plane, packed.n, packed.n) for plane in planes))
     columns, parts = np.full(len(packed.tree), -1, dtype=np.int64), []
     if wrench_adjoint is not None:
         columns[packed.body_of_link] = 6 * np.arange(packed.links)
@@ -255,8 +263,39 @@ def rnea_second_derivatives(
     return RneaSecondDerivatives(*(nodes.spread(plane) for plane in planes))
 
 
+def serial_second_derivatives(
+    model: KinematicTree, nodes: Batch, found: dict[str, np.ndarray]
+) -> list[np.ndarray]:
+    """The four planes, (nodes, n, n) each, of a model with rotation vectors, by its serial form."""
+    multiplier, base = found["adjoint"], found.get("base_adjoint")
+    motion = SerialMotion(model, Batch(nodes.arrays[:3], nodes.shape, nodes.dtype), 4)
+    q, v, a = motion.arrays
+    loads, twists = (motion.wrenches(found.get(name)) for name in ("external", "wrench_adjoint"))
+    shape = (nodes.nodes, len(model.serial.bodies), 6)
+    loads, twists = (None if array is None else array.reshape(shape) for array in (loads, twists))
+    virtual = motion.velocities(multiplier)
+    second = rnea_second_derivatives(model.serial, q, v, a, virtual, twists, base, loads)
+    links = () if twists is None else tuple(range(shape[1]))
+    first = inverse_dynamics_partials(
+        model.serial, motion_batch(model.serial.packed, q, v, a, loads), True, links, base is not None
+    )
+    adjoints = [virtual] + ([] if twists is None else [twists.reshape(nodes.nodes, -1)])
+    weights = np.concatenate(adjoints + ([] if base is None else [base]), axis=1)
+    partials = nodes_first(first.partials)
+    gradient = np.einsum("kr,kroi->koi", weights, partials)
+    curvature = SerialCurvature(motion, dict.fromkeys(MOTION, model.n))
+    curvature.add_planes(
+        {("q", "q"): second.qq, ("q", "v"): second.qv, ("q", "a"): second.qa, ("v", "v"): second.vv}
+    )
+    curvature.add_gradient({name: gradient[:, i] for i, name in enumerate(MOTION)})
+    n = len(virtual.T)
+    torques = {name: partials[:, :n, i] for i, name in enumerate(MOTION)}
+    curvature.add_multiplier(multiplier, first.values[:, :n], torques)
+    return [curvature.found[pair] for pair in (("q", "q"), ("q", "v"), ("q", "a"), ("v", "v"))]
+
+
 def contracted_second(
-    model: RigidBodyModel,
+    model: KinematicTree,
     nodes: Batch,
     multiplier: np.ndarray,
     adjoints: np.ndarray,

@@ -20,10 +20,11 @@ from dynamics.blocks.extended_robot import extended_robot
 from dynamics.blocks.inertial_derivatives import OF_FRAMES
 from dynamics.blocks.model_block import block, with_tau
 from dynamics.blocks.motor_torque import MotorTorqueBlock
+from dynamics.blocks.rotation_vectors import RotationVectorBlock
 from dynamics.model.properties import OF_SPRINGS, checked_value, model_property
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 DESIGN = "design:"  # inputs that are properties
 
@@ -32,13 +33,15 @@ Pairs = dict[tuple[str, str], Array]
 
 
 def designed_block(
-    model: RigidBodyModel, outputs: Iterable[str], loads: Iterable[str], fixed: Mapping[str, Any]
+    model: KinematicTree, outputs: Iterable[str], loads: Iterable[str], fixed: Mapping[str, Any]
 ) -> Any:
     """`block` with properties of the robot as further inputs; see `RigidBodyModel.designed_block`.
 
     Springs and dampers are inputs of "motor_torque" alone: no other quantity depends on them.
     """
     outputs, loads = names_of(outputs, "outputs"), names_of(loads, "loads")
+    if model.rotation_joints:
+        return RotationVectorBlock(model, designed_block, outputs, loads, fixed)
     parts = {name: model_property(model, name) for name in fixed}
     springs = {name: fixed[name] for name, part in parts.items() if part.attribute in OF_SPRINGS}
     others = {name: given for name, given in fixed.items() if name not in springs}
@@ -57,7 +60,7 @@ class DesignedBlock:
     derivatives_are_tested = True
 
     def __init__(
-        self, model: RigidBodyModel, outputs: Iterable[str], loads: Iterable[str], fixed: Mapping[str, Any]
+        self, model: KinematicTree, outputs: Iterable[str], loads: Iterable[str], fixed: Mapping[str, Any]
     ) -> None:
         outputs, loads = names_of(outputs, "outputs"), names_of(loads, "loads")
         designs = {name: model_property(model, name) for name in fixed}

@@ -19,7 +19,7 @@ from dynamics.blocks.inertial_derivatives import (
     side_by_side,
     with_numbers,
 )
-from dynamics.kernels.packed_model import BASIS
+from dynamics.model.packed_model import BASIS
 from dynamics.model.properties import ModelProperty
 
 MOTION = ("q", "v", "a")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynamics.blocks.extended_robot import Armature, ExtendedRobot
-from dynamics.kernels.packed_model import ARMATURE, BASIS, INERTIA, MASS, MOMENT
+from dynamics.model.packed_model import ARMATURE, BASIS, INERTIA, MASS, MOMENT
 from dynamics.model.properties import UPPER, ModelProperty, symmetric
 
 Component = tuple[str, int]  # name of a property, component

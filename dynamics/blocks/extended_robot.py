@@ -22,19 +22,10 @@ import numpy as np
 from dynamics.model.body import Body, Frame
 from dynamics.model.joint import Joint
 from dynamics.model.joint_limits import JointLimits
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import KinematicTree, UncheckedTree
 from dynamics.model.properties import ModelProperty
 
 AXES = np.eye(3)
-
-
-@dataclass(frozen=True, eq=False)
-class ExtendedModel(RigidBodyModel):
-    """The bodies and slides of a robot that was checked before; slides without mass are no error here."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "bodies", tuple(self.bodies))
-        object.__setattr__(self, "frames", tuple(self.frames))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +79,7 @@ class ExtendedRobot:
     own : (n,) places of the robot's coordinates among those of the extended robot
     """
 
-    model: ExtendedModel
+    model: UncheckedTree
     own: np.ndarray
     lengths: tuple[Length, ...]
     gears: tuple[Gear, ...]
@@ -96,7 +87,7 @@ class ExtendedRobot:
 
 
 def extended_robot(
-    model: RigidBodyModel, designs: Mapping[str, ModelProperty], fixed: Mapping[str, np.ndarray]
+    model: KinematicTree, designs: Mapping[str, ModelProperty], fixed: Mapping[str, np.ndarray]
 ) -> ExtendedRobot:
     """The extended robot of designed positions and gear ratios; other properties change nothing here.
 
@@ -109,7 +100,7 @@ class _Extension:
     """Collects bodies and frames, parents first."""
 
     def __init__(
-        self, model: RigidBodyModel, designs: Mapping[str, ModelProperty], fixed: Mapping[str, np.ndarray]
+        self, model: KinematicTree, designs: Mapping[str, ModelProperty], fixed: Mapping[str, np.ndarray]
     ) -> None:
         self.model, self.fixed = model, fixed
         self.bodies: list[Body] = []
@@ -142,7 +133,7 @@ class _Extension:
 
     def _finished(self, frames: list[Frame]) -> ExtendedRobot:
         model = self.model
-        extended = ExtendedModel(tuple(self.bodies), model.gravity, model.name, model.rotors, tuple(frames))
+        extended = UncheckedTree(tuple(self.bodies), model.gravity, model.name, model.rotors, tuple(frames))
         places = {name: i for i, name in enumerate(extended.joint_names)}
         gears = []
         for name, link, rotor in self.rotors:

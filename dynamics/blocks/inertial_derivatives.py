@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dynamics.blocks.designed_inertia import NumbersOfBody
-from dynamics.kernels.packed_model import ARMATURE, BASIS, MASS
+from dynamics.model.packed_model import ARMATURE, BASIS, MASS
 
 CENTRE = "centre_of_mass"  # the only output that is not linear in the inertial numbers
 OF_FRAMES = ("position:", "orientation:", "velocity:")  # outputs on which masses have no effect

@@ -22,7 +22,7 @@ from dynamics.kernels.node_batch import Batch, batch_with
 from dynamics.kernels.transposition import nodes_first
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 MOTION = ("q", "v", "a")
 SECOND = (("q", "q"), ("q", "v"), ("q", "a"), ("v", "v"))  # the planes of `contracted_second`
@@ -41,7 +41,7 @@ class InverseDynamicsBlock:
 
     derivatives_are_tested = True  # by complex step and Taylor slopes: users need not check them again
 
-    def __init__(self, model: RigidBodyModel, outputs: tuple[str, ...], loads: tuple[str, ...] = ()) -> None:
+    def __init__(self, model: KinematicTree, outputs: tuple[str, ...], loads: tuple[str, ...] = ()) -> None:
         self.model, self.loads = model, tuple(model.link_index(name) for name in loads)
         self.torques, self.base = "tau" in outputs, "base_wrench" in outputs
         joints = [name.removeprefix("wrench:") for name in outputs if name.startswith("wrench:")]

@@ -26,7 +26,7 @@ from dynamics.quantities.momentum import (
 
 if TYPE_CHECKING:
     from dynamics.model.body import Frame
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 FIRST_ROW = {  # in the results of the kernel that sums over all masses
     "centre_of_mass": CENTRE_ROW,
@@ -51,7 +51,7 @@ class KinematicsBlock:
 
     derivatives_are_tested = True  # by complex step and Taylor slopes: users need not check them again
 
-    def __init__(self, model: RigidBodyModel, outputs: tuple[str, ...]) -> None:
+    def __init__(self, model: KinematicTree, outputs: tuple[str, ...]) -> None:
         self.model = model
         self.frames: dict[str, tuple[Frame, str]] = {}
         widths: dict[str, int] = {}

@@ -9,16 +9,20 @@ from dynamics.arguments import names_of
 from dynamics.blocks.declared_quantities import INVERSE_DYNAMICS, QUANTITIES, family
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 
-def block(model: RigidBodyModel, outputs: Iterable[str], loads: Iterable[str] = ()) -> Any:
+def block(model: KinematicTree, outputs: Iterable[str], loads: Iterable[str] = ()) -> Any:
     """The block with these outputs: all of inverse dynamics, or all of kinematics and energy.
 
     Inverse dynamics: "tau", "motor_torque", "base_wrench", "wrench:JOINT"; only it takes `loads`, names of
     links.
     """
     outputs, loads = names_of(outputs, "outputs"), names_of(loads, "loads")
+    if model.rotation_joints:
+        from dynamics.blocks.rotation_vectors import RotationVectorBlock
+
+        return RotationVectorBlock(model, block, outputs, loads)
     if "motor_torque" in outputs:
         from dynamics.blocks.motor_torque import MotorTorqueBlock
 

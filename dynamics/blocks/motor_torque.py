@@ -19,7 +19,7 @@ import numpy as np
 from dynamics.model.properties import OF_SPRINGS, checked_value, model_property
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 MOTOR_TORQUE, TAU, DESIGN = "motor_torque", "tau", "design:"
 
@@ -39,7 +39,7 @@ class MotorTorqueBlock:
     derivatives_are_tested = True
 
     def __init__(
-        self, model: RigidBodyModel, inner: Any, outputs: Iterable[str], fixed: Mapping[str, Any]
+        self, model: KinematicTree, inner: Any, outputs: Iterable[str], fixed: Mapping[str, Any]
     ) -> None:
         self.inner, self.n = inner, model.n
         wanted = set(outputs)

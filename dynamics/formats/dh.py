@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from dynamics.arguments import few, shown
+from dynamics.arguments import list_names, short_repr
 from dynamics.errors import DegreesWarning, DhError
 from dynamics.model.body import Body, Frame
+from dynamics.model.checks.validation import checked_name, finite_array, finite_number, rotation_matrix
 from dynamics.model.joint import Joint
 from dynamics.model.joint_limits import JointLimits
-from dynamics.model.model import RigidBodyModel
 from dynamics.model.rotation import about_x, about_z
 from dynamics.model.rotor import Rotor, checked_rotor
-from dynamics.model.validation import checked_name, finite_array, finite_number, rotation_matrix
+from dynamics.rigid_body_model import RigidBodyModel
 
 GROUND = "ground"
 
@@ -202,14 +202,14 @@ def listed(rows: Any) -> list[Any]:
     try:
         return list(rows)
     except Exception as error:  # iterating over a foreign object may raise anything
-        raise DhError(f"the table is {shown(rows)}; give a list of rows") from error
+        raise DhError(f"the table is {short_repr(rows)}; give a list of rows") from error
 
 
 def dh_row(given: DhRow | Mapping[str, Any], i: int) -> DhRow:
     if isinstance(given, DhRow):
         return given
     if not isinstance(given, Mapping):
-        raise DhError(f"row {i + 1} is {shown(given)}; give a DhRow or a mapping with the same keys")
+        raise DhError(f"row {i + 1} is {short_repr(given)}; give a DhRow or a mapping with the same keys")
     known = [f.name for f in fields(DhRow)]
     for key in given:
         if key not in known:
@@ -227,7 +227,8 @@ def parent_of(row: DhRow, known: list[str]) -> str | None:
         return known[-1] if known else None
     if row.parent not in known:
         raise DhError(
-            f"row {row.name!r}: the parent {shown(row.parent)} is not an earlier row; those are {few(known)}"
+            f"row {row.name!r}: the parent {short_repr(row.parent)} is not an earlier row; "
+            f"those are {list_names(known)}"
         )
     return row.parent
 

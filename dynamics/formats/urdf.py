@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
-from dynamics.arguments import few
+from dynamics.arguments import list_names, short_repr
 from dynamics.errors import UrdfError
 from dynamics.formats.urdf_elements import UrdfJoint, link_mass_properties, required, urdf_joint
 from dynamics.formats.urdf_transmission import gears
-from dynamics.formats.urdf_tree import Assembly
+from dynamics.formats.urdf_tree import FLOATING, Assembly
 from dynamics.formats.xml_source import xml_root
+from dynamics.model.checks.tree_checks import drawn_cycle
+from dynamics.model.kinematic_tree import MOST_BODIES
 from dynamics.model.mass_properties import MassProperties
-from dynamics.model.model import MOST_BODIES, RigidBodyModel
-from dynamics.model.tree import drawn_cycle
+from dynamics.model.rotation_joint import FREE
+from dynamics.rigid_body_model import RigidBodyModel
 
 
 def load_urdf(
     path_or_xml: str | os.PathLike[str],
-    floating_base: bool = False,
+    floating_base: bool | Literal["free"] = False,
     gravity: Sequence[float] | np.ndarray = (0.0, 0.0, -9.81),
     repair_inertia: bool = False,
 ) -> RigidBodyModel:
@@ -28,10 +31,14 @@ def load_urdf(
 
     Links and joints come in depth-first order, children in the order of the file; every joint frame is the
     frame of its child link. Links behind fixed joints are merged, inertias added, and stay as named frames.
-    Joints of type planar become two translations in the plane and a turn about `axis` (NAME_x, NAME_y,
-    NAME_yaw); of type floating, and the base when floating_base is true (then NAME is "floating"), three
-    translations along world axes and Rz(yaw) Ry(pitch) Rx(roll): NAME_x, _y, _z, _yaw, _pitch, _roll, on
-    massless links of those names, singular at pitch = +-pi/2. Read besides: limits, damping, friction, mimic
+    floating_base : False, the base is held to the ground, and printing the model says how much is; "free", it
+        has a free joint (`free_joint`): three translations along world axes and a rotation vector p about a
+        centre, R = R_c Exp(p), floating_x, _y, _z, _rx, _ry, _rz, regular for |p| < 2 pi; True, it has three
+        translations and Rz(yaw) Ry(pitch) Rx(roll), floating_x, _y, _z, _yaw, _pitch, _roll, singular at
+        pitch = +-pi/2
+    Joints of type floating become the same, of True where the base is held, with their names for "floating";
+    joints of type planar become two translations in the plane and a turn about `axis` (NAME_x, NAME_y,
+    NAME_yaw). All stand on massless links of those names. Read besides: limits, damping, friction, mimic
     joints, and from <transmission> the gear ratio and rotor inertia. Meshes and their paths are ignored.
     An inertia that no body can have is an error, only a warning when the links merged with it make up for
     it; with repair_inertia it is replaced by the nearest that one can have, with a warning.
@@ -39,16 +46,20 @@ def load_urdf(
     Raises UrdfError naming the element; entity declarations and more than 10 MB are refused. What can be
     read but cannot exist raises JointError, InertiaError or TreeError. Warns of angles in degrees.
     """
+    if not isinstance(floating_base, str | int | np.bool_) or floating_base not in (False, True, "free"):
+        raise UrdfError(f'floating_base is {short_repr(floating_base)}; choose False, True or "free"')
     robot = xml_root(path_or_xml)
     if robot.tag != "robot":
         raise UrdfError(f"the root element is <{robot.tag}>; a URDF has <robot>")
     links = urdf_links(robot)
     joints = urdf_joints(robot, links)
-    assembly = Assembly(links, joints, gears(robot), repair_inertia)
-    bodies, frames = assembly.bodies_and_frames(root_link(links, joints), floating_base)
+    floating = FREE if floating_base == "free" else FLOATING
+    assembly = Assembly(links, joints, gears(robot), repair_inertia, floating)
+    parts = assembly.parts(root_link(links, joints), bool(floating_base))
+    bodies, name = parts.finished(), robot.get("name", "")
     if not bodies:
-        raise UrdfError("no joint of the robot moves, so there is nothing to model; try floating_base=True")
-    return RigidBodyModel(bodies, gravity, robot.get("name", ""), frames=frames)  # type: ignore[arg-type]
+        raise UrdfError('no joint of the robot moves, so there is nothing to model; try floating_base="free"')
+    return RigidBodyModel(bodies, gravity, name, frames=parts.frames, ground_mass=parts.ground_mass)
 
 
 def urdf_links(robot) -> dict[str, MassProperties]:
@@ -94,7 +105,7 @@ def root_link(links: dict[str, MassProperties], joints: dict[str, UrdfJoint]) ->
     above = {joint.child: joint.parent for joint in joints.values()}
     roots = [link for link in links if link not in above]
     if len(roots) > 1:
-        names = few(map(repr, roots))
+        names = list_names(map(repr, roots))
         raise UrdfError(f"the robot has {len(roots)} root links: {names}; connect all but one with joints")
     on_ground = set(roots)
     for link in links:

@@ -10,12 +10,12 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from dynamics.arguments import shown
+from dynamics.arguments import short_repr
 from dynamics.errors import DegreesWarning, UrdfError
+from dynamics.model.checks.validation import LARGEST, LONGEST_NAME, checked_mass
 from dynamics.model.joint_limits import JointLimits
 from dynamics.model.mass_properties import IDENTITY, NO_MASS, MassProperties, Pose
 from dynamics.model.rotation import roll_pitch_yaw
-from dynamics.model.validation import LARGEST, LONGEST_NAME, checked_mass
 
 # A number as C++ reads it in the C locale; Python's own reader takes 1_000 and other scripts' digits besides.
 NUMBER = re.compile(
@@ -68,7 +68,7 @@ def urdf_joint(element: Element) -> UrdfJoint:
     kind = required(element, "type", what)
     if kind not in JOINT_KINDS:
         raise UrdfError(
-            f"{what} has the unknown type {shown(kind)}; it must be one of {', '.join(JOINT_KINDS)}"
+            f"{what} has the unknown type {short_repr(kind)}; it must be one of {', '.join(JOINT_KINDS)}"
         )
     ends = [required_child(element, tag, what) for tag in ("parent", "child")]
     parent, child = (required(end, "link", f"{what}: <{end.tag}>") for end in ends)
@@ -152,7 +152,7 @@ def vector(element: Element | None, key: str, default: tuple[float, ...], what: 
         return np.array(default)
     words = text.split()
     if len(words) != 3:
-        raise UrdfError(f"{what}: {key} is {shown(text)}; three numbers are expected")
+        raise UrdfError(f"{what}: {key} is {short_repr(text)}; three numbers are expected")
     return np.array([parsed(word, f"{what}: {key}") for word in words])
 
 
@@ -160,10 +160,10 @@ def parsed(text: str, what: str) -> float:
     written = NUMBER.fullmatch(text.strip(" \t\r\n"))
     if written is None:
         hint = "; expand the xacro file to a URDF first" if "$" in text else ""
-        raise UrdfError(f"{what} is {shown(text)}, which is not a number{hint}")
+        raise UrdfError(f"{what} is {short_repr(text)}, which is not a number{hint}")
     value = float(written.group())
     if not math.isfinite(value):
-        raise UrdfError(f"{what} is {shown(text)}; every number must be finite")
+        raise UrdfError(f"{what} is {short_repr(text)}; every number must be finite")
     if abs(value) > LARGEST:
-        raise UrdfError(f"{what} is {shown(text)}; beyond {LARGEST:g} products overflow")
+        raise UrdfError(f"{what} is {short_repr(text)}; beyond {LARGEST:g} products overflow")
     return value

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from dynamics.errors import InertiaError, InertiaWarning, UrdfError
 from dynamics.model.body import Body, Frame
+from dynamics.model.checks.validation import inertia_matrix, nearest_inertia
 from dynamics.model.joint import Joint
 from dynamics.model.mass_properties import NO_MASS, MassProperties, Pose
-from dynamics.model.validation import inertia_matrix, nearest_inertia
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,7 @@ class Parts:
     frames: list[Frame] = field(default_factory=list)
     masses: dict[str, MassProperties] = field(default_factory=dict)
     complaints: dict[str, list[str]] = field(default_factory=dict)
+    ground_mass: float = 0.0
 
     def add_body(self, name: str, joint: Joint, parent: str | None) -> None:
         """Add a body that has no mass yet."""
@@ -43,7 +44,9 @@ class Parts:
         """Add a link's mass properties to its body; a link that is not the body's own becomes a frame."""
         if place.body != name:
             self.frames.append(Frame(name, place.body, place.pose.rotation, place.pose.position))
-        if place.body is not None:  # what the ground carries never moves, so its inertia may be anything
+        if place.body is None:  # it never moves, so its inertia may be anything
+            self.ground_mass += found.mass
+        else:
             checked = self.checked(name, place.body, found)
             self.masses[place.body] = self.masses[place.body].joined(checked.seen_from(place.pose))
 

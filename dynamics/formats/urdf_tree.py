@@ -10,45 +10,40 @@ from dynamics.errors import UrdfError
 from dynamics.formats.urdf_elements import UrdfJoint
 from dynamics.formats.urdf_parts import Parts, Place
 from dynamics.formats.urdf_transmission import Gear, rotor_of
-from dynamics.model.body import Body, Frame
+from dynamics.model.checks.tree_checks import drawn_cycle
+from dynamics.model.checks.validation import unit_vector
 from dynamics.model.joint import Joint, JointKind
 from dynamics.model.mass_properties import IDENTITY, MassProperties
-from dynamics.model.tree import drawn_cycle
-from dynamics.model.validation import unit_vector
+from dynamics.model.rotation_joint import SLIDES, Axes, X, Y, Z
 
 # Each joint of a chain of mimics follows it to its end.
 MOST_MIMICS = 100
-Axes = tuple[tuple[str, JointKind, np.ndarray], ...]
 # URDF's types of joints with one coordinate
 ONE_AXIS: dict[str, JointKind] = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
-X, Y, Z = np.eye(3)
-FLOATING: Axes = (
-    ("x", "prismatic", X),
-    ("y", "prismatic", Y),
-    ("z", "prismatic", Z),
-    ("yaw", "revolute", Z),
-    ("pitch", "revolute", Y),
-    ("roll", "revolute", X),
-)
+FLOATING: Axes = (*SLIDES, ("yaw", "revolute", Z), ("pitch", "revolute", Y), ("roll", "revolute", X))
 
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """The links, joints and gears of one URDF."""
+    """The links, joints and gears of one URDF.
+
+    floating : the joints of a floating joint, `FLOATING` or `FREE`
+    """
 
     links: dict[str, MassProperties]
     joints: dict[str, UrdfJoint]
     gears: dict[str, Gear]
     repair_inertia: bool
+    floating: Axes = FLOATING
 
-    def bodies_and_frames(self, root: str, floating_base: bool) -> tuple[tuple[Body, ...], tuple[Frame, ...]]:
-        """Bodies and frames in depth-first order from the root link."""
+    def parts(self, root: str, floats: bool) -> Parts:
+        """All parts in depth-first order from the root link, which floats or is held to the ground."""
         children: dict[str, list[UrdfJoint]] = {link: [] for link in self.links}
         for joint in self.joints.values():
             children[joint.parent].append(joint)
         parts = Parts(self.repair_inertia)
         ground = Place(None, IDENTITY)
-        places = {root: add_chain(parts, "floating", root, ground, FLOATING) if floating_base else ground}
+        places = {root: add_chain(parts, "floating", root, ground, self.floating) if floats else ground}
         parts.add_link(root, places[root], self.links[root])
         stack = children[root][::-1]
         while stack:  # not a recursion: a chain may be longer than Python's stack
@@ -56,7 +51,7 @@ class Assembly:
             places[joint.child] = self.add_joint(parts, joint, places[joint.parent])
             parts.add_link(joint.child, places[joint.child], self.links[joint.child])
             stack += children[joint.child][::-1]
-        return parts.finished(), tuple(parts.frames)
+        return parts
 
     def add_joint(self, parts: Parts, joint: UrdfJoint, on: Place) -> Place:
         """Add the bodies a joint needs and return the place of its child link."""
@@ -68,7 +63,7 @@ class Assembly:
                 raise UrdfError(
                     f"joint {joint.name!r} of type {joint.kind} has a <mimic>; it needs a single axis"
                 )
-            axes = FLOATING if joint.kind == "floating" else planar_axes(joint)
+            axes = self.floating if joint.kind == "floating" else planar_axes(joint)
             return add_chain(parts, joint.name, joint.child, Place(on.body, pose), axes)
         mimics, ratio, offset = self.mimicked(joint)
         made = Joint(

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from dynamics.arguments import shown
+from dynamics.arguments import short_repr
 from dynamics.errors import UrdfError
 
 # The largest humanoid URDFs have 0.3 MB; beyond this it is a mistake or an attack.
@@ -37,7 +37,7 @@ def source_bytes(path_or_xml: str | os.PathLike[str]) -> tuple[bytes | str, str]
     if isinstance(path_or_xml, str) and path_or_xml.lstrip("\ufeff \t\r\n").startswith("<"):
         return path_or_xml.lstrip("\ufeff \t\r\n"), "the XML string"
     if not isinstance(path_or_xml, str | os.PathLike):
-        raise UrdfError(f"cannot read {shown(path_or_xml)}; give a path, or XML that starts with '<'")
+        raise UrdfError(f"cannot read {short_repr(path_or_xml)}; give a path, or XML that starts with '<'")
     try:
         path = Path(path_or_xml)
         # Read one byte too many rather than a whole disk.
@@ -45,12 +45,12 @@ def source_bytes(path_or_xml: str | os.PathLike[str]) -> tuple[bytes | str, str]
             return stream.read(LARGEST + 1), f"{str(path)!r}"
     except FileNotFoundError as error:
         raise UrdfError(
-            f"there is no file {shown(path_or_xml)}{_near(Path(path_or_xml))}: give a path, or XML that "
+            f"there is no file {short_repr(path_or_xml)}{_near(Path(path_or_xml))}: give a path, or XML that "
             "starts with '<'"
         ) from error
     except (OSError, TypeError, ValueError) as error:
         raise UrdfError(
-            f"cannot read {shown(path_or_xml)}: {error}; give a path, or XML that starts with '<'"
+            f"cannot read {short_repr(path_or_xml)}: {error}; give a path, or XML that starts with '<'"
         ) from error
 
 

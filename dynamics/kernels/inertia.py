@@ -9,7 +9,7 @@ u, (n, p) = I u its momentum. As a 6 x 6 matrix it is B[I, u] = [[(Jdot - n^)/2,
 from __future__ import annotations
 
 from dynamics.kernels.compile import inlined
-from dynamics.kernels.packed_model import INERTIA, MASS, MOMENT
+from dynamics.kernels.node_batch import BLOCKS_TOGETHER
 from dynamics.kernels.simd import load, same, store
 from dynamics.kernels.spatial_algebra import (
     add,
@@ -29,8 +29,7 @@ from dynamics.kernels.spatial_algebra import (
     sub,
     symmetric_times,
 )
-
-AHEAD = 8  # blocks of nodes cleared together
+from dynamics.model.packed_model import INERTIA, MASS, MOMENT
 
 
 @inlined
@@ -153,13 +152,13 @@ def clear(array, first, count):
 def clear_entries(out, planes, entries_to_clear, block):
     """Set the entries of (planes, n, n, blocks, width) that `PackedModel.entries_to_clear` lists to zero.
 
-    For this block and those after it at once: a block's slots lie far apart, those of AHEAD blocks together.
+    For this block and those after it at once, as a block's slots lie far apart: BLOCKS_TOGETHER at a time.
     """
     n, blocks = out.shape[-3], out.shape[-2]
-    if block % AHEAD == 0:
+    if block % BLOCKS_TOGETHER == 0:
         for plane in range(planes):
             for entry in entries_to_clear:
-                clear(out, (plane * n * n + entry) * blocks + block, min(AHEAD, blocks - block))
+                clear(out, (plane * n * n + entry) * blocks + block, min(BLOCKS_TOGETHER, blocks - block))
 
 
 @inlined

@@ -13,9 +13,9 @@ TURN is not 0; `add_joint_motion` saves 3 % of an RNEA where nothing slides, and
 from __future__ import annotations
 
 from dynamics.kernels.compile import inlined
-from dynamics.kernels.packed_model import OFFSET, POSITION, RATIO, ROTATION, SLIDE, TURN
 from dynamics.kernels.sincos import sincos
 from dynamics.kernels.spatial_algebra import add_scaled, constant3, cross, same3, scale
+from dynamics.model.packed_model import OFFSET, POSITION, RATIO, ROTATION, SLIDE, TURN
 
 
 @inlined

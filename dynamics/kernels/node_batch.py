@@ -12,15 +12,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dynamics.arguments import few, number_array
+from dynamics.arguments import list_names, number_array
 from dynamics.errors import ShapeError
 
 if TYPE_CHECKING:
-    from dynamics.kernels.packed_model import PackedModel
+    from dynamics.model.packed_model import PackedModel
 
 FLOAT = np.dtype(np.float64)
-CACHE_LINE = 64  # bytes
-LANES = 8  # repeated from simd.py, which would import numba
+CACHE_LINE = 64  # bytes: eight lanes on a boundary are one line, off it every access touches two
+# Nodes of a SIMD vector: eight float64 fill one AVX-512, two AVX2 or four NEON registers. With sixteen the
+# workspace of a body would be twice as large, and half as many bodies would fit into the first cache.
+LANES = 8
+# Blocks of nodes handled together: an entry of a result is then written for all of them while its memory is
+# in the cache. One block after the other takes twice as long at 64 nodes, four times at 256.
+BLOCKS_TOGETHER = 8
 
 
 class Batch(NamedTuple):
@@ -46,6 +51,11 @@ class Batch(NamedTuple):
     def given(self, index: int) -> np.ndarray:
         """The array of this number, or an empty one, by which kernels know that it is not given."""
         return self.arrays[index] if len(self.arrays) > index else np.empty((0, 0), self.dtype)
+
+    def at_rest(self) -> Batch:
+        """A batch of q alone as one of q and v = 0."""
+        q = self.arrays[0]
+        return Batch((q, np.zeros_like(q)), self.shape, self.dtype)
 
     def rows(self, *widths: int) -> np.ndarray:
         """An empty (nodes, product of widths) array for results that kernels scatter."""
@@ -166,8 +176,7 @@ def broadcast_shape(leading: list[tuple[int, ...]], names: Any) -> tuple[int, ..
 def shape_message(name: str, shape: tuple[int, ...], tail: tuple[int, ...], packed: PackedModel) -> str:
     if tail == (packed.n,):
         plural = "" if packed.n == 1 else "s"
-        return (
-            f"{name} has shape {shape} but the model has n = {packed.n} joint{plural} ({few(packed.names)})"
-        )
+        joints = f"n = {packed.n} joint{plural} ({list_names(packed.names)})"
+        return f"{name} has shape {shape} but the model has {joints}"
     expected = ", ".join(["...", *map(str, tail)])
     return f"{name} has shape {shape} but ({expected}) is expected for a model of {packed.links} links"

@@ -17,7 +17,6 @@ from dynamics.kernels.inertia import (
     store_inertia,
 )
 from dynamics.kernels.joint_motion import joint_axis, local_pose
-from dynamics.kernels.packed_model import PARENT, POSITION
 from dynamics.kernels.pose import ground_frame, rotated_frame
 from dynamics.kernels.spatial_algebra import (
     add,
@@ -34,6 +33,7 @@ from dynamics.kernels.spatial_algebra import (
     store6,
     store_frame,
 )
+from dynamics.model.packed_model import PARENT, POSITION
 
 # slots of a body in the workspace, in three stages; kernels add their own after the last stage they need
 AXIS, FRAME, ORIGIN, POSED = 0, 6, 15, 18  # S

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dynamics.kernels.compile import inlined
-from dynamics.kernels.packed_model import BASIS
 from dynamics.kernels.spatial_algebra import add, constant_frame, cross, rotate, rotate_back, same3, sub
+from dynamics.model.packed_model import BASIS
 
 
 @inlined

@@ -21,9 +21,7 @@ from numba.core.typing import templates
 from numba.core.typing.templates import ConcreteTemplate, signature
 from numba.extending import lower_builtin, models, register_model
 
-# Eight float64 fill one AVX-512, two AVX2 or four NEON registers. With sixteen the workspace of a body would
-# be twice as large, and half as many bodies would fit into the first cache.
-LANES = 8
+from dynamics.kernels.node_batch import LANES
 
 infer_global: Any = templates.infer_global
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynamics.kernels.compile import inlined
+from dynamics.kernels.node_batch import CACHE_LINE
 from dynamics.kernels.simd import gather, load, same, scatter, store, width
 
 # --- vectors ------------------------------------------------------------------------------------------
@@ -120,8 +121,6 @@ def cross_force(V, f):
 
 
 # --- memory -------------------------------------------------------------------------------------------
-
-CACHE_LINE = 64  # bytes: eight lanes on a boundary are one line, off it every access touches two
 
 
 @inlined

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dynamics.kernels.compile import kernel
-from dynamics.kernels.simd import LANES, load, store_from, transposed
+from dynamics.kernels.node_batch import LANES
+from dynamics.kernels.simd import load, store_from, transposed
 
 
 @kernel

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dynamics.arguments import shown
+from dynamics.arguments import short_repr
 from dynamics.errors import ModelError
 from dynamics.model.array_field import ArrayField, new_array
-from dynamics.model.joint import Joint
-from dynamics.model.validation import (
+from dynamics.model.checks.validation import (
     checked_mass,
     checked_name,
     checked_reference,
@@ -18,6 +17,7 @@ from dynamics.model.validation import (
     inertia_matrix,
     rotation_matrix,
 )
+from dynamics.model.joint import Joint
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Body:
     def __post_init__(self) -> None:
         what = f"body {checked_name(self.name, 'a body')!r}:"
         if not isinstance(self.joint, Joint):
-            raise ModelError(f"{what} joint is {shown(self.joint)}; give a Joint")
+            raise ModelError(f"{what} joint is {short_repr(self.joint)}; give a Joint")
         checked_reference(self.parent, f"{what} parent")
         object.__setattr__(self, "mass", checked_mass(self.mass, f"{what} mass"))
         centre = finite_array(self.centre_of_mass, (3,), f"{what} centre_of_mass")

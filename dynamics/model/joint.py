@@ -1,4 +1,7 @@
-"""Joints with one coordinate: type, axis, place, friction, spring, limits and rotor."""
+"""Joints with one coordinate: type, axis, place, friction, spring, limits and rotor.
+
+Three joints of the kind "rotation_vector" in a row are a ball joint; see `rotation_joint.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,10 @@ from typing import Literal
 
 import numpy as np
 
-from dynamics.arguments import shown
+from dynamics.arguments import short_repr
 from dynamics.errors import DegreesWarning, JointError
 from dynamics.model.array_field import ArrayField, new_array
-from dynamics.model.joint_limits import JointLimits, checked_limits
-from dynamics.model.rotor import Rotor, checked_rotor
-from dynamics.model.validation import (
+from dynamics.model.checks.validation import (
     LARGEST,
     checked_name,
     checked_reference,
@@ -22,12 +23,16 @@ from dynamics.model.validation import (
     rotation_matrix,
     unit_vector,
 )
+from dynamics.model.joint_limits import JointLimits, checked_limits
+from dynamics.model.rotor import Rotor, checked_rotor
 
 # 15 rad is more than two turns, which few real joints have; 15 degrees and more is what most have.
 # Above 720 people write "no limit".
 DEGREES_SUSPECTED = (15.0, 720.0)
 
-JointKind = Literal["revolute", "prismatic"]
+JointKind = Literal["revolute", "prismatic", "rotation_vector"]
+ROTATION_VECTOR: JointKind = "rotation_vector"
+UNIT_AXES = np.eye(3)
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,9 @@ class Joint:
     link pose = parent pose * (rotation, position) * motion(axis, d), displacement d = ratio * q + offset
 
     name : unique in the model
-    kind : "revolute" or "prismatic", a key of JOINT_TYPES
+    kind : "revolute" or "prismatic", a key of JOINT_TYPES; or "rotation_vector", one of the three joints with
+        axes x, y and z that `ball_joint` makes, whose coordinates p together turn a link by
+        rotation centre Exp(p)
     axis : (3,) in the joint frame (equally in link axes: the motion does not move its own axis); made unit
     rotation : (3, 3) axes of the joint frame at displacement zero, in parent link axes
     position : (3,) m, its origin in the parent link frame
@@ -67,6 +74,7 @@ class Joint:
     friction : Coulomb friction, N m or N
     stiffness, rest : of a spring beside the motor, N m/rad or N/m, and the displacement where it is relaxed
     rotor : None, or the rotor that drives the joint, carried by the parent
+    centre : of the first joint of a rotation vector, (3, 3) the rotation at p = 0; None elsewhere
 
     Raises JointError, InertiaError or ShapeError, each naming the joint. Warns (DegreesWarning) of limits of
     a turning joint that look like degrees.
@@ -86,12 +94,13 @@ class Joint:
     rotor: Rotor | None = None
     stiffness: float = 0.0
     rest: float = 0.0
+    centre: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         what = f"joint {checked_name(self.name, 'a joint')!r}:"
-        if not isinstance(self.kind, str) or self.kind not in JOINT_TYPES:
-            known = " or ".join(f'"{kind}"' for kind in JOINT_TYPES)
-            raise JointError(f"{what} kind is {shown(self.kind)}; it must be {known}")
+        if not isinstance(self.kind, str) or self.kind not in (*JOINT_TYPES, ROTATION_VECTOR):
+            known = " or ".join(f'"{kind}"' for kind in (*JOINT_TYPES, ROTATION_VECTOR))
+            raise JointError(f"{what} kind is {short_repr(self.kind)}; it must be {known}")
         checked_reference(self.mimics, f"{what} mimics")
         checked = {
             "axis": unit_vector(self.axis, f"{what} axis"),
@@ -115,13 +124,41 @@ class Joint:
                 raise JointError(f"{what} {coefficient} is {checked[coefficient]}; it must not be negative")
         for key, value in checked.items():
             object.__setattr__(self, key, value)
-        if self.motion.turn:
+        object.__setattr__(self, "centre", self._checked_centre(what))
+        if self.kind == ROTATION_VECTOR:
+            self._check_component(what)
+        if self.kind == ROTATION_VECTOR or self.motion.turn:
             warn_of_degrees(self)
 
     @property
     def motion(self) -> JointType:
-        """How a displacement turns and slides the link."""
+        """How a displacement turns and slides the link; JointError for a component of a rotation vector."""
+        if self.kind == ROTATION_VECTOR:
+            raise JointError(
+                f"joint {self.name!r} is a component of a rotation vector, which has no axis of its own; "
+                "this computation takes revolute and prismatic joints alone"
+            )
         return JOINT_TYPES[self.kind]
+
+    def _checked_centre(self, what: str) -> np.ndarray | None:
+        first = self.kind == ROTATION_VECTOR and bool(np.all(self.axis == UNIT_AXES[0]))
+        if self.centre is None:
+            return rotation_matrix(UNIT_AXES, what) if first else None
+        if not first:
+            raise JointError(f"{what} centre is given; only the first joint of a rotation vector has one")
+        return rotation_matrix(self.centre, f"{what} centre")
+
+    def _check_component(self, what: str) -> None:
+        """JointError for what a component of a rotation vector cannot have."""
+        if not any(np.all(self.axis == axis) for axis in UNIT_AXES):
+            raise JointError(
+                f"{what} axis is {self.axis.tolist()}; a component of a rotation vector is x, y or z: turn "
+                "the frame by rotation"
+            )
+        if self.mimics is not None or self.ratio != 1.0 or self.offset != 0.0 or self.rotor is not None:
+            raise JointError(f"{what} a component of a rotation vector has no mimic, ratio, offset or rotor")
+        if self.damping or self.friction or self.stiffness:
+            raise JointError(f"{what} a component of a rotation vector has no friction, damping or spring")
 
 
 def warn_of_degrees(joint: Joint) -> None:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from dynamics.arguments import real_array, shown
+from dynamics.arguments import real_array, short_repr
 from dynamics.errors import JointError
 
 
@@ -40,7 +40,7 @@ def checked_limits(limits: JointLimits, what: str) -> JointLimits:
     """`limits` as floats; JointError when one is NaN or a pair is not ordered."""
     names = ("q_lower", "q_upper", "velocity", "torque_lower", "torque_upper")
     if not isinstance(limits, JointLimits):
-        raise JointError(f"{what} limits are {shown(limits)}; give JointLimits of numbers")
+        raise JointError(f"{what} limits are {short_repr(limits)}; give JointLimits of numbers")
     numbers = {name: limit_number(getattr(limits, name), f"{what} limit {name}") for name in names}
     for lower, upper in (("q_lower", "q_upper"), ("torque_lower", "torque_upper")):
         if numbers[lower] > numbers[upper]:
@@ -58,7 +58,7 @@ def limit_number(value: Any, what: str) -> float:
         number = float(real_array(value, what).reshape(()))
     except ValueError as error:  # ShapeError is one, too
         raise JointError(
-            f"{what} is {shown(value)}; give a number, or leave it out when there is none"
+            f"{what} is {short_repr(value)}; give a number, or leave it out when there is none"
         ) from error
     if math.isnan(number):
         raise JointError(f"{what} is NaN; leave it out when there is none")

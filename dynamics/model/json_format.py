@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dynamics.arguments import shown
+from dynamics.arguments import short_repr
 from dynamics.errors import JsonError
 from dynamics.model.body import Body, Frame
 from dynamics.model.joint import Joint
@@ -25,15 +25,19 @@ Model = TypeVar("Model")
 
 
 def model_to_json(model: object) -> str:
-    """The text of `RigidBodyModel.to_json`: the fields by name, infinite limits left out."""
+    """The text of `KinematicTree.to_json`: the fields by name, infinite limits left out."""
     content = {"format": FORMAT, "version": VERSION, **plain(model)}
     return json.dumps(content, indent=1, allow_nan=False)
 
 
 def plain(value: Any) -> Any:
-    """`value` as dictionaries, lists, numbers and strings."""
+    """`value` as dictionaries, lists, numbers and strings; what most models have not is left out."""
     if is_dataclass(value):
         entries = {f.name: getattr(value, f.name) for f in fields(value)}
+        if entries.get("centre", entries) is None:
+            del entries["centre"]
+        if entries.get("ground_mass") == 0.0:
+            del entries["ground_mass"]
         return {key: plain(entry) for key, entry in entries.items() if not is_infinite(entry)}
     if isinstance(value, tuple):
         return [plain(entry) for entry in value]
@@ -45,7 +49,7 @@ def is_infinite(value: Any) -> bool:
 
 
 def model_from_json(text: str, kind: type[Model]) -> Model:
-    """The model of class `kind`, which is `RigidBodyModel`, saved by `model_to_json`; JsonError otherwise."""
+    """The model of class `kind`, a `KinematicTree`, saved by `model_to_json`; JsonError otherwise."""
     try:
         content = json.loads(text, parse_constant=refuse_constant)
     except (TypeError, ValueError, RecursionError) as error:
@@ -54,7 +58,9 @@ def model_from_json(text: str, kind: type[Model]) -> Model:
         raise JsonError(f'this is not a saved model; the key "format" must be "{FORMAT}"')
     version = content.pop("version", None)
     if version != VERSION:
-        raise JsonError(f"the saved model has version {shown(version)}, this program reads version {VERSION}")
+        raise JsonError(
+            f"the saved model has version {short_repr(version)}, this program reads version {VERSION}"
+        )
     return built(kind, content, "the model")
 
 
@@ -71,7 +77,7 @@ def built(kind: type, content: Any, what: str) -> Any:
     for key in content:
         if key not in known:
             raise JsonError(
-                f"{what} has the unknown key {shown(key)}; {kind.__name__} has {', '.join(known)}"
+                f"{what} has the unknown key {short_repr(key)}; {kind.__name__} has {', '.join(known)}"
             )
     required = [key for key in ("bodies", "name", "joint", "gear_ratio") if key in known]
     for key in required:

@@ -18,11 +18,11 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from dynamics.arguments import few, real_array, shown
+from dynamics.arguments import list_names, real_array, short_repr
 from dynamics.errors import ModelError, ShapeError, UnknownNameError
 from dynamics.model.body import Body, Frame
+from dynamics.model.checks.tree_checks import Robot
 from dynamics.model.joint import Joint
-from dynamics.model.tree import Robot
 
 Owner = Literal["link", "joint", "frame"]
 OF_LINKS, OF_JOINTS, OF_FRAMES = (
@@ -72,8 +72,8 @@ def model_property(model: NamedParts, name: str) -> ModelProperty:
     known = (*OF_LINKS, *OF_JOINTS)
     if not dot or attribute not in known:
         raise UnknownNameError(
-            f"no property is called {shown(name)}; give the name of a link, a joint or a frame, a dot, and "
-            f"one of {', '.join(known)}: 'forearm.mass', 'elbow.position'"
+            f"no property is called {short_repr(name)}; give the name of a link, a joint or a frame, a dot, "
+            f"and one of {', '.join(known)}: 'forearm.mass', 'elbow.position'"
         )
     joints, frames = [joint.name for joint in model.joints], [frame.name for frame in model.frames]
     if attribute in OF_LINKS:
@@ -83,7 +83,7 @@ def model_property(model: NamedParts, name: str) -> ModelProperty:
             raise ModelError(f"{name!r} may be that of a joint or of a frame; rename one of the two")
         return ModelProperty(name, "frame", frames.index(owner), attribute)
     if owner not in joints:
-        listed = few([*joints, *frames] if attribute == "position" else joints)
+        listed = list_names([*joints, *frames] if attribute == "position" else joints)
         raise UnknownNameError(f"{name!r}: no joint or frame is called {owner!r}; there are {listed}")
     found = ModelProperty(name, "joint", joints.index(owner), attribute)
     if attribute == "gear_ratio":
@@ -95,7 +95,7 @@ def changed_parts(model: NamedParts, values: Mapping[str, Any]) -> tuple[list[Bo
     """Bodies and frames with other values of these properties; see `RigidBodyModel.with_properties`."""
     if not isinstance(values, Mapping):
         raise ModelError(
-            f"properties are given as {shown(values)}; give a dictionary, {{'forearm.mass': 2.0}}"
+            f"properties are given as {short_repr(values)}; give a dictionary, {{'forearm.mass': 2.0}}"
         )
     bodies, frames = list(model.bodies), list(model.frames)
     for name, given in values.items():
@@ -125,7 +125,7 @@ def checked_value(given: Any, width: int, name: str) -> np.ndarray:
     """The value of a property as (width,) floats; ShapeError otherwise."""
     value = np.atleast_1d(real_array(given, name))
     if value.shape != (width,):
-        raise ShapeError(f"{name!r} is given as {shown(given)}; it has {width} components")
+        raise ShapeError(f"{name!r} is given as {short_repr(given)}; it has {width} components")
     return value
 
 

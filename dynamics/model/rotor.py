@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dynamics.arguments import shown
+from dynamics.arguments import short_repr
 from dynamics.errors import JointError
 from dynamics.model.array_field import ArrayField, new_array
-from dynamics.model.validation import (
+from dynamics.model.checks.validation import (
     checked_mass,
     finite_array,
     finite_number,
@@ -58,7 +58,7 @@ def checked_rotor(rotor: Rotor, owner: str) -> Rotor:
     """`rotor` with read-only arrays and a unit axis; errors name the joint `owner`."""
     what = f"rotor of joint {owner!r}:"
     if not isinstance(rotor, Rotor):
-        raise JointError(f"{what} it is {shown(rotor)}; give a Rotor or None")
+        raise JointError(f"{what} it is {short_repr(rotor)}; give a Rotor or None")
     gear_ratio = finite_number(rotor.gear_ratio, f"{what} gear_ratio")
     if gear_ratio == 0.0:
         raise JointError(f"{what} gear_ratio is 0; give rotor angle per joint angle, or no rotor at all")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dynamics.model.body import Body
-from dynamics.model.tree import Robot, coordinate_indices
+from dynamics.model.checks.tree_checks import Robot, coordinate_indices
 
 HEADER = ("q", "joint", "kind", "link", "on", "mass", "centre of mass", "limits", "rate", "torque", "gear")
 UNITS = ("", "", "", "", "", "kg", "m", "rad, m", "1/s", "N m, N", "")
@@ -24,6 +24,11 @@ def model_table(model: Robot) -> str:
         f"gravity ({gravity}) m/s^2, rotors {model.rotors}"
     )
     lines = [title, *aligned([HEADER, UNITS, *rows])]
+    if model.ground_mass:
+        lines.append(
+            f"held to the ground: links of {number(model.ground_mass)} kg, which never move; "
+            'load_urdf(..., floating_base="free") lets the base move'
+        )
     if model.frames:
         lines.append("frames: " + ", ".join(f"{f.name} on {f.body or 'ground'}" for f in model.frames))
     return "\n".join(lines)

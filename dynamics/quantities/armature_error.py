@@ -14,7 +14,7 @@ import numpy as np
 
 from dynamics.arguments import real_array
 from dynamics.errors import ShapeError
-from dynamics.model.model import RigidBodyModel, checked_model
+from dynamics.model.kinematic_tree import KinematicTree, checked_model
 
 SAMPLES = 201
 
@@ -44,7 +44,7 @@ class ArmatureError:
         return "\n".join([f"{'armature instead of rotors':<28}{'N m or N':>12}{'of peak':>11}", *lines])
 
 
-def armature_error(model: RigidBodyModel, trajectory: Any) -> ArmatureError:
+def armature_error(model: KinematicTree, trajectory: Any) -> ArmatureError:
     """Largest torque error of rotors as armature, max_t |tau_armature(t) - tau_exact(t)|, of every joint.
 
     model : its rotors are taken exactly and as armature, whatever `model.rotors` says
@@ -62,7 +62,7 @@ def armature_error(model: RigidBodyModel, trajectory: Any) -> ArmatureError:
     return ArmatureError(tuple(model.joint_names), largest, relative, difference.argmax(axis=0))
 
 
-def _samples(model: RigidBodyModel, trajectory: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _samples(model: KinematicTree, trajectory: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if all(hasattr(trajectory, name) for name in ("q", "v", "a", "duration")):
         t = np.linspace(0.0, float(trajectory.duration), SAMPLES)
         return trajectory.q(t), trajectory.v(t), trajectory.a(t)

@@ -16,7 +16,6 @@ import numpy as np
 
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.outward_sweep import AXIS, FRAME, MOVED, ORIGIN, VELOCITY, clear_pose, move, place
-from dynamics.kernels.packed_model import BASIS, COORDINATE, PARENT
 from dynamics.kernels.pose import rotated_frame
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import (
@@ -37,11 +36,12 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
+from dynamics.model.packed_model import BASIS, COORDINATE, PARENT
 
 if TYPE_CHECKING:
     from dynamics.kernels.node_batch import Batch
     from dynamics.model.body import Frame
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 # columns of `requests`: the body, then the first row of each output, -1 = not wanted
 BODY, POSITION_ROW, ORIENTATION_ROW, VELOCITY_ROW = 0, 1, 2, 3
@@ -229,7 +229,7 @@ class FrameRequests:
     rows: int
 
 
-def frame_requests(model: RigidBodyModel, wanted: list[tuple[Frame, str]]) -> FrameRequests:
+def frame_requests(model: KinematicTree, wanted: list[tuple[Frame, str]]) -> FrameRequests:
     """Requests for (frame, "position" | "orientation" | "velocity"), stacked in this order."""
     requests, local = np.full((len(wanted), 4), -1, dtype=np.int64), np.zeros((len(wanted), 12))
     row = 0
@@ -240,7 +240,7 @@ def frame_requests(model: RigidBodyModel, wanted: list[tuple[Frame, str]]) -> Fr
     return FrameRequests(requests, local, row)
 
 
-def frame_place(model: RigidBodyModel, frame: Frame) -> tuple[int, np.ndarray]:
+def frame_place(model: KinematicTree, frame: Frame) -> tuple[int, np.ndarray]:
     """The body that carries a frame, and the frame's axes and origin (12,) in the axes of the body."""
     packed = model.packed
     body = 0 if frame.body is None else int(packed.body_of_link[model.link_index(frame.body)])
@@ -249,7 +249,7 @@ def frame_place(model: RigidBodyModel, frame: Frame) -> tuple[int, np.ndarray]:
 
 
 def frame_values(
-    model: RigidBodyModel, nodes: Batch, wanted: FrameRequests, derivatives: bool = False
+    model: KinematicTree, nodes: Batch, wanted: FrameRequests, derivatives: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Values (nodes, rows) and, when asked for, derivatives (rows, 2, n, nodes) by q and v."""
     packed, (q, v) = model.packed, nodes.arrays[:2]
@@ -260,7 +260,7 @@ def frame_values(
 
 
 def frame_curvature(
-    model: RigidBodyModel, nodes: Batch, wanted: FrameRequests, adjoints: np.ndarray
+    model: KinematicTree, nodes: Batch, wanted: FrameRequests, adjoints: np.ndarray
 ) -> np.ndarray:
     """Contracted second derivatives by (q, q) and (q, v), (2, n, n, nodes); adjoints (nodes, rows)."""
     packed, (q, v) = model.packed, nodes.arrays[:2]

@@ -14,11 +14,14 @@ import numpy as np
 from dynamics.arguments import real_array
 from dynamics.errors import DynamicsError, ShapeError
 from dynamics.kernels.node_batch import batch
-from dynamics.kernels.packed_model import packed_of
-from dynamics.model.validation import finite_number
+from dynamics.kernels.serial_motion import computed_frame, computed_motion
+from dynamics.kernels.transposition import nodes_first
+from dynamics.model.checks.validation import finite_number
+from dynamics.model.kinematic_tree import packed_of
+from dynamics.quantities.frames import frame_curvature, frame_requests, frame_values
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +36,7 @@ class GeneralizedForce:
     dv: np.ndarray
 
 
-def friction(model: RigidBodyModel, v: Any, smoothing: float = 0.01) -> GeneralizedForce:
+def friction(model: KinematicTree, v: Any, smoothing: float = 0.01) -> GeneralizedForce:
     """Viscous and smoothed Coulomb friction of all joints, mimic joints included, with derivatives.
 
     force_i = - sum over joints of coordinate i: ratio (damping w + friction tanh(w / smoothing)),
@@ -62,7 +65,7 @@ def friction(model: RigidBodyModel, v: Any, smoothing: float = 0.01) -> Generali
     )
 
 
-def joint_springs(model: RigidBodyModel, q: Any, stiffness: Any, rest: Any = 0.0) -> GeneralizedForce:
+def joint_springs(model: KinematicTree, q: Any, stiffness: Any, rest: Any = 0.0) -> GeneralizedForce:
     """Springs at the joints: force = -stiffness (q - rest), from U = sum stiffness (q - rest)^2 / 2.
 
     q : (..., n); stiffness : number or (n,) N m/rad or N/m; rest : number or (n,) rad or m
@@ -80,7 +83,7 @@ def joint_springs(model: RigidBodyModel, q: Any, stiffness: Any, rest: Any = 0.0
 
 
 def point_spring(
-    model: RigidBodyModel, q: Any, start: str, end: str, stiffness: float, length: float = 0.0
+    model: KinematicTree, q: Any, start: str, end: str, stiffness: float, length: float = 0.0
 ) -> GeneralizedForce:
     """A spring between the origins of two frames, U = stiffness (|d| - length)^2 / 2, d = p_end - p_start.
 
@@ -90,25 +93,27 @@ def point_spring(
     the ends must not meet, where the force has no direction and NaN results.
     Raises ShapeError when q does not fit the model, UnknownNameError for a frame it does not have.
     """
-    nodes = batch(packed_of(model), q=q)
+    tree, nodes, motion = computed_motion(model, 2, q=q)
     stiffness, length = finite_number(stiffness, "stiffness"), finite_number(length, "length")
-    block = model.block([f"position:{model.frame(name).name}" for name in (start, end)])
-    u = {"q": nodes.arrays[0]}
-    values, partials = block.value(u), block.partials(u)
-    d = values[f"position:{end}"] - values[f"position:{start}"]
-    slope = sum(
-        sign * partials.get((f"position:{name}", "q"), 0.0) for sign, name in ((-1.0, start), (1.0, end))
-    )
+    ends = frame_requests(tree, [(computed_frame(model, name), "position") for name in (start, end)])
+    resting = nodes.at_rest()
+    values, derivatives = frame_values(tree, resting, ends, derivatives=True)
+    by_q = nodes_first(derivatives)[:, :, 0]
+    d, slope = values[:, 3:] - values[:, :3], by_q[:, 3:] - by_q[:, :3]
     tension, stretch = spring_tension(d, stiffness, length)
-    adjoints = {f"position:{start}": -tension, f"position:{end}": tension}
-    bent = block.curvature(u, adjoints)["q", "q"]
+    adjoints = np.concatenate([-tension, tension], axis=1)
+    bent = nodes_first(frame_curvature(tree, resting, ends, adjoints))[:, 0]
     force = -np.einsum("kri,kr->ki", slope, tension)
-    by_q = -np.swapaxes(slope, -1, -2) @ stretch @ slope - bent
+    stiffening = -np.swapaxes(slope, -1, -2) @ stretch @ slope - bent
+    if motion is not None:
+        stiffening = motion.matrix(stiffening)
+        motion.add_chart_stiffness(stiffening, force)
+        force = motion.forces(force)
     square = (model.n, model.n)
     return GeneralizedForce(
         nodes.unfold(force, model.n),
-        nodes.unfold(by_q, *square),
-        nodes.unfold(np.zeros_like(by_q), *square),
+        nodes.unfold(stiffening, *square),
+        nodes.unfold(np.zeros_like(stiffening), *square),
     )
 
 
@@ -124,7 +129,7 @@ def spring_tension(d: np.ndarray, stiffness: float, length: float) -> tuple[np.n
     return stiffness * (distance - length) * direction, stiffness * (unit - slack * (unit - along))
 
 
-def coordinate_numbers(model: RigidBodyModel, name: str, value: Any) -> np.ndarray:
+def coordinate_numbers(model: KinematicTree, name: str, value: Any) -> np.ndarray:
     """`value`, one number or (n,), as (n,); ShapeError otherwise."""
     array = real_array(value, name)
     if array.shape not in ((), (model.n,)):

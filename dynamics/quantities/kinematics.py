@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynamics.arguments import names_of
-from dynamics.kernels.node_batch import Batch, batch
-from dynamics.kernels.packed_model import packed_of
+from dynamics.kernels.serial_motion import computed_frame, computed_motion
+from dynamics.kernels.transposition import nodes_first
 from dynamics.quantities.frames import frame_requests, frame_values
 from dynamics.quantities.momentum import CENTRE_ROW, KINETIC_ROW, MOMENTUM_ROW, POTENTIAL_ROW, mass_values
 from dynamics.quantities.poses import pose_values
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,81 +29,80 @@ class Poses:
     position: np.ndarray
 
 
-def forward_kinematics(model: RigidBodyModel, q: Any, frames: Any = None) -> Poses:
+def forward_kinematics(model: KinematicTree, q: Any, frames: Any = None) -> Poses:
     """Poses of frames in the world: x_world = rotation x_frame + position.
 
     q : (..., n) rad or m; frames : None = the link frames in order, or names of links and frames
     The arrays are strided views, node axis last in memory.
     Raises ShapeError when q does not fit the model, UnknownNameError for a frame it does not have.
     """
-    nodes = batch(packed_of(model), q=q)
-    wanted = None if frames is None else [model.frame(name) for name in names_of(frames, "frames")]
-    both = nodes.spread(pose_values(model, nodes, wanted))
+    tree, nodes, motion = computed_motion(model, 1, q=q)
+    wanted = None if frames is None else names_of(frames, "frames")
+    if wanted is None and motion is not None:
+        wanted = model.link_names
+    chosen = None if wanted is None else [computed_frame(model, name) for name in wanted]
+    both = nodes.spread(pose_values(tree, nodes, chosen))
     return Poses(both[..., :9].reshape(*both.shape[:-1], 3, 3), both[..., 9:])
 
 
-def frame_jacobian(model: RigidBodyModel, q: Any, frame: str) -> np.ndarray:
+def frame_jacobian(model: KinematicTree, q: Any, frame: str) -> np.ndarray:
     """Geometric Jacobian J(q), (..., 6, n): [angular velocity; velocity of the frame's origin] = J v.
 
     World axes, rad/s and m/s per rate of the coordinate. q : (..., n); frame : a link or a frame
     Raises ShapeError when q does not fit the model, UnknownNameError for a frame it does not have.
     """
-    nodes = at_rest(model, q)
-    requests = frame_requests(model, [(model.frame(frame), "velocity")])
-    _, derivatives = frame_values(model, nodes, requests, derivatives=True)
-    return nodes.spread(derivatives[:, 1])
+    tree, nodes, motion = computed_motion(model, 1, q=q)
+    requests = frame_requests(tree, [(computed_frame(model, frame), "velocity")])
+    _, derivatives = frame_values(tree, nodes.at_rest(), requests, derivatives=True)
+    if motion is None:
+        return nodes.spread(derivatives[:, 1])
+    return nodes.unfold(motion.columns(nodes_first(derivatives)[:, :, 1]), 6, model.n)
 
 
-def frame_velocity(model: RigidBodyModel, q: Any, v: Any, frame: str) -> np.ndarray:
+def frame_velocity(model: KinematicTree, q: Any, v: Any, frame: str) -> np.ndarray:
     """[angular velocity; velocity of the frame's origin] = J(q) v, (..., 6) rad/s and m/s, world axes.
 
     q, v : (..., n); frame : a link or a frame. Errors as in `frame_jacobian`.
     """
-    nodes = batch(packed_of(model), q=q, v=v)
-    values, _ = frame_values(model, nodes, frame_requests(model, [(model.frame(frame), "velocity")]))
+    tree, nodes, _ = computed_motion(model, 1, q=q, v=v)
+    values, _ = frame_values(tree, nodes, frame_requests(tree, [(computed_frame(model, frame), "velocity")]))
     return nodes.unfold(values, 6)
 
 
-def centre_of_mass(model: RigidBodyModel, q: Any) -> np.ndarray:
+def centre_of_mass(model: KinematicTree, q: Any) -> np.ndarray:
     """Centre of mass of the robot, sum m_b c_b / sum m_b, (..., 3) m, world axes.
 
     q : (..., n) rad or m. Rotors as `model.rotors` says. Raises ShapeError when q does not fit the model.
     """
-    nodes = at_rest(model, q)
-    return nodes.unfold(mass_values(model, nodes)[0][:, CENTRE_ROW : CENTRE_ROW + 3], 3)
+    tree, nodes, _ = computed_motion(model, 1, q=q)
+    return nodes.unfold(mass_values(tree, nodes.at_rest())[0][:, CENTRE_ROW : CENTRE_ROW + 3], 3)
 
 
-def momentum(model: RigidBodyModel, q: Any, v: Any) -> np.ndarray:
+def momentum(model: KinematicTree, q: Any, v: Any) -> np.ndarray:
     """[angular momentum; linear momentum] about the world origin, (..., 6) N m s and N s, world axes.
 
     Its rate is base wrench + weight + external wrenches. q, v : (..., n). Raises ShapeError.
     """
-    nodes = batch(packed_of(model), q=q, v=v)
-    return nodes.unfold(mass_values(model, nodes)[0][:, MOMENTUM_ROW : MOMENTUM_ROW + 6], 6)
+    tree, nodes, _ = computed_motion(model, 1, q=q, v=v)
+    return nodes.unfold(mass_values(tree, nodes)[0][:, MOMENTUM_ROW : MOMENTUM_ROW + 6], 6)
 
 
-def kinetic_energy(model: RigidBodyModel, q: Any, v: Any) -> np.ndarray:
+def kinetic_energy(model: KinematicTree, q: Any, v: Any) -> np.ndarray:
     """Kinetic energy v' M(q) v / 2, (...) J. q, v : (..., n). Raises ShapeError."""
-    nodes = batch(packed_of(model), q=q, v=v)
-    return nodes.unfold(mass_values(model, nodes)[0][:, KINETIC_ROW])
+    tree, nodes, _ = computed_motion(model, 1, q=q, v=v)
+    return nodes.unfold(mass_values(tree, nodes)[0][:, KINETIC_ROW])
 
 
-def potential_energy(model: RigidBodyModel, q: Any) -> np.ndarray:
+def potential_energy(model: KinematicTree, q: Any) -> np.ndarray:
     """Potential energy of gravity, -total mass * gravity . centre of mass, (...) J.
 
     Zero with the centre of mass at the world origin. q : (..., n). Raises ShapeError.
     """
-    nodes = at_rest(model, q)
-    return nodes.unfold(mass_values(model, nodes)[0][:, POTENTIAL_ROW])
+    tree, nodes, _ = computed_motion(model, 1, q=q)
+    return nodes.unfold(mass_values(tree, nodes.at_rest())[0][:, POTENTIAL_ROW])
 
 
-def at_rest(model: RigidBodyModel, q: Any) -> Batch:
-    """q as a batch of nodes with v = 0."""
-    nodes = batch(packed_of(model), q=q)
-    return Batch((nodes.arrays[0], np.zeros_like(nodes.arrays[0])), nodes.shape, nodes.dtype)
-
-
-def skeleton(model: RigidBodyModel, q: Any) -> np.ndarray:
+def skeleton(model: KinematicTree, q: Any) -> np.ndarray:
     """Line segments that draw the robot, (..., segments, 2, 3) m, world axes.
 
     From every link's origin to the origins of the links it carries and to the frames fixed to it; a link
@@ -134,6 +133,6 @@ def skeleton(model: RigidBodyModel, q: Any) -> np.ndarray:
     return np.stack(segments, axis=-3)
 
 
-def is_slide(model: RigidBodyModel, link: int) -> bool:
+def is_slide(model: KinematicTree, link: int) -> bool:
     """Whether a link slides on the one that carries it."""
     return model.bodies[link].joint.kind == "prismatic"

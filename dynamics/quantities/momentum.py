@@ -19,7 +19,6 @@ import numpy as np
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import body_inertia, increase_slots, inertia_times, load_inertia, store_inertia
 from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.kernels.packed_model import ARMATURE, COORDINATE, PARENT, POSITION
 from dynamics.kernels.simd import gather, load, same, scatter, width
 from dynamics.kernels.spatial_algebra import (
     add6,
@@ -41,10 +40,11 @@ from dynamics.kernels.spatial_algebra import (
     sub6,
     workspace,
 )
+from dynamics.model.packed_model import ARMATURE, COORDINATE, PARENT, POSITION
 
 if TYPE_CHECKING:
     from dynamics.kernels.node_batch import Batch
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 INERTIA, MOMENTUM = MOVED, MOVED + 10  # summed over subtrees
 SLOTS = MOVED + 16
@@ -183,7 +183,7 @@ def _masses_curvature(tree, numbers, q, v, adjoints, out):
 
 
 def mass_values(
-    model: RigidBodyModel, nodes: Batch, derivatives: bool = False
+    model: KinematicTree, nodes: Batch, derivatives: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """All rows (nodes, 11) and, when asked for, derivatives (11, 2, n, nodes) by q and v."""
     packed, (q, v) = model.packed, nodes.arrays[:2]
@@ -193,7 +193,7 @@ def mass_values(
     return values, nodes.nodes_last(out)
 
 
-def mass_curvature(model: RigidBodyModel, nodes: Batch, adjoints: np.ndarray) -> np.ndarray:
+def mass_curvature(model: KinematicTree, nodes: Batch, adjoints: np.ndarray) -> np.ndarray:
     """Contracted second derivatives by (q, q), (q, v), (v, v), (3, n, n, nodes); adjoints (nodes, 11)."""
     packed, (q, v) = model.packed, nodes.arrays[:2]
     out = nodes.slots(3, packed.n, packed.n)

@@ -8,7 +8,6 @@ import numpy as np
 
 from dynamics.kernels.compile import kernel
 from dynamics.kernels.outward_sweep import FRAME, ORIGIN, POSED, clear_pose, pose
-from dynamics.kernels.packed_model import COORDINATE, PARENT
 from dynamics.kernels.pose import rotated_frame
 from dynamics.kernels.simd import gather, store, width
 from dynamics.kernels.spatial_algebra import (
@@ -20,12 +19,13 @@ from dynamics.kernels.spatial_algebra import (
     rotate,
     workspace,
 )
+from dynamics.model.packed_model import COORDINATE, PARENT
 from dynamics.quantities.frames import frame_place
 
 if TYPE_CHECKING:
     from dynamics.kernels.node_batch import Batch
     from dynamics.model.body import Frame
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 
 @kernel
@@ -49,7 +49,7 @@ def _poses(tree, numbers, q, carriers, local, out):
                 store(out, first + (9 + row) * blocks, origin[row])
 
 
-def pose_values(model: RigidBodyModel, nodes: Batch, frames: list[Frame] | None = None) -> np.ndarray:
+def pose_values(model: KinematicTree, nodes: Batch, frames: list[Frame] | None = None) -> np.ndarray:
     """(frames, 12, nodes): rotation matrix row by row, then position; None = the links' frames in order."""
     packed = model.packed
     if frames is None:

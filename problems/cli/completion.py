@@ -1,4 +1,4 @@
-"""Completion of names while a command is typed: problems, their parameters, options of solvers, files.
+"""Types of arguments, with completion while a command is typed: problems, parameters, solver options, files.
 
 Nothing is imported and no problem file is run for it: names are read from the sources.
 """
@@ -65,8 +65,19 @@ class SavedFile(click.Path):
         return paths(incomplete, (".npz",))
 
 
+class ResultFolder(click.ParamType):
+    """A folder to write into; an empty one, from a variable that was not set, is refused."""
+
+    name = "directory"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Path:
+        if not str(value).strip():
+            self.fail("the name of the folder is empty: name one, or leave the option out", param, ctx)
+        return Path(value)
+
+
 def words() -> list[str]:
-    """The words typed so far, as the shell tells them.
+    """The words typed so far, as the shell passes them.
 
     Click's own context lacks them here: it gives up at an option whose value is not there yet.
     """

@@ -1,6 +1,6 @@
 """Exit status of a command: 0 success, 1 an answer that fails, with the reason on standard error, 2 misuse.
 
-`solve` asks for convergence and the truth of all statements at the nodes, `verify` for the whole verdict.
+`solve` asks for convergence and for all constraints at the nodes, `verify` for the whole verdict.
 """
 
 from __future__ import annotations
@@ -8,11 +8,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import click
+from problems.cli.output import echo
 
 if TYPE_CHECKING:
-    from trajopt.solution.phases_solution import PhasesSolution
-    from trajopt.solution.solution import Solution
+    from trajopt import PhasesSolution, Solution
     from trajopt.verification.phases_report import PhasesReport
     from trajopt.verification.verify import Report
 
@@ -37,9 +36,9 @@ def conclude(solution: Solution | PhasesSolution, report: Report | PhasesReport,
     elif not report.holds_at_nodes:
         lines.append("no constraint is violated at the nodes, but the point is not proven optimal")
     if not solution.converged and solution.certificate is None:
-        from trajopt.solution.solution import Solution
+        from trajopt import Solution
         from trajopt.verification.diagnosis import repeated_equations
 
         lines += repeated_equations(solution) if isinstance(solution, Solution) else ()
-    click.echo("\n".join(lines), err=True)
+    echo("\n".join(lines), err=True)
     sys.exit(NOT_CONVERGED)

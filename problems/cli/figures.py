@@ -10,27 +10,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trajopt.solution.phases_solution import PhasesSolution
+    from trajopt import PhasesSolution, Solution
     from trajopt.solution.records.run_record import RunRecord
-    from trajopt.solution.solution import Solution
 
 
 FIGURES = ("torques", "joint_forces", "joints", "motion", "states")
 NEEDED = {"torques": "tau", "joint_forces": "wrench"}  # figure -> the quantity that it draws
 STATES = "states"  # one figure of all phases
-Told = Callable[[str], None]  # what is called with a line before each figure
+Notify = Callable[[str], None]  # called with a line before each figure
 DrawFigures = Callable[[Any, Path, str], list[str]] | None  # writes the figures of a user's own problem
 
 
 def silent(_: str) -> None:
-    """Tell nothing."""
+    """Report nothing."""
 
 
 def draw(
     solution: Solution | PhasesSolution,
     folder: Path,
     ending: str,
-    tell: Told = silent,
+    notify: Notify = silent,
     draw_own: DrawFigures = None,
 ) -> list[str]:
     """Write every figure that the dynamics allows, and give the names of the files.
@@ -38,25 +37,25 @@ def draw(
     draw_own : writes those that a user's own problem adds
     Of phases these are one figure of the states and controls of all, and the others of each one.
     """
+    from trajopt import Solution
     from trajopt.plot.state_curves import has_states
-    from trajopt.solution.solution import Solution
 
     if isinstance(solution, Solution):
-        ours = draw_one(solution, folder, ending, tell)
-        return ours + draw_more(solution, folder, ending, tell, draw_own)
+        ours = draw_one(solution, folder, ending, notify)
+        return ours + draw_more(solution, folder, ending, notify, draw_own)
     names = [STATES] if has_states(solution) else []
-    names = [_saved(solution, name, solution.run, folder, ending, tell) for name in names]
+    names = [_saved(solution, name, solution.run, folder, ending, notify) for name in names]
     for number, phase in enumerate(solution.phases):
         own = replace(phase, run=solution.run)
-        names += draw_one(own, folder, ending, tell, f"phase_{number}_", without=(STATES,))
-    return names + draw_more(solution, folder, ending, tell, draw_own)
+        names += draw_one(own, folder, ending, notify, f"phase_{number}_", without=(STATES,))
+    return names + draw_more(solution, folder, ending, notify, draw_own)
 
 
 def draw_one(
     solution: Solution,
     folder: Path,
     ending: str,
-    tell: Told = silent,
+    notify: Notify = silent,
     prefix: str = "",
     without: Collection[str] = (),
 ) -> list[str]:
@@ -74,7 +73,7 @@ def draw_one(
     if not has_states(solution):
         left_out.add(STATES)
     wanted = [name for name in FIGURES if known(NEEDED.get(name, "q")) and name not in left_out]
-    return [_saved(solution, name, solution.run, folder, ending, tell, prefix) for name in wanted]
+    return [_saved(solution, name, solution.run, folder, ending, notify, prefix) for name in wanted]
 
 
 def _saved(
@@ -83,16 +82,16 @@ def _saved(
     run: RunRecord | None,
     folder: Path,
     ending: str,
-    tell: Told,
+    notify: Notify,
     prefix: str = "",
 ) -> str:
     """Draw a figure, write its file, which carries the identity of the run, and give the file's name."""
     from trajopt import plot as figures
 
-    told = {} if run is None else {"Keywords": f"trajopt run {run.id}"}
+    metadata = {} if run is None else {"Keywords": f"trajopt run {run.id}"}
     file = f"{prefix}{name}.{ending}"
-    tell(f"drawing {file}")
-    getattr(figures, name)(solution).savefig(folder / file, metadata=told)
+    notify(f"drawing {file}")
+    getattr(figures, name)(solution).savefig(folder / file, metadata=metadata)
     return file
 
 
@@ -100,7 +99,7 @@ def draw_more(
     solution: Solution | PhasesSolution,
     folder: Path,
     ending: str,
-    tell: Told = silent,
+    notify: Notify = silent,
     draw_own: DrawFigures = None,
 ) -> list[str]:
     """Figures that a problem adds by a function `draw` of its module.
@@ -113,7 +112,7 @@ def draw_more(
         draw_own = getattr(catalogue.module(solution.recipe.problem), "draw", None)
     if draw_own is None:
         return []
-    tell(f"drawing the figures of {solution.name}")
+    notify(f"drawing the figures of {solution.name}")
     return draw_own(solution, folder, ending)
 
 
@@ -123,7 +122,7 @@ def is_ours(name: str) -> bool:
 
 
 def how_to_open(folder: Path, names: Collection[str]) -> str:
-    """Where other programs open what was written to a folder; nothing where they open none of it."""
+    """How other programs open the files in a folder; empty where they open none of them."""
     from problems.human.opensim import setups
 
     return f"\n{setups.how_to_open(folder)}" if setups.MODEL in names else ""
@@ -133,7 +132,7 @@ def own_figures(
     solution: Solution | PhasesSolution,
     drawn: Collection[str],
     folder: Path,
-    tell: Told = silent,
+    notify: Notify = silent,
     draw_own: DrawFigures = None,
 ) -> dict[str, bytes]:
     """Pictures and tables that a problem adds, name of the file -> content, for a page.
@@ -145,6 +144,6 @@ def own_figures(
     with tempfile.TemporaryDirectory() as temporary:
         if not drawn:
             folder = Path(temporary)
-            drawn = draw_more(solution, folder, "png", tell, draw_own)
+            drawn = draw_more(solution, folder, "png", notify, draw_own)
         own = [name for name in drawn if Path(name).suffix in KINDS and not is_ours(name)]
         return {name: (folder / name).read_bytes() for name in own}

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from problems.cli.exit_status import MISUSE
+from trajopt.base.printable_text import printable
 
 SHOW_TRACEBACK = "TRAJOPT_TRACEBACK"  # environment variable: set to see where an error comes from
 
@@ -20,9 +21,12 @@ class Complaint(click.ClickException):
 
     exit_code = MISUSE
 
+    def format_message(self) -> str:
+        return printable(super().format_message())
+
 
 def explained(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Turn every exception of a command into a paragraph that says what to do."""
+    """Turn every exception of a command into a paragraph with advice."""
 
     @functools.wraps(command)
     def wrapper(*arguments: Any, **options: Any) -> Any:
@@ -49,8 +53,25 @@ def explanation(error: Exception) -> str:
         return str(error) + hint * foreign
     if isinstance(error, OSError):
         return f"{error.filename or 'a file'}: {error.strerror or error}"
+    setting = _setting_to_change(error)
+    if setting:
+        return setting
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
     if isinstance(error, SyntaxError) and error.filename:
         where = f"{error.filename}, line {error.lineno}: "
     return f"{where}{type(error).__name__}: {error}{hint}"
+
+
+def _setting_to_change(error: Exception) -> str:
+    """Advice where an environment variable causes an error of another library; else an empty text."""
+    backend = os.environ.get("MPLBACKEND", "")
+    if backend and isinstance(error, ValueError) and f"backend: {backend!r}" in str(error):
+        return f"MPLBACKEND is {backend!r}, which is no backend of matplotlib: unset it, or set it to agg"
+    interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0")
+    if interpreted not in ("", "0") and isinstance(error, NotImplementedError):
+        return (
+            f"NUMBA_DISABLE_JIT is {interpreted}, but the kernels of rigid-body dynamics run compiled only: "
+            "unset it"
+        )
+    return ""

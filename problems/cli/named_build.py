@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from problems import catalogue
 from problems.cli.problem_file import build_file, build_named, is_problem_file
+from trajopt.studies.many.code_digest import code_of_file, code_of_names
 
 
 @dataclass(frozen=True)
@@ -16,19 +18,21 @@ class NamedBuild:
 
     content : bytes of the file; a worker on another machine, where the file is not or is another, writes it
         into a temporary folder. Modules beside the file are not sent.
+    code : digest of the modules that it is built by, so that a sweep does not resume where they have changed
     """
 
     name: str
     content: bytes | None = None
+    code: str = ""
 
     @staticmethod
     def of(name_or_path: str) -> NamedBuild:
-        """The build function of what was named; a file that cannot be read says so when it is built."""
+        """The build function of what was named; a file that cannot be read raises when it is built."""
         path = Path(name_or_path)
         if not is_problem_file(name_or_path) or not path.is_file():
-            return NamedBuild(name_or_path)
+            return NamedBuild(name_or_path, code=_code_of_library(name_or_path))
         try:
-            return NamedBuild(str(path.resolve()), path.read_bytes())
+            return NamedBuild(str(path.resolve()), path.read_bytes(), code_of_file(path))
         except OSError:
             return NamedBuild(name_or_path)
 
@@ -40,3 +44,8 @@ class NamedBuild:
             copy = Path(folder) / path.name
             copy.write_bytes(self.content)
             return build_file(copy, parameters)
+
+
+def _code_of_library(name: str) -> str:
+    """Digest of the module of a problem of the catalogue; "" for a name that it does not have."""
+    return code_of_names([catalogue.module(name).__name__]) if name in catalogue.names() else ""

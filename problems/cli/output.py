@@ -1,4 +1,4 @@
-"""What a command prints and where: answers on standard output, progress and complaints on standard error.
+"""Output of a command: answers on standard output, progress and errors on standard error.
 
 --json     the answer is one JSON value, alone on standard output
 --quiet    no answer in words and no progress; complaints and the exit status remain
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import functools
 import json
+import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +18,19 @@ from typing import Any
 import click
 
 from trajopt.base.files.plain_values import words
+from trajopt.base.printable_text import printable
+
+READER_GONE = 141  # exit status of a program that writes to a closed pipe: 128 and the number of SIGPIPE
+
+
+def echo(text: str, err: bool = False) -> None:
+    """Print a text that may hold names from files; end quietly where the reader has gone, like `| head`."""
+    try:
+        click.echo(printable(text), err=err)
+    except BrokenPipeError:
+        stream = sys.stderr if err else sys.stdout
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # what Python flushes as it ends
+        sys.exit(READER_GONE)
 
 
 @dataclass(frozen=True)
@@ -29,26 +44,26 @@ class Output:
     def answer(self, text: str) -> None:
         """The answer in words, where neither JSON nor silence was asked for."""
         if not (self.as_json or self.quiet):
-            click.echo(text)
+            echo(text)
 
     def values(self, content: Any) -> None:
         """The answer as JSON, where that was asked for; infinite numbers become the word "inf"."""
         if self.as_json:
-            click.echo(json.dumps(words(content), indent=2, allow_nan=False))
+            echo(json.dumps(words(content), indent=2, allow_nan=False))
 
     def progress(self, text: str) -> None:
         """A line on the way."""
         if not self.quiet:
-            click.echo(text, err=True)
+            echo(text, err=True)
 
     def detail(self, text: str) -> None:
         """What only `--verbose` shows."""
         if self.verbose:
-            click.echo(text, err=True)
+            echo(text, err=True)
 
 
 def output_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Gives a command those options among `json`, `quiet`, `verbose`, and what they say as `output`."""
+    """Gives a command those options among `json`, `quiet`, `verbose`, and passes them on as `output`."""
     helps = {
         "json": "Print the answer as JSON, alone on standard output.",
         "quiet": "Print nothing but complaints, and no progress.",

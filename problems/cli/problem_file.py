@@ -28,7 +28,7 @@ def is_problem_file(name_or_path: str) -> bool:
 
 @dataclass(frozen=True)
 class NamedProblem:
-    """What a command is given by name or file: how it is built, and which figures it adds.
+    """A problem given by name or file: its build function and the figures that it adds.
 
     build : called with parameters by name; a `trajopt.Problem` or `trajopt.Phases`
     draw : (solution, folder, ending of figures) -> names of the files that it wrote; None where there is none
@@ -87,8 +87,8 @@ def from_file(path: Path) -> NamedProblem:
 
 
 def _checked_figures(path: Path, names: str | list[Any], folder: Path) -> list[str]:
-    """What `draw` returned: names of files in the folder, none that of a figure of every solution."""
-    expected = "return a list of the names of the files that it wrote to its folder, ['own.png'] say"
+    """The names that `draw` returned: files in the folder, none that of a figure of every solution."""
+    expected = "return a list of the names of the files that it wrote to its folder, such as ['own.png']"
     if isinstance(names, str):
         raise ProblemError(f"{path}: draw returned {short_repr(names)}: {expected}")
     for name in names:
@@ -144,7 +144,7 @@ def _meant(path: Path) -> str:
 def explaining(path: Path) -> Iterator[None]:
     """Turn what a user's file raises, or its sys.exit, into a ProblemError that names the line.
 
-    Errors of this library say what to do themselves and pass.
+    Errors of this library hold advice already and pass.
     """
     try:
         yield

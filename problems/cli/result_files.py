@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from problems.cli.figures import DrawFigures, Told, draw, own_figures, silent
+from problems.cli.figures import DrawFigures, Notify, draw, own_figures, silent
+from problems.cli.output import echo
 from problems.cli.summary import summary, write_json, write_text
 from trajopt.base.files.run_folder import LAST, RunFolder, mixture
 
 if TYPE_CHECKING:
-    from trajopt.solution.phases_solution import PhasesSolution
-    from trajopt.solution.solution import Solution
+    from trajopt import PhasesSolution, Solution
     from trajopt.verification.phases_report import PhasesReport
     from trajopt.verification.verify import Report
 
@@ -23,12 +21,12 @@ def write_results(
     results: RunFolder,
     plot: bool,
     one_page: bool,
-    tell: Told = silent,
+    notify: Notify = silent,
     draw_own: DrawFigures = None,
 ) -> tuple[Report | PhasesReport | None, list[str]]:
     """Verify a solution and write its files; the report, None where Ctrl-C ended the check, and the names.
 
-    tell : called with a line before each figure;   draw_own : writes the figures of a user's own problem
+    notify : called with a line before each figure;   draw_own : writes the figures of a user's own problem
     Whatever goes wrong after the solve, the solution and what was written with it are published.
     """
     import trajopt
@@ -44,12 +42,12 @@ def write_results(
             return None, []
         write_json(stage / "summary.json", summary(solution, report))
         if solution.certificate is not None:
-            told = f"{solution.certificate}\n\nrun {run_of(solution)}\n"
-            write_text(stage / "certificate.txt", told)
-        drawn = draw(solution, stage, "png", tell, draw_own) if plot else []
+            text = f"{solution.certificate}\n\nrun {run_of(solution)}\n"
+            write_text(stage / "certificate.txt", text)
+        drawn = draw(solution, stage, "png", notify, draw_own) if plot else []
         if one_page:
-            figures = own_figures(solution, drawn, stage, tell, draw_own)
-            tell("writing report.html")
+            figures = own_figures(solution, drawn, stage, notify, draw_own)
+            notify("writing report.html")
             trajopt.report.html(solution, stage / "report.html", figures=figures)
     finally:
         names = results.publish(run_of(solution))
@@ -65,4 +63,4 @@ def tell_mixture(file: Path, solution: Solution | PhasesSolution) -> None:
     """Say on standard error where the files beside a saved solution are not its own."""
     if file.name == LAST:
         for difference in mixture(file.parent, run_of(solution)):
-            click.echo(f"note: {difference}", err=True)
+            echo(f"note: {difference}", err=True)

@@ -12,8 +12,7 @@ from trajopt.base.files.atomic_file import whole_file
 from trajopt.base.files.plain_values import finite, words
 
 if TYPE_CHECKING:
-    from trajopt.solution.phases_solution import PhasesSolution
-    from trajopt.solution.solution import Solution
+    from trajopt import PhasesSolution, Solution
     from trajopt.verification.phases_report import PhasesReport
     from trajopt.verification.verify import Report
 
@@ -64,7 +63,7 @@ def summary(solution: Solution | PhasesSolution, report: Report | PhasesReport |
 
 def _phases(solution: Solution | PhasesSolution) -> dict[str, Any]:
     """Durations and costs of phases, by name, where there are several."""
-    from trajopt.solution.solution import Solution
+    from trajopt import Solution
 
     if isinstance(solution, Solution):
         return {}
@@ -78,7 +77,7 @@ def _phases(solution: Solution | PhasesSolution) -> dict[str, Any]:
 
 
 def statements(report: Report | PhasesReport) -> list[dict[str, Any]]:
-    """Every component of every statement with its largest violations; of phases, those of each."""
+    """Every component of every constraint with its largest violations; of phases, those of each."""
     from trajopt.verification.phases_report import PhasesReport
 
     if isinstance(report, PhasesReport):

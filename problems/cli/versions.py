@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from problems.cli.output import echo
+
 if TYPE_CHECKING:
     from trajopt.solvers.registry import RegisteredSolver
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 def print_versions(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     """Print the versions and end, where `--version` was given."""
     if wanted and not context.resilient_parsing:
-        click.echo("\n".join(f"{name} {version}" for name, version in versions().items()))
+        echo("\n".join(f"{name} {version}" for name, version in versions().items()))
         context.exit()
 
 
@@ -23,11 +25,11 @@ def versions() -> dict[str, str]:
     from trajopt.solvers.registry import SOLVERS
 
     installed = dict(installed_versions())  # a copy: it is kept for the whole process
-    solvers = {name: told(entry) for name, entry in SOLVERS.items()}
+    solvers = {name: version_of(entry) for name, entry in SOLVERS.items()}
     return {"trajopt": installed.pop("trajopt"), **solvers, **installed}
 
 
-def told(entry: RegisteredSolver) -> str:
+def version_of(entry: RegisteredSolver) -> str:
     """The version of a registered solver, or why there is none."""
     try:
         return entry.version

@@ -55,6 +55,7 @@ def test_the_exit_status_tells_an_alarm(monkeypatch, tmp_path, capsys):
     assert check.main() == 0
 
 
+@pytest.mark.long
 def test_a_ratio_is_the_peers_time_by_ours(monkeypatch):
     monkeypatch.setattr(check, "in_turns", lambda calls: [[1.0, 3.0], [2.0, 4.0], [1.0, 2.5]])
     assert check.of_dynamics("serial 7", "rnea") == 2.5

@@ -37,11 +37,13 @@ def test_every_exported_function_is_timed_or_excused():
     assert not takes_nodes(dynamics.RigidBodyModel)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CURVES)
 def test_every_growth_curve_can_be_called(name):
     CURVES[name].call(serial(3))()
 
 
+@pytest.mark.long
 def test_every_timed_function_can_be_called():
     model = serial(3)
     arrays = inputs(model, 2)

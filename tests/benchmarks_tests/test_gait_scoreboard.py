@@ -27,8 +27,8 @@ FOUND = {
 
 def test_null_models_that_are_closer_are_named():
     text = scoreboard.score(FOUND)
-    assert "closer than the prediction for: vertical reaction;" in text
-    assert "own mean is for: hip angle." in text
+    assert "time split correlates better than the prediction: vertical reaction." in text
+    assert "has the smaller root mean square difference: hip angle." in text
     assert "**0.900**" in text and "**0.800**" in text
     assert "start 1 (infeasible)" in text and "| knee, peak in swing 40 |" in text
 

@@ -10,7 +10,7 @@ import pytest
 from urdf_text import joint, link, robot
 
 import dynamics
-from dynamics.arguments import few, names_of, number_array, real_array, shown
+from dynamics.arguments import list_names, names_of, number_array, real_array, short_repr
 
 ARM = dynamics.load_urdf(
     robot(
@@ -175,7 +175,7 @@ class Hostile:
 
 
 def test_objects_that_raise_on_being_looked_at_are_described_by_their_type():
-    assert shown(Hostile()) == "an object of type Hostile"
+    assert short_repr(Hostile()) == "an object of type Hostile"
     with pytest.raises(dynamics.ShapeError, match="q is an object of type Hostile"):
         dynamics.crba(ARM, Hostile())
     with pytest.raises(dynamics.ShapeError, match="q is an object of type list"):
@@ -183,8 +183,8 @@ def test_objects_that_raise_on_being_looked_at_are_described_by_their_type():
 
 
 def test_what_messages_show_is_cut():
-    assert len(shown("x" * 10**6)) == 80
-    assert few(range(8)) == "0, 1, 2, 3, 4, 5 and 2 more" and few([]) == "none"
+    assert len(short_repr("x" * 10**6)) == 80
+    assert list_names(range(8)) == "0, 1, 2, 3, 4, 5 and 2 more" and list_names([]) == "none"
     assert names_of("a", "frames") == ("a",)
     with pytest.raises(dynamics.ShapeError) as caught:
         dynamics.crba(ARM, ["x" * 10**6])

@@ -311,7 +311,9 @@ def _of_settings() -> dict[str, Call]:
         "trajopt.Ipopt": Call(lambda: trajopt.Ipopt, ipopt),
         "trajopt.DenseInteriorPoint": Call(lambda: trajopt.DenseInteriorPoint, dense),
         "trajopt.Slsqp": Call(lambda: trajopt.Slsqp, slsqp),
-        "trajopt.RowsInRounds": Call(lambda: trajopt.RowsInRounds, {"solver": ("object", trajopt.Ipopt())}),
+        "trajopt.ConstraintGeneration": Call(
+            lambda: trajopt.ConstraintGeneration, {"solver": ("object", trajopt.Ipopt())}
+        ),
         "trajopt.Certified": Call(lambda: trajopt.Certified, {"tol": number}),
         "trajopt.Checkpointed": Call(
             lambda: lambda solver: trajopt.Checkpointed(solver, "point.npz"),

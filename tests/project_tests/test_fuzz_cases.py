@@ -11,7 +11,7 @@ from tests.fuzz.targets import TARGETS
 from tests.fuzz.verdicts import Judgement, Mismatch, Verdict, table
 
 CASES = Path(__file__).parents[1] / "fuzz" / "cases"
-FEW = 60  # mutants of a kind, a second or two
+COUNTS = [10, pytest.param(60, marks=pytest.mark.long)]  # mutants of a kind
 KNOWN = [(target, path) for target in TARGETS for path in sorted((CASES / target.name).glob("*"))]
 NAMES = [f"{target.name}-{path.stem}" for target, path in KNOWN]
 
@@ -28,9 +28,10 @@ def test_what_once_broke_holds(target, path):
     assert not judgement.verdict.is_fault, judgement.detail
 
 
-def test_new_mutants_end_in_a_typed_error_or_a_right_answer(target):
+@pytest.mark.parametrize("count", COUNTS)
+def test_new_mutants_end_in_a_typed_error_or_a_right_answer(target, count):
     rng = np.random.default_rng(7)
-    for _ in range(FEW):
+    for _ in range(count):
         data = target.mutant(rng)
         judgement = judged(target, data)
         assert not judgement.verdict.is_fault, (data[:2000], judgement.detail)

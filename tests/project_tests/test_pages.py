@@ -23,8 +23,8 @@ PAGES = sorted(path for path in DOCS.rglob("*.md") if "built" not in path.parts)
 SHORT = (
     "extend/cost.md",
     "extend/joint.md",
-    "howto/figures.md",
     "howto/save_and_export.md",
+    "index.md",
     "start.md",
 )
 IN_OTHER_TESTS = ("first_term.md", "own_dynamics.md", "systems.md")  # test_tutorials.py
@@ -90,6 +90,30 @@ def test_links_lead_to_files_that_exist(page):
         assert target.startswith("https://") or written_by_the_build or (page.parent / target).exists(), (
             target
         )
+
+
+def test_longer_paths_that_are_public_can_be_imported():
+    text = (DOCS / "versions.md").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"longer paths are public, too: (.*?)\. Any other", text)
+    paths = re.findall(r"`([\w.]+)`", listed)
+    assert len(paths) > 3 and all(import_module(path) for path in paths)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_lines_of_code_fit_into_the_column_of_a_page(page):
+    lines = [line for block in blocks(page, "python") for line in block.splitlines()]
+    assert not [line for line in lines if len(line) > 100]
+
+
+def test_commands_of_the_decisions_name_tests_and_benchmarks_that_exist():
+    text = (DOCS / "decisions.md").read_text(encoding="utf-8")
+    tests = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
+    chosen = re.findall(r"pytest(?: -m long)? -k (?:\"([^\"]+)\"|(\w+))", text)
+    for name in {name for quoted, single in chosen for name in (quoted or single).split(" or ")} - {"NAME"}:
+        assert name in tests or any(f"def {name}" in source for source in tests.values()), name
+    for module in set(re.findall(r"python -m (benchmarks[\w.]*)", text)):
+        path = ROOT / module.replace(".", "/")
+        assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

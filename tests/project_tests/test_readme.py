@@ -52,7 +52,10 @@ def test_every_python_file_named_in_readme_and_docs_exists():
 def test_the_test_command_is_the_one_that_ci_runs():
     commands = [line for block in blocks("sh") for line in block.splitlines() if "'.[test]'" in line]
     assert len(commands) == 1 and commands[0].endswith(".venv/bin/pytest -n 2")
-    assert '"' + "'.[test]'" + '" README.md' in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    checks = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert '"' + "'.[test]'" + '" README.md' in checks
+    rest = ".venv/bin/pytest -n 2 -m long"
+    assert f"`{rest}` runs the rest" in README and f'stage "{rest}"' in checks
 
 
 def test_the_commands_shown_are_commands_that_exist():

@@ -57,7 +57,7 @@ def test_a_file_problems_beside_the_script_is_named_when_a_saved_solution_needs_
     told = complaint(
         tmp_path,
         "from trajopt.problem.costs_and_constraints import Recipe",
-        "from trajopt.archive.solution_archive import built",
+        "from trajopt.solution.rebuilt_problem import built",
         "built(Recipe('kirk', {}))",
     )
     assert told.startswith("trajopt.base.errors.ShadowedPackageError")

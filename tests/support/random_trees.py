@@ -7,11 +7,12 @@ of mass off that axis, the base joint included.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
-from dynamics import Body, Frame, Joint, RigidBodyModel, Rotor
+from dynamics import Body, Frame, Joint, RigidBodyModel, Rotor, ball_joint, free_joint
 
 STEP = 1e-30  # of complex differentiation: no truncation error remains, and none of cancellation
 SEEDS = tuple(range(50))
@@ -69,6 +70,24 @@ def random_tree(seed: int, n: int | None = None, rotors: bool = False, mimic: bo
         bodies.append(Body(f"link{i}", joint, name, mass, 0.3 * rng.normal(size=3), inertia))
     tool = Frame("tool", f"link{count - 1}", random_rotation(rng), 0.2 * rng.normal(size=3))
     return RigidBodyModel(bodies, 5.0 * rng.normal(size=3), f"tree {seed}", frames=(tool,))
+
+
+@cache
+def floating_tree(seed: int, n: int | None = None, rotors: bool = False) -> RigidBodyModel:
+    """`random_tree` on a trunk with a free joint, with an arm on a ball joint and a palm on its last link."""
+    tree, rng = random_tree(seed, n, rotors), np.random.default_rng(seed + 3000)
+    placed = {"rotation": random_rotation(rng), "position": 0.4 * rng.normal(size=3)}
+    matter = [(rng.uniform(0.5, 3.0), 0.3 * rng.normal(size=3), random_inertia(rng)) for _ in range(3)]
+    trunk = Body("trunk", Joint("floating"), None, *matter[0])
+    arm = Body("arm", Joint("hip", **placed), tree.link_names[-1], *matter[1])
+    palm = Body("palm", Joint("wrist", axis=rng.normal(size=3), position=(0.3, 0.1, 0.0)), "arm", *matter[2])
+    bodies = [
+        *free_joint(trunk, random_rotation(rng)),
+        *(replace(body, parent=body.parent or "trunk") for body in tree.bodies),
+        *ball_joint(arm, random_rotation(rng)),
+        palm,
+    ]
+    return RigidBodyModel(bodies, tree.gravity, f"floating tree {seed}", frames=tree.frames)
 
 
 def random_state(model: RigidBodyModel, *shape: int, count: int = 3, seed: int = 0) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -126,12 +125,12 @@ def rosenbrock() -> DenseNLP:
     )
 
 
-def slow(seconds: float) -> DenseNLP:
-    """Rosenbrock's valley whose objective takes `seconds` to evaluate."""
+def slow(seconds: float, pass_time: Callable[[float], None]) -> DenseNLP:
+    """Rosenbrock's valley whose objective takes `seconds` to evaluate, of a clock that `pass_time` moves."""
     fast = rosenbrock()
 
     def objective(y):
-        time.sleep(seconds)
+        pass_time(seconds)
         return fast.objective(y)
 
     return replace(fast, objective=objective)

@@ -44,8 +44,8 @@ def _printed(statement: str, **environment: str) -> list[int]:
     "statement",
     [
         "trajopt.solve(problem, progress=watch)",
-        "compiled.solve(progress=watch)",
-        "trajopt.Ipopt().solve(compiled.program()[0], callback=watch)",
+        pytest.param("compiled.solve(progress=watch)", marks=pytest.mark.long),
+        pytest.param("trajopt.Ipopt().solve(compiled.program()[0], callback=watch)", marks=pytest.mark.long),
     ],
     ids=["solve", "compiled", "ipopt alone"],
 )
@@ -57,6 +57,7 @@ def test_every_blas_has_one_thread_in_a_solve_and_its_own_number_afterwards(stat
     assert libraries >= 3  # NumPy's, SciPy's, and that of IPOPT
 
 
+@pytest.mark.long
 def test_the_dense_method_limits_the_blas_that_it_calls():
     during, before, _ = _printed(
         "def threads():\n"
@@ -75,6 +76,7 @@ def test_what_the_user_has_set_stays():
     assert during == before == 2
 
 
+@pytest.mark.long
 def test_a_failed_solve_restores_the_threads():
     failing = """
 def refuse(iteration):
@@ -97,11 +99,11 @@ from threading import Event, Thread
 began, ended = Event(), Event()
 def second(iteration):
     began.set()
-    assert ended.wait(60.0)
+    assert ended.wait(3600.0)
     during.append(threads())
 def first(iteration):
     during.append(threads())
-    assert began.wait(60.0)
+    assert began.wait(3600.0)
 waiting = Thread(target=trajopt.solve, args=(two_link_rr.build(),), kwargs={"progress": second})
 def start_the_second(iteration):
     if not waiting.is_alive() and not began.is_set():
@@ -116,6 +118,7 @@ waiting.join()
     assert during == 1 and before > 1
 
 
+@pytest.mark.long
 def test_a_search_for_libraries_that_ctrl_c_ends_leaves_no_limit_behind():
     interrupted = """
 from trajopt.base import blas_threads
@@ -144,15 +147,15 @@ from trajopt.base import blas_threads
 search, searching, forked = blas_threads._libraries, threading.Event(), threading.Event()
 def slow(loaded):
     searching.set()
-    assert forked.wait(60.0)
+    assert forked.wait(3600.0)
     return search(loaded)
 blas_threads._libraries = slow
 other = threading.Thread(target=trajopt.solve, args=(problem,), kwargs={"progress": watch})
 other.start()
-assert searching.wait(60.0)
+assert searching.wait(3600.0)
 child = os.fork()
 if child == 0:
-    signal.alarm(30)
+    signal.alarm(3600)
     blas_threads._libraries = search
     with blas_threads.one_blas_thread():
         os._exit(0)

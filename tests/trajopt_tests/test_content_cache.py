@@ -51,9 +51,9 @@ def test_programs_of_two_goals_share_their_maps_and_not_their_values():
     first, second = (
         trajopt.transcribe(problems.two_link_rr.build(intervals=6, q_end=goal)) for goal in ((1, 1), (2, 0))
     )
-    assert first.functions.leaf_map is second.functions.leaf_map
-    assert first.functions.curvature.entries is second.functions.curvature.entries
-    assert not np.allclose(first.functions.leaf_offset, second.functions.leaf_offset)
+    assert first.leaf_map is second.leaf_map
+    assert first.curvature.entries is second.curvature.entries
+    assert not np.allclose(first.leaf_offset, second.leaf_offset)
 
 
 def test_bases_with_the_same_breakpoints_are_one_and_others_are_not():
@@ -82,8 +82,8 @@ def test_arrays_are_the_same_content_where_type_shape_and_entries_are():
         lambda nlp, basis, nodes: nlp.hessian_rows,
         lambda nlp, basis, nodes: nlp.unknowns.elimination.free,
         lambda nlp, basis, nodes: nlp.unknowns.elimination.N.data,
-        lambda nlp, basis, nodes: nlp.functions.leaf_map.B.data,
-        lambda nlp, basis, nodes: nlp.functions.curvature.entries.matrix.data,
+        lambda nlp, basis, nodes: nlp.leaf_map.B.data,
+        lambda nlp, basis, nodes: nlp.curvature.entries.matrix.data,
     ],
     ids=["knots", "Greville abscissae", "first control points", "nodes", "basis at nodes", "Hessian's rows",
          "free unknowns", "N", "B", "Hessian's map"],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.archive.saved_solve import solve_arrays, solve_values
-from trajopt.archive.solution_archive import built, check_fits, check_kind, recorded_recipe, write_arrays
+from trajopt.archive.solution_archive import check_kind, recorded_recipe, write_arrays
 from trajopt.archive.solution_archive import contents as contents_of_one
 from trajopt.archive.solution_header import FORMAT as OF_ONE
 from trajopt.archive.solution_header import VERSION as VERSION_OF_ONE
@@ -19,19 +19,20 @@ from trajopt.archive.solution_reader import scaling_of, solution_of, status_of, 
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import SolutionFileError, TrajoptError
 from trajopt.base.files.array_file import ArrayFile
-from trajopt.certificates.phases_certificate import Certification
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.links.phases import Phases
+from trajopt.solution.rebuilt_problem import built, check_fits
+from trajopt.solution.records.certification import Certification
 from trajopt.solution.records.refinement_record import RefinementRecord
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.records.solve_history import histories_of
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_table import StartTable
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.transcription.links.linked_problems import LinkedProblems, held, linked_problems
 
 if TYPE_CHECKING:
-    from trajopt.solution.phases_solution import PhasesSolution
+    from trajopt.solution.phases_solution import PhasesSolutionData
 
 FORMAT = "trajopt solution of phases"
 VERSION = 1
@@ -62,12 +63,12 @@ class PhasesHeader:
     certification: Certification | None = None
 
 
-def save(solution: PhasesSolution, path: str | os.PathLike[str]) -> None:
+def save(solution: PhasesSolutionData, path: str | os.PathLike[str]) -> None:
     """Write solutions of phases whole or not at all, as `Solution.save` does."""
     write_arrays(path, contents(solution))
 
 
-def contents(solution: PhasesSolution) -> dict[str, Any]:
+def contents(solution: PhasesSolutionData) -> dict[str, Any]:
     """Everything that a file of a solution of phases holds, by name."""
     header = {
         "format": FORMAT,
@@ -84,7 +85,7 @@ def contents(solution: PhasesSolution) -> dict[str, Any]:
     return arrays
 
 
-def load(path: str | os.PathLike[str], phases: Phases | None = None) -> PhasesSolution:
+def load(path: str | os.PathLike[str], phases: Phases | None = None) -> PhasesSolutionData:
     """Read what `save` wrote; see `PhasesSolution.load`."""
     if phases is not None and not isinstance(phases, Phases):
         raise SolutionFileError(f"phases is {short_repr(phases)}: give the trajopt.Phases that were solved")
@@ -101,15 +102,15 @@ def is_of_phases(path: str | os.PathLike[str]) -> bool:
         return file.record(FileKind).format == FORMAT
 
 
-def _read(file: ArrayFile) -> PhasesSolution:
-    from trajopt.solution.phases_solution import PhasesSolution
+def _read(file: ArrayFile) -> PhasesSolutionData:
+    from trajopt.solution.phases_solution import PhasesSolutionData
 
     header = file.record(PhasesHeader)
     if not 1 <= len(header.names) <= MOST:
         file.refuse(f"{len(header.names)} phases")
     same = ("names", "kkt", "iterations", "seconds", "n_variables", "n_constraints", "name", "timings")
     same += ("detail", "run", "starts", "refinement", "certification")
-    return PhasesSolution(
+    return PhasesSolutionData(
         **{key: getattr(header, key) for key in same},
         phases=tuple(_phase(file.part(_prefix(k))) for k in range(len(header.names))),
         multipliers={
@@ -125,7 +126,7 @@ def _read(file: ArrayFile) -> PhasesSolution:
     )
 
 
-def _phase(file: ArrayFile) -> Solution:
+def _phase(file: ArrayFile) -> SolutionData:
     check_kind(file, OF_ONE, VERSION_OF_ONE)
     return solution_of(file, file.record(SolutionHeader), None)
 
@@ -141,7 +142,7 @@ def _rebuilt(recipe: Recipe | None) -> Phases | None:
     return phases if isinstance(phases, Phases) else None
 
 
-def with_phases(solution: PhasesSolution, phases: Phases, source: Any) -> PhasesSolution:
+def with_phases(solution: PhasesSolutionData, phases: Phases, source: Any) -> PhasesSolutionData:
     """The solution whose phases know their problems; SolutionFileError where these are others."""
     if len(phases.problems) != len(solution.phases):
         raise SolutionFileError(
@@ -153,7 +154,7 @@ def with_phases(solution: PhasesSolution, phases: Phases, source: Any) -> Phases
     return replace(solution, phases=tuple(parts), known_phases=phases)
 
 
-def _known(linked: LinkedProblems, k: int, solution: Solution, source: Any) -> Solution:
+def _known(linked: LinkedProblems, k: int, solution: SolutionData, source: Any) -> SolutionData:
     problem = linked.problems[k]
     check_fits(solution, problem, source)
     widths = {name: parameter.lower.size for name, parameter in problem.parameters.items()}

@@ -5,38 +5,35 @@ from __future__ import annotations
 import errno
 import json
 import os
-import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from trajopt.archive.saved_solve import solve_arrays, solve_values
 from trajopt.archive.solution_header import ADDED_NODES, FORMAT, VERSION, FileKind, SolutionHeader
 from trajopt.archive.solution_reader import solution_of
-from trajopt.base.errors import OptionError, ProblemError, ShadowedPackageError, ShapeError, SolutionFileError
+from trajopt.base.errors import OptionError, SolutionFileError
 from trajopt.base.files.array_file import ArrayFile, file_path
 from trajopt.base.files.atomic_file import whole_file
 from trajopt.base.files.near_files import check_ending
-from trajopt.graph.leaves import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Recipe
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
+from trajopt.solution.rebuilt_problem import check_fits
+from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_table import recorded
-from trajopt.transcription.row_labels import continuity_name
 
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+#: File, what it holds of a certificate, the solution -> the solution with its certificate.
+Certified = Callable[[ArrayFile, Mapping[str, Any], SolutionData], SolutionData]
 
 ADVICE = "give a solution.npz written by save or by `trajopt solve`"
 SAMPLES = 201  # evenly spaced rows of q, v, a for readers that know no splines
-REBUILDERS = "trajopt.problems"  # entry points that build a problem from (name, parameters)
 
 
-def save(solution: Solution, path: str | os.PathLike[str]) -> None:
+def save(solution: SolutionData, path: str | os.PathLike[str]) -> None:
     """Write a solution whole or not at all.
 
     Where it cannot be written, a full disk say, it is written to a temporary folder instead, and a
@@ -94,7 +91,7 @@ def _saved_elsewhere(target: Path, arrays: Mapping[str, Any]) -> Path | None:
     return None
 
 
-def contents(solution: Solution) -> dict[str, Any]:
+def contents(solution: SolutionData) -> dict[str, Any]:
     """All arrays of a solution's file, its header among them."""
     arrays: dict[str, Any] = {"header": np.array(json.dumps(_header(solution)))}
     arrays |= solve_arrays(solution)
@@ -115,19 +112,16 @@ def contents(solution: Solution) -> dict[str, Any]:
     return arrays | {f"parameter_{i}": values for i, values in enumerate(solution.parameters.values())}
 
 
-def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Solution:
-    """Read what `save` wrote; see `Solution.load`."""
-    from trajopt.archive.certificate_json import CertificateRecord, restored
-
+def load(
+    path: str | os.PathLike[str], problem: ProblemData | None = None, certified: Certified | None = None
+) -> SolutionData:
+    """Read what `save` wrote; see `Solution.load`. certified : adds the certificate that the file holds."""
     with ArrayFile(path, "solution", ADVICE) as file:
         check_kind(file, FORMAT, VERSION)
         header = file.record(SolutionHeader)
         solution = solution_of(file, header, problem)
-        if header.certificate is not None:
-            kept = file.converted(header.certificate, CertificateRecord, "certificate")
-            if kept.structure is not None and not kept.structure.is_one:
-                file.refuse("certificate: times and saturated components of no switching structure")
-            solution = restored(kept, solution)
+        if header.certificate is not None and certified is not None:
+            solution = certified(file, header.certificate, solution)
     if problem is not None:
         check_fits(solution, problem, path)
     return solution
@@ -144,51 +138,7 @@ def check_kind(file: ArrayFile, known: str, version: int) -> None:
         )
 
 
-def rebuilt_problem(solution: Solution) -> Problem:
-    """The problem of a loaded solution, built again by the library that is registered for its recipe."""
-    recipe = solution.recipe
-    if recipe is None:
-        raise SolutionFileError(
-            f"'{solution.name}' was saved without a recipe, so only q, v, a and jerk are known: "
-            "pass its problem, Solution.load(path, problem=...)"
-        )
-    try:
-        problem = built(recipe)
-    except (ProblemError, OptionError, ShapeError) as error:
-        raise SolutionFileError(
-            f"the problem of '{solution.name}' cannot be built again from what was saved, perhaps by another "
-            f"version ({error}): pass its problem, Solution.load(path, problem=...)"
-        ) from error
-    check_fits(solution, problem, recipe.problem)
-    return problem
-
-
-def built(recipe: Recipe) -> Problem:
-    """The problem of a recipe, by the library registered for it; SolutionFileError where there is none."""
-    for entry in entry_points(group=REBUILDERS):
-        return _loaded(entry)(recipe.problem, dict(recipe.parameters))
-    raise SolutionFileError(
-        f"no installed library builds '{recipe.problem}': pass problem=... to Solution.load"
-    )
-
-
-def _loaded(entry: EntryPoint) -> Callable[[str, dict[str, Any]], Problem]:
-    """The function of an entry point; ShadowedPackageError where a user's file has its package's name."""
-    try:
-        return entry.load()
-    except ModuleNotFoundError as error:
-        package = entry.module.partition(".")[0]
-        found = getattr(sys.modules.get(package), "__file__", None)
-        if found is None or Path(found).name == "__init__.py":
-            raise
-        raise ShadowedPackageError(
-            f"{found} has the name of the package '{package}' and hides it: rename that file"
-        ) from error
-
-
-def _header(solution: Solution) -> dict[str, Any]:
-    from trajopt.archive.certificate_json import record
-
+def _header(solution: SolutionData) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -202,7 +152,7 @@ def _header(solution: Solution) -> dict[str, Any]:
         "cost_terms": dict(solution.cost_terms),
         **{name: len(getattr(solution, name)) for name in ADDED_NODES},
         **recorded(solution.levels, solution.starts),
-        "certificate": None if solution.certificate is None else record(solution.certificate),
+        "certificate": None if solution.certificate is None else solution.certificate.record(),
     }
 
 
@@ -214,71 +164,3 @@ def recorded_recipe(recipe: Recipe | None) -> dict[str, Any] | None:
         warnings.warn(f"saved without its recipe, to load it pass problem=...: {error}", stacklevel=5)
         return None
     return None if recipe is None else {"problem": recipe.problem, "parameters": dict(recipe.parameters)}
-
-
-def check_fits(solution: Solution, problem: Problem, source: Any) -> None:
-    """SolutionFileError that says how a problem differs from the one that was solved."""
-    differences = [
-        *_other_joints(solution, problem),
-        *_other_unknowns(solution, problem),
-        *_other_constraints(solution, problem),
-        *_other_costs(solution, problem),
-    ]
-    if differences:
-        raise SolutionFileError(f"{source} {'; it '.join(differences)}: pass the problem that was solved")
-
-
-def _other_joints(solution: Solution, problem: Problem) -> Iterator[str]:
-    names = tuple(problem.dynamics.joint_names)
-    if names != solution.joint_names:
-        yield (
-            f"moves the joints ({', '.join(solution.joint_names)}) but the problem has ({', '.join(names)})"
-        )
-
-
-def _other_unknowns(solution: Solution, problem: Problem) -> Iterator[str]:
-    """Curves beside the joints', told by their number, each group with a common basis; and parameters."""
-    n, names = problem.dynamics.n, tuple(problem.dynamics.joint_names)
-    apart = [extra.lower.size for extra in problem.extras.values() if extra.pieces is not None]
-    shared = n + sum(problem.extra_widths.values()) - sum(apart)
-    curves, expected = [group.n for group in solution.curve.groups], [shared, *apart]
-    if curves != expected and names == solution.joint_names:
-        yield f"has {_counted(curves)} curves but the problem has {_counted(expected)}"
-    sizes = {name: values.size for name, values in solution.parameters.items()}
-    wanted = {name: parameter.lower.size for name, parameter in problem.parameters.items()}
-    if sizes != wanted:
-        yield f"has the parameters {_sized(sizes)} but the problem has {_sized(wanted)}"
-
-
-def _counted(widths: Sequence[int]) -> str:
-    return " + ".join(map(str, widths))
-
-
-def _sized(widths: Mapping[str, int]) -> str:
-    return ", ".join(f"'{name}' ({width},)" for name, width in widths.items()) or "none"
-
-
-def _other_constraints(solution: Solution, problem: Problem) -> Iterator[str]:
-    """A saved solution names the constraints that have multipliers; a problem may have others besides."""
-    stated = [condition.name for condition in problem.stated]
-    known = {*stated, *problem.slacks, *(continuity_name(quantity) for quantity in SPLINE_LEAVES)}
-    lost = [name for name in solution.multipliers if name not in known]
-    if lost:
-        added = [name for name in stated if name not in solution.multipliers]
-        instead = f" (and it has {_quoted(added)} in addition)" if added else ""
-        yield f"was solved under {_quoted(lost)}, which the problem does not have{instead}"
-
-
-def _other_costs(solution: Solution, problem: Problem) -> Iterator[str]:
-    stated = {cost.name: None for cost in problem.costs}
-    lost = [name for name in solution.cost_terms if name not in stated]
-    added = [name for name in stated if name not in solution.cost_terms]
-    if lost:
-        instead = f" (and it has {_quoted(added)} in addition)" if added else ""
-        yield f"minimized {_quoted(lost)}, which the problem does not{instead}"
-    elif added:
-        yield f"did not minimize {_quoted(added)}, which the problem does"
-
-
-def _quoted(names: Sequence[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from trajopt.archive.solution_header import ADDED_NODES, SolutionHeader
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.base.files.array_file import ArrayFile
+from trajopt.base.rounding import AGREEMENT
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.solution.records.solve_history import histories_of
 from trajopt.solvers.optimality.kkt import KKT
@@ -22,26 +23,25 @@ from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.splines.trajectory import MOST_NODES_PER_SPAN
-from trajopt.transcription.scaling import Scaling
+from trajopt.transcription.nlp import Scaling
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 SAMPLES = {"q": 0, "v": 1, "a": 2}  # array of samples -> order of the derivative
 MOST_NODES = MOST_NODES_PER_SPAN + 2  # of a span: a Gauss rule has its ends besides
 TINY = float(np.finfo(float).tiny)
-AGREEMENT = 1e-9  # of the largest sample: they were computed from the control points, perhaps elsewhere
 
 
-def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Solution:
+def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> SolutionData:
     """The solution of an open file, without its certificate."""
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
     curve, recipe = _curve(file, header), header.recipe
     added: dict[str, Any] = {name: _added_nodes(file, header, name) for name in ADDED_NODES}
     same = ("objective", "cost_terms", "iterations", "seconds", "n_variables", "n_constraints", "name")
     same += ("timings", "detail", "joint_names", "levels", "starts", "refinement", "run")
-    return Solution(
+    return SolutionData(
         **{key: getattr(header, key) for key in same},
         curve=curve,
         parameters={

@@ -1,1 +1,1 @@
-"""What every other room uses: errors, checks of arguments, arrays, files, caches, BLAS threads, charts."""
+"""Shared basics: errors, argument checks, arrays, files, caches, BLAS threads, lazy imports, charts."""

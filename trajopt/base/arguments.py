@@ -14,14 +14,13 @@ from typing import Any, TypeGuard, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.errors import OptionError, ShapeError
+from trajopt.base.errors import LONGEST_NAME, OptionError, ShapeError
 
 SHOWN = 80  # characters of a value in a message
 LISTED = 6  # names of a list in a message
 MOST = 2**31 - 1  # the largest whole number that the solvers' C code holds
 MOST_STARTS = 10_000  # of one problem
-LONGEST_NAME = 200  # characters; names are repeated in messages and files
-LONGEST_UNIT = 40
+LONGEST_UNIT = 40  # characters
 
 P = TypeVar("P")
 _MISSING = object()
@@ -34,6 +33,7 @@ _NO_NUMBERS = {
     "m": "time differences",
     "V": "records",
     "c": "complex numbers",
+    "b": "True or False",
 }
 
 
@@ -69,7 +69,7 @@ def list_names(names: Iterable[object]) -> str:
 
 
 def pluralize(count: int, noun: str) -> str:
-    """How many of something, in words: "1 round", "2 rounds"."""
+    """A count with its noun: "1 round", "2 rounds"."""
     return f"{count} {noun}{'s' * (count != 1)}"
 
 

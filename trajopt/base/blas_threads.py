@@ -1,4 +1,4 @@
-"""One BLAS thread while a solve runs: its matrices are small, and a second thread costs more than it gives.
+"""Limits BLAS to one thread during a solve: for small matrices a second thread costs more than it gains.
 
 IPOPT's MUMPS factorises dense fronts of tens to hundreds of rows, and derivatives are products of such
 matrices. OpenBLAS divides them among all cores and lets the idle ones wait in a loop.

@@ -1,4 +1,4 @@
-"""A cache, in the process, of what follows from the structure of a problem alone, by the content of arrays.
+"""In-process cache of results that depend on the structure of a problem alone, keyed by content of arrays.
 
 Whoever solves for one goal after another states the same problem anew each time: bases, nodes, maps and
 patterns are those of the last one. `cached_by_content` decorates the functions that make them, and `Content`
@@ -10,12 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from functools import lru_cache, wraps
-from typing import Any, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
 
-__all__ = ["LARGEST_CACHED", "Content", "cached_by_content", "of_array", "of_matrix", "read_only"]
+__all__ = [
+    "LARGEST_CACHED",
+    "Content",
+    "cached_by_content",
+    "cached_if_small",
+    "of_array",
+    "of_matrix",
+    "read_only",
+]
 
 CACHE_SIZE = 16  # results of each function
 LARGEST_CACHED = 250  # unknowns: larger programs need 5 MB each for their maps, and longer for other things
@@ -60,6 +68,16 @@ def cached_by_content(function: Callable[P, T]) -> Callable[P, T]:
     return cast(Callable[P, T], lru_cache(maxsize=CACHE_SIZE)(made))
 
 
+def cached_if_small(function: Callable[P, T]) -> Callable[Concatenate[int, P], T]:
+    """`cached_by_content` with the size of the program as a first argument: larger results are not kept."""
+    cached = cached_by_content(function)
+
+    def made(size: int, *arguments: P.args, **named: P.kwargs) -> T:
+        return (cached if size <= LARGEST_CACHED else function)(*arguments, **named)
+
+    return made
+
+
 def read_only(value: T) -> T:
     """The value itself, all arrays in it, and in what it consists of, read-only."""
     known: set[int] = set()
@@ -77,7 +95,7 @@ def read_only(value: T) -> T:
 
 
 def _parts(value: Any) -> Iterable[Any]:
-    """What a value consists of: its attributes, entries or items."""
+    """The parts of a value: its attributes, entries or items."""
     if isinstance(value, dict):
         return value.values()
     if isinstance(value, tuple | list):

@@ -27,6 +27,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from trajopt.base.printable_text import printable
+
 __all__ = [
     "ClusterError",
     "DegreesOfFreedomError",
@@ -51,12 +53,19 @@ __all__ = [
 ]
 
 
+LONGEST_NAME = 200  # characters; names are repeated in messages and files
 MOST_NEAR = 3  # names that a message suggests
 LEAST_BEGINNING = 3  # letters of a name that another may begin with
 
 
 class TrajoptError(ValueError):
-    """The root: catch this to catch every misuse that trajopt reports."""
+    """The root: catch this to catch every misuse that trajopt reports.
+
+    Its text spells control characters out: messages repeat names from files and users.
+    """
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class ShapeError(TrajoptError):
@@ -124,7 +133,7 @@ class SolutionFileError(TrajoptError):
 
 
 class ShadowedPackageError(TrajoptError, ImportError):
-    """A user's own file, `dynamics.py` say, has the name of a package and is imported in its place."""
+    """A user's own file, such as `dynamics.py`, has the name of a package and is imported in its place."""
 
 
 class KinkWarning(UserWarning):
@@ -146,8 +155,8 @@ def near_matches(name: object, known: Iterable[str]) -> str:
 def near_names(name: object, known: Iterable[str]) -> list[str]:
     """The known names that are near to one, the nearest first; few, or none."""
     # What is no name, or a text of many characters, is near to none; comparing is slow in their number.
-    sought = name if isinstance(name, str) and len(name) <= 200 else ""
+    sought = name if isinstance(name, str) and len(name) <= LONGEST_NAME else ""
     names = list(known)
-    near = difflib.get_close_matches(sought, names, n=MOST_NEAR, cutoff=0.6)
+    near = difflib.get_close_matches(sought, names, n=MOST_NEAR)
     near += [name for name in names if name not in near and _begin_alike(sought, name)]
     return near[:MOST_NEAR]

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from trajopt.base.printable_text import printable_name
+
 MOST_LINES = 15
 LONGEST_LINE = 160  # characters
 CARD = "font: 13px/1.45 system-ui, sans-serif; max-width: 760px"
@@ -19,7 +21,7 @@ class Facts:
     """A headline and named facts: the text of a `repr`, or the card that a notebook shows.
 
     rows : name and text of every fact, in the order in which they are shown; those without text are left out
-    good : False where the headline tells of a failure
+    good : False where the headline reports a failure
     """
 
     headline: str
@@ -33,13 +35,13 @@ class Facts:
             shown = [*shown[: MOST_LINES - 2], ("...", f"{hidden + 1} more")]
         width = max((len(name) for name, _ in shown), default=0) + 2
         lines = [self.headline, *(f"  {name:<{width}}{text}" for name, text in shown)]
-        return "\n".join(shorten_line(line) for line in lines)
+        return "\n".join(shorten_line(printable_name(line)) for line in lines)
 
     def html(self, *pictures: str, details: str = "") -> str:
         """The card as HTML without scripts or outside files.
 
         pictures : SVG or other HTML to stand side by side below the facts
-        details : plain text that opens with a click, the whole report say
+        details : plain text that opens with a click, such as the whole report
         """
         colour = "" if self.good else f"; color: {BAD}"
         rows = "".join(

@@ -1,35 +1,46 @@
-"""Import the names that a package exports on first use, and list them and no others in `dir`.
+"""Imports the names that a package exports on first use; `dir` lists these names only.
 
-`import trajopt` then loads no large library. The packages `dynamics` and `trajopt`, which never import each
-other, have a file like this each.
+`import trajopt` then loads no large library. The names are written once, as the imports that type checkers
+and editors read. The packages `dynamics` and `trajopt`, which never import each other, have a file like this
+each.
 """
 
 from __future__ import annotations
 
+import ast
 import sys
-from collections.abc import Collection, Mapping
+import warnings
+from collections.abc import Mapping
 from importlib import import_module
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 
-def export_lazily(package: str, homes: Mapping[str, str], subpackages: Collection[str] = ()) -> None:
+def export_lazily(package: str, renamed: Mapping[str, tuple[str, str]] = MappingProxyType({})) -> None:
     """Give `package` its `__all__`, and each name of it at the first use.
 
-    homes : exported name -> module that defines it
-    subpackages : exported names that are packages themselves
+    Its names are those of the block `if TYPE_CHECKING:` of its `__init__.py`, each as a line
+    `from package.module import name as name`, or `from package import name as name` for a subpackage. This
+    call is the last statement of that file.
 
-    The last statement of an `__init__.py`. Type checkers do not run it: they read the same imports below
-    `if TYPE_CHECKING`, and a test compares both lists.
+    renamed : former name -> present name, and the version in which the former one goes; it warns
     """
-    exported = sorted([*homes, *subpackages])
+    homes = _homes(package)
 
     class LazyPackage(ModuleType):
         def __getattr__(self, name: str) -> Any:
-            if name in subpackages:
-                return import_module(f"{package}.{name}")
+            if name in renamed:
+                new, version = renamed[name]
+                warnings.warn(
+                    f"{package}.{name} is now {package}.{new}; the former name goes in version {version}",
+                    DeprecationWarning,
+                    stacklevel=2,
+                )
+                return getattr(self, new)
             if name not in homes:
                 raise AttributeError(f"module '{package}' has no attribute {name!r}")
+            if homes[name] == package:
+                return import_module(f"{package}.{name}")
             value = getattr(import_module(homes[name]), name)
             self.__dict__[name] = value
             return value
@@ -37,12 +48,23 @@ def export_lazily(package: str, homes: Mapping[str, str], subpackages: Collectio
         def __setattr__(self, name: str, value: Any) -> None:
             # The import system binds every submodule to its name in the package: the file solve.py would
             # hide the function solve as soon as anything imports it.
-            if not (name in homes and isinstance(value, ModuleType)):
+            if not (homes.get(name, package) != package and isinstance(value, ModuleType)):
                 super().__setattr__(name, value)
 
         def __dir__(self) -> list[str]:
-            return sorted([*exported, *(name for name in vars(self) if name.startswith("__"))])
+            return sorted([*homes, *(name for name in vars(self) if name.startswith("__"))])
 
     module = sys.modules[package]
-    module.__dict__["__all__"] = exported
+    module.__dict__["__all__"] = sorted(homes)
     module.__class__ = LazyPackage
+
+
+def _homes(package: str) -> dict[str, str]:
+    """Exported name -> the module from which the block for type checkers imports it."""
+    spec = sys.modules[package].__spec__
+    source = spec.loader.get_source(package) if spec is not None else None  # type: ignore[union-attr]
+    if source is None:
+        raise ImportError(f"the source of {package}/__init__.py, which lists its names, is not there")
+    blocks = (each for each in ast.parse(source).body if isinstance(each, ast.If))
+    imports = (each for block in blocks for each in block.body if isinstance(each, ast.ImportFrom))
+    return {name.name: str(each.module) for each in imports for name in each.names}

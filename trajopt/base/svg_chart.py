@@ -18,7 +18,7 @@ LEFT, RIGHT, TOP, BOTTOM = 62, 12, 12, 34
 # Attributes and inline styles, so that a chart looks the same on a page and in the cell of a notebook.
 TEXT, LINE = 'font-size="11" fill="#444" width="100%"', 'fill="none" stroke-width="1.4"'
 SWATCH = "display: inline-block; width: .7em; height: .7em; margin-right: .3em"
-NEAR = 0.5  # of the range of all curves: a limit farther away would flatten them
+FARTHEST_LIMIT = 0.5  # of the range of all curves: limits farther away would flatten them and are not drawn
 
 Limits: TypeAlias = Mapping[str, tuple[float, float]]
 NO_LIMITS: Limits = MappingProxyType({})
@@ -121,7 +121,7 @@ def range_with(curves: Mapping[str, NDArray], limits: Limits) -> tuple[float, fl
     """Least and largest value of all curves, and of the limits that are near them."""
     finite = [np.asarray(each)[np.isfinite(each)] for each in curves.values()]
     low, high = _range(np.concatenate(finite) if finite else np.zeros(0))
-    reach = NEAR * (high - low)
+    reach = FARTHEST_LIMIT * (high - low)
     near = [
         limit for name in curves for limit in limits.get(name, ()) if low - reach <= limit <= high + reach
     ]

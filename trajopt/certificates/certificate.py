@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trajopt.base.errors import TrajoptError
+from trajopt.base.printable_text import printable
+from trajopt.certificates.arc_problem import arc_problem
+from trajopt.certificates.certificate_lines import CertificateLine, certificate_lines
 from trajopt.certificates.certified_lines import CertifiedLines
 from trajopt.certificates.first_order_gain import FirstOrderGain
 from trajopt.certificates.objective_bracket import ObjectiveBracket
 from trajopt.certificates.sign_check import Signs, component_label
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
-from trajopt.checks.equations.torque_equations import torque_equations
-from trajopt.checks.lines.all_lines import statement_lines
-from trajopt.checks.lines.statement_line import StatementLine
+from trajopt.checks.equations.residual_forces import torque_equations
+from trajopt.checks.limit_violations import LimitViolation, path_limits
 from trajopt.checks.simulation import Simulation, simulate
-from trajopt.checks.violation import LimitViolation, path_limits
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.problem.problem import ProblemData
+    from trajopt.solution.solution import SolutionData
 
 READABLE = 60  # lines; beyond, the page shows the worst component of every statement only
 HEADER = f"{'statement':<42}{'largest violation':>18}{'tolerance':>11}{'t [s]':>12}  evidence"
@@ -34,7 +36,7 @@ SAMPLED = (
 class Certificate(CertifiedLines):
     """What was checked about a solution, and what came out; `print` gives the page.
 
-    A line for every statement of the problem names its evidence (`statements.StatementLine`). Lines are
+    A line for every statement of the problem names its evidence (`statements.CertificateLine`). Lines are
     computed from the motion on first access and never read from a file.
 
     tolerance : largest violation of a limit with which the certificate holds, in the limit's own unit
@@ -63,7 +65,7 @@ class Certificate(CertifiedLines):
     reason: str
     signs: Signs | None = None
     settings: ArcSettings | None = None
-    motion: Solution | None = field(default=None, repr=False)
+    motion: SolutionData | None = field(default=None, repr=False)
     slowed: float = 0.0
     equation_tolerance: float | None = None
     failed: str = ""
@@ -72,7 +74,7 @@ class Certificate(CertifiedLines):
     stored: bool = False
 
     @property
-    def lines(self) -> tuple[StatementLine, ...]:
+    def lines(self) -> tuple[CertificateLine, ...]:
         """One line for every component of every statement of the problem; none where there is no problem.
 
         A saved solution whose problem is neither given nor in the library has none: `unchecked` says why.
@@ -90,12 +92,12 @@ class Certificate(CertifiedLines):
         return self.failed or self.unchecked
 
     @cached_property
-    def _lines_or_reason(self) -> tuple[tuple[StatementLine, ...], str]:
+    def _lines_or_reason(self) -> tuple[tuple[CertificateLine, ...], str]:
         if self.motion is None:
             return (), "the motion is not at hand"
         equation_tolerance = self.equation_tolerance or self.tolerance
         try:
-            return statement_lines(self.motion, self.tolerance, equation_tolerance), ""
+            return certificate_lines(self.motion, self.tolerance, equation_tolerance), ""
         except TrajoptError as error:
             return (), f"the statements of the problem cannot be checked: {error}"
 
@@ -135,6 +137,33 @@ class Certificate(CertifiedLines):
         """
         return None if self.motion is None else simulate(self.motion, without_residual=True)
 
+    def arc_problem(self, motion: SolutionData) -> ProblemData | None:
+        """The problem on the arcs of the structure that a motion solves; None without a structure."""
+        if self.structure is None or self.settings is None:
+            return None
+        structure = self.structure.on(motion.curve.starts)  # on arcs that were cut, too
+        return arc_problem(motion.problem, structure, motion, motion.curve.bases[0].degree, self.settings)
+
+    def record(self) -> dict[str, Any]:
+        """Numbers, texts and lists of them for a file; the motion is left out: it is the saved solution."""
+        parts = (self.signs, self.gain, self.bracket)
+        signs, gain, bracket = (None if part is None else asdict(part) for part in parts)
+        return {
+            "tolerance": self.tolerance,
+            "excesses": [asdict(violation) for violation in self.violations],
+            "method": self.method,
+            "structure": None if self.structure is None else self.structure.record(),
+            "rounds": self.rounds,
+            "reason": self.reason,
+            "signs": signs,
+            "settings": None if self.settings is None else self.settings.record(),
+            "slowed": self.slowed,
+            "equation_tolerance": self.equation_tolerance,
+            "failed": self.failed,
+            "gain": gain,
+            "bracket": bracket,
+        }
+
     def summary(self) -> dict[str, Any]:
         """The numbers that `summary.json` holds."""
         return {
@@ -155,7 +184,7 @@ class Certificate(CertifiedLines):
     def __str__(self) -> str:
         how = self.method, self.rounds, self.tolerance, self.reason
         head = self.headline(how, self.motion)
-        return "\n".join([*head, *self.table, *self._structure(), *self._optimality()])
+        return printable("\n".join([*head, *self.table, *self._structure(), *self._optimality()]))
 
     @property
     def table(self) -> list[str]:
@@ -242,18 +271,18 @@ class Certificate(CertifiedLines):
         )
 
 
-def _shown(lines: tuple[StatementLine, ...]) -> list[StatementLine]:
+def _shown(lines: tuple[CertificateLine, ...]) -> list[CertificateLine]:
     """All lines; of many, the worst component of every statement."""
     if len(lines) <= READABLE:
         return list(lines)
-    worst: dict[str, StatementLine] = {}
+    worst: dict[str, CertificateLine] = {}
     for line in lines:
         if line.name not in worst or line.ratio > worst[line.name].ratio:
             worst[line.name] = line
     return list(worst.values())
 
 
-def row(line: StatementLine) -> str:
+def row(line: CertificateLine) -> str:
     """A line of the table: label, violation, tolerance, time, evidence."""
     how = f"{line.evidence}, {line.resolution:.1e} s" if line.evidence == "sampled" else line.evidence
     fails = "" if line.holds else "  FAILS"

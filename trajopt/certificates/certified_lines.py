@@ -7,15 +7,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from trajopt.base.arguments import pluralize
-from trajopt.checks.lines.statement_line import StatementLine
+from trajopt.base.facts import Facts
+from trajopt.certificates.certificate_lines import CertificateLine
+from trajopt.display.solution_facts import small_plots
 
 
 class CertifiedLines(ABC):
     """The verdict that lines give: a certificate holds where no reason stands against it."""
 
+    motion: Any  # the solution of one motion or of phases that is certified, or None
+    method: str
+    tolerance: Any
+    rounds: Any
+    reason: Any
+    structure: Any
+    bracket: Any
+
     @property
     @abstractmethod
-    def lines(self) -> Sequence[StatementLine]:
+    def lines(self) -> Sequence[CertificateLine]:
         """One line for every component of every statement."""
 
     @property
@@ -29,7 +39,7 @@ class CertifiedLines(ABC):
         """The error that ended the certification, or why statements cannot be checked, or nothing."""
 
     @property
-    def failing(self) -> tuple[StatementLine, ...]:
+    def failing(self) -> tuple[CertificateLine, ...]:
         """The lines that do not hold, the worst first, in multiples of their tolerance."""
         return tuple(sorted((line for line in self.lines if not line.holds), key=lambda line: -line.ratio))
 
@@ -70,16 +80,29 @@ class CertifiedLines(ABC):
         }
 
     def __repr__(self) -> str:
-        from trajopt.display.report_facts import certificate_facts
-
-        this: Any = self  # one of the two certificates
-        return str(certificate_facts(this))
+        return str(self._facts())
 
     def _repr_html_(self) -> str:
-        from trajopt.display.report_facts import certificate_card
+        """The facts with small plots of the motion, and all lines behind a click."""
+        parts = getattr(self.motion, "phases", (self.motion,))[:2]
+        pictures = [] if self.motion is None else [each for part in parts for each in small_plots(part)]
+        return self._facts().html(*pictures, details=str(self))
 
-        this: Any = self
-        return certificate_card(this)
+    def _facts(self) -> Facts:
+        """The verdict, the first reason against it, and how it was reached."""
+        proved = sum(line.holds and line.evidence != "sampled" for line in self.lines)
+        motion, structure, failing = self.motion, self.structure, len(self.failing)
+        how = f"{self.method}, {pluralize(self.rounds, 'round')}, tolerance {self.tolerance:.1e}"
+        moved = "" if motion is None else f"{motion.duration:.12g} s, objective {motion.objective:.12g}"
+        rows = [
+            ("because", self.why_not),
+            ("method", how),
+            ("statements", f"{len(self.lines)} lines, {proved} proved for all times, {failing} failing"),
+            ("motion", moved),
+            ("structure", self.reason if structure is None else f"{structure.arc_count - 1} switches"),
+            ("optimum", "" if self.bracket is None else str(self.bracket)),
+        ]
+        return Facts(f"Certificate: {self.verdict}", rows, good=self.holds)
 
     def headline(self, how: tuple[str, int, float, str], motion: Any) -> list[str]:
         """The first lines of the page; how : method, rounds, tolerance, why there is no structure."""

@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from trajopt.base.errors import TrajoptError
+from trajopt.base.printable_text import printable
 from trajopt.certificates.certificate import Certificate, row
+from trajopt.certificates.certificate_lines import EXACT, OF_RANGE, CertificateLine
 from trajopt.certificates.certified_lines import CertifiedLines
-from trajopt.checks.lines.constraint_lines import OF_RANGE
-from trajopt.checks.lines.statement_line import AT_TIMES, EXACT, StatementLine
+from trajopt.checks.check_result import AT_TIMES
+from trajopt.checks.limit_violations import largest_violations
 from trajopt.checks.link_violations import LinkViolation, disagreements, link_violations
-from trajopt.checks.violation import largest_violations
-from trajopt.problem.links.phases import Phases
-from trajopt.solution.solution import Solution
+from trajopt.solution.phases_solution import PhasesSolutionData
+from trajopt.solution.records.certification import Certification
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.transcription.links.linked_problems import linked_problems
-
-NO_STRUCTURE = "switching structures are searched for in single problems"
-
-
-@dataclass(frozen=True)
-class Certification:
-    """How phases were certified; all else follows from their motions.
-
-    tolerance : largest violation of a limit with which the certificate holds, in the limit's own unit
-    equation_tolerance : of equations over an interval of time, relative to their scale; None: `tolerance`
-    rounds : number of times that nodes were added
-    reason : why there is no switching structure, and why no further nodes were added
-    failed : the error with which the certification ended, or nothing; with one the certificate does not hold
-    """
-
-    tolerance: float
-    equation_tolerance: float | None
-    rounds: int
-    reason: str = NO_STRUCTURE
-    failed: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,7 +41,7 @@ class PhasesCertificate(CertifiedLines):
     certification: Certification
     names: tuple[str, ...]
     phases: tuple[Certificate, ...]
-    links: tuple[StatementLine, ...]
+    links: tuple[CertificateLine, ...]
     kkt: KKT
     status: str
     unchecked: str
@@ -84,12 +65,12 @@ class PhasesCertificate(CertifiedLines):
         return self.certification.reason
 
     @property
-    def lines(self) -> tuple[StatementLine, ...]:
+    def lines(self) -> tuple[CertificateLine, ...]:
         """The lines of all phases, whose names begin with the phase's, and those of the links."""
         return self._lines
 
     @cached_property
-    def _lines(self) -> tuple[StatementLine, ...]:
+    def _lines(self) -> tuple[CertificateLine, ...]:
         of_phases = (
             replace(line, name=f"{name}: {line.name}")
             for name, part in zip(self.names, self.phases, strict=True)
@@ -141,24 +122,16 @@ class PhasesCertificate(CertifiedLines):
         ]
         for name, part in zip(self.names, self.phases, strict=True):
             lines.append(f"phase '{name}': {part.simulated}")
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
 
-def certificate_of(
-    certification: Certification,
-    phases: Phases | None,
-    names: tuple[str, ...],
-    motions: Sequence[Solution],
-    solved: tuple[KKT, str],
-    motion: Any,
-) -> PhasesCertificate:
-    """The certificate of motions of phases; phases : None where a file was read and no library builds them.
-
-    solved : the residuals of the optimality conditions, and how the solve ended where it did not converge
-    """
-    lines: tuple[StatementLine, ...] = ()
+def certificate_of_phases(solution: PhasesSolutionData) -> PhasesCertificate | None:
+    """The certificate of a solution of phases; None where nothing was certified."""
+    certification, phases, parts = solution.certification, solution.known_phases, solution.phases
+    if certification is None:
+        return None
+    lines: tuple[CertificateLine, ...] = ()
     unchecked = "" if phases else "the phases are not at hand: pass them, PhasesSolution.load(path, phases)"
-    parts = tuple(motions)
     if phases is not None:
         try:
             linked = linked_problems(phases)
@@ -170,17 +143,18 @@ def certificate_of(
         except TrajoptError as error:
             unchecked = f"the links cannot be checked: {error}"
     return PhasesCertificate(
-        certification,
-        names,
-        tuple(_of_phase(certification, part) for part in parts),
-        lines,
-        *solved,
-        unchecked,
-        motion,
+        certification=certification,
+        names=solution.names,
+        phases=tuple(_of_phase(certification, part) for part in parts),
+        links=lines,
+        kkt=solution.kkt,
+        status="" if solution.converged else solution.status.value,
+        unchecked=unchecked,
+        motion=solution,
     )
 
 
-def _of_phase(certification: Certification, motion: Solution) -> Certificate:
+def _of_phase(certification: Certification, motion: SolutionData) -> Certificate:
     try:
         violations = tuple(largest_violations(motion))
     except TrajoptError:  # its certificate tells it again, as what cannot be checked
@@ -197,10 +171,10 @@ def _of_phase(certification: Certification, motion: Solution) -> Certificate:
     )
 
 
-def _line(link: LinkViolation, tol: float) -> StatementLine:
+def _line(link: LinkViolation, tol: float) -> CertificateLine:
     """Equations hold to 1e-6 of their scale, limits to the tolerance, at most a hundredth of theirs."""
     exact = link.equation and link.value <= EXACT * link.scale
-    return StatementLine(
+    return CertificateLine(
         link.name,
         link.component,
         link.value,

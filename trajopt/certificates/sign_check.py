@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trajopt.certificates.switching_structure import Saturation, Structure
-from trajopt.checks.violation import path_limits
+from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.limit_order import limit_order
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Signs:
 
 
 def sign_check(
-    motion: Solution,
+    motion: SolutionData,
     structure: Structure,
     contradictions: tuple[Contradiction, ...],
     regular: bool,
@@ -81,7 +81,7 @@ def sign_check(
     return Signs(checked, unchecked, worst.impulse, where, free)
 
 
-def component_label(motion: Solution, saturation: Saturation) -> str:
+def component_label(motion: SolutionData, saturation: Saturation) -> str:
     """The saturated quantity and its joint, such as `tau of elbow`."""
     limit = path_limits(motion)[saturation.limit]
     labels = motion.problem.component_names(limit.term.quantity, limit.lower.size)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,6 +139,11 @@ class Structure:
                 times.append(self.times[index + 1])
         return Structure(tuple(times), tuple(saturated))
 
+    def record(self) -> dict[str, Any]:
+        """Times and saturations as lists, for a file."""
+        arcs = [[[s.limit, s.component, s.side] for s in sorted(arc)] for arc in self.saturated]
+        return {"times": list(self.times), "saturated": arcs}
+
     def with_times(self, durations: NDArray) -> Structure:
         """The same saturations on arcs of other durations."""
         return Structure(tuple(np.concatenate([[0.0], np.cumsum(durations)]).tolist()), self.saturated)
@@ -174,6 +180,15 @@ class ArcSettings:
     effort_weight: float = 1e-2
     margins: tuple[tuple[float, ...], ...] = ()
     free_margins: tuple[tuple[float, ...], ...] = ()
+
+    def record(self) -> dict[str, Any]:
+        """The settings for a file, under the keys of its first format."""
+        return {
+            "regular": self.regular,
+            "settling": self.effort_weight,
+            "margins": self.margins,
+            "room": self.free_margins,
+        }
 
     def margins_of(self, index: int, limit: Constraint) -> tuple[NDArray, NDArray]:
         """Margin and free margin of one path limit, (width,) each."""

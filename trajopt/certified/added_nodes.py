@@ -19,17 +19,15 @@ from trajopt.certificates.certificate import Certificate
 from trajopt.certificates.first_order_gain import FirstOrderGain, impulses_by_component
 from trajopt.certified.switching.arc_solves import converged_to_rounding
 from trajopt.certified.time_scaling import time_scaled
-from trajopt.checks.violation import largest_violations, local_maxima, path_limits
+from trajopt.checks.limit_violations import largest_violations, path_limits, peak_times
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
-from trajopt.refinement.knots import on_trajectory
-from trajopt.refinement.limit_nodes import with_limit_nodes
+from trajopt.refinement.limit_nodes import asked_with_limit_nodes
 from trajopt.refinement.search_settings import SearchSettings
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.capabilities import StartPreset
-from trajopt.solvers.solver import Status
-from trajopt.solvers.time_budget import OUT_OF_TIME, SolvesStopped, TimeBudget
+from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped, TimedSolver
+from trajopt.solvers.solver import StartKind, Status
 
 Margins = list[Array]  # of every path limit, (width,) each
 
@@ -49,7 +47,7 @@ class NodeRefinement:
     rounds: int
     settings: SearchSettings
 
-    def run(self, solution: Solution, solver: TimeBudget, reason: str) -> Solution:
+    def run(self, solution: SolutionData, solver: TimedSolver, reason: str) -> SolutionData:
         """The solution with a certificate, on as many nodes as its limits needed.
 
         reason : why there is no switching structure
@@ -65,9 +63,9 @@ class NodeRefinement:
                 times = times_of_violations(solution, certificate, self.tol, self.settings)
             if not times or count == self.rounds:
                 return self._scaled(best[0], replace(best[1], rounds=count))
-            problem = on_trajectory(solution, with_limit_nodes(solution, times))
+            problem = asked_with_limit_nodes(solution, [times])
             try:
-                refined = solve_once(problem, solver.with_start_preset(StartPreset.SAME_MOTION))
+                refined = solve_once(problem, solver.asking(start_kind=StartKind.SAME_MOTION))
                 refined = converged_to_rounding(refined, self.settings)
                 margins = None
                 if not refined.converged:
@@ -87,11 +85,11 @@ class NodeRefinement:
             kept = {"recipe": solution.recipe, "refinement": solution.refinement}
             solution = replace(refined, **kept, iterations=iterations)
 
-    def certified(self, solution: Solution, reason: str, rounds: int = 0) -> Solution:
+    def certified(self, solution: SolutionData, reason: str, rounds: int = 0) -> SolutionData:
         """The solution with its certificate, after time scaling where its limits do not hold otherwise."""
         return self._scaled(solution, self._certificate(solution, reason, rounds))
 
-    def _scaled(self, solution: Solution, certificate: Certificate) -> Solution:
+    def _scaled(self, solution: SolutionData, certificate: Certificate) -> SolutionData:
         if not certificate.holds and solution.converged:
             slower = time_scaled(solution, self.tol, self.settings)
             if slower is not None:
@@ -103,7 +101,7 @@ class NodeRefinement:
         return replace(solution, certificate=certificate)
 
     def _certificate(
-        self, solution: Solution, reason: str, rounds: int, margins: Margins | None = None
+        self, solution: SolutionData, reason: str, rounds: int, margins: Margins | None = None
     ) -> Certificate:
         violations = tuple(largest_violations(solution))
         limits = path_limits(solution)
@@ -118,28 +116,28 @@ class NodeRefinement:
             self.tol, violations, "added nodes", None, rounds, reason, motion=solution, gain=gain
         )
 
-    def _margins(self, solution: Solution, certificate: Certificate) -> Margins:
+    def _margins(self, solution: SolutionData, certificate: Certificate) -> Margins:
         """Of every limit, in proportion to its violation."""
         factor = self.settings.tightening_factor
         sizes = [max(0.0, factor * violation.value) for violation in certificate.violations]
         return by_limit(sizes, path_limits(solution))
 
     def _within_tighter_limits(
-        self, solution: Solution, margins: Margins, solver: TimeBudget
-    ) -> Solution | None:
+        self, solution: SolutionData, margins: Margins, solver: TimedSolver
+    ) -> SolutionData | None:
         """Solve again with every limit tightened by a margin; None where that does not converge.
 
         Raises SolvesStopped where the time is over.
         """
         original = solution.problem
-        problem = on_trajectory(solution, original.trajectory)
+        problem = solution.asked_on(original.trajectory)
         for limit, margin in zip(path_limits(solution), margins, strict=True):
             tighter = replace(limit, lower=limit.lower + margin, upper=limit.upper - margin)
             if np.any(tighter.lower > tighter.upper) or not np.all(np.isfinite(margin)):
                 return None
             problem.constraints[problem.constraints.index(limit)] = tighter
         try:
-            refined = solve_once(problem, solver.with_start_preset(StartPreset.SAME_MOTION))
+            refined = solve_once(problem, solver.asking(start_kind=StartKind.SAME_MOTION))
         except InfeasibleBoundsError:  # no motion is within such limits
             return None
         if refined.status is Status.TIME_LIMIT:
@@ -148,14 +146,13 @@ class NodeRefinement:
 
 
 def times_of_violations(
-    solution: Solution, certificate: Certificate, tol: float, settings: SearchSettings
+    solution: SolutionData, certificate: Certificate, tol: float, settings: SearchSettings
 ) -> list[float]:
     """Peaks of limits that are violated, of those over windows and arcs too; none where limits hold.
 
     Equations are left to finer knots: a spline has no coefficients for more nodes of theirs.
     """
     threshold: float = settings.node_threshold * tol
-    times: list[float] = []
     failing = [
         line.time
         for line in certificate.lines
@@ -163,10 +160,7 @@ def times_of_violations(
     ]
     if certificate.largest_violation <= tol and not failing:
         return []
-    for limit in path_limits(solution):
-        for at, values in local_maxima(solution, limit, threshold):
-            times += at[(values > threshold) & (values < np.inf)].tolist()
-    return times + failing
+    return peak_times(solution, threshold) + failing
 
 
 def by_limit(values: Sequence[float], limits: Sequence[Constraint]) -> Margins:
@@ -180,7 +174,7 @@ def _violated(certificate: Certificate) -> float:
     return max((line.ratio for line in certificate.lines if not line.equation), default=-np.inf)
 
 
-def _missed(solution: Solution) -> float:
+def _missed(solution: SolutionData) -> float:
     """By how much path equations are missed between nodes, relative to their scale."""
     return max(float(errors.max()) for errors in equation_errors(solution))
 

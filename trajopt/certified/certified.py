@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -21,19 +22,24 @@ from trajopt.base.errors import OptionError
 from trajopt.certificates.certificate import Certificate
 from trajopt.certified.added_nodes import INTERRUPTED, NodeRefinement
 from trajopt.certified.bracketing.bracket_search import BracketSearch
+from trajopt.certified.certified_phases import certified_phases
 from trajopt.certified.switching.structure_detection import is_regular
 from trajopt.certified.switching.structure_search import StructureSearch
 from trajopt.checks.equations.path_equations import path_equations
-from trajopt.checks.violation import path_limits
+from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.refined import Refined
 from trajopt.refinement.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
-from trajopt.solution.solution import Solution
-from trajopt.solvers.solver import Callback, Solver
-from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
+from trajopt.solution.phases_solution import PhasesSolutionData
+from trajopt.solution.records.certification import Certification
+from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solvers.run import SolvesStopped, TimedSolver
+from trajopt.solvers.solver import Callback, Run, Solver
 from trajopt.splines.node_sets import PATH, ArcNodes, TimeWindow
 
 __all__ = ["Certificate", "Certified"]
+
+AnswerT = TypeVar("AnswerT", bound=Answer)
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,8 @@ class Certified:
         with a certificate of what holds for it
     settings : thresholds of the search, `trajopt.SearchSettings(...)`
     """
+
+    takes_links: ClassVar[bool] = True
 
     tol: float = 1e-6
     degree: int = 16
@@ -73,30 +81,45 @@ class Certified:
                 "best 12 to 16"
             )
 
-    def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:
+    def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
         """A solution with a `certificate`: on switching arcs, or else on a spline with added nodes.
 
         progress : called with every iteration of every solve
-        Iterations and seconds of the solution count those of the refinement, its checks included. Where the
-        certification ends in an error, the solution comes back with a certificate that does not hold and
-        tells it.
+        Phases are certified on their splines with added nodes. Iterations and seconds of the solution count
+        those of the refinement, its checks included. Where the certification ends in an error, the solution
+        comes back with a certificate that does not hold and tells it.
         """
-        began = time.perf_counter()
+        began, found = time.perf_counter(), solution
         try:
-            found = self._refined(solution, solver, progress)
+            found = self._certified(solution, solver, progress)
         except Exception as error:  # whatever it is, the finished solve must not be lost
             failed = f"the certification ended in an error ({type(error).__name__}: {error})"
-            certificate = Certificate(self.tol, (), "none", None, 0, "", motion=solution, failed=failed)
-            found = replace(solution, certificate=certificate)
-        found = replace(found, seconds=solution.seconds + time.perf_counter() - began)
+            found = self._failed(solution, failed)
+        return replace(found, seconds=solution.seconds + time.perf_counter() - began)
+
+    def _certified(self, answer: Any, solver: Solver, progress: Callback | None) -> Any:
+        if isinstance(answer, PhasesSolutionData):
+            certification = Certification(self.tol, self.equation_tol, 0)
+            budget = TimedSolver(solver, Run(callback=progress).within(self.time_limit))
+            return certified_phases(answer, certification, self.rounds, budget, self.settings)
+        found = self._refined(answer, solver, progress)
         if self.equation_tol is None or found.certificate is None:
             return found
         return replace(found, certificate=replace(found.certificate, equation_tolerance=self.equation_tol))
 
-    def _refined(self, solution: Solution, solver: Solver, progress: Callback | None) -> Solution:
-        budget = TimeBudget.of(solver, self.time_limit, progress)
-        for_search = TimeBudget.of(solver, self.settings.search_share * self.time_limit, progress)
-        for_bracket = TimeBudget.of(solver, self.settings.bracket_end * self.time_limit, progress)
+    def _failed(self, answer: Any, failed: str) -> Any:
+        """The answer with a certificate that does not hold, and tells why."""
+        if isinstance(answer, PhasesSolutionData):
+            certification = Certification(self.tol, self.equation_tol, 0, failed=failed)
+            return replace(answer, certification=certification)
+        kept = {"motion": answer, "failed": failed, "equation_tolerance": self.equation_tol}
+        return replace(answer, certificate=Certificate(self.tol, (), "none", None, 0, "", **kept))
+
+    def _refined(self, solution: SolutionData, solver: Solver, progress: Callback | None) -> SolutionData:
+        run, limit = Run(callback=progress), self.time_limit
+        budget = TimedSolver(solver, run.within(limit))
+        for_search = TimedSolver(solver, run.within(self.settings.search_share * limit))
+        for_bracket = TimedSolver(solver, run.within(self.settings.bracket_end * limit))
         search = StructureSearch(solution, for_search, self.tol, self.degree, self.rounds, self.settings)
         by_nodes = NodeRefinement(self.tol, self.rounds, self.settings)
         unsuited = _unsuited(solution)
@@ -125,8 +148,13 @@ class Certified:
         return self._bracketed(certified, finest, local, budget, reason)
 
     def _bracketed(
-        self, certified: Solution, finest: Solution, search: BracketSearch, budget: TimeBudget, reason: str
-    ) -> Solution:
+        self,
+        certified: SolutionData,
+        finest: SolutionData,
+        search: BracketSearch,
+        budget: TimedSolver,
+        reason: str,
+    ) -> SolutionData:
         """The certified solution with a bracket of its objective, as far as the time allows.
 
         certified : the motion `finest` after a few nodes were added
@@ -148,13 +176,13 @@ class Certified:
         return replace(best, certificate=replace(best.certificate, bracket=search.bracket(best)))
 
 
-def _missed_and_objective(certified: Solution) -> tuple[bool, float]:
+def _missed_and_objective(certified: SolutionData) -> tuple[bool, float]:
     """What decides between two certified solutions: that the limits hold, then the objective."""
     certificate = certified.certificate
     return certificate is None or not certificate.holds, certified.objective
 
 
-def _unsuited(solution: Solution) -> str:
+def _unsuited(solution: SolutionData) -> str:
     """Why no switching structure is searched for, or nothing."""
     problem = solution.problem
     if not path_limits(solution):

@@ -1,77 +1,63 @@
 """Certified refinement of phases: finer knots where equations are missed, nodes for limits, a line for all.
 
-It is that of single problems (`refinement/certified.py`) without switching structures, time scaling and
-brackets: equations between nodes are mended by halved intervals, limits by nodes that carry limits alone,
-where certificates find them violated, and all phases are solved again together.
+It is that of single problems (`certified.py`) without switching structures, time scaling and brackets:
+equations between nodes are mended by halved intervals, limits by nodes that carry limits alone, where
+certificates find them violated, and all phases are solved again together.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from trajopt.base.arrays import Array
-from trajopt.certificates.phases_certificate import NO_STRUCTURE, Certification, PhasesCertificate
+from trajopt.certificates.phases_certificate import PhasesCertificate, certificate_of_phases
 from trajopt.certified.added_nodes import INTERRUPTED, times_of_violations
-from trajopt.certified.certified import Certified
 from trajopt.checks.equations.path_equations import path_equations
-from trajopt.refinement.limit_nodes import LimitNodes, LimitPeaks, limit_peaks, with_limit_nodes
+from trajopt.refinement.limit_nodes import asked_with_limit_nodes
 from trajopt.refinement.refined import Refined
-from trajopt.refinement.refined_phases import refined_phases
-from trajopt.solution.phases_solution import PhasesSolution
-from trajopt.solution.records.solve_history import record_solve
-from trajopt.solvers.capabilities import StartPreset, with_start_preset
-from trajopt.solvers.solver import Callback, Solver
-from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
-from trajopt.transcription.links.linked_program import linked_program
+from trajopt.refinement.search_settings import SearchSettings
+from trajopt.solution.phases_solution import PhasesSolutionData
+from trajopt.solution.records.certification import NO_STRUCTURE, Certification
+from trajopt.solution.solve_once import solve_once
+from trajopt.solvers.run import SolvesStopped, TimedSolver
+from trajopt.solvers.solver import StartKind
 
 
 def certified_phases(
-    settings: Certified, solution: PhasesSolution, solver: Solver, progress: Callback | None = None
-) -> PhasesSolution:
-    """The solution with a certificate, on as many intervals and nodes as its statements needed.
+    solution: PhasesSolutionData,
+    certification: Certification,
+    rounds: int,
+    budget: TimedSolver,
+    search: SearchSettings,
+) -> PhasesSolutionData:
+    """The solution with a certification, on as many intervals and nodes as its statements needed.
 
-    Its seconds count all solves and checks. Where the certification ends in an error, the solution comes back
-    with a certificate that does not hold and tells it.
+    rounds : largest number of times that nodes are added
     """
-    began = time.perf_counter()
-    try:
-        found = _certified(settings, solution, TimeBudget.of(solver, settings.time_limit, progress))
-    except Exception as error:  # whatever it is, the finished solve must not be lost
-        failed = f"the certification ended in an error ({type(error).__name__}: {error})"
-        found = replace(
-            solution, certification=Certification(settings.tol, settings.equation_tol, 0, failed=failed)
-        )
-    return replace(found, seconds=solution.seconds + time.perf_counter() - began)
-
-
-def _certified(settings: Certified, solution: PhasesSolution, budget: TimeBudget) -> PhasesSolution:
-    first, certification = solution, Certification(settings.tol, settings.equation_tol, 0)
-    if solution.converged and any(path_equations(part.problem) for part in solution.phases):
-        tolerance = settings.equation_tol or settings.tol
-        knots = Refined(tol=tolerance, rounds=settings.rounds, errors="equations")
-        solution = refined_phases(knots, solution, budget)
-    near = budget.with_start_preset(StartPreset.SAME_MOTION)
+    first = solution
+    if solution.converged and any(path_equations(part.problem) for part in solution.parts):
+        tolerance = certification.equation_tolerance or certification.tolerance
+        solution = Refined(tol=tolerance, rounds=rounds, errors="equations").refine(solution, budget)
     best = last = replace(solution, certification=certification)
+    near = budget.asking(start_kind=StartKind.SAME_MOTION)
     count, iterations, reason = 0, solution.iterations, NO_STRUCTURE
-    while count < settings.rounds and last.converged:
-        times = _times_of_violations(settings, last)
-        if not any(own.size for own in times):
+    of_last = of_best = _certificate(last)
+    while count < rounds and last.converged:
+        times = _times_of_violations(of_last, search)
+        if not any(map(len, times)):
             break
         try:
-            finer = with_nodes(last, times, near)
+            finer = solve_once(asked_with_limit_nodes(last, times), near)
         except (SolvesStopped, KeyboardInterrupt) as stop:
             reason = f"{reason}; {str(stop) or INTERRUPTED}"
             break
-        last, count = replace(finer, certification=certification), count + 1
+        last, count = replace(finer, certification=certification, run=first.run), count + 1
         iterations += finer.iterations
         if not last.converged:
             reason = f"{reason}; with added nodes the solve did not converge"
-        elif _worst(last) < _worst(best):
-            best = last
+            break
+        of_last = _certificate(last)
+        if _worst(of_last) < _worst(of_best):
+            best, of_best = last, of_last
     return replace(
         best,
         certification=replace(certification, rounds=count, reason=reason),
@@ -81,45 +67,18 @@ def _certified(settings: Certified, solution: PhasesSolution, budget: TimeBudget
     )
 
 
-def phases_with_limit_nodes(
-    settings: LimitNodes, solution: PhasesSolution, solver: Solver, progress: Callback | None = None
-) -> PhasesSolution:
-    """The solution of phases whose limits are violated least between nodes."""
-
-    def peaks(last: PhasesSolution) -> list[LimitPeaks]:
-        return [limit_peaks(part) for part in last.phases]
-
-    def finer(last: PhasesSolution, times: Sequence[Array], near: Solver) -> PhasesSolution:
-        return with_nodes(last, times, near, progress)
-
-    return settings.improved(solution, with_start_preset(solver, StartPreset.SAME_MOTION), peaks, finer)
-
-
-def with_nodes(
-    last: PhasesSolution, times: Sequence[Array], solver: Solver, progress: Callback | None = None
-) -> PhasesSolution:
-    """The phases solved again from their motions with limit nodes at these times of every phase, seconds."""
-    meshes = [with_limit_nodes(part, own) for part, own in zip(last.phases, times, strict=True)]
-    phases = last.known.on(*meshes)
-    phases.guess(last)
-    program = linked_program(phases)
-    return PhasesSolution.of(program, record_solve(program, solver.solve(program, progress)), last.run)
-
-
-def _times_of_violations(settings: Certified, solution: PhasesSolution) -> list[Array]:
+def _times_of_violations(certificate: PhasesCertificate, search: SearchSettings) -> list[list[float]]:
     """Seconds at which limits of every phase are violated between its nodes."""
-    parts = _certificate(solution).phases
-    each = zip(solution.phases, parts, strict=True)
-    return [
-        np.array(times_of_violations(motion, part, settings.tol, settings.settings)) for motion, part in each
-    ]
+    each = zip(certificate.motion.parts, certificate.phases, strict=True)
+    return [times_of_violations(motion, part, certificate.tolerance, search) for motion, part in each]
 
 
-def _worst(solution: PhasesSolution) -> float:
+def _worst(certificate: PhasesCertificate) -> float:
     """The largest violation of a line in multiples of its tolerance."""
-    return max((line.ratio for line in _certificate(solution).lines), default=0.0)
+    return max((line.ratio for line in certificate.lines), default=0.0)
 
 
-def _certificate(solution: PhasesSolution) -> PhasesCertificate:
-    assert solution.certificate is not None  # it has a certification
-    return solution.certificate
+def _certificate(solution: PhasesSolutionData) -> PhasesCertificate:
+    certificate = certificate_of_phases(solution)
+    assert certificate is not None  # it has a certification
+    return certificate

@@ -12,17 +12,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.checks.violation import LimitViolation, largest_violations, path_limits, relative_violations
+from trajopt.checks.limit_violations import (
+    LimitViolation,
+    largest_violations,
+    path_limits,
+    relative_violations,
+)
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 from trajopt.splines.node_sets import END, START
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 
 def time_scaled(
-    solution: Solution, tolerance: float, settings: SearchSettings = DEFAULT
-) -> tuple[Solution, tuple[LimitViolation, ...]] | None:
+    solution: SolutionData, tolerance: float, settings: SearchSettings = DEFAULT
+) -> tuple[SolutionData, tuple[LimitViolation, ...]] | None:
     """The slower motion and its violations, none above `tolerance`; None where time scaling does not help.
 
     Only for problems that minimize nothing but the duration, between two states of rest, on one arc of free
@@ -45,7 +50,7 @@ def time_scaled(
     return None
 
 
-def _may_be_scaled(solution: Solution, most: float) -> bool:
+def _may_be_scaled(solution: SolutionData, most: float) -> bool:
     problem = solution.problem
     ends = np.array([0.0, solution.duration])
     at_rest = np.abs(solution.v(ends)).max() <= 1e-9
@@ -59,7 +64,7 @@ def _may_be_scaled(solution: Solution, most: float) -> bool:
     return bool(at_rest and room and only_time and timeless and bare and len(problem.trajectory.arcs) == 1)
 
 
-def _scaled(solution: Solution, factor: float) -> Solution:
+def _scaled(solution: SolutionData, factor: float) -> SolutionData:
     """q(t / factor), without the solver's own point, which belongs to the faster motion."""
     curve = replace(solution.curve, durations=solution.curve.durations * factor)
     costs = {name: factor * value for name, value in solution.cost_terms.items()}

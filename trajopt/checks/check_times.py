@@ -1,23 +1,114 @@
-"""The times at which an answer is checked: its nodes, and a finer grid, each with the arc it belongs to."""
+"""The times at which a motion is checked: its nodes, times between them, and both sides of every breakpoint.
+
+Every constraint over a part of the motion has an interval of seconds here, `interval_of`, and every check
+that samples an interval takes its times from `sample_times`, as near to each other as a `Density` says.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.arrays import Array
+from trajopt.solution.solution import SolutionData
+from trajopt.splines.curve import Curve
+from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
 from trajopt.splines.trajectory import Trajectory
 
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
-    from trajopt.splines.curve import Curve
+BORDER_SIDE = 1e-12  # of the duration: how far from a breakpoint either of its sides is looked at
+ARC_END = 1e-9  # of an arc: what counts as its end
+SAME_NODE = 1e-9  # of the duration: rounding of the times of nodes, computed in two ways
 
-REFINEMENT = 10  # dense points per interval between nodes
-SIDE = 1e-12  # of the duration: how far before a border its left side is looked at
-END = 1e-9  # of an arc: what counts as its end
+
+@dataclass(frozen=True)
+class Density:
+    """How near to each other the samples of an interval are.
+
+    between : times per interval between neighbouring nodes
+    whole : evenly spaced times over the whole motion
+    least : evenly spaced times over an interval, where it has fewer of these
+    """
+
+    between: int
+    whole: int = 0
+    least: int = 0
+
+    def thinned(self, by: int) -> Density:
+        """One of `by` times."""
+        return Density(-(-self.between // by), -(-self.whole // by), self.least)
+
+
+CHECK_DENSITY = Density(between=10, whole=2000, least=64)  # of reports, certificates and limit nodes
+SEARCH_DENSITY = Density(between=8)  # of refinements, which search again in every round
+
+
+@dataclass(frozen=True)
+class Interval:
+    """All times from first to last, seconds; one time where they are equal."""
+
+    first: float
+    last: float
+
+    @property
+    def is_time(self) -> bool:
+        return self.first == self.last
+
+
+def interval_of(over: NodeSet, curve: Curve) -> Interval:
+    """The times that a node set stands for, its ends from inside where a quantity may jump there."""
+    T, side = curve.duration, BORDER_SIDE * curve.duration
+    if isinstance(over, MotionEnd):
+        time = 0.0 if over.end == "start" else T
+        return Interval(time, time)
+    if isinstance(over, TimeWindow):
+        count = len(curve.bases)
+        first, last = (_along(curve, s * count) for s in (over.first, over.last))
+    elif isinstance(over, ArcNodes):
+        start, end = curve.starts[over.arc : over.arc + 2]
+        inside = ARC_END * (end - start)
+        if isinstance(over.part, tuple):
+            first, last = (_along(curve, over.arc + s) for s in over.part)
+        elif over.part == "start":
+            first = last = start
+        elif over.part == "end":
+            first = last = end if end >= T else end - side
+        elif over.part == "whole":
+            first, last = start, end
+        else:
+            first, last = start + inside, end - inside
+        if first == last:
+            return Interval(float(first), float(last))
+    else:
+        first, last = 0.0, T
+    first, last = first if first <= 0.0 else first + side, last if last >= T else last - side
+    if not first < last:  # a window that is shorter than rounding
+        first = last = 0.5 * (first + last)
+    return Interval(float(first), float(last))
+
+
+def _along(curve: Curve, progress: float) -> float:
+    """Seconds at a progress in [0, arcs], every arc counted as one."""
+    arc = min(int(progress), len(curve.bases) - 1)
+    return float(curve.starts[arc] + (progress - arc) * curve.durations[arc])
+
+
+def sample_times(solution: SolutionData, density: Density, interval: Interval | None = None) -> Array:
+    """Times (K,) in an interval, the whole motion by default: nodes, times between, both sides of knots."""
+    curve, nodes = solution.curve, np.unique(solution.node_times)
+    T, side = curve.duration, BORDER_SIDE * curve.duration
+    first, last = (0.0, T) if interval is None else (interval.first, interval.last)
+    fractions = np.arange(density.between) / density.between
+    between = (nodes[:-1, None] + np.diff(nodes)[:, None] * fractions).ravel()
+    knots, ends = curve.knot_times[1:-1], np.array([first, last])
+    every = [ends, between, nodes[-1:], knots - side, knots, knots + side]
+    # Intervals share the grid of the whole motion: their terms are evaluated together.
+    every.append(np.linspace(0.0, T, density.whole + 1))
+    if density.whole * (last - first) < density.least * T:
+        every.append(np.linspace(first, last, density.least + 1))
+    times = np.concatenate(every)
+    return np.unique(times[(times >= first) & (times <= last)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,49 +127,35 @@ class Samples:
     def at(curve: Curve, times: NDArray) -> Samples:
         """Any times (K,) inside the motion, in any order; at a border the arc that begins there."""
         arc = np.clip(np.searchsorted(curve.starts, times, side="right") - 1, 0, len(curve.bases) - 1)
-        within = np.clip((times - curve.starts[arc]) / curve.durations[arc], 0.0, 1.0)
-        inner = (within > END) & (within < 1.0 - END)
-        return Samples(times, arc, (arc + within) / len(curve.bases), inner)
+        return Samples._of_arcs(curve, times, arc)
 
     @staticmethod
-    def of(curve: Curve, times_of_arcs: list[NDArray]) -> Samples:
-        count = len(times_of_arcs)
-        arc = np.repeat(np.arange(count), [times.size for times in times_of_arcs])
-        first, last = curve.starts[arc], curve.starts[arc + 1]
-        within = np.clip((np.concatenate(times_of_arcs) - first) / curve.durations[arc], 0.0, 1.0)
-        inner = (within > END) & (within < 1.0 - END)
-        left = np.where(arc == count - 1, last, last - SIDE * curve.duration)
-        times = np.clip(np.concatenate(times_of_arcs), first, left)
-        return Samples(times, arc, (arc + within) / count, inner)
+    def _of_arcs(curve: Curve, times: NDArray, arc: NDArray) -> Samples:
+        within = np.clip((times - curve.starts[arc]) / curve.durations[arc], 0.0, 1.0)
+        inner = (within > ARC_END) & (within < 1.0 - ARC_END)
+        return Samples(times, arc, (arc + within) / len(curve.bases), inner)
 
 
-def samples(solution: Solution) -> tuple[Samples, Samples]:
-    """The nodes, and a grid with nine evenly spaced times between each two of them.
-
-    Where the acceleration may jump both hold the two sides of a breakpoint.
-    """
-    curve, side = solution.curve, SIDE * solution.duration
-    grid = [
-        np.unique(np.concatenate([_refined(part), knots, knots[1:-1] - side, knots[1:-1] + side]))
-        for part, knots in zip(_nodes_of_arcs(solution), _knots_of_arcs(curve), strict=True)
-    ]
-    return node_samples(solution), Samples.of(curve, grid)
+def dense_samples(solution: SolutionData, density: Density = CHECK_DENSITY) -> Samples:
+    """The times of a density over the whole motion."""
+    return Samples.at(solution.curve, sample_times(solution, density))
 
 
-def node_samples(solution: Solution) -> Samples:
-    """The nodes alone."""
-    side = SIDE * solution.duration
-    return Samples.of(solution.curve, [_two_sided(part, side) for part in _nodes_of_arcs(solution)])
+def node_samples(solution: SolutionData) -> Samples:
+    """The nodes alone; of two at one time, each lies on its side of the breakpoint that they share."""
+    curve, times, side = solution.curve, solution.node_times, BORDER_SIDE * solution.duration
+    # Each border is the last node of one arc and the first of the next.
+    firsts = 1 + np.searchsorted(times, curve.starts[1:-1] - 2.0 * side)
+    arc = np.searchsorted(firsts, np.arange(times.size), side="right")
+    pair = np.append((np.diff(times) <= side) & (np.diff(arc) == 0), False)
+    apart = times + side * (np.roll(pair, 1).astype(float) - pair)
+    nodes = Samples._of_arcs(curve, apart, arc)
+    last = np.where(arc == len(curve.bases) - 1, curve.starts[arc + 1], curve.starts[arc + 1] - side)
+    return replace(nodes, times=np.clip(apart, curve.starts[arc], last))
 
 
-def _nodes_of_arcs(solution: Solution) -> list[NDArray]:
-    """Times of the nodes of every arc: each border is the last node of one and the first of the next."""
-    times, side = solution.node_times, SIDE * solution.duration
-    return np.split(times, 1 + np.searchsorted(times, solution.curve.starts[1:-1] - 2.0 * side))
-
-
-def trajectory_of(solution: Solution) -> Trajectory | None:
-    """The trajectory whose nodes are the solution's; None where it cannot be told from problem and curve."""
+def trajectory_of(solution: SolutionData) -> Trajectory | None:
+    """The trajectory whose nodes are the solution's; None where problem and curve do not give one."""
     arcs, curve = solution.problem.trajectory.arcs, solution.curve
     if len(arcs) != len(curve.bases):
         return None
@@ -88,23 +165,5 @@ def trajectory_of(solution: Solution) -> Trajectory | None:
     if found.nodes.count != solution.node_times.size:
         return None
     times = curve.starts[found.nodes.arc] + found.nodes.s * curve.durations[found.nodes.arc]
-    return found if np.allclose(times, solution.node_times, rtol=0.0, atol=1e-9 * curve.duration) else None
-
-
-def _knots_of_arcs(curve: Curve) -> list[NDArray]:
-    """Times of the breakpoints of every arc, clipped to the arc: rounding may put its end outside."""
-    arcs = zip(curve.knot_times_of_arcs, pairwise(curve.starts), strict=True)
-    return [np.clip(knots, start, end) for knots, (start, end) in arcs]
-
-
-def _two_sided(times: NDArray, side: float) -> NDArray:
-    """The times, two equal ones moved to either side of the breakpoint that they share."""
-    first = np.append(np.diff(times) <= side, False)
-    return times + side * (np.roll(first, 1).astype(float) - first)
-
-
-def _refined(times: NDArray) -> NDArray:
-    times = np.unique(times)
-    fractions = np.arange(REFINEMENT) / REFINEMENT
-    inner = times[:-1, None] + np.diff(times)[:, None] * fractions
-    return np.append(inner.ravel(), times[-1:])  # a file may tell no node in an arc
+    same_times = np.allclose(times, solution.node_times, rtol=0.0, atol=SAME_NODE * curve.duration)
+    return found if same_times else None

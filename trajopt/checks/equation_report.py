@@ -18,7 +18,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import Samples, node_samples, trajectory_of
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.lagrange import lagrange_polynomials
 
@@ -61,7 +61,7 @@ class EquationResidual:
         }
 
 
-def costs_of_residuals(solution: Solution, equations: list[Constraint]) -> dict[Constraint, Array | None]:
+def costs_of_residuals(solution: SolutionData, equations: list[Constraint]) -> dict[Constraint, Array | None]:
     """The cost of r to first order, (width,), of every equation; None where multipliers are not known."""
     trajectory = trajectory_of(solution)
     if trajectory is None or not equations:
@@ -91,7 +91,7 @@ def costs_of_residuals(solution: Solution, equations: list[Constraint]) -> dict[
     return found
 
 
-def quadrature(solution: Solution) -> tuple[Array, Array, Array]:
+def quadrature(solution: SolutionData) -> tuple[Array, Array, Array]:
     """Times, weights in seconds and the number of the span, of Gauss points in every span."""
     knots = solution.knot_times
     points, weights = gauss(POINTS)
@@ -100,7 +100,7 @@ def quadrature(solution: Solution) -> tuple[Array, Array, Array]:
     return times.ravel(), (lengths[:, None] * weights).ravel(), np.repeat(np.arange(lengths.size), POINTS)
 
 
-def _interpolated(at: Array, values: Array, times: Array, spans: Array, solution: Solution) -> Array:
+def _interpolated(at: Array, values: Array, times: Array, spans: Array, solution: SolutionData) -> Array:
     """The polynomial through the values at the nodes of each span, at times (K,), (K, width)."""
     knots, side = solution.knot_times, 1e-9 * solution.duration
     found = np.zeros((times.size, values.shape[1]))

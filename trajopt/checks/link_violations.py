@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import SIDE
+from trajopt.checks.check_times import BORDER_SIDE
 from trajopt.problem.costs_and_constraints import Parameter
 from trajopt.problem.instant import Instant
 from trajopt.problem.links.link import Link, TermLink, place
 from trajopt.problem.links.phases import Phases
-from trajopt.solution.solution import Solution
-from trajopt.solvers.optimality.violation import bound_violation
+from trajopt.solution.solution import SolutionData
+from trajopt.solvers.optimality.kkt import bound_violation
 from trajopt.splines.node_sets import ArcNodes
 from trajopt.terms import term as terms
 from trajopt.transcription.links.linked_problems import LinkedProblems
@@ -48,7 +48,7 @@ class LinkViolation:
         return f"{self.name}, {self.component}" if self.component else self.name
 
 
-def link_violations(motions: Sequence[Solution], phases: Phases) -> Iterator[LinkViolation]:
+def link_violations(motions: Sequence[SolutionData], phases: Phases) -> Iterator[LinkViolation]:
     """Every component of every link, from the motions of the phases alone; those that are met are zero."""
     for link in phases.links:
         equal = np.ones(1, dtype=bool)
@@ -65,7 +65,7 @@ def link_violations(motions: Sequence[Solution], phases: Phases) -> Iterator[Lin
             yield LinkViolation(link.name, name, float(value), float(scale) or 1.0, time, bool(equation))
 
 
-def disagreements(motions: Sequence[Solution], linked: LinkedProblems) -> Iterator[LinkViolation]:
+def disagreements(motions: Sequence[SolutionData], linked: LinkedProblems) -> Iterator[LinkViolation]:
     """By how much phases differ in what they share: parameters of the same name, and copies of quantities."""
     for name, having in linked.shared.items():
         values = np.array([motions[k].parameters[name] for k in having])
@@ -75,7 +75,7 @@ def disagreements(motions: Sequence[Solution], linked: LinkedProblems) -> Iterat
             yield LinkViolation(f"{name}{OF_ALL}", label, float(np.ptp(own)), scale)
 
 
-def beyond_bounds(motions: Sequence[Solution], linked: LinkedProblems) -> Iterator[LinkViolation]:
+def beyond_bounds(motions: Sequence[SolutionData], linked: LinkedProblems) -> Iterator[LinkViolation]:
     """By how much shared parameters leave their own bounds, in the phase where they do so most."""
     for name, having in linked.shared.items():
         bounded = [k for k in having if _is_bounded(linked.problems[k].parameters[name])]
@@ -96,7 +96,7 @@ def _is_bounded(parameter: Parameter) -> bool:
     return bool(np.isfinite(parameter.lower).any() or np.isfinite(parameter.upper).any())
 
 
-def _of_term(motions: Sequence[Solution], phases: Phases, link: TermLink) -> tuple[Array, Array]:
+def _of_term(motions: Sequence[SolutionData], phases: Phases, link: TermLink) -> tuple[Array, Array]:
     """The gap between the two instants, and the largest size of the term in either phase."""
     values, sizes = [], []
     for instant in link.instants:
@@ -106,7 +106,7 @@ def _of_term(motions: Sequence[Solution], phases: Phases, link: TermLink) -> tup
     return np.abs(values[0] - values[1]), np.maximum(*sizes)
 
 
-def _of_link(motions: Sequence[Solution], phases: Phases, link: Link) -> tuple[Array, Array]:
+def _of_link(motions: Sequence[SolutionData], phases: Phases, link: Link) -> tuple[Array, Array]:
     """The violation of the bounds, and the size of the function's terms or of its bounds."""
     function = link.function
     values, sizes = {}, {}
@@ -123,12 +123,12 @@ def _of_link(motions: Sequence[Solution], phases: Phases, link: Link) -> tuple[A
     return miss, np.maximum(size, bounds.max(axis=0))
 
 
-def _time(solution: Solution, instant: Instant) -> Array:
+def _time(solution: SolutionData, instant: Instant) -> Array:
     """Seconds; the end of an arc is looked at from its own side."""
     if isinstance(instant.over, ArcNodes):
         first = float(solution.curve.starts[instant.over.arc])
         last = float(solution.curve.starts[instant.over.arc + 1])
         whole = instant.over.arc + 2 == solution.curve.starts.size
-        end = last if whole else last - SIDE * solution.duration
+        end = last if whole else last - BORDER_SIDE * solution.duration
         return np.array(first if instant.over.part == "start" else end)
     return np.array(0.0 if instant.over.written == "start" else solution.duration)

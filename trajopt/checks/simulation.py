@@ -26,18 +26,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import SIDE
-from trajopt.checks.equations.torque_equations import torque_equations, torque_residual
-from trajopt.graph.leaves import extra_leaf
+from trajopt.checks.check_times import BORDER_SIDE
+from trajopt.checks.equations.residual_forces import torque_equations, torque_residual
+from trajopt.graph.keys import extra_leaf
 from trajopt.graph.protocols.dynamics import ForwardDynamics, LoadedForwardDynamics
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.system import System
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 STEP_TOLERANCE = 1e-12  # change of end states, absolute below one and relative above: steps are short enough
 MOST_STEPS = 64  # per span
@@ -63,7 +63,7 @@ class Simulation:
         return bool(np.isfinite(self.end_to_end)) and self.growth <= USEFUL_GROWTH
 
 
-def simulate(solution: Solution, without_residual: bool = False) -> Simulation | None:
+def simulate(solution: SolutionData, without_residual: bool = False) -> Simulation | None:
     """Both gaps; None where the dynamics offers no forward dynamics, or none under the problem's loads.
 
     without_residual : integrate the torques without those by which equations between the nodes are missed, a
@@ -111,7 +111,7 @@ class _Inputs:
 class _Integration(ABC):
     """Integration of one solution, span by span or all spans at once; states are (m, spans, n)."""
 
-    def __init__(self, solution: Solution) -> None:
+    def __init__(self, solution: SolutionData) -> None:
         knots = solution.knot_times
         self.solution = solution
         self.starts, self.lengths = knots[:-1], np.diff(knots)
@@ -138,7 +138,7 @@ class _Integration(ABC):
             free = self._may_jump(own)
             if free.any():
                 span = int(np.argmin(np.abs(times - border)))
-                ends[:, span] = self._states(times[[span]] - SIDE * solution.duration)[:, 0]
+                ends[:, span] = self._states(times[[span]] - BORDER_SIDE * solution.duration)[:, 0]
                 jumps[:, span] = np.where(free, self.first[:, span + 1] - ends[:, span], 0.0)
         return ends, jumps
 
@@ -175,7 +175,7 @@ class _Integration(ABC):
         from scipy.integrate import DOP853
 
         along = (np.arange(steps)[:, None] + DOP853.C[None, :]) / steps
-        side = SIDE * self.solution.duration
+        side = BORDER_SIDE * self.solution.duration
         return np.clip(
             self.starts + self.lengths * along[..., None],
             self.starts + side,
@@ -198,7 +198,7 @@ class _Integration(ABC):
 class _RobotIntegration(_Integration):
     """States (2, spans, n) are q and v, driven by the solution's torques and loads."""
 
-    def __init__(self, solution: Solution, without_residual: bool) -> None:
+    def __init__(self, solution: SolutionData, without_residual: bool) -> None:
         self.dynamics: Any = solution.as_built.dynamics
         self.removed = torque_equations(solution.problem) if without_residual else []
         super().__init__(solution)
@@ -239,7 +239,7 @@ class _Leaves:
         return _Leaves({name: value[place] for name, value in self.values.items()})
 
 
-def _has_states(problem: Problem) -> bool:
+def _has_states(problem: ProblemData) -> bool:
     """Whether this is a robot with further states that can be integrated together with its joints."""
     dynamics = problem.dynamics
     if not (isinstance(dynamics, AugmentedDynamics) and isinstance(dynamics, ForwardDynamics)):
@@ -252,7 +252,7 @@ def _has_states(problem: Problem) -> bool:
 class _AugmentedIntegration(_Integration):
     """States (1, spans, 2 n + m) are q, v and the further states of a robot, driven by the controls."""
 
-    def __init__(self, solution: Solution) -> None:
+    def __init__(self, solution: SolutionData) -> None:
         self.dynamics: Any = solution.as_built.dynamics
         several = [term for term in (self.dynamics.torque_term, self.dynamics.rate_term) if term is not None]
         self.graphs = {term.quantity: graph_of(solution.as_built, [term]) for term in several}
@@ -292,7 +292,7 @@ class _AugmentedIntegration(_Integration):
 class _SystemIntegration(_Integration):
     """States (1, spans, n) of x' = f, driven by the solution's controls."""
 
-    def __init__(self, solution: Solution) -> None:
+    def __init__(self, solution: SolutionData) -> None:
         dynamics: Any = solution.as_built.dynamics
         equations = dynamics.equations[0].term
         self.graph, self.equations = graph_of(solution.as_built, [equations]), equations.quantity

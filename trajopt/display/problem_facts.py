@@ -40,17 +40,6 @@ def problem_facts(problem: Any) -> Facts:
     )
 
 
-def phases_facts(phases: Any) -> Facts:
-    """The problems of all phases, and their links."""
-    links = [link.name for link in phases.links]
-    each = zip(phases.phase_names, phases.problems, strict=True)
-    rows = [
-        (name, f"{list_names(problem.dynamics.joint_names)}; {problem.trajectory}") for name, problem in each
-    ]
-    count = pluralize(len(rows), "phase")
-    return Facts(f"Phases '{phases.name}': {count}", [*rows, ("links", list_names(links) if links else "")])
-
-
 def _recommended(problem: Any) -> str:
     if problem.solver is None:
         return ""

@@ -12,11 +12,12 @@ import numpy as np
 from trajopt.base.arguments import list_names
 from trajopt.base.arrays import Array
 from trajopt.base.facts import Facts
+from trajopt.base.printable_text import printable
 from trajopt.display.problem_facts import own_parameters, problem_facts
-from trajopt.graph.leaves import extra_leaf
+from trajopt.graph.keys import extra_leaf
+from trajopt.problem.constraints.lower_continuity import MAY_JUMP
 from trajopt.problem.costs_and_constraints import Constraint, Periodicity
-from trajopt.problem.problem import Problem
-from trajopt.problem.statements.lower_continuity import MAY_JUMP
+from trajopt.problem.problem import ProblemData
 from trajopt.problem.units import units_of, units_of_quantity
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
 from trajopt.transcription.nlp import NLP
@@ -119,19 +120,19 @@ class ProblemSummary:
             heading = (title, "", "", "rows") if title == "subject to" else (title, "", "", "")
             parts.append(_line(heading, (widths[0] + 2, *widths[1:])))
             parts += [f"  {_line(line.cells, widths)}" for line in part]
-        return "\n".join([*parts, self.counts])
+        return printable("\n".join([*parts, self.counts]))
 
     __repr__ = __str__
 
 
-def _costs(problem: Problem) -> Iterator[StatedLine]:
+def _costs(problem: ProblemData) -> Iterator[StatedLine]:
     for cost in problem.costs:
         what = "integral" if cost.over.integrates else "value"
         weight = "" if cost.weight == 1.0 else f"{cost.weight:g} times "
         yield StatedLine(cost.name, weight + what, _part(cost.over))
 
 
-def _constraints(problem: Problem, nlp: NLP) -> Iterator[StatedLine]:
+def _constraints(problem: ProblemData, nlp: NLP) -> Iterator[StatedLine]:
     counts = Counter(label.constraint for label in nlp.row_labels)
     told: set[str] = set()
     for each in problem.stated:
@@ -154,7 +155,7 @@ def _constraints(problem: Problem, nlp: NLP) -> Iterator[StatedLine]:
             yield StatedLine(name, "", "", counts[name])
 
 
-def _unknowns(problem: Problem, nlp: NLP) -> Iterator[StatedLine]:
+def _unknowns(problem: ProblemData, nlp: NLP) -> Iterator[StatedLine]:
     layout = nlp.unknowns.layout
     of = list_names(problem.dynamics.joint_names)
     yield StatedLine(f"{layout.control_point_count} control points", f"of {of}", "curves")

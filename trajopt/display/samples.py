@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import check_positive
+from trajopt.base.arguments import check_positive, list_names
 from trajopt.base.errors import OptionError, SolutionFileError, UnknownNameError, near_matches
 from trajopt.base.files.atomic_file import whole_file
 from trajopt.base.files.near_files import check_ending
-from trajopt.graph.leaves import SPLINE_LEAVES, extra_leaf
+from trajopt.graph.keys import SPLINE_LEAVES, extra_leaf
 from trajopt.problem.systems.system import System
 from trajopt.problem.units import units_of_quantity
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.terms import term as terms
 
 RATE = 100.0  # Hz, by default
@@ -57,7 +57,7 @@ class Samples:
 
     def __repr__(self) -> str:
         last = float(self.t[-1])
-        return f"Samples: {len(self)} rows from 0 to {last:g} s; columns {', '.join(self.columns)}"
+        return f"Samples: {len(self)} rows from 0 to {last:g} s; columns {list_names(self.columns)}"
 
     def csv(self) -> str:
         """Comma-separated values: a line of names with units in brackets, then a line per time."""
@@ -91,7 +91,7 @@ class Samples:
         return frame
 
 
-def samples_of(solution: Solution, rate: float = RATE) -> Samples:
+def samples_of(solution: SolutionData, rate: float = RATE) -> Samples:
     """The motion at 0, 1/rate, 2/rate, ... and at its end, whatever is left of the last step.
 
     Torques, additional curves and units need the problem: of a solution read from a file without it there
@@ -116,7 +116,7 @@ def sample_times(duration: float, rate: float) -> NDArray[np.float64]:
     return np.append(np.arange(whole) / rate, duration)
 
 
-def _columns(solution: Solution, t: NDArray) -> Iterator[tuple[str, NDArray, str]]:
+def _columns(solution: SolutionData, t: NDArray) -> Iterator[tuple[str, NDArray, str]]:
     names = solution.joint_names
     try:
         problem = solution.problem

@@ -15,16 +15,17 @@ from trajopt.base.palette import PALETTE
 from trajopt.base.svg_chart import line_chart
 from trajopt.problem.systems.system import System
 from trajopt.problem.units import units_of_quantity
-from trajopt.solution.phases_solution import PhasesSolution
-from trajopt.solution.solution import Solution
+from trajopt.solution.phases_solution import PhasesSolutionData
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.solver import Status
 from trajopt.terms import term as terms
 
 SAMPLES = 150  # a small plot shows no more
 
 
-def solution_facts(solution: Solution | PhasesSolution) -> Facts:
+def solution_facts(solution: Any) -> Facts:
     """How the solve ended, costs, durations, parameters, and what is known of the answer."""
+    certificate, refinement = solution.certificate, solution.refinement
     ended = "converged" if solution.converged else f"not converged ({solution.status.value})"
     ended += " to a feasible point" * (solution.status is Status.FEASIBLE_POINT)
     rows = [
@@ -33,7 +34,7 @@ def solution_facts(solution: Solution | PhasesSolution) -> Facts:
         ("objective", f"{solution.objective:.7g}"),
         ("costs", _named(solution.cost_terms) if len(solution.cost_terms) > 1 else ""),
     ]
-    if isinstance(solution, PhasesSolution):
+    if isinstance(solution, PhasesSolutionData):
         each = zip(solution.names, solution.phases, strict=True)
         rows += [(name, f"{part.duration:.7g} s, objective {part.objective:.7g}") for name, part in each]
     else:
@@ -41,7 +42,6 @@ def solution_facts(solution: Solution | PhasesSolution) -> Facts:
             ("parameters", _named(solution.parameters) if solution.parameters else ""),
             (coordinates_of(solution), f"{list_names(solution.joint_names)}; {_spans(solution)}"),
         ]
-    certificate, refinement = solution.certificate, solution.refinement
     rows += [
         (
             "solver",
@@ -57,19 +57,19 @@ def solution_facts(solution: Solution | PhasesSolution) -> Facts:
     return Facts(f"Solution of '{solution.name}': {ended}", rows, good=solution.converged)
 
 
-def coordinates_of(solution: Solution) -> str:
+def coordinates_of(solution: SolutionData) -> str:
     """ "states" of a system, "joints" else, also where the problem of a loaded solution is not at hand."""
     known = solution.known_problem
     return "states" if known is not None and isinstance(known.dynamics, System) else "joints"
 
 
-def solution_card(solution: Solution | PhasesSolution) -> str:
+def solution_card(solution: SolutionData | PhasesSolutionData) -> str:
     """The facts, and the motion in small plots, as HTML."""
-    parts = solution.phases if isinstance(solution, PhasesSolution) else (solution,)
+    parts = solution.phases if isinstance(solution, PhasesSolutionData) else (solution,)
     return solution_facts(solution).html(*[each for part in parts[:2] for each in small_plots(part)])
 
 
-def small_plots(solution: Solution) -> Iterator[str]:
+def small_plots(solution: SolutionData) -> Iterator[str]:
     """SVG of positions or states, and of torques or the first additional curve where the problem is known."""
     t = np.linspace(0.0, solution.duration, SAMPLES)
     try:
@@ -112,7 +112,7 @@ def _numbers(value: Any) -> str:
     return text if numbers.size == 1 else f"[{text}]"
 
 
-def _spans(solution: Solution) -> str:
+def _spans(solution: SolutionData) -> str:
     arcs = len(solution.curve.bases)
     spans = sum(basis.span_count for basis in solution.curve.bases)
     return pluralize(spans, "span") + (f" in {arcs} arcs" if arcs > 1 else "")

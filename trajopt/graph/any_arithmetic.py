@@ -110,7 +110,7 @@ def _curved(casadi: Any) -> Mapping[int, Operation]:
 
 
 def _broken(casadi: Any) -> Mapping[int, Operation]:
-    """Functions with corners and jumps: what is true is 1.0, what is false 0.0."""
+    """Functions with corners and jumps: true is 1.0, false is 0.0."""
     return {
         casadi.OP_FABS: abs,
         casadi.OP_FMAX: _maximum,

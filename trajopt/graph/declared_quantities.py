@@ -1,4 +1,4 @@
-"""Declarations of quantities: the leaves, what problems define, and what a dynamics usually computes."""
+"""Declarations of quantities: leaves, those of problems, and those that a dynamics usually computes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LEAVES: Mapping[str, DeclaredQuantity] = {
     "arc_duration": DeclaredQuantity(1, "s", "duration of the arc in which the node lies"),
 }
 
-#: What a problem itself defines: the argument is the name under which it was defined.
+#: Quantities that a problem itself defines: the argument is the name under which it was defined.
 DEFINED: Mapping[str, str] = {
     "parameter": "a constant unknown of the problem",
     "extra": "an unknown curve beside the joints' curves",
@@ -53,7 +53,7 @@ DEFINED: Mapping[str, str] = {
 
 _INVERSE, _KINEMATICS = "inverse dynamics", "kinematics"
 
-#: What a dynamics without `quantities` is taken to compute.
+#: Quantities that a dynamics without the attribute `quantities` computes.
 STANDARD: Mapping[str, DeclaredQuantity] = {
     "tau": DeclaredQuantity(
         None,

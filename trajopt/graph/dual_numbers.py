@@ -16,8 +16,8 @@ Borders = list[tuple[Operation, "DualNumber"]]
 class DualNumber:
     """A dual number, x and dx/du at K points, (K,) and (K, n), for `trajopt.graph.any_arithmetic`.
 
-    borders : the list that receives, in the order of evaluation, what every absolute value, maximum and
-        comparison compares with zero
+    borders : the list that receives, in the order of evaluation, the number that every absolute value,
+        maximum and comparison compares with zero
     """
 
     def __init__(self, value: Array, slope: Array, borders: Borders) -> None:

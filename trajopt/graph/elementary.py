@@ -120,7 +120,7 @@ class Renamed:
 
 
 class TimesDuration:
-    """y = T u, with T the duration of the node's arc: what is integrated over normalised time, 0 to 1."""
+    """y = T u, with T the duration of the node's arc: the integrand over normalised time, 0 to 1."""
 
     derivatives_are_tested = True
     DURATION = "arc_duration"

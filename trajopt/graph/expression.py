@@ -290,7 +290,7 @@ def depends_on(expression: Any, column: Any) -> bool:
 
 
 def has_comparison(expression: Any) -> bool:
-    """Whether an entry of an expression is a comparison, a == b say, which is the number 0 or 1."""
+    """Whether an entry of an expression is a comparison such as a == b, which is the number 0 or 1."""
     import casadi
 
     operations = (casadi.OP_EQ, casadi.OP_NE, casadi.OP_LT, casadi.OP_LE)

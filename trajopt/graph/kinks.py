@@ -32,7 +32,7 @@ VALUE_GAP, SLOPE_GAP = 1e-7, 1e-6  # relative; those of smooth terms at the ends
 class Kink:
     """Where a component of a term has two values, or two slopes.
 
-    operation : what changes its side there
+    operation : the operation that changes its side there
     entry : the output and its component
     before, after : its values, or its slopes by an input and its component, `by`
     where : the input that changes the side most, its component, and its value at the border
@@ -60,7 +60,7 @@ def kink_of(block: ExpressionBlock, values: Mapping[str, Array], fixed: Set[str]
     one, other = _pairs(np.concatenate([values[name] for name in block.inputs], axis=1), moves)
     try:
         before, after = _Evaluated.of(block, one), _Evaluated.of(block, other)
-    except NotImplementedError:  # an operation without slopes here, a remainder say
+    except NotImplementedError:  # an operation without slopes here, such as a remainder
         return None
     for number in range(before.sides.shape[1]):
         rows = np.flatnonzero(before.sides[:, number] != after.sides[:, number])
@@ -107,7 +107,7 @@ def _entries(widths: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def _pairs(points: Array, moves: Any) -> tuple[Array, Array]:
-    """Points of a motion, and others that differ in what moves: of other nodes, and random ones beside."""
+    """Points of a motion, and others with other moving inputs: of other nodes, and random ones nearby."""
     rng = np.random.default_rng(0)
     some = points[np.unique(np.linspace(0, len(points) - 1, NODES).astype(int))]
     size = 1.0 + np.abs(points).max(axis=0)

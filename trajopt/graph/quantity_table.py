@@ -15,8 +15,8 @@ from trajopt.graph.protocols.dynamics import Dynamics, QuantityDeclaration
 class QuantityTable:
     """Every quantity that terms of a problem may ask for; called with a name it gives the width.
 
-    declared : family -> declaration, of the leaves and of what the dynamics computes
-    defined : key -> width of what the problem defines itself, "parameter:load" for instance
+    declared : family -> declaration, of the leaves and of the quantities of the dynamics
+    defined : key -> width of the quantities that the problem defines itself, such as "parameter:load"
     named : key -> names of its components, of those that have names
     aliases : name -> quantity and component, where the dynamics names its coordinates
     """
@@ -46,9 +46,9 @@ class QuantityTable:
         return family in self.declared or family in self.defined
 
     def declaration(self, quantity: str) -> QuantityDeclaration:
-        """What is declared of a leaf or of a quantity of the dynamics; UnknownNameError for another name."""
+        """The declaration of a leaf or of a quantity of the dynamics; UnknownNameError for another name."""
         if not isinstance(quantity, str):
-            raise UnknownNameError(f"no quantity is called {short_repr(quantity)}: give a name, 'q' say")
+            raise UnknownNameError(f"no quantity is called {short_repr(quantity)}: give a name such as 'q'")
         family, _, argument = quantity.partition(":")
         found = self.declared.get(family)
         if found is None or (argument and not found.argument):
@@ -98,7 +98,7 @@ class QuantityTable:
 
 
 def declared_by(dynamics: Dynamics) -> Mapping[str, QuantityDeclaration]:
-    """What the dynamics declares, or the standard quantities."""
+    """The quantities that the dynamics declares, or the standard ones."""
     return getattr(dynamics, "quantities", STANDARD)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from trajopt.base.errors import OptionError, ShapeError, TrajoptError
 from trajopt.graph.expression import ExpressionBlock, contains_nan, expression_of, symbol
-from trajopt.graph.names import term_of
+from trajopt.graph.keys import term_of
 from trajopt.graph.quantity_table import QuantityTable, families_with_argument
 
 _BRANCHED = ("truth value", "__bool__", "cannot compute the truth")  # in errors of CasADi and NumPy
@@ -92,7 +92,7 @@ def trace_several(
 ) -> tuple[Any, list[dict[str, Any]]]:
     """The expression that a function of several nodes returns, and the symbols of every node, by quantity.
 
-    label : what messages call the function
+    label : the name of the function in messages
     widths : quantity -> number of components, for every node
     Raises what `trace` raises.
     """
@@ -101,7 +101,7 @@ def trace_several(
 
 
 def _traced(function: Callable[..., Any], nodes: Sequence[NodeSymbols], label: str) -> Any:
-    """What the function returns for these nodes, as one expression that depends on one of them at least."""
+    """The function's value for these nodes, one expression that depends on at least one of them."""
     expression = _column(_returned(function, nodes, label), label)
     if not any(node.used for node in nodes):
         raise OptionError(f"{label} uses no quantity of the node, so it is a constant: leave it out")
@@ -126,7 +126,7 @@ def refuse_other_arguments(function: Callable[..., Any], count: int, label: str)
 
 
 def _returned(function: Callable[..., Any], nodes: Sequence[NodeSymbols], label: str) -> Any:
-    """What the function returns; OptionError with the cause where it raises."""
+    """The returned value; OptionError with the cause where the function raises."""
     refuse_other_arguments(function, len(nodes), label)
     try:
         with _masks_refused(label):
@@ -173,7 +173,7 @@ def _masks_refused(label: str) -> Iterator[None]:
 
 
 def _column(returned: Any, label: str) -> Any:
-    """What the function returned as one expression, (m,)."""
+    """The returned value as one expression, (m,)."""
     wanted = "a term is a number or a column of numbers"
     if isinstance(returned, _Family):
         raise ShapeError(f"{label} returned {returned}: {wanted}")

@@ -30,27 +30,4 @@ if TYPE_CHECKING:
     from trajopt.library.weights import weighted as weighted
     from trajopt.studies.pareto import pareto_front as pareto_front
 
-export_lazily(
-    __name__,
-    {  # exported name -> module that defines it
-        "effort": "trajopt.library.efforts",
-        "power": "trajopt.library.efforts",
-        "mechanical_work": "trajopt.library.efforts",
-        "energy": "trajopt.library.efforts",
-        "smoothness": "trajopt.library.efforts",
-        "distance_to_data": "trajopt.library.tracking",
-        "position_error": "trajopt.library.tracking",
-        "orientation_error": "trajopt.library.tracking",
-        "frame_at": "trajopt.library.tracking",
-        "force_norm": "trajopt.library.joint_forces",
-        "moment_norm": "trajopt.library.joint_forces",
-        "sphere_clearance": "trajopt.library.clearance",
-        "capsule_clearance": "trajopt.library.clearance",
-        "self_clearance": "trajopt.library.clearance",
-        "manipulability": "trajopt.library.manipulability",
-        "limit_torque_rate": "trajopt.library.torque_rates",
-        "symmetric": "trajopt.library.symmetry",
-        "weighted": "trajopt.library.weights",
-        "pareto_front": "trajopt.studies.pareto",
-    },
-)
+export_lazily(__name__)

@@ -18,7 +18,7 @@ from trajopt.library.tracking import vector_in_metres
 from trajopt.terms.scene import Capsule
 from trajopt.terms.term import ExpressionTerm
 
-ROUNDING = 1e-6  # m; keeps the slope of a distance finite where two axes touch
+SMOOTHING = 1e-6  # m; keeps the slope of a distance finite where two axes touch
 
 
 def sphere_clearance(frame: str, centre: ArrayLike, radius: float, own_radius: float = 0.0) -> ExpressionTerm:
@@ -78,10 +78,10 @@ def self_clearance(
 def _between(p1: Any, q1: Any, p2: Any, q2: Any) -> Any:
     """Distance of two segments: clamp the nearest point of one axis, then of the other, then again.
 
-    Ericson, Real-Time Collision Detection, 5.1.9. Nearly parallel segments divide by ROUNDING squared.
+    Ericson, Real-Time Collision Detection, 5.1.9. Nearly parallel segments divide by SMOOTHING squared.
     """
     d1, d2, r = q1 - p1, q2 - p2, p1 - p2
-    tiny = ROUNDING**2
+    tiny = SMOOTHING**2
     a, e, f = d1.T @ d1 + tiny, d2.T @ d2 + tiny, d2.T @ r
     b, c = d1.T @ d2, d1.T @ r
     s = _clamped((b * f - c * e) / (a * e - b * b + tiny))
@@ -95,7 +95,7 @@ def _clamped(x: Any) -> Any:
 
 
 def _length(d: Any) -> Any:
-    return (d.T @ d + ROUNDING**2) ** 0.5
+    return (d.T @ d + SMOOTHING**2) ** 0.5
 
 
 def _radius(radius: float) -> float:

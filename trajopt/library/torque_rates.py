@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trajopt.graph.leaves import PARAMETER
+from trajopt.graph.keys import PARAMETER
 from trajopt.splines.node_sets import Neighbours
 from trajopt.terms.term import ExpressionTerm
 

@@ -14,7 +14,7 @@ from trajopt.terms.term import ExpressionTerm, Quantity, position
 
 
 def distance_to_data(quantity: Any, data: Quantity) -> Any:
-    """quantity - data: minimize its square, or bound it, to follow what `problem.data` holds."""
+    """quantity - data: minimize its square, or bound it, to follow the samples of `problem.data`."""
     return quantity - data
 
 

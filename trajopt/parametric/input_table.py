@@ -11,7 +11,7 @@ import numpy as np
 
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
-from trajopt.graph.leaves import SPLINE_LEAVES
+from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.parametric.inputs import (
     BoundsInput,
     DataInput,
@@ -22,9 +22,10 @@ from trajopt.parametric.inputs import (
 )
 from trajopt.parametric.limit_pattern import LimitPattern
 from trajopt.problem.independent_copy import independent_copy
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.transcription.linear_equations.linear_rows import linear_equations_among
 
+ARGUMENTS = ("start", "solver", "progress")  # of `solve`, which inputs of these names are not
 _AT_AN_END = re.compile(r"(\w+) at the (start|end)")
 
 
@@ -61,7 +62,7 @@ class InputTable:
         """The inputs that the user named."""
         return InputTable(tuple(dict.fromkeys(self.find(name) for name in names)), declared=True)
 
-    def applied(self, problem: Problem, values: Mapping[str, Any]) -> Problem:
+    def applied(self, problem: ProblemData, values: Mapping[str, Any]) -> ProblemData:
         """A copy of the problem with these values; the problem stays as it is."""
         changed = independent_copy(problem)
         for name, value in values.items():
@@ -70,10 +71,13 @@ class InputTable:
 
     def __str__(self) -> str:
         width = max((len(each.keyword) for each in self.inputs), default=0)
-        return "\n".join(f"{each.keyword:<{width}}  {each.form}" for each in self.inputs)
+        by_name = {name: f"; give it by name, {{'{name}': ...}}" for name in ARGUMENTS}
+        return "\n".join(
+            f"{each.keyword:<{width}}  {each.form}{by_name.get(each.keyword, '')}" for each in self.inputs
+        )
 
 
-def input_table(problem: Problem, kept_as_rows: Collection[int] = ()) -> InputTable:
+def input_table(problem: ProblemData, kept_as_rows: Collection[int] = ()) -> InputTable:
     """All inputs of a problem.
 
     kept_as_rows : numbers of constraints whose equations are rows of the program, so that all of them change
@@ -101,7 +105,7 @@ def input_table(problem: Problem, kept_as_rows: Collection[int] = ()) -> InputTa
     return InputTable(tuple(found), declared=False)
 
 
-def with_values_in_the_matrix(problem: Problem, number: int) -> np.ndarray:
+def with_values_in_the_matrix(problem: ProblemData, number: int) -> np.ndarray:
     """Which components of a constraint are velocities, or zero accelerations, that free durations multiply.
 
     v T = B P has the velocity beside the duration; an acceleration is an equation where it is zero only.

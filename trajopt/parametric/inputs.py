@@ -19,7 +19,7 @@ from trajopt.base.errors import OptionError, ShapeError, StructureError
 from trajopt.graph.data import data_of
 from trajopt.parametric.limit_pattern import COMPILE_AGAIN, LimitPattern
 from trajopt.problem.input_checks import bounds_or_value, equal_to, finite_number
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +49,15 @@ class Input(ABC):
         """Names of the numbers of its value, as `numbers` lists them."""
 
     @abstractmethod
-    def numbers(self, problem: Problem) -> Array:
+    def numbers(self, problem: ProblemData) -> Array:
         """The numbers that its value has in a problem, one after the other."""
 
     @abstractmethod
-    def put_numbers(self, problem: Problem, numbers: Array) -> None:
+    def put_numbers(self, problem: ProblemData, numbers: Array) -> None:
         """Give a problem, an independent copy, a value by its numbers."""
 
     @abstractmethod
-    def put(self, problem: Problem, value: Any) -> None:
+    def put(self, problem: ProblemData, value: Any) -> None:
         """Give a problem, an independent copy, the value.
 
         Raises ShapeError or NotFiniteError for what is no such value, StructureError for one that needs
@@ -88,7 +88,7 @@ class LimitInput(Input):
             return f"(lower, upper), each {one}"
         return one if self.pattern.equal.all() else f"{one}, None where free"
 
-    def put(self, problem: Problem, value: Any) -> None:
+    def put(self, problem: ProblemData, value: Any) -> None:
         rows = getattr(problem, self.table)
         before = rows[self.number]
         lower, upper = self._value(value) if self.pattern.is_value else self._limits(value)
@@ -105,11 +105,11 @@ class LimitInput(Input):
     def labels(self) -> tuple[str, ...]:
         return self.pattern.labels(self.components)
 
-    def numbers(self, problem: Problem) -> Array:
+    def numbers(self, problem: ProblemData) -> Array:
         stated = getattr(problem, self.table)[self.number]
         return self.pattern.numbers(stated.lower, stated.upper)
 
-    def put_numbers(self, problem: Problem, numbers: Array) -> None:
+    def put_numbers(self, problem: ProblemData, numbers: Array) -> None:
         rows = getattr(problem, self.table)
         lower, upper = self.pattern.limits(numbers)
         rows[self.number] = replace(rows[self.number], lower=lower, upper=upper)
@@ -166,7 +166,7 @@ class BoundsInput(Input):
         one = "a number" if width == 1 else f"a number or ({width},)"
         return one if self.pattern.equal.all() else f"(lower, upper), each {one}"
 
-    def put(self, problem: Problem, value: Any) -> None:
+    def put(self, problem: ProblemData, value: Any) -> None:
         known = getattr(problem, self.table)
         before, width = known[self.name], self.pattern.width
         components = [str(i) for i in range(width)]
@@ -183,11 +183,11 @@ class BoundsInput(Input):
         width = self.pattern.width
         return self.pattern.labels([str(i) if width > 1 else "" for i in range(width)])
 
-    def numbers(self, problem: Problem) -> Array:
+    def numbers(self, problem: ProblemData) -> Array:
         unknown = getattr(problem, self.table)[self.name]
         return self.pattern.numbers(unknown.lower, unknown.upper)
 
-    def put_numbers(self, problem: Problem, numbers: Array) -> None:
+    def put_numbers(self, problem: ProblemData, numbers: Array) -> None:
         known = getattr(problem, self.table)
         lower, upper = self.pattern.limits(numbers)
         known[self.name] = replace(known[self.name], lower=lower, upper=upper)
@@ -207,7 +207,7 @@ class WeightInput(Input):
     def form(self) -> str:
         return "a number"
 
-    def put(self, problem: Problem, value: Any) -> None:
+    def put(self, problem: ProblemData, value: Any) -> None:
         weight = finite_number(value, f"the weight of '{self.name}'")
         problem.costs[self.number] = replace(problem.costs[self.number], weight=weight)
 
@@ -215,10 +215,10 @@ class WeightInput(Input):
     def labels(self) -> tuple[str, ...]:
         return ("",)
 
-    def numbers(self, problem: Problem) -> Array:
+    def numbers(self, problem: ProblemData) -> Array:
         return np.array([problem.costs[self.number].weight])
 
-    def put_numbers(self, problem: Problem, numbers: Array) -> None:
+    def put_numbers(self, problem: ProblemData, numbers: Array) -> None:
         self.put(problem, float(numbers[0]))
 
 
@@ -232,7 +232,7 @@ class DataInput(Input):
     def form(self) -> str:
         return f"values (k, {self.width}) at the same times, or (times, values)"
 
-    def put(self, problem: Problem, value: Any) -> None:
+    def put(self, problem: ProblemData, value: Any) -> None:
         before = problem.datasets[self.name]
         times, values = value if isinstance(value, tuple) and len(value) == 2 else (before.times, value)
         found = data_of(self.name, times, values, before.clock, before.unit)
@@ -247,10 +247,10 @@ class DataInput(Input):
     def labels(self) -> tuple[str, ...]:
         raise self._no_derivative()
 
-    def numbers(self, problem: Problem) -> Array:
+    def numbers(self, problem: ProblemData) -> Array:
         raise self._no_derivative()
 
-    def put_numbers(self, problem: Problem, numbers: Array) -> None:
+    def put_numbers(self, problem: ProblemData, numbers: Array) -> None:
         raise self._no_derivative()
 
     def _no_derivative(self) -> OptionError:
@@ -270,7 +270,7 @@ class DurationInput(Input):
         one = "seconds" if self.pattern.equal.all() else "(shortest, longest)"
         return one if self.pattern.width == 1 else f"{one} for each of {self.pattern.width} arcs"
 
-    def put(self, problem: Problem, value: Any) -> None:
+    def put(self, problem: ProblemData, value: Any) -> None:
         arcs = self.pattern.width
         given = [value] if arcs == 1 else value
         if not isinstance(given, list | tuple | np.ndarray) or len(given) != arcs:
@@ -287,11 +287,11 @@ class DurationInput(Input):
         arcs = self.pattern.width
         return self.pattern.labels([f"arc {i}" if arcs > 1 else "" for i in range(arcs)])
 
-    def numbers(self, problem: Problem) -> Array:
+    def numbers(self, problem: ProblemData) -> Array:
         bounds = np.array([arc.duration_bounds for arc in problem.trajectory.arcs]).T
         return self.pattern.numbers(bounds[0], bounds[1])
 
-    def put_numbers(self, problem: Problem, numbers: Array) -> None:
+    def put_numbers(self, problem: ProblemData, numbers: Array) -> None:
         bounds = np.stack(self.pattern.limits(numbers), axis=1).tolist()
         problem.trajectory = problem.trajectory.with_durations([(low, high) for low, high in bounds])
 

@@ -26,18 +26,16 @@ from trajopt.parametric.input_table import input_table
 from trajopt.parametric.inputs import DurationInput, Input, LimitInput
 from trajopt.parametric.warm_start import warm_program
 from trajopt.problem.independent_copy import independent_copy
-from trajopt.problem.problem import Problem
-from trajopt.solution.solution import Solution
+from trajopt.problem.problem import ProblemData
+from trajopt.solution.solution import SolutionData
+from trajopt.solvers.newton.newton import active_sides
 from trajopt.solvers.optimality.multipliers import dense_jacobian, least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
-from trajopt.solvers.wrappers.active_set_newton import active_sides
 from trajopt.splines.curve import Curve, CurveGroup
-from trajopt.transcription.derivatives.jacobian import LeafMap
+from trajopt.transcription.leaf_map import LeafMap
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.program_functions import ProgramFunctions, program_maps
-from trajopt.transcription.scaling import Scaling
-from trajopt.transcription.structure import ProgramStructure, structure_of
-from trajopt.transcription.transcribe import ProgramValues, values_of
+from trajopt.transcription.transcribe import ProgramStructure, ProgramValues, structure_of, values_of
 from trajopt.transcription.unknowns import Layout
 
 STEP = 1e-3  # of a number of the input, relative to 1 + its size: what is linear in it has no other error
@@ -76,7 +74,7 @@ class Sensitivity:
         return "\n".join(rows)
 
 
-def sensitivity(solution: Solution, name: str) -> Sensitivity:
+def sensitivity(solution: SolutionData, name: str) -> Sensitivity:
     """See `Solution.sensitivity`."""
     if not solution.converged:
         raise OptionError(
@@ -108,7 +106,7 @@ class _Change:
     weights: Array  # of the objectives
 
 
-def _change(chosen: Input, problem: Problem, structure: ProgramStructure, nlp: NLP, i: int) -> _Change:
+def _change(chosen: Input, problem: ProblemData, structure: ProgramStructure, nlp: NLP, i: int) -> _Change:
     numbers = chosen.numbers(problem)
     size = abs(float(numbers[i]))
     step = DURATION_STEP * size if isinstance(chosen, DurationInput) else STEP * (1.0 + size)
@@ -191,7 +189,8 @@ def _derivatives(
     slope_of_objective = extended.gradient(y)[point.y.size :]
     J = (
         sparse.coo_array(
-            (extended.jacobian(y), extended.jacobian_places), shape=(nlp.row_count - linear, y.size)
+            (extended.jacobian(y), (extended.jacobian_rows, extended.jacobian_columns)),
+            shape=(nlp.row_count - linear, y.size),
         )
         .tocsr()[:, point.y.size :]
         .toarray()
@@ -200,7 +199,7 @@ def _derivatives(
         sparse.coo_array(
             (
                 extended.hessian(y, rows[linear:], 1.0),
-                extended.hessian_places,
+                (extended.hessian_rows, extended.hessian_columns),
             ),
             shape=(y.size, y.size),
         )
@@ -238,17 +237,17 @@ def _by_constants(structure: ProgramStructure, nlp: NLP, C: Array) -> ProgramFun
     wider = sparse.csr_array(sparse.hstack([solution.N, sparse.csr_array(C)], format="csr"))
     leaf_map = LeafMap(structure.spline_map, wider, maps.leaf_map.leaves)
     extended = program_maps(maps.chain.graph, leaf_map, nlp.objectives, structure.groups, 0)
-    none, chain = sparse.csr_array((0, wider.shape[1])), extended.chain.on(nlp.functions.chain.graph)
+    none, chain = sparse.csr_array((0, wider.shape[1])), extended.chain.on(nlp.chain.graph)
     functions = extended.functions(chain, nlp.unknowns.elimination.c, nlp.objectives, none, np.zeros(0))
-    return functions.scaled(Scaling(nlp.row_scale[linear:], nlp.objective_scale))
+    return functions.scaled(nlp.row_scale[linear:], nlp.objective_scale)
 
 
 def _weighted(structure: ProgramStructure, nlp: NLP, weights: Array) -> ProgramFunctions:
     """The functions with other weights of the objectives."""
     objectives = [replace(each, weight=float(w)) for each, w in zip(nlp.objectives, weights, strict=True)]
     linear, c = nlp.linear, nlp.unknowns.elimination.c
-    functions = structure.maps.functions(nlp.functions.chain, c, objectives, linear.A, linear.b)
-    return functions.scaled(nlp.scaling)
+    functions = structure.maps.functions(nlp.chain, c, objectives, linear.A, linear.b)
+    return functions.scaled(nlp.row_scale, nlp.objective_scale)
 
 
 def _curve(layout: Layout, dx: Array) -> Curve:

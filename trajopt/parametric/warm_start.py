@@ -5,20 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.problem.problem import Problem
-from trajopt.solution.solution import Solution
+from trajopt.problem.problem import ProblemData
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.solver import WarmStart
 from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.linear_equations.nearest_motion import nearest_point
-from trajopt.transcription.nlp import NLP
+from trajopt.transcription.nlp import NLP, Scaling
 from trajopt.transcription.row_groups import given_limits
-from trajopt.transcription.scaling import Scaling
-from trajopt.transcription.structure import ProgramStructure
-from trajopt.transcription.transcribe import ProgramValues, program_at
+from trajopt.transcription.transcribe import ProgramStructure, ProgramValues, program_at
 
 
 def warm_program(
-    structure: ProgramStructure, values: ProgramValues, problem: Problem, start: Solution
+    structure: ProgramStructure, values: ProgramValues, problem: ProblemData, start: SolutionData
 ) -> tuple[NLP, WarmStart | None]:
     """The program with these values, and a start for it: of a solution of the same structure its point.
 
@@ -47,7 +45,7 @@ def _same_sizes(structure: ProgramStructure, point: WarmStart, scaling: Scaling)
     )
 
 
-def _same_scale(structure: ProgramStructure, problem: Problem, before: Problem | None) -> bool:
+def _same_scale(structure: ProgramStructure, problem: ProblemData, before: ProblemData | None) -> bool:
     """Whether limits and weights, by which programs are scaled, are the same as `before`."""
     if before is None or [cost.weight for cost in problem.costs] != [cost.weight for cost in before.costs]:
         return False

@@ -5,7 +5,7 @@ Where pyplot is imported, `plt.show()` shows them; `figure=` and `ax=` draw on w
 `torques`, `joint_forces`, `joints` and `motion` correspond to figures 4.2 to 4.7 of Barman's thesis; `states`
 draws states and controls of systems, also phase by phase, `study` the points of a sweep, `starts` the
 objectives that several starts ended at; `animate` writes a motion as a GIF. Colours are those of Okabe and
-Ito, told apart by colour-blind readers; the first four curves of a panel have line styles of their own, too.
+Ito, which colour-blind readers distinguish; the first four curves of a panel have different line styles, too.
 """
 
 from trajopt.plot.animation import animate

@@ -20,7 +20,7 @@ from trajopt.plot.snapshots import Scene, draw_base, figure_size, scene_of_motio
 from trajopt.plot.style import settings
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 ENDING = ".gif"
 FASTEST = 100  # pictures per second: the format knows hundredths of a second
@@ -28,7 +28,7 @@ HELD = 0.5  # seconds that the last picture stays
 
 
 def animate(
-    solution: Solution,
+    solution: SolutionData,
     path: str | os.PathLike[str],
     *,
     rate: int = 25,

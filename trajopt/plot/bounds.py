@@ -1,4 +1,4 @@
-"""Limits of the curves of a solution, as far as its problem is known."""
+"""Limits and units of the curves of a solution, as far as its problem is known."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.plot.drawable import problem_of
 from trajopt.problem.systems.robot_on_path import RobotOnPath
+from trajopt.problem.units import units_of_quantity
 from trajopt.splines.node_sets import PATH
 from trajopt.terms.term import ComponentTerm, Quantity
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 QUANTITIES = ("q", "v", "a", "jerk")  # by their order
+RATES = ("", "/s", "/s^2", "/s^3")  # units by the same order
 
 
 def path_bounds(problem: Any, quantity: str, width: int) -> tuple[Array, Array]:
@@ -30,7 +32,7 @@ def path_bounds(problem: Any, quantity: str, width: int) -> tuple[Array, Array]:
     return lower, upper
 
 
-def joint_bounds(solution: Solution, order: int) -> tuple[Array, Array]:
+def joint_bounds(solution: SolutionData, order: int) -> tuple[Array, Array]:
     """Bounds of positions (order 0), velocities, accelerations or jerks of all joints, (n,) each.
 
     Those of the robot, or narrower ones that the problem states over the path; infinite where it is unknown.
@@ -46,14 +48,14 @@ def joint_bounds(solution: Solution, order: int) -> tuple[Array, Array]:
     return lower, upper
 
 
-def torque_bounds(solution: Solution) -> tuple[Array, Array]:
+def torque_bounds(solution: SolutionData) -> tuple[Array, Array]:
     """Torque limits of the joints that have torques: of the dynamics, or of the robot on a path."""
     dynamics = solution.problem.dynamics
     limits = dynamics.robot.limits if isinstance(dynamics, RobotOnPath) else solution.limits
     return limits.torque_lower, limits.torque_upper
 
 
-def held_at_zero(solution: Solution) -> Array:
+def held_at_zero(solution: SolutionData) -> Array:
     """Which torques (n,) the problem holds at zero all the time: of joints without motors, of a free base.
 
     Between nodes a spline leaves a residual of such an equation, which is no torque that acts. The ends of
@@ -74,3 +76,16 @@ def held_at_zero(solution: Solution) -> Array:
         elif isinstance(each.term, Quantity) and each.term.quantity == "tau":
             held[np.ix_(each.over.nodes(problem.trajectory), zero)] = True
     return np.all(held[(nodes.s > 0.0) & (nodes.s < 1.0)], axis=0)
+
+
+def joint_units(solution: SolutionData, order: int = 0) -> list[str]:
+    """Units of positions, velocities, accelerations or jerks of all joints: "rad/s" or "m/s"."""
+    problem, names = problem_of(solution), solution.joint_names
+    if problem is None:
+        return ["rad or m" if order == 0 else f"(rad or m){RATES[order]}"] * len(names)
+    return units_of_quantity(problem, QUANTITIES[order], len(names))
+
+
+def torque_units(solution: SolutionData) -> list[str]:
+    """Units of torques and forces of the joints that have them."""
+    return units_of_quantity(solution.problem, "tau", len(solution.driven_joints))

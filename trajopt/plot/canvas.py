@@ -1,4 +1,4 @@
-"""Where a figure is drawn: on a new one, on the caller's figure or a part of it, or on the caller's axes.
+"""Figures and axes to draw on: new ones, the caller's figure or a part of it, or the caller's axes.
 
 A new figure belongs to pyplot where the program has imported pyplot, so that `plt.show()` shows it; else it
 belongs to nobody and is gone with its last name, as scripts and long runs want it.
@@ -19,11 +19,12 @@ from matplotlib.figure import Figure, FigureBase
 
 from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import OptionError
-from trajopt.plot.style import PYPLOT, WIDTH
+from trajopt.base.printable_text import printable_name
+from trajopt.plot.style import FONT, PYPLOT, WIDTH
 from trajopt.solvers.progress import in_notebook
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 NOTEBOOK_DOTS = 110  # per inch: the width of a notebook's cell
 MARGIN = 0.5  # inches above and below all panels
@@ -127,11 +128,11 @@ def panels(
     return figure, axes[:count]
 
 
-def title(figure: Any, solution: Solution, note: str = "") -> None:
+def title(figure: Any, solution: SolutionData, note: str = "") -> None:
     """Title of a new figure: name, duration, "not converged" where that is so, and what is not drawn."""
     outcome = "" if solution.converged else ", not converged"
     text = f"{solution.name}, T = {solution.duration:.4g} s{outcome}" + (f"; {note}" if note else "")
-    figure.suptitle(text, x=0.01, horizontalalignment="left", fontsize=9.0)
+    figure.suptitle(printable_name(text), x=0.01, horizontalalignment="left", fontsize=FONT)
 
 
 def _listed(ax: Any) -> list[Any]:

@@ -12,37 +12,42 @@ from numpy.typing import NDArray
 
 from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
-from trajopt.plot.bounds import QUANTITIES, held_at_zero, joint_bounds, path_bounds, torque_bounds
+from trajopt.base.rounding import AGREEMENT
+from trajopt.plot.bounds import (
+    QUANTITIES,
+    held_at_zero,
+    joint_bounds,
+    joint_units,
+    path_bounds,
+    torque_bounds,
+    torque_units,
+)
 from trajopt.plot.canvas import GivenAxes, panels, title
 from trajopt.plot.drawable import check_solution, problem_of
-from trajopt.plot.style import line_of, settings, times
+from trajopt.plot.style import FONT, line_of, settings, times
 from trajopt.plot.time_axis import (
     arc_names,
     borders_of,
     fit,
+    limit_switches,
     mark_borders,
     mark_knots,
     mark_switches,
     mark_via_points,
     name_panel,
-    switching_times,
     via_points,
 )
-from trajopt.plot.units import joint_units, torque_units
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
-NAME = 9.0  # points of a joint's name
-TOGETHER = 6  # curves that can still be told apart in one panel
-NOTHING = 1e-9  # of the largest curve of a figure: a smaller one is rounding
-SAME = 1e-9  # relative: forces that differ by less are drawn as one
+TOGETHER = 6  # curves that can be distinguished in one panel
 CURVES = ("position", "velocity", "acceleration", "jerk")
 MANY = 8  # joints: beyond, positions and velocities alone are drawn unless others are asked for
 
 
 def torques(
-    solution: Solution,
+    solution: SolutionData,
     *,
     joints: Sequence[str] | None = None,
     knots: bool = False,
@@ -51,7 +56,7 @@ def torques(
 ) -> Figure:
     """Joint torques (N m) and forces (N) over time with their limits, one panel per joint.
 
-    Every panel is as high as its curve; a limit farther away is told above it. Where a torque jumps from
+    Every panel is as high as its curve; a limit farther away is printed above it. Where a torque jumps from
     one limit to the other the switching time is written, and lines part arcs. Joints without any torque are
     named in the title instead, and so are those without motors, with the largest residual that their
     equation has between nodes.
@@ -74,11 +79,11 @@ def torques(
         for axis, i in zip(axes, chosen, strict=True):
             axis.plot(t, values[:, i], **line_of(0))
             fit(axis, values[:, i], float(lower[i]), float(upper[i]), units[i])
-            switches = switching_times(t, values[:, i], float(lower[i]), float(upper[i]))
+            switches = limit_switches(t, values[:, i], float(lower[i]), float(upper[i]))
             mark_switches(axis, switches, float(upper[i]))
             what = {"N m": "torque", "N": "force"}.get(units[i], "torque or force")
             axis.set_ylabel(f"{what} ({units[i]})" if units[i] else what)
-            name_panel(axis, names[i], NAME)
+            name_panel(axis, names[i], FONT)
         finish(axes, solution, knots)
         if is_new:
             title(figure, solution, note)
@@ -86,7 +91,7 @@ def torques(
 
 
 def joint_forces(
-    solution: Solution,
+    solution: SolutionData,
     *,
     joints: Sequence[str] | None = None,
     knots: bool = False,
@@ -95,8 +100,8 @@ def joint_forces(
 ) -> Figure:
     """Norm |F_i| in N of the force that joint i transmits to its link, (4.3) and (4.6) of Barman's thesis.
 
-    Joints that transmit the same force, the axes of a hip say, are one curve; up to six curves share a panel,
-    more have one each. Arguments and errors as in `torques`.
+    Joints that transmit the same force, such as the axes of a hip, are one curve; up to six curves share a
+    panel, more have one each. Arguments and errors as in `torques`.
     """
     check_known(solution, "wrench", "joint forces")
     names, t = solution.driven_joints, times(solution)
@@ -113,7 +118,7 @@ def joint_forces(
             axis = axes[0 if together else position]
             axis.plot(t, norms[:, group[0]], label=label, **line_of(position if together else 0))
             if not together:
-                name_panel(axis, label, NAME)
+                name_panel(axis, label, FONT)
         for axis in axes:
             axis.set_ylabel("internal joint force (N)" if together else "force (N)")
             axis.set_ylim(bottom=0.0)
@@ -126,7 +131,7 @@ def joint_forces(
 
 
 def joints(
-    solution: Solution,
+    solution: SolutionData,
     *,
     joints: Sequence[str] | None = None,
     curves: Sequence[str] | None = None,
@@ -170,8 +175,8 @@ def joints(
     return figure
 
 
-def check_known(solution: Solution, quantity: str, what: str) -> None:
-    """OptionError where the dynamics has no such quantity, a system of states and controls say."""
+def check_known(solution: SolutionData, quantity: str, what: str) -> None:
+    """OptionError where the dynamics has no such quantity, as a system of states and controls."""
     check_solution(solution)
     if not solution.problem.quantities.knows(quantity):
         raise OptionError(
@@ -202,7 +207,7 @@ def active_joints(
     chosen = joint_indices(names, joints)
     kept = np.ones(len(names), dtype=bool) if left_out is None else ~left_out
     sizes = np.where(kept, np.abs(values).max(axis=0, initial=0.0), 0.0)
-    active = [i for i in chosen if sizes[i] > NOTHING * max(float(sizes.max(initial=0.0)), NOTHING)]
+    active = [i for i in chosen if sizes[i] > AGREEMENT * max(float(sizes.max(initial=0.0)), AGREEMENT)]
     if joints is not None or not active or len(active) == len(chosen):
         return chosen, ""
     zero = [names[i] for i in chosen if kept[i] and i not in active]
@@ -215,11 +220,11 @@ def without_motors(names: Sequence[str], values: NDArray, units: Sequence[str], 
     joints, largest = list_names(np.asarray(names, dtype=object)[which]), {}
     for i in map(int, np.flatnonzero(which)):
         largest[units[i]] = max(largest.get(units[i], 0.0), float(sizes[i]))
-    told = ", ".join(f"{size:.2g} {unit}".rstrip() for unit, size in largest.items())
-    return f"no motor: {joints} (residual between nodes at most {told})"
+    residual = ", ".join(f"{size:.2g} {unit}".rstrip() for unit, size in largest.items())
+    return f"no motor: {joints} (residual between nodes at most {residual})"
 
 
-def chosen_orders(solution: Solution, curves: Sequence[str] | None, count: int) -> list[int]:
+def chosen_orders(solution: SolutionData, curves: Sequence[str] | None, count: int) -> list[int]:
     """The derivatives of the position to draw; OptionError for a word that is none of `CURVES`."""
     if curves is not None:
         for name in [curves] if isinstance(curves, str) else curves:
@@ -237,10 +242,10 @@ def chosen_orders(solution: Solution, curves: Sequence[str] | None, count: int) 
 def same_curves(values: NDArray, chosen: Sequence[int]) -> list[list[int]]:
     """Joints in groups whose curves (times, joints) are equal, in their order."""
     groups: list[list[int]] = []
-    size = SAME * max(float(np.abs(values).max(initial=0.0)), NOTHING)
+    size = AGREEMENT * max(float(np.abs(values).max(initial=0.0)), AGREEMENT)
     for i in chosen:
         for group in groups:
-            if np.allclose(values[:, i], values[:, group[0]], rtol=SAME, atol=size):
+            if np.allclose(values[:, i], values[:, group[0]], rtol=AGREEMENT, atol=size):
                 group.append(i)
                 break
         else:
@@ -257,7 +262,7 @@ def group_label(names: Sequence[str], short: bool) -> str:
     return f"{beginning} ({len(names)} joints)" if beginning else f"{names[0]} and {len(names) - 1} more"
 
 
-def finish(axes: Sequence[Any], solution: Solution, knots: bool) -> None:
+def finish(axes: Sequence[Any], solution: SolutionData, knots: bool) -> None:
     """The range of time, the borders of arcs, numbered above the first panel, and the knots."""
     for number, axis in enumerate(axes):
         axis.set_xlim(0.0, solution.duration)

@@ -1,4 +1,4 @@
-"""What stands around the robot in a picture: obstacles that it keeps clear of, targets of its frames."""
+"""Surroundings of the robot in a picture: obstacles and targets of its frames."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.patches import Circle, Polygon
 
 from trajopt.base.arrays import Array
 from trajopt.base.palette import PALETTE
-from trajopt.plot.style import LIMIT_COLOUR
+from trajopt.plot.style import LIMIT_COLOUR, NOTE_FONT
 from trajopt.plot.time_axis import HALO
 from trajopt.terms.scene import Capsule, Target, scene_of
 from trajopt.terms.term import Quantity
@@ -83,7 +83,7 @@ def draw_target(axis: Axes, target: Target, across: int, up: int, beside: tuple[
             (x, y),
             xytext=beside,
             textcoords="offset points",
-            fontsize=7.0,
+            fontsize=NOTE_FONT,
             color=PALETTE[2],
             path_effects=HALO,
             zorder=7,

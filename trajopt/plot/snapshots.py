@@ -21,26 +21,24 @@ from trajopt.plot.canvas import GivenAxes, check_place, given_axes, new_figure, 
 from trajopt.plot.drawable import check_solution
 from trajopt.plot.scenery import draw_scenery, points_of, scenery
 from trajopt.plot.space import draw_in_space
-from trajopt.plot.style import LIMIT_COLOUR, SHADES, WIDTH, settings
+from trajopt.plot.style import LIMIT_COLOUR, SAMPLES, SHADES, SMALL_FONT, WIDTH, settings
 from trajopt.plot.time_axis import HALO
-from trajopt.solution.skeleton_view import checked_segments, drawing_axes
+from trajopt.solution.skeleton_view import FLAT, checked_segments, drawing_axes
 from trajopt.terms.scene import Capsule, Target
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
-PATH_SAMPLES = 300
 MARGINS = (1.5, 0.9)  # inches beside and below the motion, for labels and the colour bar
 NARROWEST = 1.8  # inches
 SPATIAL = 0.03  # of the largest extent: a motion as thick as this is drawn from above, too
 STILL = 1e-9  # m, by which a standing base may seem to move
-STRAIGHT = 1e-6  # of its length: how far a rail may bend
 VIEWS = ("planes", "space")
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What a picture of a motion shows.
+    """Contents of a picture of a motion.
 
     times : (k,) of the snapshots;   lines : (k, segments, 2, 3) links in world axes, m
     path : (m, 3) of the end point;   around : obstacles and targets
@@ -55,7 +53,7 @@ class Scene:
 
 
 def motion(
-    solution: Solution,
+    solution: SolutionData,
     *,
     snapshots: int = 9,
     view: Literal["planes", "space"] = "planes",
@@ -93,8 +91,8 @@ def motion(
     return figure
 
 
-def scene_of_motion(solution: Solution, snapshots: int) -> Scene:
-    """What there is to draw of a motion; OptionError for a dynamics without `skeleton(q)`."""
+def scene_of_motion(solution: SolutionData, snapshots: int) -> Scene:
+    """The scene of a motion; OptionError for a dynamics without `skeleton(q)`."""
     problem = solution.as_built
     dynamics = problem.dynamics
     if not isinstance(dynamics, SkeletonDynamics):
@@ -104,7 +102,7 @@ def scene_of_motion(solution: Solution, snapshots: int) -> Scene:
         )
     times = np.linspace(0.0, solution.duration, snapshots)
     lines = checked_segments(dynamics.skeleton(solution.q(times)), snapshots)
-    along = np.linspace(0.0, solution.duration, PATH_SAMPLES)
+    along = np.linspace(0.0, solution.duration, SAMPLES)
     path = np.asarray(dynamics.skeleton(solution.q(along)))[:, -1, 1]
     planes = views(lines, dynamics.gravity if isinstance(dynamics, GravityField) else None)
     return Scene(times, lines, path, scenery(problem), planes)
@@ -168,7 +166,7 @@ def draw_path(axis: Axes, path: NDArray) -> None:
             point,
             xytext=(6, 4),
             textcoords="offset points",
-            fontsize=8.0,
+            fontsize=SMALL_FONT,
             color=PALETTE[1],
             path_effects=HALO,
             zorder=7,
@@ -184,7 +182,7 @@ def draw_base(axis: Axes, first_joints: NDArray) -> None:
     extents = np.linalg.svd(offsets, compute_uv=False)
     if extents[0] <= STILL:
         axis.plot(*first_joints[0], marker="s", markersize=7.0, color=LIMIT_COLOUR, zorder=2)
-    elif extents[1] <= STRAIGHT * extents[0]:
+    elif extents[1] <= FLAT * extents[0]:
         axis.plot(first_joints[:, 0], first_joints[:, 1], color="#CCCCCC", linewidth=7.0, zorder=1)
 
 

@@ -16,7 +16,7 @@ from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import new_figure
 from trajopt.plot.scenery import OBSTACLE, points_of
-from trajopt.plot.style import SHADES, WIDTH
+from trajopt.plot.style import NOTE_FONT, SHADES, SMALL_FONT, WIDTH
 from trajopt.terms.scene import Capsule, Target
 
 HEIGHT = 5.0  # inches of a new figure
@@ -49,7 +49,7 @@ def draw_in_space(
     ax.plot(*path.T, color=PALETTE[1], linewidth=1.1, linestyle=(0, (4, 1.5)))
     for point, label in ((path[0], "start"), (path[-1], "end")):
         ax.plot(*point[:, None], "o", markersize=4.0, color=PALETTE[1])
-        ax.text(*point, f" {label}", fontsize=8.0, color=PALETTE[1])
+        ax.text(*point, f" {label}", fontsize=SMALL_FONT, color=PALETTE[1])
     for each in scene:
         draw_one(ax, each)
     fit_box(ax, np.stack([*lines.reshape(-1, 3), *path, *points_of(list(scene))]), up)
@@ -78,7 +78,7 @@ def draw_one(ax: Any, each: Capsule | Target) -> None:
         ax.plot_surface(*surface(each), color=OBSTACLE, alpha=0.45, linewidth=0.0)
     elif np.isfinite(each.place).all():
         ax.plot(*np.asarray(each.place)[:, None], "x", markersize=7.0, markeredgewidth=1.6, color=PALETTE[2])
-        ax.text(*each.place, f"  target of {each.frame}", fontsize=7.0, color=PALETTE[2], va="top")
+        ax.text(*each.place, f"  target of {each.frame}", fontsize=NOTE_FONT, color=PALETTE[2], va="top")
 
 
 def surface(capsule: Capsule) -> Array:

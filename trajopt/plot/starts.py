@@ -16,13 +16,13 @@ from trajopt.plot.style import LIMIT_COLOUR, WIDTH, settings
 from trajopt.solution.solve_table import StartTable
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 HEIGHT = 2.6  # inches
 Row = tuple[int, float, bool, bool]  # number, objective, converged, on the problem's own mesh
 
 
-def starts(result: Solution | StartTable | Any, *, figure: Any = None, ax: GivenAxes = None) -> Figure:
+def starts(result: SolutionData | StartTable | Any, *, figure: Any = None, ax: GivenAxes = None) -> Figure:
     """Objective of every start: discs on the problem's own mesh, circles on coarser ones, crosses failed.
 
     result : a solution of several starts, of phases too, its table `solution.starts`, or what

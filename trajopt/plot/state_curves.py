@@ -20,10 +20,10 @@ from trajopt.plot.time_axis import (
     arc_names,
     borders_of,
     fit,
+    limit_switches,
     mark_borders,
     mark_switches,
     mark_via_points,
-    switching_times,
     via_points,
 )
 from trajopt.problem.systems.system import System
@@ -31,7 +31,7 @@ from trajopt.problem.units import units_of_quantity
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def states(
     figure : a matplotlib figure or a part of one to draw on;   ax : axes, one for each name
     Where a control jumps from one bound to the other the switching time is written. Lines part arcs and
     phases, diamonds are values prescribed within the motion.
-    Units are those that were told, `trajopt.system(..., units={"h": "km"})`. Raises UnknownNameError for a
+    Units are those of the system, `trajopt.system(..., units={"h": "km"})`. Raises UnknownNameError for a
     name that no phase has, or where there is nothing but joints.
     """
     if not phases_of(solution):
@@ -97,12 +97,12 @@ def _draw(axis: Any, tracks: Sequence[_Track]) -> None:
     fit(axis, np.concatenate([track.values for track in tracks]), lower, upper, tracks[0].unit)
     for track in tracks:
         start = float(track.times[0])
-        found = switching_times(track.times - start, track.values, track.lower, track.upper)
+        found = limit_switches(track.times - start, track.values, track.lower, track.upper)
         mark_switches(axis, [start + time for time in found], track.upper)
 
 
 def _borders(solution: Any) -> Array:
-    """Where arcs and phases begin, and where the motion ends."""
+    """Start times of arcs and phases, and the end of the motion."""
     parts = _parts(solution)
     if len(parts) == 1:
         return borders_of(parts[0])
@@ -114,7 +114,7 @@ def has_states(solution: Any) -> bool:
     return bool(_tracks(solution))
 
 
-def _parts(solution: Any) -> tuple[Solution, ...]:
+def _parts(solution: Any) -> tuple[SolutionData, ...]:
     """The solutions of all phases, or the one there is."""
     return phases_of(solution) or (solution,)
 
@@ -130,7 +130,7 @@ def _tracks(solution: Any) -> dict[str, list[_Track]]:
     return found
 
 
-def _of_part(solution: Solution, start: float) -> Iterator[tuple[str, _Track]]:
+def _of_part(solution: SolutionData, start: float) -> Iterator[tuple[str, _Track]]:
     problem, t = solution.problem, times(solution)
     quantities = ["q"] if isinstance(problem.dynamics, System) else []
     quantities += [terms.extra(name).quantity for name in problem.extras if name not in problem.slacks]

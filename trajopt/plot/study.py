@@ -17,7 +17,7 @@ from trajopt.plot.style import LIMIT_COLOUR, WIDTH, line_of, settings
 PANELS = {"objective": "objective", "duration": "duration (s)", "iterations": "iterations"}
 DECADES = 20.0  # between the least and the largest value: beyond, the axis is logarithmic
 TICKS = 8
-MOST_CURVES = 12  # that a legend can tell apart
+MOST_CURVES = 12  # that a legend can distinguish
 
 
 class StudiedPoints(Protocol):

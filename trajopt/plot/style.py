@@ -1,4 +1,4 @@
-"""What all figures share: palette, line styles, and the times at which curves are sampled."""
+"""Style of all figures: palette, line styles, text sizes, and the times at which curves are sampled."""
 
 from __future__ import annotations
 
@@ -15,23 +15,28 @@ from numpy.typing import NDArray
 from trajopt.base.palette import PALETTE
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 LINE_STYLES = ("-", (0, (6, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1.5, 1)))
-#: From a light to a dark blue: lightness alone tells first from last, in print and for colour-blind readers.
+#: From a light to a dark blue: lightness alone gives the order, in print and for colour-blind readers.
 SHADES = LinearSegmentedColormap.from_list("shades", ["#B7D7EE", PALETTE[0], "#00263D"])
 LIMIT_COLOUR = "#555555"
 PYPLOT = "matplotlib.pyplot"
 WIDTH = 6.3  # inches; the text of an A4 page
-SAMPLES = 600  # a figure of this width shows no more
+SAMPLES = 600  # times of a curve: a figure of this width shows no more
+FONT, SMALL_FONT, NOTE_FONT = (
+    9.0,
+    8.0,
+    7.0,
+)  # points: titles and axes; ticks and legends; notes in a panel
 
 _SETTINGS: dict[Any, Any] = {
-    "font.size": 9.0,
-    "axes.labelsize": 9.0,
-    "axes.titlesize": 9.0,
-    "legend.fontsize": 8.0,
-    "xtick.labelsize": 8.0,
-    "ytick.labelsize": 8.0,
+    "font.size": FONT,
+    "axes.labelsize": FONT,
+    "axes.titlesize": FONT,
+    "legend.fontsize": SMALL_FONT,
+    "xtick.labelsize": SMALL_FONT,
+    "ytick.labelsize": SMALL_FONT,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.7,
@@ -64,7 +69,7 @@ def shade(part: float) -> str:
     return to_hex(SHADES(part))
 
 
-def times(solution: Solution) -> NDArray[np.float64]:
+def times(solution: SolutionData) -> NDArray[np.float64]:
     """Sample times that hold both sides of every knot, so that a jump is drawn as a vertical line."""
     knots = np.asarray(solution.knot_times, dtype=float)
     per_span = max(6, SAMPLES // max(knots.size - 1, 1))

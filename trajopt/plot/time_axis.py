@@ -1,4 +1,4 @@
-"""What stands on an axis over time beside its curve: limits, arcs, via points, switches, knots, the range."""
+"""Annotations of an axis over time: limits, arcs, via points, switches, knots, the range."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from matplotlib.transforms import blended_transform_factory
 
 from trajopt.base.arrays import Array
 from trajopt.base.palette import PALETTE
-from trajopt.plot.style import LIMIT_COLOUR
+from trajopt.base.svg_chart import FARTHEST_LIMIT
+from trajopt.plot.style import LIMIT_COLOUR, NOTE_FONT
 from trajopt.terms.term import ComponentTerm, Quantity
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 NEAR_LIMIT = 0.05  # of the range between the limits: closer than this a curve counts as being at one
 SWITCH_WIDTH = 0.15  # of the duration: slower passages from limit to limit are no switches
 ROUNDING = 1e-8  # curves below it are drawn as zero
 NAMED = 0.1  # of the range of an axis: room for the names of arcs or phases below the curve
 MARGIN = 0.07  # of the range of a curve, above and below it
-SHOWN_LIMIT = 0.5  # of the range of a curve: a limit farther away is told above
 INSTANT = 1e-6  # of the duration: nodes closer together are one instant
-SMALL = 7.0  # points of text
 LETTER = 0.58  # of the size of a text: the mean width of a letter
 HALO = (Stroke(linewidth=2.0, foreground="white"), Normal())  # around text that may lie over curves
 
 
 def fit(axis: Axes, values: Array, lower: float, upper: float, unit: str) -> None:
-    """Range and limits: the curve fills the axis; limits near it are lines, those far away are told above.
+    """Range and limits: the curve fills the axis; limits near it are lines, those far away are printed above.
 
     values : of all curves of the axis
     """
@@ -43,7 +42,7 @@ def fit(axis: Axes, values: Array, lower: float, upper: float, unit: str) -> Non
         low, high, span = -1.0, 1.0, 0.0
     elif span < 1e-6 * max(abs(low), abs(high)):
         span = 0.2 * max(abs(low), abs(high))
-    near = SHOWN_LIMIT * span
+    near = FARTHEST_LIMIT * span
     drawn = [limit for limit in (lower, upper) if np.isfinite(limit) and low - near <= limit <= high + near]
     pad = MARGIN * span
     axis.set_ylim(min([low, *drawn]) - pad, max([high, *drawn]) + pad)
@@ -51,11 +50,11 @@ def fit(axis: Axes, values: Array, lower: float, upper: float, unit: str) -> Non
         axis.axhline(limit, color=LIMIT_COLOUR, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
     far = [limit for limit in (lower, upper) if np.isfinite(limit) and limit not in drawn]
     if far:
-        told = [f"{_limits(far, digits)} {unit}".rstrip() for digits in (4, 3)]
+        texts = [f"{_limits(far, digits)} {unit}".rstrip() for digits in (4, 3)]
         bare = ", ".join(f"{limit:.3g}" for limit in far)
-        told += [f"limits {bare}" if len(far) > 1 else f"limit {bare}", bare]
-        text = next((text for text in told if text_width(text, SMALL) <= width_in_points(axis)), told[-1])
-        axis.set_title(text, loc="left", fontsize=SMALL, color=LIMIT_COLOUR)
+        texts += [f"limits {bare}" if len(far) > 1 else f"limit {bare}", bare]
+        text = next((one for one in texts if text_width(one, NOTE_FONT) <= width_in_points(axis)), texts[-1])
+        axis.set_title(text, loc="left", fontsize=NOTE_FONT, color=LIMIT_COLOUR)
     bottom, top = axis.get_ylim()
     if bottom < 0.0 < top:
         axis.axhline(0.0, color="#BBBBBB", linewidth=0.6, zorder=0)
@@ -84,9 +83,16 @@ def mark_borders(axis: Axes, borders: Array, names: Sequence[str] = ()) -> None:
         axis.set_ylim(bottom - NAMED * (top - bottom), top)
     for number, (start, end) in enumerate(pairwise(borders)) if names else ():
         room = width_in_points(axis) * (end - start) / (borders[-1] - borders[0])
-        name = next((text for text in (names[number], str(number)) if text_width(text, SMALL) <= room), "")
+        name = next(
+            (text for text in (names[number], str(number)) if text_width(text, NOTE_FONT) <= room), ""
+        )
         if name:
-            style: dict[str, Any] = {"fontsize": SMALL, "color": LIMIT_COLOUR, "ha": "center", "va": "bottom"}
+            style: dict[str, Any] = {
+                "fontsize": NOTE_FONT,
+                "color": LIMIT_COLOUR,
+                "ha": "center",
+                "va": "bottom",
+            }
             style["path_effects"] = HALO
             axis.text(0.5 * (start + end), 0.02, name, transform=inside, zorder=6, **style)
 
@@ -110,16 +116,16 @@ def name_panel(axis: Axes, name: str, size: float) -> None:
     """The name at the top right; what stands at the top left moves up a line where both do not fit."""
     axis.set_title(name, loc="right", fontsize=size)
     left = axis.get_title(loc="left")
-    if left and text_width(left, SMALL) + text_width(name, size) > width_in_points(axis):
-        axis.set_title(f"{left}\n", loc="left", fontsize=SMALL, color=LIMIT_COLOUR)
+    if left and text_width(left, NOTE_FONT) + text_width(name, size) > width_in_points(axis):
+        axis.set_title(f"{left}\n", loc="left", fontsize=NOTE_FONT, color=LIMIT_COLOUR)
 
 
-def borders_of(solution: Solution) -> Array:
-    """Where the arcs of a motion begin, and where it ends, in seconds."""
+def borders_of(solution: SolutionData) -> Array:
+    """Start times of the arcs of a motion, and its end, in seconds."""
     return np.unique([*np.asarray(solution.curve.starts, dtype=float), solution.duration])
 
 
-def via_points(problem: Any, solution: Solution, quantity: str) -> list[tuple[float, int, float]]:
+def via_points(problem: Any, solution: SolutionData, quantity: str) -> list[tuple[float, int, float]]:
     """Time, component and value of what a problem prescribes of a quantity within the motion, at one instant.
 
     Boundary values are not among them: they stand where the curves begin and end.
@@ -148,7 +154,7 @@ def mark_via_points(axis: Axes, points: list[tuple[float, int, float]], componen
         axis.plot(*zip(*mine, strict=True), "D", markersize=4.0, color=PALETTE[1], zorder=5)
 
 
-def switching_times(t: Array, values: Array, lower: float, upper: float) -> list[float]:
+def limit_switches(t: Array, values: Array, lower: float, upper: float) -> list[float]:
     """When a curve passes from one limit to the other: the times at which it crosses their middle."""
     if not (np.isfinite(lower) and np.isfinite(upper) and upper > lower):
         return []
@@ -172,11 +178,11 @@ def mark_switches(axis: Axes, switches: list[float], top: float) -> None:
     forms = ("{:.4f} s", "{:.4g}", "{:.3g}")
     form, free_from = forms[-1], -np.inf
     for longer in reversed(forms[:-1]):
-        widest = max((text_width(longer.format(time), SMALL) for time in switches), default=0.0)
+        widest = max((text_width(longer.format(time), NOTE_FONT) for time in switches), default=0.0)
         form = longer if widest < min(apart, default=np.inf) else form
     for time in switches:
         axis.axvline(time, color=LIMIT_COLOUR, linewidth=0.6, linestyle=":", zorder=1)
-        half = 0.5 * text_width(form.format(time), SMALL) / points
+        half = 0.5 * text_width(form.format(time), NOTE_FONT) / points
         if time - half < free_from:
             continue
         free_from = time + half
@@ -186,12 +192,12 @@ def mark_switches(axis: Axes, switches: list[float], top: float) -> None:
             xytext=(0, 3),
             textcoords="offset points",
             horizontalalignment="center",
-            fontsize=SMALL,
+            fontsize=NOTE_FONT,
             color=LIMIT_COLOUR,
         )
 
 
-def mark_knots(axis: Axes, solution: Solution) -> None:
+def mark_knots(axis: Axes, solution: SolutionData) -> None:
     """The knots of the spline along the bottom."""
     at = np.asarray(solution.knot_times)
     axis.plot(

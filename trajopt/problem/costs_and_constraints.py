@@ -89,7 +89,7 @@ class Parameter:
 class PiecewisePolynomial:
     """The basis of a control: one polynomial of a degree per interval, continuous or free to jump.
 
-    by_default : nobody gave the degree: it follows from the trajectory
+    by_default : whether no degree was given: it then follows from the trajectory
     """
 
     degree: int
@@ -121,12 +121,12 @@ class NodeValues:
 
 @dataclass(frozen=True, eq=False)
 class AdditionalCurve:
-    """Unknown curves beside the joints', contact forces say: bounds and a constant first guess, (width,).
+    """Unknown curves beside the joints', such as contact forces: bounds and a constant first guess, (width,).
 
     `Problem.extra` and `Problem.control` add them; the quantity is called "extra:" and the name.
     pieces : the basis of their own; None for that of the joints
     is_state : an equation gives its derivative, so that it needs no node for each coefficient
-    components : what reports and figures call its components; empty: numbers
+    components : names of its components in reports and figures; empty: numbers
     """
 
     name: str

@@ -1,36 +1,34 @@
-"""What follows from the parts of a problem: its terms' blocks and widths, names, curves and continuity."""
+"""Properties derived from the parts of a problem: its terms' blocks and widths, names, curves, continuity."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from trajopt.base.arguments import implements
+from trajopt.base.arguments import implements, short_repr
 from trajopt.base.arrays import Array
+from trajopt.base.errors import ShapeError
 from trajopt.graph.data import Data
-from trajopt.graph.leaves import EXTRA, SplineLeaf, extra_leaf, spline_leaves
-from trajopt.graph.names import bare
+from trajopt.graph.keys import EXTRA, SPLINE_LEAVES, SplineLeaf, bare, extra_leaf, parameter_leaf, rate_leaf
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.protocols.term import Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import term_checks
-from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Periodicity
-from trajopt.problem.own_quantities import own_components, own_widths
-from trajopt.problem.statements.integrals import IntegralConstraint
-from trajopt.problem.statements.lower_continuity import LowerContinuity, continuity_at_borders
+from trajopt.problem.constraints.integrals import IntegralConstraint
+from trajopt.problem.constraints.lower_continuity import LowerContinuity
+from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Parameter, Periodicity
 from trajopt.splines.node_sets import PATH
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.component_names import names_of_components
 
-if TYPE_CHECKING:
-    from trajopt.display.problem_summary import ProblemSummary
+T = TypeVar("T")
 
 
 class DerivedParts:
-    """What a problem answers from its fields alone."""
+    """Properties of a problem that follow from its fields alone."""
 
     dynamics: Dynamics
     constraints: list[Constraint]
@@ -38,6 +36,7 @@ class DerivedParts:
     periodicities: list[Periodicity]
     extras: dict[str, AdditionalCurve]
     datasets: dict[str, Data]
+    parameters: dict[str, Parameter]
     lower_continuities: list[LowerContinuity]
     trajectory: Trajectory
     _blocks: dict[Any, tuple[Block, ...]]
@@ -46,11 +45,17 @@ class DerivedParts:
     @property
     def quantities(self) -> QuantityTable:
         """Every quantity that a term may ask for: width, names of components, unit."""
-        own, named = own_widths(self), own_components(self)
+        curves = self.extras.items()
+        defined = {parameter_leaf(name): parameter.lower.size for name, parameter in self.parameters.items()}
+        defined |= {extra_leaf(name): curve.lower.size for name, curve in curves}
+        defined |= {rate_leaf(name): curve.lower.size for name, curve in curves if curve.has_rate}
+        defined |= {data.quantity: data.width for data in self.datasets.values()}
+        named = {extra_leaf(name): curve.components for name, curve in curves if curve.components}
+        named |= {rate_leaf(name): curve.components for name, curve in curves if curve.components}
         known = self._quantities
-        is_same = known is not None and known.dynamics is self.dynamics and known.defined == own
+        is_same = known is not None and known.dynamics is self.dynamics and known.defined == defined
         if known is None or not is_same or known.named != named:
-            known = self._quantities = QuantityTable(self.dynamics, own, named)
+            known = self._quantities = QuantityTable(self.dynamics, defined, named)
         return known
 
     def width_of(self, quantity: str) -> int:
@@ -82,13 +87,13 @@ class DerivedParts:
         return names_of_components(self._blocks, self.quantities, bare(quantity), width)
 
     def labels(self, quantity: str, width: int) -> list[str]:
-        """What figures and tables call components: `curve_names` of a curve, else `component_names`."""
+        """Names of components in figures and tables: `curve_names` of a curve, else `component_names`."""
         if quantity.startswith(EXTRA):
             return self.curve_names(quantity.removeprefix(EXTRA))
         return self.component_names(quantity, width)
 
     def curve_names(self, extra: str) -> list[str]:
-        """What figures and tables call the components of an additional curve: "force", or "force x" ..."""
+        """Names of the components of an additional curve in figures and tables: "force", or "force x" ..."""
         width = self.extras[extra].lower.size
         if width == 1:
             return [extra]
@@ -96,7 +101,7 @@ class DerivedParts:
 
     @property
     def stated(self) -> tuple[Constraint | IntegralConstraint | Periodicity, ...]:
-        """All that must hold and has a name: constraints, bounded integrals, periodicities."""
+        """Everything that must hold and has a name: constraints, bounded integrals, periodicities."""
         return (*self.constraints, *self.integrals, *self.periodicities)
 
     def path_limits(self) -> list[Constraint]:
@@ -106,40 +111,45 @@ class DerivedParts:
     @property
     def spline_leaves(self) -> dict[str, SplineLeaf]:
         """The leaves that are derivatives of curves, with their order and their curves."""
-        apart = [name for name, extra in self.extras.items() if extra.pieces is not None]
-        rated = [name for name, extra in self.extras.items() if extra.has_rate]
-        return spline_leaves(self.dynamics.n, self.extra_widths, apart, rated)
+        cursor, group = self.dynamics.n, 0
+        leaves = {leaf: SplineLeaf(order, slice(0, cursor)) for order, leaf in enumerate(SPLINE_LEAVES)}
+        for name, curve in self.extras.items():
+            group += curve.pieces is not None  # a basis of its own: these curves come last
+            own = slice(cursor, cursor + curve.lower.size)
+            leaves[extra_leaf(name)] = SplineLeaf(0, own, group)
+            if curve.has_rate:
+                leaves[rate_leaf(name)] = SplineLeaf(1, own, group)
+            cursor = own.stop
+        return leaves
 
     @property
     def continuity_at_borders(self) -> Array:
-        """How many derivatives of every coordinate go on where arcs meet, (arcs - 1, n); -1: not even it."""
-        return continuity_at_borders(self.trajectory, self.dynamics.n, self.lower_continuities)
+        """The number of continuous derivatives of every coordinate where arcs meet, (arcs - 1, n).
+
+        The lowest order that is given for a border holds; -1 where the coordinate itself may jump.
+        """
+        count = len(self.trajectory.arcs) - 1
+        found = np.full((count, self.dynamics.n), self.trajectory.continuity)
+        for each in self.lower_continuities:
+            place = found[each.borders(count), each.coordinate]
+            place[:] = np.minimum(place, each.order)
+        return found
 
     @property
     def state_curves(self) -> tuple[str, ...]:
         """The additional curves that are further states of a robot."""
         return tuple(name for name, extra in self.extras.items() if extra.is_state)
 
-    def summary(self) -> ProblemSummary:
-        """All costs, constraints and unknowns, and how large the program is, before it is solved; print it.
-
-        Raises ProblemError or a subclass where the problem contradicts itself.
-        """
-        from trajopt.display.problem_summary import ProblemSummary
-
-        return ProblemSummary.of(self)
-
-    def __repr__(self) -> str:
-        from trajopt.display.problem_facts import problem_facts
-
-        return str(problem_facts(self))
-
-    def _repr_html_(self) -> str:
-        from trajopt.display.problem_facts import problem_facts
-
-        return problem_facts(self).html()
-
     @property
     def extra_widths(self) -> dict[str, int]:
         """Number of components of every additional curve."""
         return {name: extra.lower.size for name, extra in self.extras.items()}
+
+
+def checked_problem(problem: T) -> T:
+    """`problem` itself; ShapeError for an object that is no problem."""
+    if not isinstance(problem, DerivedParts):
+        raise ShapeError(
+            f"the problem is {short_repr(problem)}: give a trajopt.Problem, or call build() first"
+        )
+    return problem

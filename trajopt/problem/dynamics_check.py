@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from trajopt.base import arguments
 from trajopt.base.arguments import short_repr
-from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
-from trajopt.graph.full_patterns import completed
-from trajopt.graph.protocols.block import Block
 from trajopt.splines.trajectory import Trajectory
 
 PARTS = {
@@ -43,8 +40,8 @@ def check_dynamics(dynamics: Any) -> None:
             )
         shape = getattr(getattr(dynamics.limits, limit), "shape", None)
         if shape != (dynamics.n,):
-            told = "no array" if shape is None else f"of shape {shape}"
-            raise ShapeError(f"limits.{limit} of {called} is {told}: give an array of shape ({dynamics.n},)")
+            found = "no array" if shape is None else f"of shape {shape}"
+            raise ShapeError(f"limits.{limit} of {called} is {found}: give an array of shape ({dynamics.n},)")
     _check_quantities(dynamics)
 
 
@@ -52,12 +49,12 @@ def check_trajectory(trajectory: Any) -> None:
     """Raise OptionError for an object that is no trajectory."""
     if not isinstance(trajectory, Trajectory):
         raise OptionError(
-            f"the trajectory is {short_repr(trajectory)}: give trajopt.Trajectory.uniform(intervals=20), say"
+            f"the trajectory is {short_repr(trajectory)}: give one such as trajopt.Trajectory.uniform(20)"
         )
 
 
 def check_link(dynamics: Any, link: Any, width: int) -> None:
-    """Raise what the dynamics raises for a link that can carry no load of this width.
+    """Let the dynamics raise its error for a link that can carry no load of this width.
 
     ShapeError for a load that is no wrench, OptionError for what is no name.
     """
@@ -68,7 +65,7 @@ def check_link(dynamics: Any, link: Any, width: int) -> None:
 
 
 def _check_quantities(dynamics: Any) -> None:
-    """What is declared can be read, for a dynamics that declares its quantities."""
+    """ProblemError where a declaration of the dynamics cannot be read."""
     declared, called = getattr(dynamics, "quantities", {}), type(dynamics).__name__
     if not isinstance(declared, Mapping):
         raise ProblemError(
@@ -82,34 +79,3 @@ def _check_quantities(dynamics: Any) -> None:
                 f"the quantity '{name}' of {called} has no `{missing[0]}`: "
                 "use trajopt.DeclaredQuantity(width, unit, description)"
             )
-
-
-def block_of(
-    dynamics: Any,
-    outputs: Iterable[str],
-    loads: Iterable[str],
-    width_of: Callable[[str], int],
-    fixed: Mapping[str, Array] | None = None,
-) -> Block:
-    """The block that a dynamics makes for these outputs.
-
-    fixed : designed properties, for a `DesignableDynamics`
-    Raises ProblemError where it does not compute one of them, ShapeError where one has another width.
-    """
-    wanted, called = tuple(outputs), type(dynamics).__name__
-    if fixed:
-        block = dynamics.designed_block(wanted, tuple(loads), fixed)
-    else:
-        block = dynamics.block(wanted, tuple(loads)) if loads else dynamics.block(wanted)
-    offered: Mapping[str, int] = getattr(block, "outputs", {})
-    for name in wanted:
-        if name not in offered:
-            raise ProblemError(
-                f"the dynamics {called} does not compute '{name}': its block({list(wanted)}) gives "
-                f"{', '.join(offered) or 'nothing'}; leave the term out, or let it give that quantity"
-            )
-        if offered[name] != width_of(name):
-            raise ShapeError(
-                f"'{name}' of the dynamics {called} has {offered[name]} components: expected {width_of(name)}"
-            )
-    return completed(block)

@@ -18,5 +18,5 @@ def independent_copy(problem: T) -> T:
 
 
 def state_without_caches(problem: Any) -> dict[str, Any]:
-    """What pickle keeps of a problem: traced blocks hold compiled functions and are traced again."""
+    """The pickled state of a problem: without traced blocks, which hold compiled functions."""
     return vars(problem) | {"_blocks": {}, "_tested_blocks": set(), "_quantities": None}

@@ -36,7 +36,7 @@ def bound_of(
 ) -> NDArray:
     """A bound (width,), `absent` where it is None or beyond 1e20; ShapeError or NotFiniteError if it is none.
 
-    absent : -inf for a lower bound, inf for an upper one, a number for what must be finite
+    absent : -inf for a lower bound, inf for an upper one, a number for a finite value
     """
     array = numbers(absent if value is None else value, f"a bound of '{label}'")
     if np.any(np.isnan(array)):
@@ -77,7 +77,7 @@ def bounds_or_value(
     label: str,
     names: Sequence[str],
 ) -> tuple[NDArray, NDArray]:
-    """Lower and upper bounds (width,) of a constraint from what users give; see `Problem.subject_to`."""
+    """Lower and upper bounds (width,) of a constraint from the arguments of `Problem.subject_to`."""
     if equals is not None and (lower is not None or upper is not None):
         raise OptionError(f"'{label}' has both equals and bounds: give one of them")
     if equals is not None:
@@ -100,8 +100,8 @@ def component_names(kind: str, name: str, components: Any) -> tuple[str, ...]:
     is_list = isinstance(components, list | tuple)
     if not is_list or not all(isinstance(each, str) and each for each in components):
         raise OptionError(
-            f"{kind} '{name}' has the components {short_repr(components)}: give a list of names, ('x', "
-            "'y') say"
+            f"{kind} '{name}' has the components {short_repr(components)}: give a list of names such "
+            "as ('x', 'y')"
         )
     return tuple(components)
 
@@ -150,7 +150,7 @@ def locked_bounds(
 ) -> list[tuple[str, NDArray, NDArray]]:
     """(joint, lower and upper bounds of q) that hold joints at one position, or one each."""
     if not joints:
-        raise OptionError("no joint is named: problem.lock('elbow', at=0.5), say")
+        raise OptionError("no joint is named: use, for example, problem.lock('elbow', at=0.5)")
     positions = equal_to(at, len(joints), "the position of a lock", joints)
     found = []
     for joint, position in zip(joints, positions, strict=True):

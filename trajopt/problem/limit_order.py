@@ -6,11 +6,11 @@ import numpy as np
 
 from trajopt.graph.protocols.term import Term
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 
 
-def limit_order(problem: Problem, limit: Constraint) -> int | None:
+def limit_order(problem: ProblemData, limit: Constraint) -> int | None:
     """2 for a limit that depends on accelerations, 1 for v, 0 for q; None for one that no arc can hold.
 
     Held on an arc, a limit of order 2 is an equation for the torque there; v and q are held by a = 0.
@@ -26,7 +26,7 @@ def limit_order(problem: Problem, limit: Constraint) -> int | None:
     return 2 if np.any(pattern.get("a", False)) and not np.any(pattern.get("jerk", False)) else None
 
 
-def depends_on_jerk(problem: Problem, term: Term) -> bool:
+def depends_on_jerk(problem: ProblemData, term: Term) -> bool:
     """Whether a term, of a constraint, a cost or an integral, changes with the third derivative of q."""
     if term.quantity in problem.spline_leaves:
         return term.quantity == "jerk"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,12 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.base import arguments
 from trajopt.base.errors import OptionError
 from trajopt.graph.data import Data, data_of
-from trajopt.graph.leaves import extra_leaf
+from trajopt.graph.keys import extra_leaf
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import guess as guesses
 from trajopt.problem import input_checks, term_checks
+from trajopt.problem.constraints.boundary_values import boundary_values
+from trajopt.problem.constraints.designs import Design, design_of
+from trajopt.problem.constraints.integrals import Integral, IntegralConstraint
+from trajopt.problem.constraints.joint_limits import joint_limits
+from trajopt.problem.constraints.lower_continuity import LowerContinuity, check_borders, lower_continuity
+from trajopt.problem.constraints.passive_joints import passive_torques, refuse_springs
+from trajopt.problem.constraints.periodicities import periodicity_of
+from trajopt.problem.constraints.slacks import Slack, integral_constraint, smooth_bounds, smooth_cost
 from trajopt.problem.costs_and_constraints import (
     AdditionalCurve,
     Constraint,
@@ -32,14 +40,6 @@ from trajopt.problem.dynamics_check import check_dynamics, check_link
 from trajopt.problem.independent_copy import independent_copy, state_without_caches
 from trajopt.problem.instant import Instant, instant_of
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
-from trajopt.problem.statements.boundary_values import boundary_values
-from trajopt.problem.statements.designs import Design, design_of
-from trajopt.problem.statements.integrals import Integral, IntegralConstraint
-from trajopt.problem.statements.joint_limits import joint_limits
-from trajopt.problem.statements.lower_continuity import LowerContinuity, check_borders, lower_continuity
-from trajopt.problem.statements.passive_joints import passive_torques, refuse_springs
-from trajopt.problem.statements.periodicities import periodicity_of
-from trajopt.problem.statements.slacks import Slack, integral_constraint, smooth_bounds, smooth_cost
 from trajopt.problem.systems.controls import (
     control_of,
     controls_of,
@@ -59,11 +59,13 @@ from trajopt.terms.nonsmooth import has_kinks, refuse_kinks
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Solver
 
+
+P = TypeVar("P", bound="ProblemData")
 Values = float | ArrayLike | Sequence[float | None] | None  # one for all coordinates, or one each
 
 
 @dataclass(eq=False, repr=False)
-class Problem(DerivedParts):
+class ProblemData(DerivedParts):
     """An optimal control problem over all splines of a trajectory.
 
         minimize    sum_c weight_c * integral_0^T sum_i term_c,i dt   (or the value at one node)
@@ -195,7 +197,7 @@ class Problem(DerivedParts):
     def passive(self, *joints: str, over: Over = "path", where: str = "") -> None:
         """Add tau_j = 0 for joints without motors, under the loads, as "no motor at JOINT".
 
-        over : the part of the motion in which nothing drives them; where : what reports call that part.
+        over : the part of the motion in which nothing drives them; where : the name of that part in reports.
         Between nodes a spline meets such an equation up to a residual, which `Solution.verify` reports.
         Raises UnknownNameError, and OptionError for a joint that is passive there already.
         """
@@ -237,7 +239,7 @@ class Problem(DerivedParts):
 
         order : below the trajectory's: 1, the acceleration may jump; 0, the velocity, as in an impact; -1,
             the coordinate itself, a state that is a velocity for instance
-        after : the arc before the border; None: at every border. The lowest statement for a border holds.
+        after : the arc before the border; None: at every border. The lowest order given for a border holds.
         The jump is free: `Phases.link` between both sides, or over=Neighbours(after), says what it obeys.
         Raises UnknownNameError or OptionError, also where the trajectory has no such border.
         """
@@ -247,8 +249,8 @@ class Problem(DerivedParts):
     def load(self, link: str, term: Any) -> None:
         """Let a wrench act on a link, (6,) [moment; force] in world axes about the world origin.
 
-        The wrench may follow from motion, parameters, or the base wrench of the unloaded robot (a ground
-        reaction, say); torques and joint wrenches then contain it, with exact derivatives through both.
+        The wrench may follow from motion, parameters, or the base wrench of the unloaded robot (such as a
+        ground reaction); torques and joint wrenches then contain it, with exact derivatives through both.
         """
         check_link(self.dynamics, link, self.width_of_term(term))
         refuse_kinks(term, "a load")
@@ -271,11 +273,11 @@ class Problem(DerivedParts):
         return terms.parameter(name)
 
     def design(self, name: str, value: Any) -> None:
-        """Let a property of the robot, "forearm.mass" say, follow from parameters, as all its quantities do.
+        """Let a property such as "forearm.mass" follow from parameters, as all of its quantities do.
 
         name : see `dynamics.RigidBodyModel.with_properties`; value : a term of parameters, a function of a
         node, or a list of parameters and numbers. Raises OptionError for a value that varies or a second one,
-        and what the robot raises for unknown names and where it cannot exist at the guess.
+        and the robot's errors for unknown names and where it cannot exist at the guess.
         """
         design = design_of(self, name, value)
         refuse_springs(self.dynamics, [name], self.passive_joints)
@@ -291,7 +293,7 @@ class Problem(DerivedParts):
         unit: str = "",
         components: Sequence[str] = (),
     ) -> terms.Quantity:
-        """Add `width` unknown curves beside the joints', contact forces say, and return them as a term.
+        """Add `width` unknown curves beside the joints', such as contact forces, and return them as a term.
 
         They have the joints' knots and may jump between arcs. The bounds hold for all t, as the control
         points are bounded. In functions of a node `node.extra(name)` is the curves' values, `node.rate(name)`
@@ -321,7 +323,7 @@ class Problem(DerivedParts):
         continuous : whether it is continuous from interval to interval
         The bounds hold for all t, as the control points are bounded. `node.rate(name)` is the derivative by
         time of a continuous one. Raises UnknownNameError, or OptionError for a basis that is finer than the
-        nodes can tell.
+        nodes resolve.
         """
         if controls_of(self.dynamics) is None:
             input_checks.refuse_again(name, "extra", self.extras)
@@ -356,7 +358,7 @@ class Problem(DerivedParts):
         guesses.start_from(self, guesses.one_of(q, x), duration)
 
     def recommend(self, solver: Solver, refine: Refinement | None = None, starts: int = 1) -> None:
-        """Let `solve` use these unless others are given: `RowsInRounds(Ipopt())` and `LimitNodes()`, say.
+        """Let `solve` use these unless others are given: `ConstraintGeneration()`, `LimitNodes()`, others.
 
         starts : how many look for a better optimum than the first finds, where it finds one; a `guess` given
             afterwards is the only start
@@ -366,7 +368,7 @@ class Problem(DerivedParts):
         arguments.check_count("the recommended number of starts", starts, 1, arguments.MOST_STARTS)
         self.solver, self.refinement, self.starts = solver, refine, int(starts)
 
-    def on(self, trajectory: Trajectory) -> Problem:
+    def on(self: P, trajectory: Trajectory) -> P:
         """A copy on another trajectory, without a guess; a change of one problem leaves the other alone.
 
         Raises OptionError for a trajectory that cannot hold the equations or the controls of the problem.
@@ -377,6 +379,11 @@ class Problem(DerivedParts):
         other.extras = curves_on(self.extras, other.trajectory)
         other.guessed_curve = other.guessed_durations = None
         return other
+
+    @property
+    def parts(self) -> tuple[ProblemData, ...]:
+        """The problem itself; of `Phases` all problems."""
+        return (self,)
 
     def at(self, over: Over) -> Instant:
         """The "start" or "end" of this motion, for links of `Phases`; or that of an arc, by `ArcNodes`."""

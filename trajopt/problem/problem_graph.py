@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from trajopt.base.errors import GraphCycleError, ProblemError
+from trajopt.base.arrays import Array
+from trajopt.base.errors import GraphCycleError, ProblemError, ShapeError
 from trajopt.graph.elementary import Renamed, TimesDuration
-from trajopt.graph.graph import Graph
-from trajopt.graph.leaves import TIME_LEAVES, extra_leaf, parameter_leaf
-from trajopt.graph.names import integrand, term_of
+from trajopt.graph.graph import Graph, completed
+from trajopt.graph.keys import TIME_LEAVES, extra_leaf, integrand, parameter_leaf, term_of
 from trajopt.graph.protocols.block import Block
-from trajopt.problem.dynamics_check import block_of
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 
 LOAD, DESIGN = "load:", "design:"  # the inputs of a dynamics block that carry loads and designed properties
 
 
-def leaf_widths(problem: Problem) -> dict[str, int]:
+def leaf_widths(problem: ProblemData) -> dict[str, int]:
     """Every leaf of a problem's graph and its width."""
     widths = {leaf: spline.width for leaf, spline in problem.spline_leaves.items()}
     widths |= {leaf: 1 for leaf in TIME_LEAVES}
     return widths | {parameter_leaf(name): p.lower.size for name, p in problem.parameters.items()}
 
 
-def graph_of(problem: Problem, terms: Iterable[Any], integrated: Iterable[Any] = ()) -> Graph:
-    """The graph of blocks that computes all terms, what they need of the dynamics, and integrands T * term.
+def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[Any] = ()) -> Graph:
+    """The graph of blocks that computes all terms, their inputs from the dynamics, and integrands T * term.
 
     Quantities from which a load follows, the base wrench for instance, are those of the robot without the
     problem's loads; torques and joint wrenches are those under the loads.
@@ -33,27 +32,79 @@ def graph_of(problem: Problem, terms: Iterable[Any], integrated: Iterable[Any] =
     terms, integrated, leaves = list(terms), list(integrated), leaf_widths(problem)
     fixed = {name: design.fixed for name, design in problem.designs.items()}
     table, blocks = problem.quantities, _term_blocks(problem, (*terms, *integrated))
-    wanted = {term.quantity for term in (*terms, *integrated)} | _inputs(blocks)
+    wanted = {term.quantity for term in (*terms, *integrated)} | _inputs(blocks.values())
     under_load = table.changed_by_loads(wanted) if problem.loads else set()
     if under_load:
         blocks |= _load_blocks(problem)
         loads = tuple(problem.loads)
         blocks["under load"] = block_of(problem.dynamics, sorted(under_load), loads, table, fixed)
     known = under_load.union(leaves, *(block.outputs for block in blocks.values()))
-    known |= {f"{DESIGN}{name}" for name in problem.designs}
-    others = table.by_block((wanted | _inputs(blocks)) - known)
-    for together in others:
-        blocks[together[0]] = block_of(problem.dynamics, together, (), table, fixed)
-    if under_load or others:
+    others = dynamics_blocks(problem, (wanted | _inputs(blocks.values())) - known, known, fixed)
+    blocks |= others
+    if problem.designs and (under_load or others):
         blocks |= _design_blocks(problem)
     widths = leaves | {name: width for block in blocks.values() for name, width in block.outputs.items()}
     for term in integrated:
-        integrand = integrand_of(term)
-        blocks.setdefault(integrand, TimesDuration(term.quantity, widths[term.quantity], integrand))
+        target = integrand(term.quantity)
+        blocks.setdefault(target, TimesDuration(term.quantity, widths[term.quantity], target))
     return Graph(leaves, blocks.values())
 
 
-def _term_blocks(problem: Problem, terms: Iterable[Any]) -> dict[str, Block]:
+def dynamics_blocks(
+    problem: ProblemData,
+    wanted: Iterable[str],
+    known: Iterable[str],
+    fixed: Mapping[str, Array] | None = None,
+) -> dict[str, Block]:
+    """The blocks of the dynamics that compute the wanted quantities, and those that these need in turn.
+
+    known : quantities that are computed otherwise
+    fixed : as `block_of` takes it
+    """
+    table, blocks = problem.quantities, {}
+    known = {*known, *(f"{DESIGN}{name}" for name in problem.designs)}
+    wanted = set(wanted) - known
+    while wanted:
+        for together in table.by_block(wanted):
+            blocks[together[0]] = block_of(problem.dynamics, together, (), table, fixed)
+        known |= wanted
+        met = _inputs(blocks.values()) - known  # names that nobody declares are reported by the graph
+        wanted = {name for name in met if table.knows(name.partition(":")[0])}
+    return blocks
+
+
+def block_of(
+    dynamics: Any,
+    outputs: Iterable[str],
+    loads: Iterable[str],
+    width_of: Callable[[str], int],
+    fixed: Mapping[str, Array] | None = None,
+) -> Block:
+    """The block that a dynamics makes for these outputs.
+
+    fixed : designed properties, for a `DesignableDynamics`
+    Raises ProblemError where it does not compute one of them, ShapeError where one has another width.
+    """
+    wanted, called = tuple(outputs), type(dynamics).__name__
+    if fixed:
+        block = dynamics.designed_block(wanted, tuple(loads), fixed)
+    else:
+        block = dynamics.block(wanted, tuple(loads)) if loads else dynamics.block(wanted)
+    offered: Mapping[str, int] = getattr(block, "outputs", {})
+    for name in wanted:
+        if name not in offered:
+            raise ProblemError(
+                f"the dynamics {called} does not compute '{name}': its block({list(wanted)}) gives "
+                f"{', '.join(offered) or 'nothing'}; leave the term out, or let it give that quantity"
+            )
+        if offered[name] != width_of(name):
+            raise ShapeError(
+                f"'{name}' of the dynamics {called} has {offered[name]} components: expected {width_of(name)}"
+            )
+    return completed(block)
+
+
+def _term_blocks(problem: ProblemData, terms: Iterable[Any]) -> dict[str, Block]:
     """The terms' own blocks, each once, by their first output."""
     blocks: dict[str, Block] = {}
     for term in terms:
@@ -62,12 +113,12 @@ def _term_blocks(problem: Problem, terms: Iterable[Any]) -> dict[str, Block]:
     return blocks
 
 
-def _load_blocks(problem: Problem) -> dict[str, Block]:
+def _load_blocks(problem: ProblemData) -> dict[str, Block]:
     """The blocks of the wrenches on loaded links; GraphCycleError where one needs the torques it changes."""
     blocks = _term_blocks(problem, problem.loads.values())
     for link, term in problem.loads.items():
         own = _term_blocks(problem, [term])
-        needs = sorted(problem.quantities.changed_by_loads({term.quantity} | _inputs(own)))
+        needs = sorted(problem.quantities.changed_by_loads({term.quantity} | _inputs(own.values())))
         if needs:
             raise GraphCycleError(
                 f"the load on '{link}', {term_of(term.quantity)}, depends on {', '.join(needs)}, "
@@ -77,7 +128,7 @@ def _load_blocks(problem: Problem) -> dict[str, Block]:
     return blocks
 
 
-def _design_blocks(problem: Problem) -> dict[str, Block]:
+def _design_blocks(problem: ProblemData) -> dict[str, Block]:
     """The blocks of the properties of the robot that follow from parameters."""
     blocks = _term_blocks(problem, (design.term for design in problem.designs.values()))
     for name, design in problem.designs.items():
@@ -86,33 +137,27 @@ def _design_blocks(problem: Problem) -> dict[str, Block]:
     return blocks
 
 
-def _inputs(blocks: Mapping[Any, Block]) -> set[str]:
-    return {name for block in blocks.values() for name in block.inputs}
+def _inputs(blocks: Iterable[Block]) -> set[str]:
+    return {name for block in blocks for name in block.inputs}
 
 
-def integrand_of(term: Any) -> str:
-    """The key of T * term, whose quadrature over normalised time is the integral of the term."""
-    return integrand(term.quantity)
+def refuse_idle_unknowns(problem: ProblemData, graph: Graph, used: Iterable[str]) -> None:
+    """ProblemError where a control or a design enters nothing that is minimized or bounded.
 
-
-def refuse_idle_designs(problem: Problem, graph: Graph) -> None:
-    """ProblemError where no quantity of the robot that is asked for depends on a designed property."""
-    asked = _inputs(dict(enumerate(graph.blocks)))
+    used : the quantities that are minimized or bounded
+    """
+    controls = [name for name, extra in problem.extras.items() if extra.pieces and not extra.is_state]
+    known = {leaf for quantity in used for leaf in graph.leaf_pattern(quantity)} if controls else set()
+    for name in controls:
+        if extra_leaf(name) not in known:
+            raise ProblemError(
+                f"the control '{name}' enters no equation, cost or constraint, so nothing decides it: "
+                "use it in one, or leave it out"
+            )
+    asked = _inputs(graph.blocks) if problem.designs else set()
     for name in problem.designs:
         if f"{DESIGN}{name}" in graph.width and f"{DESIGN}{name}" not in asked:
             raise ProblemError(
                 f"'{name}' is designed, but nothing that is minimized or bounded depends on it: springs and "
                 "dampers change trajopt.Quantity('motor_torque') alone, so use that, or leave the design out"
-            )
-
-
-def refuse_idle_controls(problem: Problem, graph: Graph, used: Iterable[str]) -> None:
-    """ProblemError where a control enters nothing that is minimized or bounded: nothing decides it."""
-    controls = [name for name, extra in problem.extras.items() if extra.pieces is not None]
-    known = {leaf for quantity in used if controls for leaf in graph.leaf_pattern(quantity)}
-    for name in controls:
-        if not problem.extras[name].is_state and extra_leaf(name) not in known:
-            raise ProblemError(
-                f"the control '{name}' enters no equation, cost or constraint, so nothing decides it: "
-                "use it in one, or leave it out"
             )

@@ -1,4 +1,4 @@
-"""What `solve(refine=...)` takes, and what a problem may recommend."""
+"""The protocol of refinements: the argument of `solve(refine=...)`, which a problem may also recommend."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Refinement(Protocol):
 
 
 def check_refinement(refine: Any, what: str) -> None:
-    """Raise OptionError for what is neither None nor an instance with a method `refine`."""
+    """Raise OptionError for an object that is neither None nor an instance with a method `refine`."""
     if refine is not None and (not implements(refine, Refinement) or isinstance(refine, type)):
         raise OptionError(
             f"{what} is {short_repr(refine)}: give an instance such as trajopt.Certified(tol=1e-6)"

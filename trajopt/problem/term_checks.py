@@ -13,9 +13,8 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.data import Data, DataBlock
 from trajopt.graph.expression import ExpressionBlock
-from trajopt.graph.full_patterns import completed
-from trajopt.graph.leaves import is_parameter
-from trajopt.graph.names import term_of
+from trajopt.graph.graph import completed
+from trajopt.graph.keys import is_parameter, term_of
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.protocols.term import NamedTerm, Term
@@ -33,7 +32,7 @@ def checked_blocks(
     datasets: Iterable[Data],
     known: Mapping[Any, tuple[Block, ...]],
 ) -> tuple[Block, ...]:
-    """The blocks of a term, with those of the data that it asks for; raises what the checks below raise."""
+    """The blocks of a term, with those of its data; raises the errors of the checks below."""
     blocks = tuple(completed(block) for block in term.blocks(table))
     check_name(term, blocks, known)
     wanted = {term.quantity}.union(*(block.inputs for block in blocks))
@@ -44,7 +43,7 @@ def checked_blocks(
 def check_name(term: Term, blocks: tuple[Block, ...], known: Mapping[Any, tuple[Block, ...]]) -> None:
     """Raise OptionError where another known term of the same name computes something else.
 
-    Quantities are told apart by their names: of two terms of one name only one would count.
+    Quantities are distinguished by their names: of two terms of one name only one would count.
     """
     for other, theirs in known.items():
         if other.quantity != term.quantity:
@@ -58,23 +57,23 @@ def check_name(term: Term, blocks: tuple[Block, ...], known: Mapping[Any, tuple[
 
 def no_term(given: Any) -> OptionError:
     """The error for an object that is no term."""
-    hint = "decorate the function with @trajopt.term" if callable(given) else "use trajopt.tau, say"
+    hint = "decorate the function with @trajopt.term" if callable(given) else "use a term such as trajopt.tau"
     if isinstance(given, str):
-        hint = f"use trajopt.tau, say, trajopt.state({short_repr(given)}) for a state or control of a system"
+        hint = f"use trajopt.tau or, of a system, trajopt.state({short_repr(given)})"
     return OptionError(
         f"{short_repr(given)} is no term: {hint}, or write a class with name, quantity and blocks"
     )
 
 
 def label_of(given: Any, term: Any, ending: str = "") -> str:
-    """The name under which reports list a cost or constraint: what was given, or the term's own."""
+    """The name under which reports list a cost or constraint: the given one, or the term's own."""
     if given is None or (isinstance(given, str) and not given):
         return f"{term.name}{ending}"
     return arguments.name(given, "name")
 
 
 def check_named_parts(dynamics: Dynamics, quantities: Iterable[str], table: QuantityTable) -> None:
-    """Raise what the dynamics raises for a link, frame or joint that it has not: here, where it is named."""
+    """Let the dynamics raise its error for an unknown link, frame or joint here, where it is named."""
     for quantity in quantities:
         family, _, part = quantity.partition(":")
         if part and family in table.declared and table.declared[family].argument:
@@ -119,7 +118,7 @@ def on_whole_quantity(term: Any, low: Array, high: Array, table: QuantityTable) 
 
 
 def part_of_cost(term: Any, over: Over | None) -> NodeSet:
-    """The part of a motion over which a cost counts: all of it, the end for what is constant, unless given.
+    """The part of a motion over which a cost counts: all of it, or the end for a constant term, unless given.
 
     Raises OptionError where no cost is defined.
     """

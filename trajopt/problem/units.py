@@ -1,4 +1,4 @@
-"""Units of terms, component by component: those that are declared or told, and what follows from them."""
+"""Units of terms, component by component: declared, given with the term, or derived from its parts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from trajopt.graph.leaves import SPLINE_LEAVES
+from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.graph.protocols.dynamics import DescribedJoints
 from trajopt.problem.systems.system import System, unit_of_rate
 from trajopt.terms.arithmetic import Combination, FunctionOf, Squared
@@ -24,9 +24,9 @@ def units_of(problem: Any, term: Any, width: int) -> list[str]:
     A term's own unit counts first. Of arithmetic, units follow where no factor other than 1 and -1 enters,
     which may itself have a unit: those of sums and maxima whose terms agree, of squares and functions.
     """
-    told = getattr(term, "unit", "")
-    if told:
-        return [told] * width if isinstance(told, str) else list(told)
+    own = getattr(term, "unit", "")
+    if own:
+        return [own] * width if isinstance(own, str) else list(own)
     if isinstance(term, StateTerm):
         quantity, component = problem.quantities.aliases.get(term.name, (term.name, None))
         units = units_of_quantity(problem, quantity, problem.width_of(quantity))
@@ -71,7 +71,7 @@ def units_of_quantity(problem: Any, quantity: str, width: int) -> list[str]:
 
 
 def _own_units(problem: Any, quantity: str, width: int) -> list[str] | None:
-    """The units of what a problem defines itself: a parameter, an additional curve, its rate, data."""
+    """The units of a quantity that the problem defines: a parameter, an additional curve, its rate, data."""
     family, _, name = quantity.partition(":")
     if family == "parameter" and name in problem.parameters:
         return [problem.parameters[name].unit] * width

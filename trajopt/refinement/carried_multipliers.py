@@ -12,14 +12,14 @@ from collections import defaultdict
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.splines.lagrange import lagrange_polynomials
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.row_groups import RowGroup
 
 
-def carried_multipliers(solution: Solution, coarse: NLP, fine: NLP) -> Array:
+def carried_multipliers(solution: SolutionData, coarse: NLP, fine: NLP) -> Array:
     """Scaled row multipliers (rows,) of `fine`, whose spans are the halves of those of `coarse`.
 
     coarse : the program that the solution solves. Linear rows get none: they bound control points, which
@@ -37,7 +37,7 @@ def carried_multipliers(solution: Solution, coarse: NLP, fine: NLP) -> Array:
     return np.concatenate(found) * fine.objective_scale / fine.row_scale
 
 
-def _by_group(solution: Solution, coarse: NLP) -> dict[tuple[str, int], tuple[RowGroup, Array]]:
+def _by_group(solution: SolutionData, coarse: NLP) -> dict[tuple[str, int], tuple[RowGroup, Array]]:
     """(name, how many groups of that name came before) -> group and its multipliers (rows, width)."""
     found: dict[tuple[str, int], tuple[RowGroup, Array]] = {}
     cursor, counts = defaultdict(int), defaultdict(int)
@@ -52,7 +52,7 @@ def _by_group(solution: Solution, coarse: NLP) -> dict[tuple[str, int], tuple[Ro
 
 
 def _carried(
-    before: RowGroup, rows: Array, after: RowGroup, coarse: Nodes, fine: Nodes, solution: Solution
+    before: RowGroup, rows: Array, after: RowGroup, coarse: Nodes, fine: Nodes, solution: SolutionData
 ) -> Array:
     """Multipliers (rows, width) of a group on the finer mesh."""
     single = all(np.all(np.diff(group.weights.indptr) == 1) for group in (before, after))

@@ -9,13 +9,13 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import Samples
-from trajopt.checks.equations.equation_scales import equation_scales
 from trajopt.checks.equations.path_equations import path_equations
 from trajopt.checks.equations.residual_forces import residual_forces
+from trajopt.checks.scales import equation_scales
 from trajopt.refinement.gain_indicator import gains_of_limits
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 
 POINTS, PER_DEGREE = 12, 3  # times per span at which equations are evaluated, at least, and per degree
 SIDE = 1e-9  # of a span: how far inside it its ends are looked at, as residuals jump there
@@ -64,7 +64,7 @@ class ErrorEstimate:
         return marks
 
 
-def estimated(solution: Solution, settings: SearchSettings = DEFAULT) -> ErrorEstimate:
+def estimated(solution: SolutionData, settings: SearchSettings = DEFAULT) -> ErrorEstimate:
     """The error estimate of a solution on its own mesh."""
     limits, finer = gains_of_limits(solution, settings), gains_of_halving(solution)
     total = sum(abs(value) for value in solution.cost_terms.values()) or 1.0
@@ -72,13 +72,13 @@ def estimated(solution: Solution, settings: SearchSettings = DEFAULT) -> ErrorEs
     return ErrorEstimate(tuple(equation_errors(solution)), tuple(values / total for values in gains))
 
 
-def estimated_equations(solution: Solution) -> ErrorEstimate:
+def estimated_equations(solution: SolutionData) -> ErrorEstimate:
     """The errors of path equations alone; those of optimality count as zero."""
     errors = tuple(equation_errors(solution))
     return ErrorEstimate(errors, tuple(np.zeros_like(values) for values in errors))
 
 
-def equation_errors(solution: Solution) -> list[Array]:
+def equation_errors(solution: SolutionData) -> list[Array]:
     """The largest relative error of a path equation in every span, (spans,) for every arc."""
     equations, curve = path_equations(solution.problem), solution.curve
     edges = curve.knot_times_of_arcs

@@ -15,28 +15,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.checks.violation import path_limits
+from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
-from trajopt.solvers.optimality.violation import bound_violation
+from trajopt.solvers.optimality.kkt import bound_violation
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 
-def indicator(solution: Solution, settings: SearchSettings = DEFAULT) -> list[NDArray[np.float64]]:
+def indicator(solution: SolutionData, settings: SearchSettings = DEFAULT) -> list[NDArray[np.float64]]:
     """Gain in units of the objective, (spans,) for every arc; ones where no span has any."""
     return [
         gains if gains.max() > 0.0 else np.ones(gains.size) for gains in gains_of_limits(solution, settings)
     ]
 
 
-def gains_of_limits(solution: Solution, settings: SearchSettings = DEFAULT) -> list[NDArray[np.float64]]:
+def gains_of_limits(solution: SolutionData, settings: SearchSettings = DEFAULT) -> list[NDArray[np.float64]]:
     """Gain in units of the objective, (spans,) for every arc; zeros where there are no path limits."""
     return [_gain_by_span(solution, edges, settings) for edges in solution.curve.knot_times_of_arcs]
 
 
-def _gain_by_span(solution: Solution, edges: NDArray, settings: SearchSettings) -> NDArray:
+def _gain_by_span(solution: SolutionData, edges: NDArray, settings: SearchSettings) -> NDArray:
     """Gain of every span between neighbouring edges in seconds, (spans,).
 
     A violated limit counts in addition, its violation relative to its range times the objective's share of
@@ -61,7 +61,7 @@ def _gain_by_span(solution: Solution, edges: NDArray, settings: SearchSettings) 
     return total
 
 
-def _density(solution: Solution, limit: Constraint, edges: NDArray, significant: float) -> NDArray | None:
+def _density(solution: SolutionData, limit: Constraint, edges: NDArray, significant: float) -> NDArray | None:
     """Multipliers per second, (spans, width), each averaged over three spans; None where there are none."""
     multipliers = solution.multipliers.get(limit.name)
     if multipliers is None or multipliers.shape[0] != solution.node_times.size:

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.errors import ShapeError
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.refinement.gain_indicator import indicator
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.trajectory import Arc, Trajectory
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 
 def split(trajectory: Trajectory, marks: list[NDArray]) -> Trajectory:
@@ -72,25 +72,18 @@ def with_bases(trajectory: Trajectory, bases: list[SplineBasis]) -> Trajectory:
     return replace(trajectory, arcs=arcs)
 
 
-def on_trajectory(solution: Solution, trajectory: Trajectory) -> Problem:
-    """A solution's problem on another trajectory of as many arcs, with the solution's motion as its guess."""
-    problem = solution.problem.on(trajectory)
-    problem.guess(solution)
-    return problem
-
-
-def adaptively_refined(solution: Solution, settings: SearchSettings = DEFAULT) -> Problem:
+def adaptively_refined(solution: SolutionData, settings: SearchSettings = DEFAULT) -> ProblemData:
     """The problem with spans halved whose indicator is large in their arc, those with the largest twice."""
     indicators = indicator(solution, settings)
     marks = [values >= settings.marked_share * values.max() for values in indicators]
     heavy = [values >= settings.quartered_share * values.max() for values in indicators]
     halved = split(solution.problem.trajectory, marks)
     again = [np.repeat(most & mark, 1 + mark) for most, mark in zip(heavy, marks, strict=True)]
-    return on_trajectory(solution, split(halved, again))
+    return solution.asked_on(split(halved, again))
 
 
-def uniformly_refined(solution: Solution) -> Problem:
+def uniformly_refined(solution: SolutionData) -> ProblemData:
     """The problem with every span halved."""
     trajectory = solution.problem.trajectory
     marks = [np.ones(arc.basis.span_count, bool) for arc in trajectory.arcs]
-    return on_trajectory(solution, split(trajectory, marks))
+    return solution.asked_on(split(trajectory, marks))

@@ -8,28 +8,27 @@ coefficients for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from trajopt.base.arguments import check_count, check_positive
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import samples
-from trajopt.checks.lines.violation_tracks import Track, narrowed, tracks
-from trajopt.problem.implied_constraints import all_constraints
-from trajopt.refinement.knots import on_trajectory
-from trajopt.solution.solution import Solution
+from trajopt.checks.check_times import CHECK_DENSITY
+from trajopt.checks.constraint_checks import ConstraintChecks
+from trajopt.checks.peaks import search
+from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.capabilities import StartPreset, with_start_preset
-from trajopt.solvers.time_budget import SolvesStopped
+from trajopt.solvers.run import SolvesStopped
+from trajopt.solvers.solver import Run, StartKind
 from trajopt.splines.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Callback, Solver
 
-Answer = TypeVar("Answer", bound=Any)  # a solution of one problem, or of phases
+AnswerT = TypeVar("AnswerT", bound=Answer)
 
 SHARE = 0.5  # of the accuracy: peaks above become nodes, too, as they grow when others are held down
 SAME_PLACE = 1e-9  # of an arc: no node is added nearer to another one
@@ -49,6 +48,8 @@ class LimitNodes:
     rounds : largest number of times that nodes are added
     """
 
+    takes_links: ClassVar[bool] = True
+
     accuracy: float = 1e-2
     rounds: int = 6
 
@@ -56,31 +57,12 @@ class LimitNodes:
         check_positive("accuracy", self.accuracy)
         check_count("rounds", self.rounds, 1)
 
-    def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:
-        """The solution whose limits are violated least between nodes, with the nodes that it needed."""
-
-        def peaks(last: Solution) -> list[LimitPeaks]:
-            return [limit_peaks(last)]
-
-        def finer(last: Solution, times: Sequence[Array], near: Solver) -> Solution:
-            return solve_once(on_trajectory(last, with_limit_nodes(last, times[0])), near, progress)
-
-        return self.improved(solution, solver, peaks, finer)
-
-    def improved(
-        self,
-        solution: Answer,
-        solver: Solver,
-        peaks: Callable[[Answer], Sequence[LimitPeaks]],
-        finer: Callable[[Answer, Sequence[Array], Solver], Answer],
-    ) -> Answer:
-        """The answer, of one problem or of phases, whose limits are violated least between nodes.
-
-        peaks : those of every phase; finer : solves with nodes at these times of every phase
-        """
-        near = with_start_preset(solver, StartPreset.SAME_MOTION)
-        best = last = solution
-        found = peaks(solution)
+    def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
+        """The answer, of a problem or of phases, whose limits are violated least between nodes."""
+        run = Run(start_kind=StartKind.SAME_MOTION, callback=progress)
+        best: Any = solution
+        last: Any = solution
+        found = [limit_peaks(part) for part in last.parts]
         least = largest = max(each.largest for each in found)
         iterations, seconds = solution.iterations, solution.seconds
         for _ in range(self.rounds):
@@ -88,16 +70,16 @@ class LimitNodes:
             if not last.converged or largest <= self.accuracy or not any(own.size for own in times):
                 break
             try:
-                last = finer(last, times, near)
+                last = solve_once(asked_with_limit_nodes(last, times), solver, run)
             except (SolvesStopped, KeyboardInterrupt):
                 break
             iterations, seconds = iterations + last.iterations, seconds + last.seconds
-            found = peaks(last)
+            found = [limit_peaks(part) for part in last.parts]
             largest = max(each.largest for each in found)
             if last.converged and largest < least:
                 best, least = last, largest
         total: dict[str, Any] = {"iterations": iterations, "seconds": seconds, "recipe": solution.recipe}
-        return replace(best, **total)
+        return replace(best, **total, run=solution.run)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,37 +110,26 @@ class LimitPeaks:
         return np.sort(found)
 
 
-def limit_peaks(solution: Solution) -> LimitPeaks:
-    """The peaks of all inequalities over intervals of time; those that nodes can lower, and finite ones.
-
-    The highest of each is looked for between the samples, too.
-    """
-    stated = [c for c in all_constraints(solution.problem) if c.over.integrates and not c.over.is_difference]
-    nodes, dense = samples(solution)
-    between = [track for _, _, track in tracks(solution, stated, nodes, dense) if track is not None]
-    narrowed(solution, between)
-    found = [peak for track in between for peak in _peaks(track)]
-    return LimitPeaks(*np.array(found).reshape(-1, 3).T)
-
-
-def _peaks(track: Track) -> Iterator[tuple[float, float, float]]:
-    """(seconds, relative violation, spacing of samples) of the local maxima of a constraint's violations."""
-    if track.times.size < 2:
-        return
-    limits = np.flatnonzero(track.constraint.lower != track.constraint.upper)
-    spacing = np.maximum(np.diff(track.times, prepend=-np.inf), np.diff(track.times, append=np.inf))
-    spacing = np.where(np.isfinite(spacing), spacing, 0.0)
-    for violation in track.relative[:, limits].T:
-        left, right = np.append(-np.inf, violation[:-1]), np.append(violation[1:], -np.inf)
-        peaks = (violation >= left) & (violation >= right) & (violation > 0.0) & (violation < np.inf)
-        yield from zip(track.times[peaks], violation[peaks], spacing[peaks], strict=True)
-    for component in limits:
-        peak = track.worst(int(component))
-        if 0.0 < peak.relative < np.inf:
-            yield peak.time, peak.relative, float(spacing[np.argmin(np.abs(track.times - peak.time))])
+def limit_peaks(solution: SolutionData) -> LimitPeaks:
+    """The peaks of all inequalities over intervals of time; those that nodes can lower, and finite ones."""
+    checks = ConstraintChecks(solution)
+    stated = [c for c in checks.over_intervals() if np.any(c.lower != c.upper)]
+    found = [(np.empty(0),) * 3]
+    for peaks in search(solution, stated, CHECK_DENSITY, above=0.0, most=None):
+        constraint, width = peaks.constraint, peaks.constraint.lower.size
+        relative = peaks.values / checks.side_scales(constraint, peaks.reach).ravel()[peaks.side]
+        own = (constraint.lower != constraint.upper)[peaks.side % width] & (relative > 0.0)
+        found.append((peaks.times[own], relative[own], peaks.spacing[own]))
+    return LimitPeaks(*(np.concatenate(each) for each in zip(*found, strict=True)))
 
 
-def with_limit_nodes(solution: Solution, times: Sequence[float] | Array) -> Trajectory:
+def asked_with_limit_nodes(answer: Answer, times: Sequence[Sequence[float] | Array]) -> Any:
+    """What was asked, from its motions, with limit nodes at these times of every part, seconds, too."""
+    each = zip(answer.parts, times, strict=True)
+    return answer.asked_on(*(with_limit_nodes(part, own) for part, own in each))
+
+
+def with_limit_nodes(solution: SolutionData, times: Sequence[float] | Array) -> Trajectory:
     """The trajectory of a solution's problem with limit nodes at these times (k,), seconds, too."""
     trajectory, curve = solution.problem.trajectory, solution.curve
     nodes, points = trajectory.nodes, []

@@ -6,59 +6,46 @@ start takes few iterations. The last solve is that of the user's own problem on 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from trajopt.base.arguments import implements
 from trajopt.base.errors import TrajoptError
 from trajopt.problem.guess import Motion
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.refinement.knots import with_bases
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solution.solve_table import MeshSolve
-from trajopt.solvers.capabilities import CheckpointingSolver, with_time_limit, without_checkpoints
-from trajopt.solvers.solver import Callback, Solver, Status
+from trajopt.solvers.run import TimedSolver, without_checkpoints
+from trajopt.solvers.solver import Solver, Status
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.trajectory import Trajectory
 
 FEWEST_SPANS = 10  # of the coarsest mesh, in the arc with the most
 FINE = 20  # spans of an arc above which a mesh is approached through coarser ones by default
-GRACE = 1e-2  # seconds that a solve gets after the deadline: enough to return its start
 
 
-@dataclass(frozen=True)
-class TimedSolver:
-    """A solver and the time, in seconds of `time.monotonic`, at which all of its solves must have ended."""
+def solved_on_mesh(
+    problem: ProblemData, timed: TimedSolver, motion: Motion | None = None, last: bool = True
+) -> SolutionData:
+    """Solve on the problem's mesh in what is left of the time, from a motion or the problem's guess.
 
-    solver: Solver
-    deadline: float = np.inf
-    callback: Callback | None = None
+    Behind the deadline the solver still returns its start, as a solution that says so.
 
-    @property
-    def expired(self) -> bool:
-        return time.monotonic() >= self.deadline
-
-    def solve(self, problem: Problem, motion: Motion | None = None, last: bool = True) -> Solution:
-        """Solve in what is left of the time, from a motion or the problem's guess.
-
-        last : whether this is the problem whose checkpoints the solver may write
-        """
-        solver = self.solver if last else without_checkpoints(self.solver)
-        if np.isfinite(self.deadline):
-            solver = with_time_limit(solver, max(self.deadline - time.monotonic(), GRACE))
-        return solve_once(problem, solver, self.callback, motion)
+    last : whether this is the problem whose checkpoints the solver may write
+    """
+    solver = timed.solver if last else without_checkpoints(timed.solver)
+    return solve_once(problem, solver, timed.run, motion)
 
 
-def worth_levels(problem: Problem, solver: Solver) -> bool:
+def worth_levels(problem: ProblemData, solver: Solver) -> bool:
     """Whether coarse meshes first are the default: free durations, no guess of the user, a fine mesh."""
     arcs = problem.trajectory.arcs
     guessed = problem.guessed_curve is not None or problem.guessed_durations is not None
     free = any(shortest < longest for shortest, longest in (arc.duration_bounds for arc in arcs))
-    resumed = implements(solver, CheckpointingSolver)
+    resumed = without_checkpoints(solver) is not solver
     return free and not guessed and not resumed and max(arc.basis.span_count for arc in arcs) > FINE
 
 
@@ -84,13 +71,13 @@ def halved(basis: SplineBasis) -> SplineBasis:
     return SplineBasis.of_any_degree(basis.breakpoints[kept], basis.degree, repeats)
 
 
-def solve_direct(problem: Problem, timed: TimedSolver) -> Solution:
+def solve_direct(problem: ProblemData, timed: TimedSolver) -> SolutionData:
     """One solve on the problem's own mesh."""
-    solution = timed.solve(problem)
+    solution = solved_on_mesh(problem, timed)
     return replace(solution, levels=(solve_of(solution),))
 
 
-def solve_on_levels(problem: Problem, timed: TimedSolver) -> Solution:
+def solve_on_levels(problem: ProblemData, timed: TimedSolver) -> SolutionData:
     """Solve on coarser meshes first; where that fails, from the problem's own guess as well.
 
     Iterations and seconds are those of all solves. Raises what a direct solve raises.
@@ -100,22 +87,24 @@ def solve_on_levels(problem: Problem, timed: TimedSolver) -> Solution:
     if coarse is None:
         return solve_direct(problem, timed)
     found = carried_on(problem, coarse, levels[1:], timed)
-    if found.converged or found.status is Status.INTERRUPTED or timed.expired:
+    if found.converged or found.status is Status.INTERRUPTED or timed.run.expired:
         return found
     direct = solve_direct(problem, timed)
     return summed(direct if direct.converged else _better(direct, found), found, direct)
 
 
-def coarsest_solution(problem: Problem, trajectory: Trajectory, timed: TimedSolver) -> Solution | None:
+def coarsest_solution(
+    problem: ProblemData, trajectory: Trajectory, timed: TimedSolver
+) -> SolutionData | None:
     """The solution on a coarse trajectory from the problem's own guess; None where it cannot be solved."""
     try:
-        solution = timed.solve(on_coarse(problem, trajectory), last=False)
+        solution = solved_on_mesh(on_coarse(problem, trajectory), timed, last=False)
     except TrajoptError:
         return None
     return replace(solution, levels=(solve_of(solution),))
 
 
-def on_coarse(problem: Problem, trajectory: Trajectory) -> Problem:
+def on_coarse(problem: ProblemData, trajectory: Trajectory) -> ProblemData:
     """The problem on another trajectory with its own guess."""
     other = problem.on(trajectory)
     other.guessed_curve, other.guessed_durations = problem.guessed_curve, problem.guessed_durations
@@ -123,18 +112,18 @@ def on_coarse(problem: Problem, trajectory: Trajectory) -> Problem:
 
 
 def carried_on(
-    problem: Problem, coarse: Solution, levels: Sequence[Trajectory], timed: TimedSolver
-) -> Solution:
+    problem: ProblemData, coarse: SolutionData, levels: Sequence[Trajectory], timed: TimedSolver
+) -> SolutionData:
     """Solve on finer and finer trajectories, the problem's own the last, each from the one before.
 
     After a level that fails the next solve is on the problem's own mesh at once.
     """
     current, spent = coarse, [coarse]
     for trajectory in levels[:-1]:
-        if not current.converged or timed.expired:
+        if not current.converged or timed.run.expired:
             break
         try:
-            finer = timed.solve(problem.on(trajectory), current, last=False)
+            finer = solved_on_mesh(problem.on(trajectory), timed, current, last=False)
         except TrajoptError:
             break
         spent.append(replace(finer, levels=(solve_of(finer),)))
@@ -142,15 +131,15 @@ def carried_on(
             break
         current = finer
     interrupted = spent[-1].status is Status.INTERRUPTED
-    ending = replace(timed, deadline=0.0) if interrupted else timed
-    final = ending.solve(problem, current)
+    ending = timed.asking(deadline=0.0) if interrupted else timed
+    final = solved_on_mesh(problem, ending, current)
     if interrupted:
         final = replace(final, status=Status.INTERRUPTED)
     final = replace(final, levels=(solve_of(final),))
     return summed(final, *spent, final)
 
 
-def solve_of(solution: Solution) -> MeshSolve:
+def solve_of(solution: SolutionData) -> MeshSolve:
     """The line of a solution in a table of solves."""
     spans = sum(basis.span_count for basis in solution.curve.bases)
     return MeshSolve(
@@ -163,7 +152,7 @@ def solve_of(solution: Solution) -> MeshSolve:
     )
 
 
-def summed(chosen: Solution, *solutions: Solution) -> Solution:
+def summed(chosen: SolutionData, *solutions: SolutionData) -> SolutionData:
     """A solution with the levels of several in sequence, and the sums of iterations, seconds and timings."""
     timings: dict[str, float] = {}
     for each in solutions:
@@ -179,6 +168,6 @@ def summed(chosen: Solution, *solutions: Solution) -> Solution:
     )
 
 
-def _better(one: Solution, other: Solution) -> Solution:
+def _better(one: SolutionData, other: SolutionData) -> SolutionData:
     """Of two that did not converge the one that violates less, the first where they are alike."""
     return other if other.kkt.primal < one.kkt.primal else one

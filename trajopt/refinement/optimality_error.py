@@ -22,9 +22,8 @@ from trajopt.base.errors import TrajoptError
 from trajopt.refinement.carried_multipliers import carried_multipliers
 from trajopt.refinement.knots import uniformly_refined
 from trajopt.refinement.search_settings import DEFAULT
-from trajopt.solution.solution import Solution
-from trajopt.solvers.optimality.active_set import active_set
-from trajopt.solvers.optimality.kkt import lagrangian_gradient
+from trajopt.solution.solution import SolutionData
+from trajopt.solvers.optimality.kkt import active_set, lagrangian_gradient
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
 
@@ -33,7 +32,7 @@ DEPENDENT = 1e-6  # relative singular value below which limits repeat each other
 SAMPLES = 9  # times per half of a span at which new functions are compared with the motion
 
 
-def gains_of_halving(solution: Solution) -> list[Array] | None:
+def gains_of_halving(solution: SolutionData) -> list[Array] | None:
     """Gain of every span in units of the objective, (spans,) for every arc; None where it cannot be known."""
     try:
         coarse, fine = transcribe(solution.problem), transcribe(uniformly_refined(solution))
@@ -105,7 +104,7 @@ def _entries_of_spans(fine: NLP, arc: int, span_count: int) -> list[Array]:
     return found
 
 
-def _largest_steps(solution: Solution, fine: NLP, arc: int) -> Array:
+def _largest_steps(solution: SolutionData, fine: NLP, arc: int) -> Array:
     """Largest change of every unknown by the motion's own accelerations in normalised time, (variables,).
 
     That of a curve beside the joints is its own largest value.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -13,18 +13,18 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.refinement.comparison import objection
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_equations
-from trajopt.refinement.knots import on_trajectory, split
+from trajopt.refinement.knots import split
 from trajopt.refinement.search_settings import DEFAULT
 from trajopt.solution.records.refinement_record import RefinementRecord, RefinementRound
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.capabilities import StartPreset, with_max_iterations, with_start_preset
-from trajopt.solvers.time_budget import SolvesStopped
+from trajopt.solvers.run import SolvesStopped
+from trajopt.solvers.solver import Run, StartKind
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Callback, Solver
 
-Answer = TypeVar("Answer", bound=Any)  # a solution, or that of phases
+AnswerT = TypeVar("AnswerT", bound=Answer)
 
 MOST_WITHOUT_GAIN = 3  # rounds in a row whose error does not fall
 LEAST_ITERATIONS = 200  # that a solve on a finer mesh may take
@@ -46,6 +46,8 @@ class Refined:
     errors : "both", or "equations", only that of path equations between nodes
     """
 
+    takes_links: ClassVar[bool] = True
+
     tol: float = 1e-6
     rounds: int = 6
     spans: Literal["adaptive", "uniform"] = "adaptive"
@@ -61,43 +63,22 @@ class Refined:
         if self.errors not in ("both", "equations"):
             raise OptionError(f"errors is {self.errors!r}: use 'both' or 'equations'")
 
-    def refine(self, solution: Solution, solver: Solver, progress: Callback | None = None) -> Solution:
-        """The solution with the smallest error, with the record of its refinement."""
-
-        def finer(last: Solution, marks: list[Array], near: Solver) -> Solution:
-            return solve_once(on_trajectory(last, split(last.problem.trajectory, marks)), near, progress)
-
-        return self.improved(solution, solver, self.estimate, finer)
-
-    def estimate(self, solution: Solution) -> ErrorEstimate:
-        """The errors that are asked for, in every span of a solution."""
-        return estimated(solution) if self.errors == "both" else estimated_equations(solution)
-
-    def improved(
-        self,
-        solution: Answer,
-        solver: Solver,
-        estimate: Callable[[Answer], ErrorEstimate],
-        finer: Callable[[Answer, list[Array], Solver], Answer],
-    ) -> Answer:
-        """The answer, of one problem or of phases, with the smallest error, and the record of its refinement.
-
-        finer : solves with the marked spans halved, one boolean per span and arc, from the answer given
-        """
-        best = last = solution
-        near = with_start_preset(solver, StartPreset.NEAR_START)
-        near = with_max_iterations(near, max(LEAST_ITERATIONS, ITERATION_FACTOR * solution.iterations))
-        error = errors = estimate(solution)
+    def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
+        """The answer, of a problem or of phases, with the smallest error, and the record of the rounds."""
+        run = near_run(solution, progress)
+        best: Any = solution
+        last: Any = solution
+        error = errors = self._estimates(last)
         tried, without_gain = [_round(solution, error)], 0
         iterations, seconds = solution.iterations, solution.seconds
         reason = "" if solution.converged else f"the solve did not converge ({solution.status.value})"
         while not reason and not (reason := self._ended(errors, len(tried) - 1)):
             try:
-                last = finer(last, self._marks(errors), near)
+                last = self._finer(last, self._marks(errors), solver, run)
             except (SolvesStopped, KeyboardInterrupt) as stop:
                 reason = str(stop) or "interrupted"
                 break
-            errors = estimate(last)
+            errors = self._estimates(last)
             iterations, seconds = iterations + last.iterations, seconds + last.seconds
             why_not = objection(best, error.largest, last, errors.largest, self.tol)
             tried.append(_round(last, errors, why_not))
@@ -108,7 +89,34 @@ class Refined:
                 reason = f"the finer answer was not better: {why_not}"
         record = RefinementRecord(self.tol, tuple(tried), reason)
         total: dict[str, Any] = {"iterations": iterations, "seconds": seconds, "recipe": solution.recipe}
-        return replace(best, **total, refinement=record)
+        return replace(best, **total, run=solution.run, refinement=record)
+
+    def estimate(self, solution: SolutionData) -> ErrorEstimate:
+        """The errors that are asked for, in every span of a solution."""
+        return estimated(solution) if self.errors == "both" else estimated_equations(solution)
+
+    def _estimates(self, answer: Answer) -> ErrorEstimate:
+        """The errors of all arcs of all parts, the gains relative to the costs of all.
+
+        What phases share is held at its value.
+        """
+        errors = [self.estimate(part) for part in answer.parts]
+        total = _size(answer.cost_terms)
+        shares = [_size(part.cost_terms) / total for part in answer.parts]
+        each = zip(shares, errors, strict=True)
+        return ErrorEstimate(
+            tuple(values for one in errors for values in one.equations),
+            tuple(share * values for share, one in each for values in one.optimality),
+        )
+
+    def _finer(self, last: Answer, marks: Sequence[Array], solver: Solver, run: Run) -> Answer:
+        """The answer with the marked spans halved, one boolean per span and arc of all parts."""
+        meshes, left = [], list(marks)
+        for problem in last.asked.parts:
+            arcs = len(problem.trajectory.arcs)
+            meshes.append(split(problem.trajectory, left[:arcs]))
+            del left[:arcs]
+        return solve_once(last.asked_on(*meshes), solver, run)
 
     def _ended(self, errors: ErrorEstimate, rounds: int) -> str:
         """Why no further round is needed or allowed; empty where one is."""
@@ -123,6 +131,17 @@ class Refined:
         """The spans to halve, one boolean per span and arc."""
         marks = errors.marks(self.tol, DEFAULT.marked_share)
         return [np.ones_like(mark) for mark in marks] if self.spans == "uniform" else marks
+
+
+def _size(cost_terms: Mapping[str, float]) -> float:
+    """The sum of the sizes of all costs; 1 where there are none."""
+    return sum(map(abs, cost_terms.values())) or 1.0
+
+
+def near_run(solution: Any, progress: Callback | None) -> Run:
+    """The run of a solve on a finer mesh from a solution, which may take about as long as that one took."""
+    most = max(LEAST_ITERATIONS, ITERATION_FACTOR * solution.iterations)
+    return Run(max_iterations=most, start_kind=StartKind.NEAR_START, callback=progress)
 
 
 def _round(solution: Any, errors: ErrorEstimate, note: str = "") -> RefinementRound:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, fields
 
 from trajopt.base.arguments import MOST, check_count, check_positive
 from trajopt.base.errors import OptionError
-from trajopt.solvers.capabilities import RowTolerances
+from trajopt.solvers.solver import RowTolerances
 from trajopt.splines.basis import HIGHEST_DEGREE
+from trajopt.splines.trajectory import SHORTEST_ARC
 
 LOWEST_DEGREE = 4  # of an arc: three Gauss points, fewer cannot meet two end states of a joint
 
@@ -188,7 +189,7 @@ class SearchSettings:
 
     highest_degree: int = 18
     free_degree: int = 10
-    shortest_arc: float = 1e-4
+    shortest_arc: float = SHORTEST_ARC
     continuity_tolerance: float = 1e-11
     acceptable_tolerance: float = 1e-9
     acceptable_iterations: int = 3

@@ -12,10 +12,11 @@ from trajopt.checks.optimality.limit_labels import LimitLabels
 from trajopt.transcription.transcribe import transcribe
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
-ACTIVE = 1e-6  # of the largest multiplier of the constraint: smaller ones count as zero
-MATTERS = 1e-6  # of the objective: least change by relaxing a constraint by the size of its limit
+#: Of the largest multiplier of a constraint: smaller ones count as zero. Of the objective: a constraint that
+#: changes it by less, where it is relaxed by the size of its limit, does not matter. Solves err by as much.
+NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class ActiveConstraint:
     equation: bool = False
 
 
-def active_constraints(solution: Solution) -> tuple[ActiveConstraint, ...]:
+def active_constraints(solution: SolutionData) -> tuple[ActiveConstraint, ...]:
     """The components of constraints with multipliers that matter, limits before equations, largest first."""
     found = []
     problem = solution.problem
@@ -45,16 +46,16 @@ def active_constraints(solution: Solution) -> tuple[ActiveConstraint, ...]:
             continue
         equation = name not in stated or bool(np.any(stated[name].lower == stated[name].upper))
         for i, column in enumerate(np.abs(multipliers).T):
-            if column.max(initial=0.0) > ACTIVE * size:
-                share = float(np.mean(column > ACTIVE * size))
+            if column.max(initial=0.0) > NEGLIGIBLE * size:
+                share = float(np.mean(column > NEGLIGIBLE * size))
                 label = labels_of(solution, name, multipliers.shape[1])[i]
                 found.append(ActiveConstraint(name, label, share, float(column.max()), equation))
     found += _linear_limits(solution)
     return tuple(sorted(found, key=lambda active: (active.equation, -active.largest)))
 
 
-def active_count(solution: Solution) -> int:
-    """How many rows and unknowns of the program have a multiplier larger than their distance to the bound.
+def active_count(solution: SolutionData) -> int:
+    """Number of rows and unknowns of the program have a multiplier larger than their distance to the bound.
 
     Both scaled. 0 without multipliers of the problem's own program, as after a certified search.
     """
@@ -70,7 +71,7 @@ def active_count(solution: Solution) -> int:
     return held
 
 
-def _linear_limits(solution: Solution) -> list[ActiveConstraint]:
+def _linear_limits(solution: SolutionData) -> list[ActiveConstraint]:
     """Limits that are bounds of unknowns or linear rows: positions and velocities for all t, durations.
 
     Their share is that of control points.
@@ -93,14 +94,14 @@ def _linear_limits(solution: Solution) -> list[ActiveConstraint]:
     for (name, component), indices in places.items():
         largest = float(sizes[indices].max())
         whole = float(labels.units[indices].max() / labels.parts[indices].max())  # the limit's own size
-        if largest * max(whole, 1.0) > MATTERS * abs(solution.objective):
-            share = float(np.mean(sizes[indices] > ACTIVE * largest))
+        if largest * max(whole, 1.0) > NEGLIGIBLE * abs(solution.objective):
+            share = float(np.mean(sizes[indices] > NEGLIGIBLE * largest))
             found.append(ActiveConstraint(name, component, share, largest))
     return found
 
 
-def matters(solution: Solution, name: str, multipliers: NDArray) -> bool:
-    """Whether relaxing a constraint by the size of its limit changes the objective by more than MATTERS.
+def matters(solution: SolutionData, name: str, multipliers: NDArray) -> bool:
+    """Whether relaxing a constraint by the size of its limit changes the objective by more than NEGLIGIBLE.
 
     Not for slacks, which are no constraints of the user.
     """
@@ -111,10 +112,10 @@ def matters(solution: Solution, name: str, multipliers: NDArray) -> bool:
     bounds = [np.abs([each.lower, each.upper]) for each in stated]
     finite = [part[np.isfinite(part)] for part in bounds]
     size = max([1.0, *(float(part.max(initial=0.0)) for part in finite)])
-    return float(np.abs(multipliers).max(initial=0.0)) * size > MATTERS * abs(solution.objective)
+    return float(np.abs(multipliers).max(initial=0.0)) * size > NEGLIGIBLE * abs(solution.objective)
 
 
-def times_of_rows(solution: Solution, constraint: str, count: int) -> NDArray | None:
+def times_of_rows(solution: SolutionData, constraint: str, count: int) -> NDArray | None:
     """The times of the rows of a constraint; None where they are not one per node it holds at."""
     times = solution.node_times
     if count == times.size:
@@ -129,7 +130,7 @@ def times_of_rows(solution: Solution, constraint: str, count: int) -> NDArray | 
     return times[inside] if inside.sum() == count else None
 
 
-def labels_of(solution: Solution, constraint: str, width: int) -> list[str]:
+def labels_of(solution: SolutionData, constraint: str, width: int) -> list[str]:
     """Names of the components of a constraint."""
     problem = solution.problem
     quantity = next((each.term.quantity for each in problem.stated if each.name == constraint), "v")

@@ -1,4 +1,4 @@
-"""One chart of a page: curves, their limits and labels, as an SVG and as a plot that a script makes of it."""
+"""One chart of a page: curves, their limits and labels, as SVG and as Plotly data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from trajopt.base.palette import PALETTE
 from trajopt.base.svg_chart import line_chart, range_with
 
-DIGITS = 7  # of the numbers that a reader can point at
+DIGITS = 7  # of a number that people read
 HEIGHT = 300  # pixels of a plot
 MARGINS = {"l": 62, "r": 40, "t": 34, "b": 42}
 #: Tools stand upright in the right margin: without a pointer they are always shown, and would hide a legend.
@@ -40,23 +40,31 @@ class Chart:
     def html(self, interactive: bool) -> str:
         """An SVG, which scripts replace by a plot where there are any; without them it stays."""
         svg = line_chart(self.x, self.curves, self.x_label, self.y_label, self.logarithmic, self.limits)
-        if not interactive:
-            return svg
+        if not (interactive and self._has_points):
+            return svg  # it holds a sentence where there are no points
         data = escape(json.dumps(self.plot(), separators=(",", ":"), allow_nan=False), quote=True)
         return f'<div class="plot" data-plot="{data}">{svg}</div>'
+
+    @property
+    def _has_points(self) -> bool:
+        """Whether any value can be drawn: on a logarithmic axis those above zero."""
+        least = 0.0 if self.logarithmic else -np.inf
+        return any(
+            np.any(np.isfinite(each) & (each > least)) for each in map(np.asarray, self.curves.values())
+        )
 
     def plot(self) -> dict[str, Any]:
         """Traces and layout as Plotly takes them; the axis is fitted to the curves and limits near them."""
         traces = []
-        x = _numbers(self.x)
+        x = rounded(self.x)
         for number, (name, values) in enumerate(self.curves.items()):
             colour = PALETTE[number % len(PALETTE)]
             traces.append(
                 {
                     "x": x,
-                    "y": _numbers(np.where(np.asarray(values) > 0.0, values, np.nan))
+                    "y": rounded(np.where(np.asarray(values) > 0.0, values, np.nan))
                     if self.logarithmic
-                    else _numbers(values),
+                    else rounded(values),
                     "name": name,
                     "legendgroup": name,
                     "mode": "lines" if len(x) > 1 else "markers",
@@ -103,8 +111,10 @@ def _limit(x: list[Any], limit: float, name: str, colour: str, unit: str) -> dic
     }
 
 
-def _numbers(values: Any) -> list[float | None]:
-    """Numbers with as many digits as can be read, None where there is none."""
+def rounded(values: Any) -> list[Any]:
+    """Numbers with as many digits as people read, None where there is none; lists of lists for a surface."""
+    if np.ndim(values) > 1:
+        return [rounded(row) for row in values]
     return [
         float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
         for value in np.asarray(values, dtype=float)

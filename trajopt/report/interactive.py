@@ -1,4 +1,4 @@
-"""Makes the charts of a page interactive: zoom, values at the pointer, curves that are hidden by a click.
+"""Makes the charts of a page interactive: zoom, values at the pointer, curves hidden by a click.
 
 The drawing library Plotly, 4.8 MB of JavaScript from its Python package, is part of the page, so that the
 page needs no network and still opens in ten years. Without the package a page has its SVGs alone.

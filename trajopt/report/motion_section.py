@@ -1,4 +1,4 @@
-"""The section of a page that shows a motion: the robot, its curves with limits, and a table of limits."""
+"""Section of a page about the motion: the robot, its curves with limits, and a table of limits."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.palette import PALETTE
+from trajopt.base.rounding import AGREEMENT
 from trajopt.graph.protocols.dynamics import SkeletonDynamics
 from trajopt.plot.bounds import held_at_zero, joint_bounds, path_bounds, torque_bounds
 from trajopt.plot.canvas import svg_of
 from trajopt.plot.snapshots import motion, scene_of_motion
+from trajopt.plot.style import SAMPLES
 from trajopt.problem.systems.system import System
 from trajopt.problem.units import units_of_quantity
 from trajopt.report.chart import HEIGHT, Chart
@@ -25,13 +27,11 @@ from trajopt.report.turning_plot import turning_plot
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
-SAMPLES = 400
 SNAPSHOTS = 9
 COLUMN = 580  # pixels of a chart
 PIXELS = 96  # of an inch, in a browser
-NOTHING = 1e-9  # of the largest curve of a kind: a smaller one is not drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class ComponentCurve:
     upper: float
 
 
-def picture(solution: Solution, script: bool) -> Iterator[str]:
+def picture(solution: SolutionData, script: bool) -> Iterator[str]:
     """The robot in snapshots, where its dynamics can draw it; with scripts a spatial motion can be turned."""
     if not isinstance(solution.as_built.dynamics, SkeletonDynamics):
         return
@@ -62,7 +62,7 @@ def picture(solution: Solution, script: bool) -> Iterator[str]:
     yield f'<figure style="grid-row: span {rows}">{image}</figure>'
 
 
-def curves_of(solution: Solution) -> list[ComponentCurve]:
+def curves_of(solution: SolutionData) -> list[ComponentCurve]:
     """Positions, their rates, torques or states, and additional curves, with bounds and units.
 
     Torques that the problem holds at zero, of joints without motors, are left out.
@@ -80,7 +80,7 @@ def curves_of(solution: Solution) -> list[ComponentCurve]:
     return [curve for kind, quantity in shown.items() for curve in _components(solution, kind, quantity, t)]
 
 
-def _components(solution: Solution, kind: str, quantity: str, t: NDArray) -> Iterator[ComponentCurve]:
+def _components(solution: SolutionData, kind: str, quantity: str, t: NDArray) -> Iterator[ComponentCurve]:
     problem = solution.problem
     values = solution.value(terms.Quantity(quantity), t).T
     lower, upper = _bounds(solution, quantity, len(values))
@@ -91,7 +91,7 @@ def _components(solution: Solution, kind: str, quantity: str, t: NDArray) -> Ite
         yield ComponentCurve(kind, names[i], values[i], units[i], float(lower[i]), float(upper[i]))
 
 
-def _bounds(solution: Solution, quantity: str, width: int) -> tuple[Any, Any]:
+def _bounds(solution: SolutionData, quantity: str, width: int) -> tuple[Any, Any]:
     """Limits of the robot and of the problem over the path, (width,) each."""
     problem = solution.problem
     if isinstance(problem.dynamics, System) or quantity not in ("q", "v", "a", "jerk", "tau"):
@@ -103,12 +103,12 @@ def _bounds(solution: Solution, quantity: str, width: int) -> tuple[Any, Any]:
 
 
 def motion_charts(curves: Sequence[ComponentCurve], duration: float) -> Iterator[Chart]:
-    """Charts of curves of one kind and unit, as many in each as colours tell apart; zeros left out."""
+    """Charts of curves of one kind and unit, as many in each as there are colours; zeros left out."""
     t = np.linspace(0.0, duration, SAMPLES)
     for kind in dict.fromkeys(curve.kind for curve in curves):
         those = [curve for curve in curves if curve.kind == kind]
         largest = max(float(np.abs(curve.values).max(initial=0.0)) for curve in those)
-        moving = [c for c in those if float(np.abs(c.values).max()) > NOTHING * largest] or those
+        moving = [c for c in those if float(np.abs(c.values).max()) > AGREEMENT * largest] or those
         for unit in dict.fromkeys(curve.unit for curve in moving):
             yield from _grouped(t, [curve for curve in moving if curve.unit == unit], kind, unit)
 

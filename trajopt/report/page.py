@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from trajopt.api.phases_solution import PhasesSolution
 from trajopt.base.arguments import pluralize
 from trajopt.base.palette import PALETTE
 from trajopt.plot.drawable import check_solution
@@ -27,11 +28,11 @@ from trajopt.report.motion_section import curves_of, limit_rows, motion_charts, 
 from trajopt.report.own_figures import own_figures
 from trajopt.report.run_section import parameter_rows, run_rows
 from trajopt.report.tables import rows_section, section, table
-from trajopt.solution.phases_solution import PhasesSolution
 from trajopt.solution.solve_table import HEADER
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.api.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 Answer: TypeAlias = "Solution | PhasesSolution"
 
@@ -71,7 +72,7 @@ class Page(str):
 def time_split(solution: Answer) -> dict[str, float]:
     """Seconds spent in functions, derivatives, the caller's callback, the solver itself, and around it.
 
-    What is around the last solve, those before it and the checks of a certification say, is told where it is
+    Time around the last solve, of earlier solves and of the checks of a certification, is listed where it is
     more than a hundredth of all.
     """
     timings = solution.timings
@@ -100,7 +101,7 @@ def html(
 
     figures : the problem's own, name of a file -> its content, PNG, GIF, SVG, or tables in Markdown; they
         become part of the page
-    interactive : charts that are zoomed, hide curves by a click and tell values at the pointer. The page then
+    interactive : charts that are zoomed, hide curves by a click and show values at the pointer. The page then
         holds the library Plotly and has 5 MB; by default where it is installed (extra `report`), and False
         makes a page without any script
     Raises OptionError for a figure of another kind, and where Plotly is asked for and not installed.
@@ -139,7 +140,7 @@ def html(
     return Page(text)
 
 
-def _of_motion(solution: Solution, script: bool, whose: str = "") -> Iterable[str]:
+def _of_motion(solution: SolutionData, script: bool, whose: str = "") -> Iterable[str]:
     """Motion, limits and active constraints of a problem, or of a phase."""
     curves = curves_of(solution)
     charts = _charts(motion_charts(curves, solution.duration), script, "".join(picture(solution, script)))
@@ -185,7 +186,7 @@ def _certificate(solution: Answer) -> str:
 
 
 def _without_title(solution: Answer) -> str:
-    """The report of the verification; what its title says stands above it on the page."""
+    """The report of the verification; its title stands at the top of the page."""
     report = solution.verify()
     return str(report).replace(f"{report.title}\n", "", 1)
 
@@ -206,7 +207,7 @@ def _time_rows(solution: Answer) -> Iterable[tuple]:
     yield f"all of {pluralize(solution.iterations, 'iteration')}", f"{1e3 * solution.seconds:.2f}", ""
 
 
-def _active_table(solution: Solution) -> str:
+def _active_table(solution: SolutionData) -> str:
     rows = [
         (
             active.name,
@@ -223,7 +224,7 @@ def _active_table(solution: Solution) -> str:
     return table(("constraint", "component", "active", "largest multiplier"), rows)
 
 
-def _multiplier_charts(solution: Solution) -> Iterator[Chart]:
+def _multiplier_charts(solution: SolutionData) -> Iterator[Chart]:
     for name, multipliers in solution.multipliers.items():
         times = times_of_rows(solution, name, len(multipliers))
         if times is not None and times.size > 1 and matters(solution, name, multipliers):

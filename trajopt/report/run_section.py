@@ -1,4 +1,4 @@
-"""The section of a page that says which run it shows: date, versions, solver, parameters given and found."""
+"""Section of a page about the run: date, versions, solver, parameters given and found."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.solution.phases_solution import PhasesSolution
+from trajopt.base.arguments import SHOWN
+from trajopt.report.chart import DIGITS
+from trajopt.solution.phases_solution import PhasesSolutionData
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
-
-DIGITS = 6
-LONGEST = 60  # characters of a value
+    from trajopt.solution.solution import SolutionData
 
 
-def run_rows(solution: Solution | PhasesSolution) -> Iterator[tuple[str, str]]:
-    """What the run was: name and value of each fact; nothing where the run is not known."""
+def run_rows(solution: SolutionData | PhasesSolutionData) -> Iterator[tuple[str, str]]:
+    """Name and value of each fact about the run; none where the run is not known."""
     run = solution.run
     if run is None:
         return
@@ -25,20 +24,20 @@ def run_rows(solution: Solution | PhasesSolution) -> Iterator[tuple[str, str]]:
     yield "versions", ", ".join(f"{name} {version}" for name, version in run.versions.items())
     yield "machine", ", ".join(f"{name} {value}" for name, value in run.machine.items())
     yield "solver", run.solver
-    told = {name: value for name, value in run.arguments.items() if value not in ("None", "'auto'")}
-    if told:
-        yield "arguments of solve", ", ".join(f"{name}={value}" for name, value in told.items())
+    arguments = {name: value for name, value in run.arguments.items() if value not in ("None", "'auto'")}
+    if arguments:
+        yield "arguments of solve", ", ".join(f"{name}={value}" for name, value in arguments.items())
     yield "run", run.id
 
 
-def parameter_rows(solution: Solution | PhasesSolution) -> Iterator[tuple[str, str, str]]:
+def parameter_rows(solution: SolutionData | PhasesSolutionData) -> Iterator[tuple[str, str, str]]:
     """Parameters of the problem as they were given, then those that were found: name, value, origin."""
     recipe = solution.recipe
     for name, value in ({} if recipe is None else recipe.parameters).items():
         yield name, short(value), "given"
     parts = (
         zip(solution.names, solution.phases, strict=True)
-        if isinstance(solution, PhasesSolution)
+        if isinstance(solution, PhasesSolutionData)
         else [("", solution)]
     )
     for phase, part in parts:
@@ -46,7 +45,7 @@ def parameter_rows(solution: Solution | PhasesSolution) -> Iterator[tuple[str, s
             yield f"{name} of {phase}" if phase else name, value, "found"
 
 
-def _found(solution: Solution) -> Mapping[str, str]:
+def _found(solution: SolutionData) -> Mapping[str, str]:
     """Constant unknowns with their units, slacks left out."""
     known = solution.problem.parameters
     found = {}
@@ -59,7 +58,7 @@ def _found(solution: Solution) -> Mapping[str, str]:
 
 
 def short(value: Any, one: bool = False) -> str:
-    """A value with at most DIGITS significant digits and LONGEST characters.
+    """A value with at most DIGITS significant digits and SHOWN characters.
 
     one : a list of a single number is shown as that number
     """
@@ -68,4 +67,4 @@ def short(value: Any, one: bool = False) -> str:
             return short(value[0])
         return f"({', '.join(short(entry) for entry in value)})"
     text = f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."

@@ -12,11 +12,9 @@ from trajopt.base.palette import PALETTE
 from trajopt.plot.snapshots import Scene
 from trajopt.plot.space import surface
 from trajopt.plot.style import shade
-from trajopt.report.chart import TOOLS
+from trajopt.report.chart import HEIGHT, TOOLS, rounded
 from trajopt.terms.scene import Capsule
 
-DIGITS = 5  # of a place, in m
-SIZE = 620  # pixels, as high as two charts
 LETTERS = "xyz"
 OBSTACLE = "#CC79A7"
 
@@ -31,7 +29,7 @@ def turning_plot(scene: Scene) -> dict[str, Any]:
     layout = {
         "title": {"text": title, "font": {"size": 14}, "x": 0.01, "y": 0.98},
         "scene": {"aspectmode": "data", "camera": camera, **axes},
-        "height": SIZE,
+        "height": 2 * HEIGHT,
         "margin": {"l": 0, "r": 40, "t": 34, "b": 0},
         "modebar": TOOLS,
         "showlegend": False,
@@ -48,7 +46,7 @@ def _traces(scene: Scene) -> Iterator[dict[str, Any]]:
     yield _line(scene.path, "path", {"mode": "lines", "line": {"color": PALETTE[1], "width": 3}})
     for each in scene.around:
         if isinstance(each, Capsule):
-            x, y, z = (_numbers(values) for values in surface(each))
+            x, y, z = (rounded(values) for values in surface(each))
             colours = [[0, OBSTACLE], [1, OBSTACLE]]
             look = {"showscale": False, "opacity": 0.35, "hoverinfo": "skip", "colorscale": colours}
             yield {"type": "surface", "x": x, "y": y, "z": z, **look}
@@ -58,12 +56,5 @@ def _traces(scene: Scene) -> Iterator[dict[str, Any]]:
 
 
 def _line(points: NDArray, name: str, look: dict[str, Any]) -> dict[str, Any]:
-    x, y, z = (_numbers(column) for column in points.T)
+    x, y, z = (rounded(column) for column in points.T)
     return {"type": "scatter3d", "x": x, "y": y, "z": z, "name": name, **look}
-
-
-def _numbers(values: NDArray) -> list[Any]:
-    """Rounded numbers, None where there is none; lists of lists for a surface."""
-    if values.ndim > 1:
-        return [_numbers(row) for row in values]
-    return [round(float(value), DIGITS) if np.isfinite(value) else None for value in values]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
 from trajopt.solvers.solver import Result, Status
 from trajopt.splines.trajectory import SHORTEST_DURATION
@@ -27,7 +27,7 @@ ROUNDING = 1e-13  # scaled costs below, which were about one at the guess, are z
 AT_BOUND = 1.001  # times the shortest duration: a motion as short as that is stopped by this bound alone
 
 
-def outcome(problem: Problem, nlp: NLP, result: Result) -> tuple[Status, str]:
+def outcome(problem: ProblemData, nlp: NLP, result: Result) -> tuple[Status, str]:
     """The status of a solution and its detail: the solver's, or what the problem adds to it."""
     if result.status is Status.NOT_ENOUGH_FREEDOM:
         return result.status, too_little_freedom(problem, nlp)
@@ -50,7 +50,7 @@ def outcome(problem: Problem, nlp: NLP, result: Result) -> tuple[Status, str]:
     return (result.status if problem.costs else Status.FEASIBLE_POINT), result.detail
 
 
-def _fell_to_rounding(problem: Problem, nlp: NLP, result: Result) -> bool:
+def _fell_to_rounding(problem: ProblemData, nlp: NLP, result: Result) -> bool:
     """Whether the objective fell to rounding while no upper limit holds the duration: slower is cheaper.
 
     `verify` looks at durations where more than rounding is left.
@@ -59,7 +59,7 @@ def _fell_to_rounding(problem: Problem, nlp: NLP, result: Result) -> bool:
     return free and bool(problem.costs) and abs(nlp.objective(result.y)) <= ROUNDING
 
 
-def too_little_freedom(problem: Problem, nlp: NLP) -> str:
+def too_little_freedom(problem: ProblemData, nlp: NLP) -> str:
     """Which equations need how many nodes, the mesh, and one that has coefficients for them."""
     equations = {
         group.name: int(np.sum(group.is_equation)) for group in nlp.groups if np.any(group.is_equation)
@@ -74,7 +74,7 @@ def too_little_freedom(problem: Problem, nlp: NLP) -> str:
     )
 
 
-def _better_mesh(problem: Problem) -> str:
+def _better_mesh(problem: ProblemData) -> str:
     if problem.trajectory.scheme is None:
         return "take Trajectory.collocation(intervals, order=3)"
     freedom = ", ".join(

@@ -1,38 +1,37 @@
-"""The solution of phases: one solution per phase, what they cost together, and how the solver ended."""
+"""The values of a solution of phases: one solution per phase, their costs, and how the solver ended."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import pluralize
 from trajopt.base.errors import SolutionFileError
-from trajopt.certificates.phases_certificate import Certification, PhasesCertificate, certificate_of
+from trajopt.base.printable_text import printable
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.links.phases import Phases
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
 from trajopt.solvers.solver import Result, Status, WarmStart
 from trajopt.transcription.links.linked_problems import held
 from trajopt.transcription.links.linked_program import LinkedProgram
-from trajopt.transcription.scaling import Scaling
+from trajopt.transcription.nlp import Scaling
 
 if TYPE_CHECKING:
+    from trajopt.solution.records.certification import Certification
     from trajopt.solution.records.refinement_record import RefinementRecord
     from trajopt.solution.records.run_record import RunRecord
     from trajopt.solution.records.solve_history import SolveHistory
-    from trajopt.solution.solve_table import StartTable
-    from trajopt.verification.phases_report import PhasesReport
+    from trajopt.solution.solve_table import MeshSolve, StartTable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PhasesSolution:
+class PhasesSolutionData(Answer):
     """The motions of all phases; converged or not, see `status`.
 
     phases : a `Solution` of every phase. What it shares with other phases, quantities where they meet and
@@ -42,12 +41,12 @@ class PhasesSolution:
     cost_terms : "PHASE: COST" -> weighted value; their sum is `objective`
     kkt : of all phases together
     point, scaling : the solver's own unknowns and multipliers, and the factors of rows and objective
-    starts, refinement : what was tried, where there were several starts, or a refinement
+    levels, starts, refinement : what was tried, where there were several starts, or a refinement
     solves : iterations of all solves that led here
     certification : how `certificate` was asked for, or None
     """
 
-    phases: tuple[Solution, ...]
+    phases: tuple[SolutionData, ...]
     names: tuple[str, ...]
     multipliers: Mapping[str, NDArray[np.float64]]
     status: Status
@@ -66,22 +65,23 @@ class PhasesSolution:
     point: WarmStart | None = None
     scaling: Scaling | None = None
     run: RunRecord | None = None
+    levels: tuple[MeshSolve, ...] = ()
     starts: StartTable | None = None
     refinement: RefinementRecord | None = None
     certification: Certification | None = None
 
     @staticmethod
-    def of(program: LinkedProgram, result: Result, run: RunRecord | None = None) -> PhasesSolution:
+    def of(program: LinkedProgram, result: Result) -> PhasesSolutionData:
         """The motions at a solver's result, their costs, and the multipliers without scaling."""
         solutions = []
         for k in range(len(program.programs)):
             nlp, own = program.of_phase(k, result)
             problem = held(program.linked.problems[k], program.shared_values(k, own.y))
             problem.recipe = None
-            solutions.append(Solution.of(problem, nlp, own))
+            solutions.append(SolutionData.of(problem, nlp, own))
         status, detail = _outcome(program, result, solutions)
         phases = program.phases
-        return PhasesSolution(
+        return PhasesSolutionData(
             phases=tuple(solutions),
             names=phases.phase_names,
             multipliers=_of_links(program, solutions),
@@ -99,12 +99,15 @@ class PhasesSolution:
             known_phases=phases,
             point=result.warm_start,
             scaling=program.scaling,
-            run=run,
         )
 
     @property
-    def converged(self) -> bool:
-        return self.status.converged
+    def asked(self) -> Phases:
+        return self.known
+
+    @property
+    def named_parts(self) -> tuple[tuple[str, SolutionData], ...]:
+        return tuple(zip(self.names, self.phases, strict=True))
 
     @property
     def duration(self) -> float:
@@ -117,22 +120,13 @@ class PhasesSolution:
         return float(sum(solution.objective for solution in self.phases))
 
     @cached_property
-    def cost_terms(self) -> Mapping[str, float]:
+    def cost_terms(self) -> Mapping[str, float]:  # type: ignore[override]
         """Weighted value of every cost."""
         return {
             f"{name}: {cost}": value
             for name, solution in zip(self.names, self.phases, strict=True)
             for cost, value in solution.cost_terms.items()
         }
-
-    @cached_property
-    def certificate(self) -> PhasesCertificate | None:
-        """A line for every statement of every phase and every link; None where nothing was certified."""
-        if self.certification is None:
-            return None
-        ended = "" if self.converged else self.status.value
-        known, solved = self.known_phases, (self.kkt, ended)
-        return certificate_of(self.certification, known, self.names, self.phases, solved, self)
 
     @property
     def known(self) -> Phases:
@@ -144,44 +138,6 @@ class PhasesSolution:
             )
         return self.known_phases
 
-    def verify(self, accuracy: float | None = None) -> PhasesReport:
-        """Check every phase as `Solution.verify` does, all links, and the optimality of all together."""
-        from trajopt.verification.phases_report import verify
-
-        return verify(self, accuracy)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a .npz file that `load` reads; the file appears whole or not at all."""
-        from trajopt.archive.phases_archive import save
-
-        save(self, path)
-
-    @staticmethod
-    def load(path: str | os.PathLike[str], phases: Phases | None = None) -> PhasesSolution:
-        """Read saved phases; terms need the problems, given here or rebuilt by recipe.
-
-        Raises SolutionFileError for a file that is unreadable, foreign or of other phases.
-        """
-        from trajopt.archive.phases_archive import load
-
-        return load(path, phases)
-
-    def __getattr__(self, name: str) -> Any:
-        known = hasattr(Solution, name) or name in Solution.__dataclass_fields__
-        if name.startswith("_") or not known:
-            raise AttributeError(f"a solution of phases has no '{name}'")
-        raise AttributeError(f"every phase has its own '{name}': ask one, solution.phases[0].{name}")
-
-    def __repr__(self) -> str:
-        from trajopt.display.solution_facts import solution_facts
-
-        return str(solution_facts(self))
-
-    def _repr_html_(self) -> str:
-        from trajopt.display.solution_facts import solution_card
-
-        return solution_card(self)
-
     def __str__(self) -> str:
         ended = "converged" if self.converged else f"not converged ({self.status.value})"
         lines = [
@@ -190,10 +146,10 @@ class PhasesSolution:
         ]
         for name, solution in zip(self.names, self.phases, strict=True):
             lines.append(f"  {name}: duration {solution.duration:.7g} s, objective {solution.objective:.7g}")
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
 
-def _outcome(program: LinkedProgram, result: Result, solutions: list[Solution]) -> tuple[Status, str]:
+def _outcome(program: LinkedProgram, result: Result, solutions: list[SolutionData]) -> tuple[Status, str]:
     """The status of all phases together: the solver's, or what a phase adds to it."""
     if result.status is Status.NOT_ENOUGH_FREEDOM:
         equations = int(np.sum(program.row_lower == program.row_upper))
@@ -208,7 +164,7 @@ def _outcome(program: LinkedProgram, result: Result, solutions: list[Solution]) 
     return (result.status if any(s.cost_terms for s in solutions) else Status.FEASIBLE_POINT), result.detail
 
 
-def _of_links(program: LinkedProgram, solutions: list[Solution]) -> dict[str, NDArray[np.float64]]:
+def _of_links(program: LinkedProgram, solutions: list[SolutionData]) -> dict[str, NDArray[np.float64]]:
     """The multiplier of every link, from the phase that has it among its constraints."""
     found = {}
     for link in program.phases.links:

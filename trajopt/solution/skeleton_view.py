@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.errors import ShapeError
 
-FLAT = 1e-6  # of the largest extent: a motion thinner than this along a world axis is planar
+FLAT = 1e-6  # of the largest extent: a motion thinner than this is planar, a rail thinner than this straight
 
 
 def checked_segments(lines: NDArray, count: int) -> NDArray[np.float64]:

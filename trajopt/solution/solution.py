@@ -1,50 +1,97 @@
-"""The solution of a problem: curves to evaluate, costs, multipliers, and how the solver ended."""
+"""The values of a solution: curves to evaluate, costs, multipliers, and how the solver ended."""
 
 from __future__ import annotations
 
-import os
+from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import implements, numbers, pluralize, short_repr
-from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
+from trajopt.base.printable_text import printable
 from trajopt.graph.graph import Graph
-from trajopt.graph.leaves import TIME_LEAVES, parameter_leaf
+from trajopt.graph.keys import TIME_LEAVES, parameter_leaf
 from trajopt.graph.protocols.block import Values
 from trajopt.graph.protocols.term import Term
+from trajopt.problem.constraints.designs import as_built
 from trajopt.problem.costs_and_constraints import Recipe
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
-from trajopt.problem.statements.designs import as_built
 from trajopt.problem.term_checks import no_term
 from trajopt.solution.advice import outcome
+from trajopt.solution.rebuilt_problem import rebuilt_problem
 from trajopt.solvers.solver import Result, Status, WarmStart
 from trajopt.splines.curve import Curve
+from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.certificates.certificate import Certificate
-    from trajopt.display.samples import Samples
-    from trajopt.parametric.sensitivity import Sensitivity
     from trajopt.solution.records.refinement_record import RefinementRecord
     from trajopt.solution.records.run_record import RunRecord
     from trajopt.solution.records.solve_history import SolveHistory
     from trajopt.solution.solve_table import MeshSolve, StartTable
     from trajopt.solvers.optimality.kkt import KKT
-    from trajopt.transcription.nlp import NLP
-    from trajopt.transcription.scaling import Scaling
-    from trajopt.verification.diagnosis import Diagnosis
-    from trajopt.verification.verify import Report
+    from trajopt.transcription.nlp import NLP, Scaling
+
+S = TypeVar("S", bound="SolutionData")
+
+
+class Answer(ABC):
+    """What a solve found: the motion of a problem, or the motions of phases.
+
+    asked : the problem, or the phases, that were solved
+    named_parts : (name, solution) of every phase; of a single problem its own solution, without a name
+    """
+
+    name: str
+    status: Status
+    kkt: KKT
+    iterations: int
+    seconds: float
+    cost_terms: Mapping[str, float]
+    detail: str
+    history: NDArray[np.float64]
+    solves: tuple[SolveHistory, ...]
+    timings: Mapping[str, float]
+    recipe: Recipe | None
+    point: WarmStart | None
+    scaling: Scaling | None
+    levels: tuple[MeshSolve, ...]
+    starts: StartTable | None
+    refinement: RefinementRecord | None
+    run: RunRecord | None
+
+    @property
+    @abstractmethod
+    def asked(self) -> Any: ...
+
+    @property
+    @abstractmethod
+    def named_parts(self) -> tuple[tuple[str, SolutionData], ...]: ...
+
+    @property
+    def parts(self) -> tuple[SolutionData, ...]:
+        """The solutions of all phases; of a single problem its own."""
+        return tuple(part for _, part in self.named_parts)
+
+    @property
+    def converged(self) -> bool:
+        return self.status.converged
+
+    def asked_on(self, *trajectories: Trajectory) -> Any:
+        """What was asked, on other trajectories of as many arcs, one per part, guessed by these motions."""
+        asked = self.asked.on(*trajectories)
+        asked.guess(self)
+        return asked
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Solution:
+class SolutionData(Answer):
     """A motion with its costs and multipliers, and how the solver ended; converged or not, see `status`.
 
     multipliers : constraint name -> (rows, width), in units of objective per unit of the constraint; positive
@@ -79,10 +126,10 @@ class Solution:
     history: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
     solves: tuple[SolveHistory, ...] = ()
     detail: str = ""
-    known_problem: Problem | None = None
+    known_problem: ProblemData | None = None
     point: WarmStart | None = None
     scaling: Scaling | None = None
-    certificate: Certificate | None = None
+    certificate: Any = None  # a `Certificate`, or None: certificates are made of solutions
     extra_points: tuple[tuple[float, ...], ...] = ()  # normalised times of nodes that were added, by arc
     limit_points: tuple[tuple[float, ...], ...] = ()  # the same of nodes for limits alone
     levels: tuple[MeshSolve, ...] = ()
@@ -91,8 +138,8 @@ class Solution:
     run: RunRecord | None = None
     altered: tuple[str, ...] = ()
 
-    @staticmethod
-    def of(problem: Problem, nlp: NLP, result: Result) -> Solution:
+    @classmethod
+    def of(cls: type[S], problem: ProblemData, nlp: NLP, result: Result) -> S:
         """The motion at a solver's result, its costs and its multipliers without scaling."""
         from trajopt.solvers.optimality.kkt import kkt_residuals
 
@@ -100,7 +147,7 @@ class Solution:
         for cost, value in zip(nlp.objectives, nlp.objective_values(result.y), strict=True):
             costs[cost.name] = costs.get(cost.name, 0.0) + float(value)
         status, detail = outcome(problem, nlp, result)
-        return Solution(
+        return cls(
             curve=nlp.unknowns.curve(result.y),
             parameters=nlp.unknowns.parameters(result.y),
             joint_names=tuple(problem.dynamics.joint_names),
@@ -126,11 +173,15 @@ class Solution:
             limit_points=problem.trajectory.limit_points,
         )
 
-    # -- curves -------------------------------------------------------------------------------------------
+    @property
+    def asked(self) -> ProblemData:
+        return self.problem
 
     @property
-    def converged(self) -> bool:
-        return self.status.converged
+    def named_parts(self) -> tuple[tuple[str, SolutionData], ...]:
+        return (("", self),)
+
+    # -- curves -------------------------------------------------------------------------------------------
 
     @property
     def _n(self) -> int:
@@ -183,19 +234,17 @@ class Solution:
         flat = graph.values(self.leaves(time.ravel(), needed))
         return {term.quantity: flat[term.quantity].reshape(*time.shape, -1) for term in several}
 
-    # -- checks and files ---------------------------------------------------------------------------------
+    # -- the problem --------------------------------------------------------------------------------------
 
     @cached_property
-    def problem(self) -> Problem:
+    def problem(self) -> ProblemData:
         """The problem that was solved; rebuilt from its recipe where this solution was read from a file."""
         if self.known_problem is not None:
             return self.known_problem
-        from trajopt.archive.solution_archive import rebuilt_problem
-
         return rebuilt_problem(self)
 
     @cached_property
-    def as_built(self) -> Problem:
+    def as_built(self) -> ProblemData:
         """The problem with a robot whose designed properties are numbers, those of `parameters`.
 
         The problem itself where nothing is designed, or where `unbuilt` tells why there is no such robot.
@@ -228,70 +277,8 @@ class Solution:
         named = table.knows("tau") and not table.is_per_joint("tau")
         return (table.components("tau") if named else ()) or self.joint_names
 
-    def verify(self, accuracy: float | None = None) -> Report:
-        """Check the answer by means that the solver never saw; the report prints itself, its verdict first.
-
-        accuracy : what is allowed between nodes, relative to a limit's range or an equation's scale: 0.01
-        """
-        from trajopt.verification.verify import verify
-
-        with one_blas_thread():
-            return verify(self, accuracy)
-
-    def diagnose(self) -> Diagnosis:
-        """What stands in the way of a solve that failed or got stuck; the diagnosis prints itself."""
-        from trajopt.verification.diagnosis import diagnose
-
-        return diagnose(self.problem, solution=self)
-
-    def sensitivity(self, input: str) -> Sensitivity:
-        """Derivatives of this optimum by an input of its problem: "q_end", "torque_limits" ...
-
-            solution.sensitivity("q_end").duration        # (m,) seconds per radian
-
-        The inputs are those that `trajopt.compile(problem).inputs` lists, data excepted. Derivatives are
-        those of the optimum that keeps its active constraints. Raises UnknownNameError for what is no input,
-        OptionError for a solution that did not converge, EvaluationError where the optimum has no derivative.
-        """
-        from trajopt.parametric.sensitivity import sensitivity
-
-        return sensitivity(self, input)
-
-    def sample(self, rate: float = 100.0) -> Samples:
-        """The motion at 0, 1/rate, 2/rate ... and at its end, as columns with names and units; rate in Hz.
-
-        solution.sample(1000)["tau elbow"]        # (K,) N m
-        """
-        from trajopt.display.samples import samples_of
-
-        return samples_of(self, rate)
-
-    def to_csv(self, path: str | os.PathLike[str], rate: float = 100.0) -> None:
-        """Write `sample(rate)` as comma-separated values, units in the first line, "q elbow [rad]"."""
-        self.sample(rate).to_csv(path)
-
-    def to_dataframe(self, rate: float = 100.0) -> Any:
-        """`sample(rate)` as a `pandas.DataFrame`; OptionError where pandas is not installed."""
-        return self.sample(rate).to_dataframe()
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a .npz file that `load` reads; the file appears whole or not at all."""
-        from trajopt.archive.solution_archive import save
-
-        save(self, path)
-
-    @staticmethod
-    def load(path: str | os.PathLike[str], problem: Problem | None = None) -> Solution:
-        """Read a saved solution: q, v, a at once; torques need the problem, given here or rebuilt by recipe.
-
-        Raises SolutionFileError for a file that is unreadable, foreign or of another problem.
-        """
-        from trajopt.archive.solution_archive import load
-
-        return load(path, problem)
-
     def _graph(self, several: list[Any]) -> Graph:
-        known = self.__dict__.setdefault("_graphs", {})
+        known = vars(self).setdefault("_graphs", {})
         for term in several:
             if not implements(term, Term):
                 raise no_term(term)
@@ -331,16 +318,6 @@ class Solution:
                 "state or control, solution.q(t)[..., 0] for a position, or solution.sample(100) for columns"
             )
 
-    def __repr__(self) -> str:
-        from trajopt.display.solution_facts import solution_facts
-
-        return str(solution_facts(self))
-
-    def _repr_html_(self) -> str:
-        from trajopt.display.solution_facts import solution_card
-
-        return solution_card(self)
-
     def __str__(self) -> str:
         ended = "converged" if self.converged else f"not converged ({self.status.value})"
         ended += " to a feasible point" * (self.status is Status.FEASIBLE_POINT)
@@ -348,7 +325,7 @@ class Solution:
             ended += f": {self.detail};"
         known = "" if self.starts is None else f"; {self.starts.known}"
         refinement = "" if self.refinement is None else f"\n{self.refinement.verdict()}"
-        return (
+        return printable(
             f"{self.name}: {ended} in {pluralize(self.iterations, 'iteration')}, {self.seconds:.3f} s; "
             f"duration {self.duration:.7g} s, objective {self.objective:.7g}{known}{refinement}"
         )

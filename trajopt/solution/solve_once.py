@@ -1,38 +1,60 @@
-"""One solve of a problem as it stands: transcribe, run the solver, read the solution back."""
+"""One solve of a problem or of phases as they stand: transcribe, run the solver, read the answer back."""
 
 from __future__ import annotations
 
+from typing import Any, overload
+
 from trajopt.problem.guess import Motion
-from trajopt.problem.problem import Problem
+from trajopt.problem.links.phases import Phases
+from trajopt.problem.problem import ProblemData
+from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records.solve_history import record_solve
-from trajopt.solution.solution import Solution
-from trajopt.solvers.solver import Callback, Solver, WarmStart
+from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solvers.run import run_solver
+from trajopt.solvers.solver import Result, Run, Solver, WarmStart
 from trajopt.transcription.initial_point import first_guess
+from trajopt.transcription.links.linked_program import LinkedProgram, program_of
 from trajopt.transcription.nlp import NLP
-from trajopt.transcription.transcribe import transcribe
 
 
+@overload
 def solve_once(
-    problem: Problem,
+    asked: ProblemData,
     solver: Solver,
-    callback: Callback | None = None,
+    run: Run | None = None,
     motion: Motion | None = None,
-    like: Solution | None = None,
-) -> Solution:
-    """The solution of a problem on its own trajectory, without refinement and without a derivative check.
+    like: Answer | None = None,
+) -> SolutionData: ...
+@overload
+def solve_once(asked: Phases, solver: Solver, run: Run | None = None) -> PhasesSolutionData: ...
+def solve_once(
+    asked: Any,
+    solver: Solver,
+    run: Run | None = None,
+    motion: Motion | None = None,
+    like: Answer | None = None,
+) -> Answer:
+    """The answer on the trajectories as they are, without refinement and without a derivative check.
 
     motion : what to start from instead of the problem's guess; the program and its scaling stay the same
     like : the solution of a program that differs in bounds and weights alone: its point and multipliers are
         the start
     """
-    nlp = transcribe(problem)
-    start = None if motion is None else _start_of(motion, problem, nlp)
-    if like is not None and like.point is not None:
-        start = like.point
-    return Solution.of(problem, nlp, record_solve(nlp, solver.solve(nlp, callback, start)))
+    program = program_of(asked)
+    start = None if like is None else like.point
+    if motion is not None and start is None and isinstance(program, NLP):
+        start = _start_of(motion, asked, program)
+    return answer_of(asked, program, record_solve(program, run_solver(solver, program, start, run)))
 
 
-def _start_of(motion: Motion, problem: Problem, nlp: NLP) -> WarmStart:
+def answer_of(asked: Any, program: NLP | LinkedProgram, result: Result) -> Answer:
+    """The answer to a problem, or to phases, at a solver's result."""
+    if isinstance(program, LinkedProgram):
+        return PhasesSolutionData.of(program, result)
+    return SolutionData.of(asked, program, result)
+
+
+def _start_of(motion: Motion, problem: ProblemData, nlp: NLP) -> WarmStart:
     guessed = problem.on(problem.trajectory)
     guessed.guess(motion)
     return WarmStart(nlp.bounds.clipped(nlp.unknowns.of(*first_guess(guessed))))

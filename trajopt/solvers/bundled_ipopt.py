@@ -130,20 +130,20 @@ class Problem:
         return function
 
     def _objective(self, n: int, x: Any, new: bool, value: Any, _: Any) -> bool:
-        return _filled(value, 1, lambda: self._functions.objective(_array(x, n)))
+        return _filled(value, 1, self._functions.objective, _array(x, n))
 
     def _gradient(self, n: int, x: Any, new: bool, values: Any, _: Any) -> bool:
-        return _filled(values, n, lambda: self._functions.gradient(_array(x, n)))
+        return _filled(values, n, self._functions.gradient, _array(x, n))
 
     def _rows(self, n: int, x: Any, new: bool, m: int, values: Any, _: Any) -> bool:
-        return m == 0 or _filled(values, m, lambda: self._functions.constraints(_array(x, n)))
+        return m == 0 or _filled(values, m, self._functions.constraints, _array(x, n))
 
     def _jacobian(
         self, n: int, x: Any, new: bool, m: int, count: int, rows: Any, columns: Any, values: Any, _: Any
     ) -> bool:
         if not values:
             return _placed(rows, columns, self._jacobian_places)
-        return count == 0 or _filled(values, count, lambda: self._functions.jacobian(_array(x, n)))
+        return count == 0 or _filled(values, count, self._functions.jacobian, _array(x, n))
 
     def _hessian(
         self, n: int, x: Any, new: bool, factor: float, m: int, multipliers: Any, new_multipliers: bool,
@@ -154,7 +154,7 @@ class Problem:
         if not values:
             return _placed(rows, columns, self._hessian_places)
         given = _array(multipliers, m) if m else np.empty(0)
-        return _filled(values, count, lambda: self._functions.hessian(_array(x, n), given, factor))
+        return _filled(values, count, self._functions.hessian, _array(x, n), given, factor)
 
     def _intermediate(self, *values: Any) -> bool:
         intermediate = getattr(self._functions, "intermediate", None)
@@ -213,10 +213,10 @@ def _view(pointer: Any, size: int, kind: Any) -> np.ndarray:
     return np.frombuffer(memory, _DTYPES[kind])  # NumPy would look up the type of `memory` each time
 
 
-def _filled(target: Any, size: int, values: Callable[[], Any]) -> bool:
+def _filled(target: Any, size: int, function: Callable[..., Any], *arguments: Any) -> bool:
     """Write what a function returns to IPOPT's array; False, a failed evaluation, where it raises."""
     try:
-        _view(target, size, _double)[:] = values()
+        _view(target, size, _double)[:] = function(*arguments)
     except Exception:  # the monitor keeps the reason and raises it after the solve
         return False
     return True

@@ -21,11 +21,19 @@ from trajopt.base.arguments import check_positive, short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.solvers import bundled_ipopt
-from trajopt.solvers.capabilities import RowTolerances, RunSettings, StartPreset, with_fields
 from trajopt.solvers.ipopt_options import OptionTable
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, kkt_residuals
-from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart
+from trajopt.solvers.run import (
+    BOUND_RELAXATION,
+    FEASIBILITY,
+    WARM_BARRIER,
+    WARM_MULTIPLIER,
+    WARM_PUSH,
+    SolverSettings,
+    run_of,
+)
+from trajopt.solvers.solver import Callback, Program, Result, Run, StartKind, Status, WarmStart
 
 __all__ = ["Ipopt"]
 
@@ -56,9 +64,8 @@ _INVALID_OPTION = -12
 _DEFAULTS = MappingProxyType(
     {
         "nlp_scaling_method": "none",
-        # IPOPT's own 1e-8, relative to the bound, leaves violations above tol; 0 leaves no interior where two
-        # bounds meet, and then costs accuracy and iterations.
-        "bound_relax_factor": 1e-10,
+        # IPOPT's own 1e-8 leaves violations above tol, 0 costs accuracy and iterations where two bounds meet.
+        "bound_relax_factor": BOUND_RELAXATION,
         "mu_strategy": "adaptive",
         "adaptive_mu_globalization": "kkt-error",  # the filter kind never ends where nothing is feasible
         # Dense rows over few unknowns: matching and its scaling cost more than they save.
@@ -79,17 +86,15 @@ LARGE_SCALE, WRONG = 1e6, 1e-4
 # make no progress. The order is the one that knows dense rows, as those of a free duration are.
 _LARGE_DEFAULTS = MappingProxyType({"mumps_pivtol": 1e-3, "mumps_pivot_order": 6})
 LARGE = 3000  # unknowns
+_PUSHED = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac")
 # Without these IPOPT would push the given point, and multipliers near zero, back into the interior.
 _WARM_DEFAULTS = MappingProxyType(
     {
         "warm_start_init_point": "yes",
-        "warm_start_bound_push": 1e-9,
-        "warm_start_bound_frac": 1e-9,
-        "warm_start_slack_bound_push": 1e-9,
-        "warm_start_slack_bound_frac": 1e-9,
-        "warm_start_mult_bound_push": 1e-9,
+        **{f"warm_start_{bound}": WARM_PUSH for bound in _PUSHED},
+        "warm_start_mult_bound_push": WARM_MULTIPLIER,
         "mu_strategy": "monotone",  # the adaptive one would choose its own, larger, first barrier
-        "mu_init": 1e-7,
+        "mu_init": WARM_BARRIER,
     }
 )
 # Solves of a refinement start near their solution, and IPOPT's defaults push the start away from it: these
@@ -100,12 +105,12 @@ _WARM_DEFAULTS = MappingProxyType(
 # optimum, slacks of active limits stay small and multipliers of bounds begin at barrier / slack: 28
 # iterations instead of 67 on 173 spans of three links.
 _NEAR_START = {"mu_init": 1e-3, "slack_bound_push": 1e-4, "slack_bound_frac": 1e-4}
-_START_PRESETS: Mapping[StartPreset, Mapping[str, Any]] = MappingProxyType(
+_BY_START_KIND: Mapping[StartKind, Mapping[str, Any]] = MappingProxyType(
     {
-        StartPreset.NEAR_START: _NEAR_START,
-        StartPreset.NEAR_BOUNDS: {**_NEAR_START, "bound_push": 1e-4, "bound_frac": 1e-4},
-        StartPreset.SAME_MOTION: {"mu_init": 1e-5},
-        StartPreset.NEAR_OPTIMUM: {
+        StartKind.NEAR_START: _NEAR_START,
+        StartKind.NEAR_BOUNDS: {**_NEAR_START, "bound_push": 1e-4, "bound_frac": 1e-4},
+        StartKind.SAME_MOTION: {"mu_init": 1e-5},
+        StartKind.NEAR_OPTIMUM: {
             "mu_init": 1e-5,
             "slack_bound_push": 1e-6,
             "slack_bound_frac": 1e-6,
@@ -126,7 +131,7 @@ _OWN_FIELDS = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Ipopt(RunSettings):
+class Ipopt(SolverSettings):
     """The settings of one IPOPT run.
 
     tol             largest scaled KKT error at which the solve counts as converged
@@ -143,7 +148,7 @@ class Ipopt(RunSettings):
 
     hessian: Literal["exact", "lbfgs"] = "exact"
     options: Mapping[str, Any] = field(default_factory=dict)
-    feasibility: float = 1e-6
+    feasibility: float = FEASIBILITY
     library: Literal["casadi", "cyipopt"] | None = None
 
     def __post_init__(self) -> None:
@@ -175,53 +180,54 @@ class Ipopt(RunSettings):
             return f"{bundled_ipopt.version()}, of casadi"
         return f"{'.'.join(map(str, ipopt.IPOPT_VERSION))}, of cyipopt {ipopt.__version__}"
 
-    def with_start_preset(self, preset: StartPreset) -> Ipopt:
-        """With IPOPT's options for this preset; options that are set already stay."""
-        return replace(self, options={**_START_PRESETS[preset], **self.options})
+    def within(self, run: Run) -> Ipopt:
+        """These settings within a run; options that are set already stay."""
+        chosen = dict(_BY_START_KIND.get(run.start_kind, {}))  # type: ignore[arg-type]
+        if (rows := run.row_tolerances) is not None:
+            chosen |= {
+                "constr_viol_tol": rows.rows,
+                "acceptable_tol": rows.acceptable,
+                "acceptable_constr_viol_tol": rows.acceptable,
+                "acceptable_compl_inf_tol": rows.acceptable,
+                "acceptable_iter": rows.acceptable_iterations,
+                "mu_min": rows.least_barrier,
+            }
+        return replace(super().within(run), options={**chosen, **self.options})
 
-    def with_row_tolerances(self, tolerances: RowTolerances) -> Ipopt:
-        """With IPOPT's options for these tolerances; options that are set already stay."""
-        chosen = {
-            "constr_viol_tol": tolerances.rows,
-            "acceptable_tol": tolerances.acceptable,
-            "acceptable_constr_viol_tol": tolerances.acceptable,
-            "acceptable_compl_inf_tol": tolerances.acceptable,
-            "acceptable_iter": tolerances.acceptable_iterations,
-            "mu_min": tolerances.least_barrier,
-        }
-        return replace(self, options={**chosen, **self.options})
-
-    def with_options(self, options: Mapping[str, Any]) -> Ipopt:
-        """With these settings; names that are none of its own are options of IPOPT."""
-        own = {part.name for part in fields(self)} - {"options"}
-        others = {name: value for name, value in options.items() if name not in own}
-        changed = with_fields(self, {name: value for name, value in options.items() if name in own})
-        return replace(changed, options={**self.options, **others})
-
-    def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
+    def solve(
+        self,
+        nlp: Program,
+        start: WarmStart | None = None,
+        run: Run | None = None,
+        callback: Callback | None = None,
+    ) -> Result:
         """Solve `nlp` from `nlp.start`, or from `start` and its multipliers.
 
         Raises what a function of the problem or the callback raised, and EvaluationError where the problem is
         not finite at the start; every other outcome is a status of the Result.
         """
+        start, run = run_of(start, run, callback)
+        return self.within(run)._solved(nlp, start, run)
+
+    def _solved(self, nlp: Program, start: WarmStart | None, run: Run) -> Result:
         ipopt = _library(self.library)
         monitor = Monitor(
             nlp,
             start,
             feasibility=self.feasibility,
             time_limit=self.time_limit,
-            callback=callback,
+            callback=run.callback,
             refusal=ipopt.CyIpoptEvaluationError,
             shorten=True,
         )
-        run = _Run(nlp, monitor)
+        calls = _Calls(nlp, monitor)
         second_order = self.hessian == "exact" and nlp.has_hessian
         if self.hessian == "exact" and not second_order:
             logging.getLogger("trajopt").warning("no second derivatives: IPOPT uses L-BFGS instead")
         problem = ipopt.Problem(
             n=nlp.variable_count,
             m=nlp.row_count,
-            problem_obj=run.callbacks(second_order),
+            problem_obj=calls.callbacks(second_order),
             lb=nlp.lower,
             ub=nlp.upper,
             cl=nlp.row_lower,
@@ -230,19 +236,15 @@ class Ipopt(RunSettings):
         try:
             large, warm = nlp.variable_count >= LARGE, monitor.start.has_multipliers
             for name, value in self._settings(second_order, warm, large).items():
-                self._add(problem, name, value)
+                try:
+                    problem.add_option(name, value)
+                except TypeError:  # a build without MUMPS does not know the ones of ours that are MUMPS's
+                    if name in self.options or not name.startswith("mumps_"):
+                        raise
             with monitor.interruptible(), one_blas_thread(loaded=ipopt.__name__):
-                return run.finish(problem, self.tol)
+                return calls.finish(problem, self.tol)
         finally:
             problem.close()  # frees IPOPT's memory now; the callbacks hold the problem in a reference cycle
-
-    def _add(self, problem: Any, name: str, value: str | int | float) -> None:
-        """Set an option; a build without MUMPS does not know the ones of ours that are MUMPS's."""
-        try:
-            problem.add_option(name, value)
-        except TypeError:
-            if name in self.options or not name.startswith("mumps_"):
-                raise
 
     def _settings(self, second_order: bool, warm: bool, large: bool) -> dict[str, str | int | float]:
         own = {
@@ -250,14 +252,14 @@ class Ipopt(RunSettings):
             "max_iter": int(self.max_iterations),
             "hessian_approximation": "exact" if second_order else "limited-memory",
         }
-        by_size, by_start = _LARGE_DEFAULTS if large else {}, _WARM_DEFAULTS if warm else {}
-        return {**_DEFAULTS, **by_size, **by_start, **own, **self.options}
+        chosen = {**_DEFAULTS, **(_LARGE_DEFAULTS if large else {}), **(_WARM_DEFAULTS if warm else {})}
+        return {**chosen, **own, **self.options}
 
 
-class _Run:
+class _Calls:
     """One solve: what IPOPT calls, and the translation of what it returns."""
 
-    def __init__(self, nlp: NLP, monitor: Monitor) -> None:
+    def __init__(self, nlp: Program, monitor: Monitor) -> None:
         self.nlp, self.monitor = nlp, monitor
         self.iterations = 0
         self.problem: Any = None

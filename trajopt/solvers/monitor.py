@@ -1,7 +1,7 @@
 """Monitors one solver run: interrupts, time limit, values that are not finite, timings, best iterate.
 
 Solvers handle what happens in their callbacks differently and badly: an exception may vanish, NaN may be
-iterated on for minutes, Ctrl-C may lose the work of an hour. So every solver adapter evaluates its NLP
+iterated on for minutes, Ctrl-C may lose the work of an hour. So every solver adapter evaluates its program
 through a Monitor. Once there is a reason to stop, every further evaluation raises the exception that the
 solver understands as a failed evaluation, so that it returns quickly wherever it is. The status of the result
 is then that reason, not what the solver makes of the failed evaluations.
@@ -15,23 +15,22 @@ import time
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from trajopt.base.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
-from trajopt.solvers.capabilities import nonfinite_cause, unscaled_objective
-from trajopt.solvers.optimality.kkt import multipliers_of
-from trajopt.solvers.optimality.violation import largest_violation
-from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Status, WarmStart
+from trajopt.solvers.optimality.kkt import largest_violation, multipliers_of
+from trajopt.solvers.solver import Callback, Iteration, Program, Result, Run, Status, WarmStart
 
-__all__ = ["Monitor", "Refusal"]
+__all__ = ["Monitor", "Refusal", "monitor_of"]
 
 _NEARLY_CONVERGED = (Status.ACCEPTABLE, Status.STEP_TOO_SMALL)
 _DIVERGED = 1e20  # IPOPT's diverging_iterates_tol, here for every solver
 # Outcomes that a last evaluation which was not finite explains.
 _EXPLAINED = (Status.RESTORATION_FAILED, Status.STEP_FAILED, Status.STEP_TOO_SMALL)
-_KINDS = ("objective", "gradient", "rows", "jacobian", "hessian", "callback")
+_FUNCTIONS = ("objective", "gradient", "rows", "jacobian", "hessian")  # of a program
 
 
 class Refusal(Exception):
@@ -53,7 +52,7 @@ class Monitor:
 
     def __init__(
         self,
-        nlp: NLP,
+        nlp: Program,
         start: WarmStart | None,
         *,
         feasibility: float,
@@ -67,7 +66,11 @@ class Monitor:
         self.reason: Status | None = None
         self.failure: BaseException | None = None
         self._not_finite: dict[str, str] = {}  # by kind, as of its last evaluation
-        self.seconds: dict[str, float] = {kind: 0.0 for kind in _KINDS}
+        #: the functions of the program, which raise `refusal` once there is a reason to stop
+        self.objective, self.gradient, self.rows, self.jacobian, self.hessian = (
+            partial(self._evaluate, kind, getattr(nlp, kind)) for kind in _FUNCTIONS
+        )
+        self.seconds: dict[str, float] = dict.fromkeys((*_FUNCTIONS, "callback"), 0.0)
         self._began = time.perf_counter()
         self._deadline = np.inf if time_limit is None else self._began + time_limit
         self._feasibility, self._callback = feasibility, callback
@@ -76,21 +79,6 @@ class Monitor:
         self._check_start()
         self._best: Any = None  # rank, point, objective, infeasibility
         self._keep_if_best(self.start, *self._measure(self.start.y))
-
-    def objective(self, y: np.ndarray) -> float:
-        return self._evaluate("objective", self.nlp.objective, y)
-
-    def gradient(self, y: np.ndarray) -> np.ndarray:
-        return self._evaluate("gradient", self.nlp.gradient, y)
-
-    def rows(self, y: np.ndarray) -> np.ndarray:
-        return self._evaluate("rows", self.nlp.rows, y)
-
-    def jacobian(self, y: np.ndarray) -> np.ndarray:
-        return self._evaluate("jacobian", self.nlp.jacobian, y)
-
-    def hessian(self, y: np.ndarray, row_multipliers: np.ndarray, objective_factor: float) -> np.ndarray:
-        return self._evaluate("hessian", self.nlp.hessian, y, row_multipliers, objective_factor)
 
     def stop(self, reason: Status) -> None:
         """Fail every evaluation from now on; the first reason given becomes the status."""
@@ -121,7 +109,7 @@ class Monitor:
         self._history.extend((number, objective, infeasibility))
         self._keep_if_best(at, objective, infeasibility)
         if self._callback is not None and self.reason is None:
-            unscaled = unscaled_objective(self.nlp, objective)
+            unscaled = objective / getattr(self.nlp, "objective_scale", 1.0)
             seen = Iteration(number, unscaled, infeasibility, dual_infeasibility, step, self.elapsed)
             self._guard("callback", self._callback, seen)
         if np.abs(at.y).max(initial=0.0) > _DIVERGED:
@@ -240,14 +228,8 @@ class Monitor:
         if not np.isfinite(y).all():
             bad = _list(np.flatnonzero(~np.isfinite(y)))
             raise NotFiniteError(f"the starting point is not finite in variables {bad}: give a finite one")
-        functions: dict[str, Callable[..., Any]] = {
-            "objective": nlp.objective,
-            "rows": nlp.rows,
-            "gradient": nlp.gradient,
-            "jacobian": nlp.jacobian,
-        }
-        for kind, function in functions.items():
-            value = function(y)
+        for kind in ("objective", "rows", "gradient", "jacobian"):
+            value = getattr(nlp, kind)(y)
             if not np.isfinite(value).all():
                 raise EvaluationError(
                     f"{_name_entries(kind, value)} not finite at the starting point"
@@ -256,9 +238,15 @@ class Monitor:
                 )
 
 
-def _cause(nlp: NLP, y: np.ndarray) -> str:
-    """The term behind an entry that is not finite, in brackets, where the NLP can name it."""
-    named = nonfinite_cause(nlp, y)
+def monitor_of(nlp: Program, start: WarmStart | None, run: Run | None, feasibility: float) -> Monitor:
+    """The monitor of a run of steps that are Newton's."""
+    run = run or Run()
+    return Monitor(nlp, start, feasibility=feasibility, time_limit=run.seconds_left, callback=run.callback)
+
+
+def _cause(nlp: Program, y: np.ndarray) -> str:
+    """The term behind an entry that is not finite, in brackets, where the program can name it."""
+    named = getattr(nlp, "culprit", lambda y: "")(y)
     return f" ({named})" if named else ""
 
 

@@ -27,7 +27,8 @@ class Progress:
     stream    where to write, by default standard error, so that piped results stay clean
 
     Plain lines come at iterations 0, 1, 2, 5, 10, 20, 50, 100, ..., whenever ten seconds passed without one,
-    and at the end: about ten for a thousand iterations. An exception inside, Ctrl-C included, leaves the
+    and at the end: about ten for a thousand iterations. Where there are several solves, starts or meshes, a
+    line with its number stands above each but the first. An exception inside, Ctrl-C included, leaves the
     terminal as it was. Raises OptionError for another display.
     """
 
@@ -50,6 +51,7 @@ class Progress:
         self._last: Iteration | None = None
         self._shown: Iteration | None = None
         self._shown_at = -float("inf")
+        self._solves = 1
 
     def __enter__(self) -> Progress:
         if self._display == "live":
@@ -77,11 +79,21 @@ class Progress:
                 self._live = None
 
     def __call__(self, iteration: Iteration) -> None:
+        if iteration.iteration == 0 and self._last is not None:
+            self._begin_next_solve()
         self._last = iteration
         waited = time.perf_counter() - self._shown_at
         due = waited >= _REFRESH if self._display in ("live", "notebook") else _is_round(iteration.iteration)
         if due or waited >= _LONGEST_GAP:
             self._show(iteration)
+
+    def _begin_next_solve(self) -> None:
+        """The last line of one solve and a title for the next, of several starts or meshes; plain lines."""
+        self._solves += 1
+        if self._display == "plain":
+            if self._last is not None and self._last is not self._shown:
+                self._show(self._last)
+            print(solve_title(self._solves), file=self._stream, flush=True)
 
     def _show(self, iteration: Iteration) -> None:
         self._shown, self._shown_at = iteration, time.perf_counter()
@@ -130,6 +142,11 @@ def line(iteration: Iteration) -> str:
         f"iteration {iteration.iteration:5d}   objective {iteration.objective:15.8g}   "
         f"infeasibility {iteration.infeasibility:8.1e}   {iteration.seconds:7.2f} s"
     )
+
+
+def solve_title(solve: int) -> str:
+    """The line above the iterations of a solve that is not the first."""
+    return f"solve {solve}"
 
 
 def _is_round(number: int) -> bool:

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trajopt.base.arguments import check_positive
-from trajopt.solvers.capabilities import RunSettings
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.optimality.multipliers import dense_jacobian, least_squares_multipliers
 from trajopt.solvers.optimality.point_status import status_of_point
-from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart
+from trajopt.solvers.run import FEASIBILITY, SolverSettings, run_of
+from trajopt.solvers.solver import Callback, Program, Result, Run, Status, WarmStart
 
 __all__ = ["Slsqp"]
 
@@ -35,7 +35,7 @@ _STATUSES = {
 
 
 @dataclass(frozen=True)
-class Slsqp(RunSettings):
+class Slsqp(SolverSettings):
     """The settings of one SLSQP run.
 
     tol             SLSQP stops when the change of the objective, or the step, falls below this and the summed
@@ -50,7 +50,7 @@ class Slsqp(RunSettings):
     """
 
     tol: float = 1e-10
-    feasibility: float = 1e-6
+    feasibility: float = FEASIBILITY
     kkt_tol: float = 1e-8
     acceptable_tol: float = 1e-6
 
@@ -66,19 +66,27 @@ class Slsqp(RunSettings):
 
         return f"of scipy {scipy.__version__}"
 
-    def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
+    def solve(
+        self,
+        nlp: Program,
+        start: WarmStart | None = None,
+        run: Run | None = None,
+        callback: Callback | None = None,
+    ) -> Result:
         """Solve `nlp` from `nlp.start`, or from the point of `start`; SLSQP does not use multipliers.
 
         Raises what a function of the problem or the callback raised, and EvaluationError where the problem is
         not finite at the start; every other outcome is a status of the Result.
         """
+        start, run = run_of(start, run, callback)
+        limits = self.within(run)
         import scipy.optimize  # noqa: F401  here, so that the clock of the solve starts after it
 
         monitor = Monitor(
-            nlp, start, feasibility=self.feasibility, time_limit=self.time_limit, callback=callback
+            nlp, start, feasibility=self.feasibility, time_limit=limits.time_limit, callback=run.callback
         )
         with monitor.interruptible():
-            result = _run(nlp, monitor, self.tol, self.max_iterations)
+            result = _run(nlp, monitor, limits.tol, limits.max_iterations)
         # SciPy's own multipliers are those of the last quadratic model, one step old, without the bounds',
         # and absent before SciPy 1.16; least squares at the point itself leaves a smaller residual.
         answer = least_squares_multipliers(nlp, result.y)
@@ -91,7 +99,7 @@ class Slsqp(RunSettings):
         )
 
 
-def _run(nlp: NLP, monitor: Monitor, tol: float, max_iterations: int) -> Result:
+def _run(nlp: Program, monitor: Monitor, tol: float, max_iterations: int) -> Result:
     from scipy.optimize import Bounds, minimize
 
     iterations, last = -1, np.clip(monitor.start.y, nlp.lower, nlp.upper)
@@ -122,7 +130,7 @@ def _run(nlp: NLP, monitor: Monitor, tol: float, max_iterations: int) -> Result:
     return monitor.result(status, WarmStart(found.x), iterations, found.message)
 
 
-def _constraints(nlp: NLP, monitor: Monitor) -> list[dict[str, object]]:
+def _constraints(nlp: Program, monitor: Monitor) -> list[dict[str, object]]:
     """Rows as SLSQP takes them: equations = 0, and inequalities >= 0, one for each finite side."""
     equal = np.flatnonzero(nlp.row_lower == nlp.row_upper)
     ranged = nlp.row_lower != nlp.row_upper

@@ -1,6 +1,6 @@
-"""The solver protocol: the nonlinear program (NLP) that a solver receives, its result and its statuses.
+"""The solver protocol: the nonlinear program that a solver receives, its result and its statuses.
 
-The NLP, already scaled, is
+The program, already scaled, is
 
     minimize f(y)   with   row_lower <= g(y) <= row_upper,   lower <= y <= upper,
 
@@ -9,14 +9,15 @@ and the sign convention of its multipliers is
     grad f + J' row_multipliers - lower_multipliers + upper_multipliers = 0,   bound multipliers >= 0,
 
 so a row multiplier is positive where the row's upper bound is active, negative where its lower one is.
-What a solver may offer beyond `solve` is in `capabilities.py`, which solvers exist in `registry.py`.
+`Run` is what a caller asks of one solve; which solvers exist is in `registry.py`.
 """
 
 from __future__ import annotations
 
 import enum
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
@@ -24,7 +25,22 @@ import numpy as np
 
 from trajopt.base.errors import ShapeError
 
-__all__ = ["NLP", "Callback", "Iteration", "Result", "Solver", "Status", "WarmStart"]
+__all__ = [
+    "Callback",
+    "Iteration",
+    "Program",
+    "ProgramValue",
+    "Result",
+    "RowTolerances",
+    "Run",
+    "Solver",
+    "StartKind",
+    "Status",
+    "WarmStart",
+]
+
+LEAST_BARRIER = 1e-11  # barrier parameters of interior-point methods: products of scaled gaps and multipliers
+LEAST_TIME = 1e-3  # seconds that a solve is given, also behind its deadline: enough to return its start
 
 
 class Status(enum.Enum):
@@ -65,8 +81,8 @@ class Status(enum.Enum):
 class Iteration:
     """One iteration, as it is passed to callbacks.
 
-    `objective` is that of the problem, without the factor by which an NLP scales it. `infeasibility` is the
-    largest violation of rows and bounds, `dual_infeasibility` the largest entry of the Lagrangian's gradient
+    `objective` is that of the problem, without the program's factor of scale. `infeasibility` is the largest
+    violation of rows and bounds, `dual_infeasibility` the largest entry of the Lagrangian's gradient
     (NaN where the solver does not say), `step` the largest entry of the last step; these three are scaled.
     """
 
@@ -96,7 +112,7 @@ class WarmStart:
         given = (self.row_multipliers, self.lower_multipliers, self.upper_multipliers)
         return all(multipliers is not None for multipliers in given)
 
-    def check(self, nlp: NLP) -> WarmStart:
+    def check(self, nlp: Program) -> WarmStart:
         """This start as float arrays; raises ShapeError where it does not fit `nlp`."""
         fitted = {
             "y": _fitted("y", self.y, nlp.variable_count, "variables"),
@@ -111,6 +127,78 @@ class WarmStart:
         return WarmStart(**fitted)  # type: ignore[arg-type]
 
 
+class StartKind(enum.Enum):
+    """What is known of a start that is near its solution; the values say when each is meant."""
+
+    NEAR_START = "the start is near the solution, and rows may start near their bounds"
+    NEAR_BOUNDS = "as NEAR_START, and unknowns too may start near their bounds"
+    SAME_MOTION = "the start is the solution of a program that lacks a few of the rows"
+    NEAR_OPTIMUM = "the start meets the rows, and the unknowns that were added change it little"
+
+
+@dataclass(frozen=True)
+class RowTolerances:
+    """How exactly rows must hold, where the general tolerance of a solver is too coarse for them.
+
+    rows : largest violation of a row at convergence
+    acceptable : largest violation and KKT error of a point that counts as acceptable
+    acceptable_iterations : iterations within `acceptable` after which the solve ends there
+    least_barrier : down to which an interior-point solver may lower its barrier parameter. A barrier pushes
+        unknowns off limits that do not bind, by barrier over distance and weight
+    """
+
+    rows: float
+    acceptable: float
+    acceptable_iterations: int
+    least_barrier: float = LEAST_BARRIER
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a caller asks of one solve, on top of the solver's own settings; None leaves those as they are.
+
+    deadline : seconds of `time.monotonic` at which the solve ends; the solver's own time limit holds, too
+    tol : in place of the solver's own tolerance
+    max_iterations : iterations allowed, unless the solver itself allows fewer
+    start_kind : what is known of the start; a solver may have settings for it, which yield to the user's own
+    row_tolerances : how exactly rows must hold, unless the user has set other tolerances
+    ranking : whether objectives are only compared, so that about three digits of them are enough
+    callback : called after every iteration; what it raises leaves `solve`
+
+    A solver ignores what it has no means for.
+    """
+
+    deadline: float = np.inf
+    tol: float | None = None
+    max_iterations: int | None = None
+    start_kind: StartKind | None = None
+    row_tolerances: RowTolerances | None = None
+    ranking: bool = False
+    callback: Callback | None = None
+
+    @property
+    def expired(self) -> bool:
+        return time.monotonic() >= self.deadline
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the deadline, at least `LEAST_TIME`; None without a deadline."""
+        return None if self.deadline == np.inf else max(self.deadline - time.monotonic(), LEAST_TIME)
+
+    def within(self, seconds: float | None) -> Run:
+        """This run with a deadline at most so many seconds from now; None adds no limit."""
+        if seconds is None:
+            return self
+        return replace(self, deadline=min(self.deadline, time.monotonic() + seconds))
+
+    def over(self, general: Run) -> Run:
+        """This run; what it leaves open is as in `general`, and the earlier deadline holds."""
+        mine = {each.name: getattr(self, each.name) for each in fields(self)}
+        left_open = [name for name, value in mine.items() if value is None or value is False]
+        values = {name: getattr(general, name) for name in left_open}
+        return replace(self, **values, deadline=min(self.deadline, general.deadline))
+
+
 @dataclass(frozen=True)
 class Result:
     """What a solver returns, converged or not.
@@ -121,7 +209,7 @@ class Result:
     lower_multipliers    (n,) >= 0;  upper_multipliers (n,) >= 0
     objective            f(y);  infeasibility: largest violation of rows and bounds at y
     seconds              wall time of the solve
-    timings              seconds by function of the NLP, "callback" for the callback, "solver" for the rest
+    timings              seconds by function of the program, "callback" and, for the rest, "solver"
     history              (iterations seen, 3): iteration, objective, infeasibility
     detail               the solver's own message about the outcome
     """
@@ -157,12 +245,17 @@ class Result:
         return WarmStart(self.y, self.row_multipliers, self.lower_multipliers, self.upper_multipliers)
 
 
-class NLP(Protocol):
+class Program(Protocol):
     """A nonlinear program as solvers see it; absent bounds are +-inf, sparse matrices are fixed triplets.
 
     `jacobian(y)` gives the values of the entries at (jacobian_rows, jacobian_columns), `hessian(y,
     row_multipliers, objective_factor)` those of the lower triangle of objective_factor * f'' + sum_r
     multiplier_r * g_r''; repeated entries add up. Without `has_hessian` the latter is never called.
+
+    Where a program has them, solvers also use `objective_scale`, the factor by which its objective is that of
+    a problem; `culprit(y)`, which names the term, node and component that is not finite at y ("": none is);
+    and `jacobian_of_rows(kept)`, a function that gives the entries of `jacobian(y)` in the rows that are
+    kept, (row_count,) boolean, without computing what only the others need.
     """
 
     @property
@@ -198,15 +291,51 @@ class NLP(Protocol):
     ) -> np.ndarray: ...
 
 
+@dataclass(frozen=True, eq=False)
+class ProgramValue:
+    """A program as one value, whose parts wrappers change by `dataclasses.replace`."""
+
+    variable_count: int
+    row_count: int
+    lower: np.ndarray
+    upper: np.ndarray
+    row_lower: np.ndarray
+    row_upper: np.ndarray
+    jacobian_rows: np.ndarray
+    jacobian_columns: np.ndarray
+    hessian_rows: np.ndarray
+    hessian_columns: np.ndarray
+    has_hessian: bool
+    start: np.ndarray
+    objective: Callable[[np.ndarray], float]
+    gradient: Callable[[np.ndarray], np.ndarray]
+    rows: Callable[[np.ndarray], np.ndarray]
+    jacobian: Callable[[np.ndarray], np.ndarray]
+    hessian: Callable[[np.ndarray, np.ndarray, float], np.ndarray]
+    objective_scale: float = 1.0
+    culprit: Callable[[np.ndarray], str] = lambda y: ""
+
+    @staticmethod
+    def of(program: Program) -> ProgramValue:
+        """The parts of a program."""
+        parts = [each.name for each in fields(ProgramValue)]
+        return ProgramValue(**{name: getattr(program, name) for name in parts if hasattr(program, name)})
+
+
 @runtime_checkable
 class Solver(Protocol):
-    """Anything that turns an NLP into a Result; not converging is a status, never an exception.
+    """Anything that turns a program into a Result; not converging is a status, never an exception.
 
-    callback : called after every iteration; what it raises leaves `solve`
     start : replaces `nlp.start`; a solver may use the multipliers or not
+    run : limits, tolerance and callback of this solve
+
+    Where a solver has these attributes, callers read them: `tol` and `time_limit`, its own settings;
+    `hessian`, "lbfgs" where it is to do without second derivatives; `can_rank`, whether it solves faster
+    where `run.ranking`; `without_checkpoints`, the solver for NLPs other than the one whose checkpoints it
+    writes.
     """
 
-    def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result: ...
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result: ...
 
 
 def _fitted(name: str, values: np.ndarray | None, size: int, of_what: str) -> np.ndarray | None:

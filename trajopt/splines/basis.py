@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import numbers, short_repr
-from trajopt.base.content_cache import LARGEST_CACHED, cached_by_content, read_only
+from trajopt.base.content_cache import cached_if_small, read_only
 from trajopt.base.errors import OptionError, ShapeError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Far more than any motion needs; the arrays of the largest basis still fit into memory.
 MOST_SPANS, HIGHEST_DEGREE = 100_000, 25
 HIGHEST_DERIVATIVE = 3  # position, velocity, acceleration, jerk: all that the leaves of the graph need
-INSIDE = 1e-9  # of a span: how far from a jump values beside it are taken
+SAME_TIME = 1e-9  # of a span, an arc or a motion: times that differ by less are the same one
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class SplineBasis:
     def of_any_degree(
         breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | None = None
     ) -> SplineBasis:
-        """As `clamped`, from degree 0 up: for curves of which nobody asks the second derivative.
+        """As `clamped`, from degree 0 up: for curves without second derivatives.
 
         Where the multiplicity is degree + 1 the curve itself may jump.
         """
@@ -86,7 +86,7 @@ class SplineBasis:
 
     @property
     def count(self) -> int:
-        """How many control points one coordinate has."""
+        """The number of control points of one coordinate."""
         return self.knots.size - self.degree - 1
 
     @property
@@ -109,7 +109,7 @@ class SplineBasis:
         window = np.lib.stride_tricks.sliding_window_view(self.knots[1:-1], self.degree)
         places = window.mean(axis=1)
         spans = np.flatnonzero(self.multiplicities > self.degree) + 1
-        side = INSIDE * np.diff(self.breakpoints)
+        side = SAME_TIME * np.diff(self.breakpoints)
         first = self.first_control_point[spans]
         places[first - 1] -= side[spans - 1]
         places[first] += side[spans]
@@ -221,15 +221,10 @@ def _checked(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | No
             f"multiplicities are {short_repr(given.tolist())} but each of the {points.size - 2} interior "
             f"breakpoints needs one between 1 and the degree{' plus one' * (most > degree)}, {most}"
         )
-    make = _kept_basis if points.size <= LARGEST_CACHED else _basis
-    return make(points.tobytes(), int(degree), repeats.tobytes())
+    return _basis(points.size, points.tobytes(), int(degree), repeats.tobytes())
 
 
-@cached_by_content
-def _kept_basis(breakpoints: bytes, degree: int, multiplicities: bytes) -> SplineBasis:
-    """One basis for all who ask for the same, so that its knots and its interpolation are computed once."""
-    return _basis(breakpoints, degree, multiplicities)
-
-
+@cached_if_small
 def _basis(breakpoints: bytes, degree: int, multiplicities: bytes) -> SplineBasis:
+    """One basis for all who ask for the same, so that its knots and its interpolation are computed once."""
     return SplineBasis(np.frombuffer(breakpoints), degree, np.frombuffer(multiplicities, dtype=np.int64))

@@ -19,7 +19,7 @@ from trajopt.base.errors import OptionError
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.gauss_rules import RuleName
 
-MOST_POINTS = 12  # of an interval: beyond, more intervals tell the same with better conditioning
+MOST_POINTS = 12  # of an interval: beyond, more intervals are as accurate and better conditioned
 
 
 @dataclass(frozen=True)

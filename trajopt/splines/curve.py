@@ -12,12 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import numbers
 from trajopt.base.errors import ShapeError
-from trajopt.splines.basis import SplineBasis
+from trajopt.splines.basis import SAME_TIME, SplineBasis
 
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline
-
-OUTSIDE_TOLERANCE = 1e-9  # of the duration: times this far outside are evaluated at the end
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +48,7 @@ class Curve:
 
     @property
     def n(self) -> int:
-        """How many coordinates there are, further curves among them."""
+        """The number of coordinates, further curves among them."""
         return sum(group.n for group in self.groups)
 
     @property
@@ -138,7 +136,7 @@ class Curve:
 
     def _checked(self, t: ArrayLike) -> NDArray[np.float64]:
         time = numbers(t, "the times")
-        slack = OUTSIDE_TOLERANCE * self.duration
+        slack = SAME_TIME * self.duration
         if time.size and not (time.min() >= -slack and time.max() <= self.duration + slack):
             raise ShapeError(
                 f"times span [{time.min():.6g}, {time.max():.6g}] s but the motion lasts from 0 to "

@@ -38,27 +38,21 @@ class CheckTimes(Protocol):
 
 
 class NodeSet(ABC):
-    """A set of nodes of a trajectory; equal to what users write for it, `"path"` for instance."""
+    """A set of nodes of a trajectory; equal to the `over` that users write for it, `"path"` for example.
+
+    is_difference : whether a constraint bounds term(later) - term(earlier) instead of the term
+    has_cost : whether a cost over the set is defined
+    integrates : whether a cost over the set is the integral of its term, not the value at one node
+    """
+
+    is_difference: bool = False
+    has_cost: bool = True
+    integrates: bool = True
 
     @property
     def written(self) -> object:
-        """What users write for this set."""
+        """The `over` that users write for this set."""
         return self
-
-    @property
-    def is_difference(self) -> bool:
-        """Whether a constraint bounds term(later) - term(earlier) instead of the term."""
-        return False
-
-    @property
-    def has_cost(self) -> bool:
-        """Whether a cost over the set is defined."""
-        return True
-
-    @property
-    def integrates(self) -> bool:
-        """Whether a cost over the set is the integral of its term, not the value at one node."""
-        return True
 
     @abstractmethod
     def nodes(self, trajectory: Trajectory) -> Array:
@@ -88,7 +82,7 @@ class NodeSet(ABC):
         stated = ~nodes.limits_only[chosen]
         if not (self.integrates and self.has_cost):
             return stated
-        border = _at_ends(nodes.arc) & ~_collocated(trajectory)[nodes.arc]
+        border = _at_ends(nodes.arc) & ~_collocated(trajectory)
         carrying = (nodes.weight[chosen] > 0.0) | border[chosen]
         return carrying if carrying.any() else stated
 
@@ -102,7 +96,7 @@ class NodeSet(ABC):
         if not (self.integrates and self.has_cost):
             return np.ones(chosen.size, dtype=bool)
         nodes = trajectory.nodes
-        left_out = _at_ends(nodes.span) & (nodes.weight == 0.0) & _collocated(trajectory)[nodes.arc]
+        left_out = _at_ends(nodes.span) & (nodes.weight == 0.0) & _collocated(trajectory)
         if continuous:
             left_out &= ~_at_ends(nodes.arc)
         return ~left_out[chosen]
@@ -146,10 +140,7 @@ class MotionEnd(NodeSet):
     """The first node of the motion, or its last."""
 
     end: Literal["start", "end"]
-
-    @property
-    def integrates(self) -> bool:
-        return False
+    integrates = False
 
     @property
     def written(self) -> str:
@@ -204,11 +195,11 @@ class ArcNodes(NodeSet):
     part: ArcPart | Window = "inside"
 
     @property
-    def integrates(self) -> bool:
+    def integrates(self) -> bool:  # type: ignore[override]  # here it depends on the part
         return self.part not in ("start", "end")
 
     @property
-    def has_cost(self) -> bool:
+    def has_cost(self) -> bool:  # type: ignore[override]
         return self.part != "extra"
 
     def nodes(self, trajectory: Trajectory) -> Array:
@@ -259,14 +250,7 @@ class Neighbours(NodeSet):
     """
 
     after: int | None = None
-
-    @property
-    def is_difference(self) -> bool:
-        return True
-
-    @property
-    def has_cost(self) -> bool:
-        return False
+    is_difference, has_cost = True, False
 
     def nodes(self, trajectory: Trajectory) -> Array:
         """The later node of every pair."""
@@ -312,8 +296,8 @@ def difference(nodes: Nodes, later: Any, earlier: Any, factor: float = 1.0) -> s
 
 
 def _collocated(trajectory: Trajectory) -> Array:
-    """Which arcs hold equations at the points of their rule alone, (arcs,)."""
-    return np.array([arc.collocated for arc in trajectory.arcs])
+    """Which nodes lie on arcs that hold equations at the points of their rule alone, (K,)."""
+    return np.array([arc.collocated for arc in trajectory.arcs])[trajectory.nodes.arc]
 
 
 def _at_ends(number: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What users write as `over`, the part of a motion over which something counts, and the node set it means.
+"""The parameter `over`, the part of a motion over which a cost or constraint counts, read as a node set.
 
 `over="path"`, `"start"`, `"end"`, a window `(s0, s1)` of normalised time, `ArcNodes(...)`, `Neighbours(...)`.
 """
@@ -13,14 +13,14 @@ from trajopt.base.errors import OptionError, near_matches
 from trajopt.splines.node_sets import END, PATH, START, NodeSet, TimeWindow
 from trajopt.splines.time_window import Window
 
-# What messages tell of times within the motion, where a spline has a node only by chance.
+# For messages about times within the motion, where a spline has a node only by chance.
 ONE_INSTANT = (
     "; one instant within the motion is where two arcs meet: Trajectory.uniform(10, arcs=2) and "
     "over=ArcNodes(0, 'end')"
 )
 ENDS = "; the ends of the motion are 'start' and 'end'"
 
-# What users write: a node set, or "path", "start", "end", a window (s0, s1) of normalised time.
+# Values of `over`: a node set, or "path", "start", "end", a window (s0, s1) of normalised time.
 Over = Literal["path", "start", "end"] | Window | NodeSet
 
 
@@ -47,7 +47,7 @@ def node_set(over: Any) -> NodeSet:
 
 
 def _of_instant(s: Any) -> str:
-    """What to write instead of one normalised time; nothing for a number beyond the motion."""
+    """The advice for one normalised time; nothing for a number beyond the motion."""
     if s in (0.0, 1.0):
         return ENDS
     return ONE_INSTANT if 0.0 < s < 1.0 else ""

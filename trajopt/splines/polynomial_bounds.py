@@ -78,11 +78,13 @@ class UpperBound:
     """A bound of a function from above, and where it comes nearest to it.
 
     value : no value of the function is larger
-    time : seconds, of a value that is smaller than the bound by `GAP` of the coefficients at most
+    attained : the largest value that was met, smaller than the bound by `GAP` of the coefficients at most
+    time : seconds, of that value
     hull : the largest of the control points of all pieces, a bound without any cut
     """
 
     value: float
+    attained: float
     time: float
     hull: float
 
@@ -143,7 +145,7 @@ def upper_bound(pieces: Pieces) -> UpperBound:
     size = float(np.abs(pieces.coefficients).max(initial=0.0))
     if not np.isfinite(size):
         bad = ~np.all(np.isfinite(pieces.coefficients), axis=1)
-        return UpperBound(np.nan, float(pieces.start[bad][0]), np.nan)
+        return UpperBound(np.nan, np.nan, float(pieces.start[bad][0]), np.nan)
     rounding = ROUNDING * pieces.coefficients.shape[1] * size
     hull = float(pieces.coefficients.max()) + rounding
     best, when = -np.inf, 0.0
@@ -156,9 +158,9 @@ def upper_bound(pieces: Pieces) -> UpperBound:
             when = float((pieces.end if side else pieces.start)[piece])
         value = float(highest.max())
         if value <= best + GAP * size:
-            return UpperBound(max(value, best) + rounding, when, hull)
+            return UpperBound(max(value, best) + rounding, best, when, hull)
         pieces = pieces[highest > best + GAP * size].halves()
-    return UpperBound(max(float(pieces.coefficients.max()), best) + rounding, when, hull)
+    return UpperBound(max(float(pieces.coefficients.max()), best) + rounding, best, when, hull)
 
 
 @lru_cache

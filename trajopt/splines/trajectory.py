@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import check_count, numbers, pluralize, short_repr
-from trajopt.base.content_cache import LARGEST_CACHED, Content, cached_by_content
+from trajopt.base.content_cache import Content, cached_if_small
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.collocation import Collocation
 from trajopt.splines.gauss_rules import SPAN_RULES, Rule, RuleName, span_rule
 
-MOST_NODES_PER_SPAN = 100
-MOST_ARCS = 1000
+MOST_NODES_PER_SPAN, MOST_ARCS = 100, 1000
+SHORTEST_ARC = 1e-4  # of a motion: lower bound of the duration of an arc between two switches
 SHORTEST_DURATION = 1e-4  # seconds; keeps 1/T^3 finite where the user gives no lower bound
-SECONDS = 1e-20, 1e20  # what may be given: sixth powers of T and 1/T are still numbers
+LARGEST_DURATION = 1e20  # seconds; its inverse is the least that may be given: sixth powers are numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +43,16 @@ class Arc:
 
     def __post_init__(self) -> None:
         if not isinstance(self.basis, SplineBasis):
-            raise ShapeError(f"basis is {short_repr(self.basis)}: give trajopt.SplineBasis.uniform(20), say")
+            raise ShapeError(f"basis is {short_repr(self.basis)}: give trajopt.SplineBasis.uniform(20)")
         shortest, longest = self.duration_bounds
         if not (0.0 < shortest <= longest) or not np.isfinite(shortest):
             raise ShapeError(
                 f"duration bounds are ({shortest}, {longest}) s: give 0 < shortest <= longest, or one number"
             )
-        if shortest < SECONDS[0] or shortest > SECONDS[1]:
+        if not 1.0 / LARGEST_DURATION <= shortest <= LARGEST_DURATION:
             raise ShapeError(
-                f"a duration of {shortest} s is given: give seconds from {SECONDS[0]:g} to {SECONDS[1]:g}"
+                f"a duration of {shortest} s is given: give seconds from {1.0 / LARGEST_DURATION:g} to "
+                f"{LARGEST_DURATION:g}"
             )
         count = self.nodes_per_span
         fewest = 1 if self.collocated else 2
@@ -147,7 +148,7 @@ class Trajectory:
             if entries not in (0, len(self.arcs)):
                 raise ShapeError(
                     f"{name} has {entries} entries for {len(self.arcs)} arcs: give the normalised times of "
-                    "each arc, (0.25, 0.5) say, or () for an arc that gets none"
+                    "each arc, for example (0.25, 0.5), or () for an arc that gets none"
                 )
 
     @staticmethod
@@ -205,13 +206,13 @@ class Trajectory:
         """The trajectory with other durations, or bounds of them, one for every arc; nodes are the same."""
         arcs = tuple(replace(arc, duration=one) for arc, one in zip(self.arcs, durations, strict=True))
         other = replace(self, arcs=arcs)
-        other.__dict__["nodes"] = self.nodes  # normalised times: durations have no say in them
+        other.__dict__["nodes"] = self.nodes  # normalised times: they do not depend on durations
         return other
 
     def for_equations_of_order(self, m: int) -> Trajectory:
         """The collocation mesh for derivatives of order m, 1 or 2; another trajectory as it is.
 
-        A mesh for this order already, one whose knots were refined say, stays as it is.
+        A mesh for this order already, one with refined knots for example, stays as it is.
         """
         if self.scheme is None or self.continuity == m - 1:
             return self
@@ -219,7 +220,7 @@ class Trajectory:
         return replace(self, arcs=arcs, continuity=m - 1)
 
     def __str__(self) -> str:
-        """Degree, knots, spans and nodes of its arcs: they decide how many equations it can meet."""
+        """Degree, knots, spans and nodes of its arcs, on which it depends how many equations it can meet."""
         meshes = [arc.mesh for arc in self.arcs]
         if len(set(meshes)) == 1:
             return f"{len(meshes)} arcs of {meshes[0]} each" if len(meshes) > 1 else meshes[0]
@@ -235,20 +236,16 @@ class Trajectory:
     @cached_property
     def nodes(self) -> Nodes:
         """The points of every span's rule; neighbours share an end where the acceleration has no jump."""
-        if sum(arc.basis.span_count for arc in self.arcs) > LARGEST_CACHED:
-            return _nodes(self)
+        spans = sum(arc.basis.span_count for arc in self.arcs)
         by_arc = ((arc.basis, int(arc.nodes_per_span), arc.rule) for arc in self.arcs)
         added = (tuple(map(tuple, points)) for points in (self.extra_points, self.limit_points))
-        return _kept_nodes(Content(self, *by_arc, *added))
+        return _nodes(spans, Content(self, *by_arc, *added))
 
 
-@cached_by_content
-def _kept_nodes(trajectory: Content[Trajectory]) -> Nodes:
-    return _nodes(trajectory.value)
-
-
-def _nodes(trajectory: Trajectory) -> Nodes:
+@cached_if_small
+def _nodes(content: Content[Trajectory]) -> Nodes:
     """The nodes of all arcs."""
+    trajectory = content.value
     width = max(arc.basis.degree for arc in trajectory.arcs) + 1
     parts: list[tuple[NDArray, ...]] = []
     first_span = 0

@@ -6,27 +6,27 @@ A start is a seed. Seed 0 is the problem's own guess; every other one perturbs t
 
 from __future__ import annotations
 
-import pickle
-import traceback
 from dataclasses import dataclass
 
 import numpy as np
 
+from trajopt.api.phases_solution import PhasesSolution
+from trajopt.api.problem import Problem
+from trajopt.api.solution import Solution
 from trajopt.base.arguments import MOST_STARTS, check_count, number, short_repr
-from trajopt.base.errors import ClusterError, OptionError
+from trajopt.base.errors import OptionError
 from trajopt.problem.links.phases import Phases
-from trajopt.problem.problem import Problem
 from trajopt.refinement.starts.perturbed_guess import perturbed_guess
 from trajopt.refinement.starts.several_starts import EQUAL
 from trajopt.refinement.starts.starts_of_phases import perturbed
-from trajopt.solution.phases_solution import PhasesSolution
-from trajopt.solution.solution import Solution
-from trajopt.solve import solve
-from trajopt.solvers.solver import Solver
-from trajopt.studies.many.portable import Source, packed, packed_settings, unpacked
-from trajopt.studies.many.sent_solution import with_problem, without_problem
-from trajopt.studies.workers.calls import Call, Outcome, completed, single
-from trajopt.studies.workers.workers import Where, opened
+from trajopt.solvers.solver import Solver, Status
+from trajopt.studies.many.point import StudyPoint
+from trajopt.studies.many.portable import Source, packed, unpacked
+from trajopt.studies.many.progress import report_of
+from trajopt.studies.many.sent_solution import with_problem
+from trajopt.studies.many.solve_many import task_maker
+from trajopt.studies.many.study import Settings, run
+from trajopt.studies.workers.workers import Where
 from trajopt.transcription.transcribe import transcribe
 
 
@@ -95,58 +95,59 @@ def multistart(
     check_count("starts", starts, 1, MOST_STARTS)
     if not number(spread, "spread") >= 0.0:
         raise OptionError(f"spread is {short_repr(spread)}: give a part of the travel, 0 or more")
-    content, settings = packed(source), packed_settings(solver, {})
+    content, pack = packed(source), task_maker(solver, {"starts": 1}, keep=True, archive=False)
+    tasks = [pack(i, {}, _PerturbedSource(content, i, seed, spread)) for i in range(starts)]
     count = 2 if processes is None and executor is None else processes
-    calls = [Call(i, _one, (content, i, seed, spread, settings)) for i in range(starts)]
-    with opened(executor, count) as workers:
-        outcomes = [_found(outcome) for outcome in completed(map(single, calls), workers)]
-    outcomes.sort(key=lambda outcome: outcome[0].seed)
-    best = min(
-        (o for o in outcomes if o[0].converged), key=lambda o: (o[0].objective, o[0].seed), default=None
+    study = run(tasks, Settings(executor, count), report_of("silent"))
+    if study.interrupted:
+        raise KeyboardInterrupt
+    rows = tuple(map(_start, study.points))
+    converged = [row for row in rows if row.converged]
+    best = min(converged, key=lambda row: (row.objective, row.seed), default=None)
+    if best is None:
+        return MultiStart(rows, None)
+    problem = source if isinstance(source, Problem | Phases) else unpacked(content)
+    return MultiStart(rows, with_problem(study.points[best.seed].solution, problem))
+
+
+@dataclass(frozen=True)
+class _PerturbedSource:
+    """Builds the problem of a packed source with the guess of a start; 0 is the problem's own guess."""
+
+    content: bytes
+    number: int
+    seed: int
+    spread: float
+
+    def __call__(self) -> Problem | Phases:
+        question = unpacked(self.content)
+        if not self.number:
+            return question
+        if isinstance(question, Phases):
+            return perturbed(question, [self.seed, self.number], self.spread)
+        perturb(question, np.random.default_rng([self.seed, self.number]), self.spread)
+        return question
+
+
+def _start(point: StudyPoint) -> Start:
+    """A row of the table; numbers that are not known are NaN."""
+    objective, duration, seconds = (
+        float("nan") if value is None else value for value in (point.objective, point.duration, point.seconds)
     )
-    problem = source if isinstance(source, Problem | Phases) else None
-    winner = None if best is None or best[1] is None else with_problem(best[1], problem or unpacked(content))
-    return MultiStart(tuple(start for start, _ in outcomes), winner)
-
-
-def _found(outcome: Outcome) -> tuple[Start, Solution | PhasesSolution | None]:
-    """A row and its solution; a start whose worker died, or whose answer could not be sent, failed."""
-    if isinstance(outcome.error, ClusterError):
-        raise outcome.error
-    return (_failed(outcome.call.key, outcome.error), None) if outcome.error is not None else outcome.value
-
-
-def _one(
-    content: bytes, number: int, seed: int, spread: float, settings: bytes
-) -> tuple[Start, Solution | PhasesSolution | None]:
-    """Solve from one start; whatever it raises becomes a row of the table."""
-    try:
-        question, (solver, _) = unpacked(content), pickle.loads(settings)
-        if number and isinstance(question, Phases):
-            question = perturbed(question, [seed, number], spread)
-        elif number:
-            perturb(question, np.random.default_rng([seed, number]), spread)
-        solution = solve(question, solver, starts=1)
-    except Exception as error:
-        return _failed(number, error), None
-    start = Start(
-        number,
-        str(solution.status.value),
-        solution.converged,
-        float(solution.objective),
-        solution.duration,
-        solution.iterations,
-        solution.seconds,
+    status = point.status if point.error else Status[point.status.upper()].value
+    return Start(
+        point.number,
+        str(status),
+        point.converged,
+        objective,
+        duration,
+        point.iterations or 0,
+        seconds,
+        point.error,
     )
-    return start, without_problem(solution)
 
 
 def perturb(problem: Problem, rng: np.random.Generator, spread: float) -> None:
     """Move the problem's guess: sines that vanish at both ends, and a duration from half to twice as long."""
     nlp = transcribe(problem)
     problem.guess(*perturbed_guess(nlp.unknowns.curve(nlp.start), problem.dynamics.n, rng, spread))
-
-
-def _failed(number: int, error: BaseException) -> Start:
-    text = traceback.format_exception_only(type(error), error)[-1].strip()
-    return Start(number, "failed", False, float("nan"), float("nan"), 0, float("nan"), text)

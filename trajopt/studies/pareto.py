@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.api.solution import Solution
+from trajopt.api.solve import solve
 from trajopt.base.errors import ProblemError
-from trajopt.solution.solution import Solution
-from trajopt.solve import solve
 from trajopt.splines.gauss_rules import gauss
-from trajopt.studies.many.point import Point
+from trajopt.studies.many.point import StudyPoint
 from trajopt.studies.many.sweep import sweep
 from trajopt.studies.workers.workers import Where
 
@@ -77,7 +77,7 @@ def _in_turn(build: Callable[[float], Any], weights: Sequence[float], solver: An
     return solutions
 
 
-def _solution_of(point: Point, weight: float) -> Solution:
+def _solution_of(point: StudyPoint, weight: float) -> Solution:
     if point.solution is None:
         raise ProblemError(f"the point of weight {weight:g} has no solution: {point.error or point.status}")
     return point.solution

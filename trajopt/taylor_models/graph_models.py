@@ -12,7 +12,7 @@ from trajopt.taylor_models.taylor_model import TaylorModel
 
 
 def can_be_enclosed(graph: Graph) -> bool:
-    """Whether every block says how it is computed in any arithmetic; only then bounds are possible."""
+    """Whether every block can be computed in any arithmetic; only then bounds are possible."""
     return all(implements(block, AnyArithmeticBlock) for block in graph.blocks)
 
 

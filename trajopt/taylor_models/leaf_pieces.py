@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.graph.leaves import TIME_LEAVES, SplineLeaf
+from trajopt.graph.keys import TIME_LEAVES, SplineLeaf
 from trajopt.splines.curve import Curve
 from trajopt.splines.polynomial_bounds import coefficient_errors, pieces_of, pieces_of_group
 from trajopt.taylor_models.bernstein import to_powers

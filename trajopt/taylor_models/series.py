@@ -52,7 +52,7 @@ def reciprocal(centre: Array, radius: Array, count: int) -> Series:
     return terms, np.abs(terms), np.where(least > 0.0, (radius / safe) ** count / safe, np.inf)
 
 
-def power(exponent: float) -> SeriesFunction:
+def real_power(exponent: float) -> SeriesFunction:
     """x^p for positive x and any p."""
 
     def series(centre: Array, radius: Array, count: int) -> Series:

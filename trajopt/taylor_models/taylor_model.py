@@ -5,7 +5,7 @@ A Taylor model of a function f on a piece of time, t = centre + s half-width wit
     |f(s) - sum_j c_j s^j| <= r     for all s in [-1, 1],     j < order.
 
 Sums, products and elementary functions of Taylor models are Taylor models: what a product has beyond the
-order, what a series leaves out and every rounding error is added to r. A function with a corner, |x| say, is
+order, what a series leaves out and every rounding error is added to r. A function with a corner, like |x|, is
 followed exactly on pieces that lie on one side of it, and by a straight line and its distance on others; one
 with a jump is anything between its two values there. Floating-point rounding is bounded beforehand: a result
 of n operations on terms of absolute sum S is off by at most n eps S, with eps twice the unit roundoff.
@@ -147,7 +147,7 @@ class TaylorModel:
     def __pow__(self, exponent: float) -> Any:
         """x^p by products for whole p, else by its series, for positive x."""
         if exponent != round(exponent) or abs(exponent) > ORDER:
-            return self._composed(series.power(float(exponent)))
+            return self._composed(series.real_power(float(exponent)))
         if exponent < 0:
             return self.reciprocal() ** -exponent
         result: Any = 1.0
@@ -219,7 +219,7 @@ class TaylorModel:
     def maximum(self, other: TaylorModel | float) -> TaylorModel:
         """The larger of both: other + max(self - other, 0) where they may cross.
 
-        Of a quantity without a bound, at a pole say, what the other one says is kept.
+        Of a quantity without a bound, such as at a pole, that of the other one is kept.
         """
         other = _as_model(other)
         more = self - other

@@ -1,1 +1,1 @@
-"""What users minimize and bound: terms, their arithmetic, and terms made of NumPy classes."""
+"""Terms, which users minimize and bound: their arithmetic, and terms made of NumPy classes."""

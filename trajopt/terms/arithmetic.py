@@ -24,7 +24,7 @@ FUNCTIONS = {
 
 
 class Arithmetic:
-    """Base class that gives a term the operators + - * /, ** 2 and NumPy's functions, np.sin say."""
+    """Base class that gives a term the operators + - * /, ** 2 and NumPy's functions, such as np.sin."""
 
     def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         name = function.__name__
@@ -131,10 +131,10 @@ class Combination(Arithmetic):
             sources[term.quantity] = sources.get(term.quantity, 0.0) + np.broadcast_to(values, (width,))
         widths = {name: factors.size for name, factors in sources.items()}
         if len(set(widths.values())) > 1:
-            told = ", ".join(f"'{name}' {width}" for name, width in widths.items())
+            listed = ", ".join(f"'{name}' {width}" for name, width in widths.items())
             raise ShapeError(
-                f"terms of different widths were added: {told} components; add terms of one width, or write "
-                "the sum inside one @trajopt.term"
+                f"terms of different widths were added: {listed} components; add terms of one width, or "
+                "write the sum inside one @trajopt.term"
             )
         return (*inner.values(), WeightedSum(sources, self.quantity))
 
@@ -238,7 +238,7 @@ class FunctionOf(Arithmetic):
 
 
 def inner_blocks(term: Any, width_of: Callable[[str], int]) -> tuple[tuple[Block, ...], int]:
-    """The blocks of a term, and how many components it has."""
+    """The blocks of a term, and the number of its components."""
     blocks = term.blocks(width_of)
     offered = {name: size for block in blocks for name, size in block.outputs.items()}
     return blocks, offered[term.quantity] if term.quantity in offered else width_of(term.quantity)

@@ -11,8 +11,8 @@ import numpy as np
 from trajopt.base import arguments
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
-from trajopt.graph.full_patterns import completed
-from trajopt.graph.names import own_term, term_of
+from trajopt.graph.graph import completed
+from trajopt.graph.keys import own_term, term_of
 from trajopt.graph.protocols.block import Block, Pairs, SecondOrderBlock, Values
 from trajopt.terms.arithmetic import Arithmetic
 

@@ -1,4 +1,4 @@
-"""What reports call the components of a term: `term 'power', component knee`."""
+"""Names of the components of a term in reports: `term 'power', component knee`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def names_of_term(term: Term, blocks: Iterable[Block], table: QuantityTable) -> 
     block = next((block for block in blocks if term.quantity in block.outputs), None)
     if block is None or block.outputs[term.quantity] != len(table.joint_names):
         return table.components(term.quantity)
-    # Blocks of users rarely state their sparsity: n components are then taken to be one per joint.
+    # Blocks of users rarely give their sparsity: n components are then taken to be one per joint.
     named = isinstance(term, BlockTerm) or _one_joint_each(block, term.quantity, table)
     return table.joint_names if named else ()
 

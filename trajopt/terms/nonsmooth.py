@@ -1,4 +1,4 @@
-"""Terms with kinks: absolute values, maxima and minima. `smooth_forms.py` tells how they are stated."""
+"""Terms with kinks: absolute values, maxima and minima. Their smooth forms are in `smooth_forms.py`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
-from trajopt.graph.names import own_term
+from trajopt.graph.keys import own_term
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.term import Term
 from trajopt.terms.arithmetic import Arithmetic, Combination, FunctionOf, Squared, inner_blocks
@@ -52,9 +52,9 @@ class Maximum(Arithmetic):
             blocks, widths[piece.quantity] = inner_blocks(piece, width_of)
             inner |= {next(iter(block.outputs)): block for block in blocks}
         if len(set(widths.values())) > 1:
-            told = ", ".join(f"'{piece.name}' {widths[piece.quantity]}" for piece in self.pieces)
+            listed = ", ".join(f"'{piece.name}' {widths[piece.quantity]}" for piece in self.pieces)
             raise ShapeError(
-                f"a maximum of terms of different widths: {told} components; give terms of one width"
+                f"a maximum of terms of different widths: {listed} components; give terms of one width"
             )
         floor, width = np.asarray(self.floor), next(iter(widths.values()))
         if floor.ndim and floor.size != width:
@@ -72,7 +72,7 @@ def absolute(term: Any) -> Maximum:
         problem.subject_to(trajopt.integral(trajopt.absolute(trajopt.tau)), upper=50.0)
 
     Exact and smooth for the solver: slacks stand for the absolute values at the nodes. It may be minimized
-    with a positive weight and bounded from above, not from below. Raises OptionError for what is no term.
+    with a positive weight and bounded from above, not from below. Raises OptionError for another object.
     """
     _check_pieces((term,))
     refuse_kinks(term, "an absolute value")

@@ -1,4 +1,4 @@
-"""What a term knows of the world around the robot, for pictures: an obstacle, or a target."""
+"""Objects around the robot that pictures show beside a term: an obstacle, or a target."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Target:
 
 
 def scene_of(term: Any) -> Iterator[Capsule | Target]:
-    """What a term, or one that it is made of by arithmetic or as a maximum, knows of the world."""
+    """The object of a term, or of one that it is made of by arithmetic or as a maximum."""
     own = getattr(term, "scene", None)
     if own is not None:
         yield own

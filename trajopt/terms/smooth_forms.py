@@ -1,11 +1,11 @@
 """Smooth forms of terms with kinks: slacks in costs and integrals, a bound of each piece in limits.
 
-    |u| <= c            is stated as     -c <= u <= c
-    max(u, w) <= c      is stated as     u <= c and w <= c
-    minimize |u|        is stated as     minimize s  subject to  s >= u, s >= -u     with a slack s
+    |u| <= c            becomes     -c <= u <= c
+    max(u, w) <= c      becomes     u <= c and w <= c
+    minimize |u|        becomes     minimize s  subject to  s >= u, s >= -u     with a slack s
 
 All of it is smooth, and exact: a cost that presses on s makes it equal to |u| at every node. A term that is
-bounded from below, or maximized, is not convex and cannot be stated in this way.
+bounded from below, or maximized, is not convex and has no such form.
 """
 
 from __future__ import annotations
@@ -98,6 +98,6 @@ def _linear_parts(term: Any, factor: Any = 1.0) -> Iterator[tuple[Factor, Any]]:
 
 def _not_convex(term: Any, how: str) -> OptionError:
     return OptionError(
-        f"'{term.name}' is {how}, which is not convex, so no slack can state it: absolute values and maxima "
+        f"'{term.name}' is {how}, which is not convex, so it has no slack: absolute values and maxima "
         "are minimized or bounded from above (minima maximized or bounded from below)"
     )

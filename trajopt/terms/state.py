@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trajopt.base import arguments
-from trajopt.graph.names import own_term
+from trajopt.graph.keys import own_term
 from trajopt.graph.protocols.block import Block
 from trajopt.terms.arithmetic import Arithmetic
 

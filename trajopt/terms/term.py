@@ -14,8 +14,7 @@ from trajopt.base import arguments
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, UnknownNameError
 from trajopt.graph.declared_quantities import described
-from trajopt.graph.leaves import extra_leaf, parameter_leaf
-from trajopt.graph.names import own_term
+from trajopt.graph.keys import extra_leaf, own_term, parameter_leaf
 from trajopt.graph.protocols.block import Block
 from trajopt.terms.arithmetic import Arithmetic, documented
 from trajopt.terms.scene import Capsule, Target
@@ -69,8 +68,8 @@ class ExpressionTerm(Arithmetic):
     """A term y = f(quantities of a node), f a user's function that is traced once; see `trajopt.term`.
 
     components : names of the components; empty: the joints' names if there is one for each, or numbers
-    unit : for reports, of all components or one each; empty where none is told
-    scene : what pictures show of it
+    unit : for reports, of all components or one each; empty where none is given
+    scene : the object that pictures show of it
     """
 
     function: Callable[[Any], Any]
@@ -131,7 +130,7 @@ def term(
 
         node.t, node.q, node.v, node.tau ...                  columns of 1, n, n, n components
         node.wrench("knee"), node.position("foot") ...        (6,), (3,); `problem.quantities` has them all
-        node.parameter("load"), node.extra("force"), node.data("measured")     what the problem defines
+        node.parameter("load"), node.extra("force"), node.data("measured")     quantities of the problem
 
     The function is called once with columns of CasADi symbols and returns an expression or a list of them.
     Exact sparse first and second derivatives follow by automatic differentiation. Use arithmetic, NumPy and
@@ -139,12 +138,12 @@ def term(
     own, and its components by `components`, else by the joints' names if there is one for each, or by
     numbers; `unit`, one for all components or one each, is printed beside its values.
     """
-    told = _unit(unit)
+    checked = _unit(unit)
     if name is not None:
         arguments.name(name, "the name of a term")
 
     def made(decorated: Callable[[Any], Any]) -> ExpressionTerm:
-        return ExpressionTerm(decorated, name or _name_of(decorated), tuple(components), told)
+        return ExpressionTerm(decorated, name or _name_of(decorated), tuple(components), checked)
 
     return made if function is None else made(function)
 
@@ -161,7 +160,7 @@ def _name_of(function: Callable[[Any], Any]) -> str:
 
 
 def wrench(joint: str) -> Quantity:
-    """What a joint transmits to its link, (6,): [moment; force], N m and N, link axes, about its origin."""
+    """The wrench of a joint on its link, (6,): [moment; force], N m and N, link axes, about its origin."""
     return Quantity(f"wrench:{arguments.name(joint, 'the joint of a wrench')}")
 
 

@@ -1,30 +1,149 @@
 """Bounds of the unknowns y, and linear rows: bounds of eliminated unknowns and limits on velocity hulls.
 
-Which bounds and rows there are is structure (`LinearRows`), made once; their numbers are values of a problem.
+A limit on a velocity holds for all t where it holds for the control points of the derivative,
+
+    d (P_(i+1) - P_i) / (k_(i+d+1) - k_(i+1)) / T,
+
+of a spline of degree d with knots k_i: times T that is a row linear in control points and durations, with the
+limit in the matrix beside T. Which bounds and rows there are is structure (`LinearRows`), made once; their
+numbers are values of a problem.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, StructureError
-from trajopt.graph.leaves import extra_leaf
+from trajopt.base.rounding import AGREEMENT
+from trajopt.graph.keys import extra_leaf
 from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
-from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint
-from trajopt.problem.problem import Problem
-from trajopt.solvers.optimality.violation import bound_violation
+from trajopt.problem.problem import ProblemData
+from trajopt.solvers.optimality.kkt import bound_violation
+from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.linear_equations.elimination import Elimination
-from trajopt.transcription.linear_equations.velocity_hull import VelocityHull, velocity_hull
-from trajopt.transcription.row_labels import Label, UnknownLabel, UnknownLabels
-from trajopt.transcription.spline_map import SplineMap
+from trajopt.transcription.unknowns import (
+    Label,
+    Layout,
+    RowLabel,
+    UnknownLabel,
+    UnknownLabels,
+    arc_where_several,
+)
 
-BOUND_TOLERANCE = 1e-9  # how far an eliminated, hence fixed, unknown may lie outside its bounds
+
+@dataclass(frozen=True, eq=False)
+class VelocityHull:
+    """Rows slope (P_later - P_earlier) - limit T, at least 0 for lower limits and at most 0 for upper ones.
+
+    All arrays are (rows,).
+    earlier, later, duration : columns of x
+    constraint, joint, is_upper : which limit each row holds
+    point, arc : of the velocity's control point
+    names, joint_names : of all constraints, and of all joints
+    """
+
+    layout: Layout
+    earlier: Array
+    later: Array
+    duration: Array
+    slope: Array
+    constraint: Array
+    joint: Array
+    is_upper: Array
+    point: Array
+    arc: Array
+    names: tuple[str, ...]
+    joint_names: tuple[str, ...]
+
+    def limits(self, problem: ProblemData) -> Array:
+        """The limit of every row, (rows,) rad/s or m/s."""
+        found = np.zeros(self.slope.size)
+        for number in np.unique(self.constraint):
+            rows, constraint = self.constraint == number, problem.constraints[number]
+            joint, is_upper = self.joint[rows], self.is_upper[rows]
+            found[rows] = np.where(is_upper, constraint.upper[joint], constraint.lower[joint])
+        return found
+
+    def matrix(self, limits: Array) -> sparse.csr_array:
+        """The rows as a matrix times x."""
+        shape = (self.slope.size, self.layout.size)
+        columns = np.stack([self.earlier, self.later, self.duration], axis=1)
+        values = np.stack([-self.slope, self.slope, -limits], axis=1)
+        starts = 3 * np.arange(self.slope.size + 1)
+        matrix = sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=shape)
+        matrix.eliminate_zeros()
+        return matrix
+
+    def label(self, row: int) -> RowLabel:
+        """The label of a row."""
+        side: Literal["lower", "upper"] = "upper" if self.is_upper[row] else "lower"
+        return RowLabel(
+            self.names[self.constraint[row]],
+            self.joint_names[self.joint[row]],
+            arc=arc_where_several(self.layout, int(self.arc[row])),
+            control_point=int(self.point[row]),
+            side=side,
+        )
+
+
+def velocity_hull(problem: ProblemData, spline_map: SplineMap) -> VelocityHull:
+    """The rows of all finite limits on velocities that hold for all t."""
+    layout = spline_map.layout
+    parts: list[tuple[Array, ...]] = [(np.zeros(0, dtype=int),) * 9]
+    for number, constraint in enumerate(problem.constraints):
+        if constraint.hold == "hull" and constraint.term.quantity == "v":
+            finite = np.isfinite(np.stack([constraint.lower, constraint.upper], axis=1))
+            parts += [_of_arc(problem, layout, arc, number, finite) for arc in range(len(layout.bases))]
+    earlier, later, duration, slope, constraint, joint, side, point, arc = (
+        np.concatenate(each) for each in zip(*parts, strict=True)
+    )
+    return VelocityHull(
+        layout=layout,
+        earlier=earlier,
+        later=later,
+        duration=duration,
+        slope=slope,
+        constraint=constraint,
+        joint=joint,
+        is_upper=side == 1,
+        point=point,
+        arc=arc,
+        names=tuple(each.name for each in problem.constraints),
+        joint_names=tuple(problem.dynamics.joint_names),
+    )
+
+
+def _of_arc(problem: ProblemData, layout: Layout, arc: int, number: int, finite: Array) -> tuple[Array, ...]:
+    """The rows of one constraint on one arc, control point by control point, joint by joint, lower first.
+
+    finite : (joints, 2) which limits there are
+    """
+    basis = problem.trajectory.arcs[arc].basis
+    knots, degree = basis.knots, basis.degree
+    slopes = degree / (knots[degree + 1 : -1] - knots[1 : -degree - 1])
+    point, joint, side = (each.ravel() for each in np.indices((slopes.size, *finite.shape)))
+    kept = finite[joint, side]
+    point, joint, side = point[kept], joint[kept], side[kept]
+    same = np.ones(point.size, dtype=int)
+    start, curves = int(layout.groups[0].offsets[arc]), layout.curve_count
+    earlier = start + point * curves + joint
+    return (
+        earlier,
+        earlier + curves,
+        layout.duration(arc) * same,
+        slopes[point],
+        number * same,
+        joint,
+        side,
+        point,
+        arc * same,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +184,7 @@ class LinearRows:
 
     @cached_property
     def entries(self) -> Array:
-        """How many unknowns each row has: one narrows the bounds of y, several make a row of the program."""
+        """Unknowns in each row, (rows,): one narrows the bounds of y, several make a row of the program."""
         return np.diff(self.A.indptr)
 
     @cached_property
@@ -79,7 +198,7 @@ class LinearRows:
             return self.unknowns.label(int(self.bounded[row]))
         return self.hull.label(row - self.bounded.size)
 
-    def matrix(self, problem: Problem, N: sparse.csr_array) -> sparse.csr_array:
+    def matrix(self, problem: ProblemData, N: sparse.csr_array) -> sparse.csr_array:
         """A for the limits of a problem, which stand in it beside the durations; its pattern is the same."""
         limits = self.hull.limits(problem)
         if np.array_equal(limits, self.hull_limits):
@@ -112,7 +231,7 @@ class LinearBlock:
         return tuple(self.rows.label(int(row)) for row in self.rows.kept)
 
 
-def linear_rows(problem: Problem, spline_map: SplineMap, N: sparse.csr_array, free: Array) -> LinearRows:
+def linear_rows(problem: ProblemData, spline_map: SplineMap, N: sparse.csr_array, free: Array) -> LinearRows:
     """The linear rows of a problem whose equations leave the entries `free` of x = N y + c."""
     x_bounds, hull = variable_bounds(problem, spline_map), velocity_hull(problem, spline_map)
     bounded = np.isfinite(x_bounds.lower) | np.isfinite(x_bounds.upper)
@@ -123,7 +242,7 @@ def linear_rows(problem: Problem, spline_map: SplineMap, N: sparse.csr_array, fr
 
 
 def bounds_and_linear_block(
-    problem: Problem, spline_map: SplineMap, rows: LinearRows, elimination: Elimination
+    problem: ProblemData, spline_map: SplineMap, rows: LinearRows, elimination: Elimination
 ) -> tuple[Bounds, LinearBlock]:
     """Bounds on y; bounds on eliminated entries of x become bounds on y or linear rows, as velocity hulls do.
 
@@ -132,11 +251,11 @@ def bounds_and_linear_block(
     x_bounds = variable_bounds(problem, spline_map)
     c, free, eliminated, hull = elimination.c, elimination.free, rows.bounded, rows.hull
     A = rows.matrix(problem, elimination.N)
-    of_hull = hull.matrix(hull.limits(problem)) @ c if hull.count else np.zeros(0)
+    of_hull = hull.matrix(hull.limits(problem)) @ c if hull.slope.size else np.zeros(0)
     b = np.concatenate([c[eliminated], of_hull])
     ends = Bounds(
-        np.concatenate([x_bounds.lower[eliminated], hull.lower]),
-        np.concatenate([x_bounds.upper[eliminated], hull.upper]),
+        np.concatenate([x_bounds.lower[eliminated], np.where(hull.is_upper, -np.inf, 0.0)]),
+        np.concatenate([x_bounds.upper[eliminated], np.where(hull.is_upper, 0.0, np.inf)]),
     )
     bounds = Bounds(x_bounds.lower[free].copy(), x_bounds.upper[free].copy())
     _check_fixed(rows, b, ends, problem.dynamics)
@@ -155,16 +274,18 @@ def bounds_and_linear_block(
 
 def _by_unknowns(bounded: Array, hull: VelocityHull, limits: Array, N: sparse.csr_array) -> sparse.csr_array:
     """The linear rows as a matrix times y."""
-    if not hull.count:
+    if not hull.slope.size:
         return N[bounded]
     return sparse.csr_array(sparse.vstack([N[bounded], hull.matrix(limits) @ N], format="csr"))
 
 
-def variable_bounds(problem: Problem, spline_map: SplineMap) -> Bounds:
+def variable_bounds(problem: ProblemData, spline_map: SplineMap) -> Bounds:
     """Bounds of the entries of x: hull bounds of positions, additional curves, durations, parameters."""
     layout = spline_map.layout
     bounds = Bounds(np.full(layout.size, -np.inf), np.full(layout.size, np.inf))
-    for leaf, bound in _curve_bounds(problem):
+    hulls = (each for each in problem.constraints if each.hold == "hull" and each.term.quantity == "q")
+    own = ((extra_leaf(name), extra) for name, extra in problem.extras.items())
+    for leaf, bound in (*(("q", hull) for hull in hulls), *own):
         group = layout.groups[spline_map.spline[leaf].group]
         curves = spline_map.groups[spline_map.spline[leaf].group].own(spline_map.spline[leaf].curves)
         for low, high in zip(*map(group.control_points, (bounds.lower, bounds.upper)), strict=True):
@@ -179,20 +300,11 @@ def variable_bounds(problem: Problem, spline_map: SplineMap) -> Bounds:
     return bounds
 
 
-def _curve_bounds(problem: Problem) -> Iterator[tuple[str, Constraint | AdditionalCurve]]:
-    """(leaf, what bounds its curves): hull limits of the positions and additional curves."""
-    for constraint in problem.constraints:
-        if constraint.hold == "hull" and constraint.term.quantity == "q":
-            yield "q", constraint
-    for name, extra in problem.extras.items():
-        yield extra_leaf(name), extra
-
-
 def _check_fixed(rows: LinearRows, b: Array, bounds: Bounds, dynamics: Dynamics) -> None:
     """Rows that no unknown changes hold already, or never will."""
     fixed = np.flatnonzero(rows.entries == 0)
     value, low, high = b[fixed], bounds.lower[fixed], bounds.upper[fixed]
-    slack = BOUND_TOLERANCE * np.maximum(1.0, np.abs(value))
+    slack = AGREEMENT * np.maximum(1.0, np.abs(value))
     for i in np.flatnonzero(~((low - slack <= value) & (value <= high + slack)))[:1]:
         label = rows.label(int(fixed[i]))
         raise InfeasibleBoundsError(

@@ -21,27 +21,26 @@ import numpy as np
 from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
 from trajopt.base.errors import DerivativeError, EvaluationError, ShapeError
+from trajopt.base.rounding import AGREEMENT
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.graph import Graph
-from trajopt.graph.names import entry, term_of
+from trajopt.graph.keys import entry, term_of
 from trajopt.graph.protocols.block import Block, SecondOrderBlock, VerifiedBlock
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.transcription.difference_slopes import LADDER, STEP, DifferenceSlopes
 from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.kink_check import warn_of_kinks
-from trajopt.transcription.spline_map import SplineMap
+from trajopt.transcription.leaf_map import SplineMap
 
 Components = Callable[[str, int], list[str]]  # (quantity, width) -> the names of its components
-COMPLEX_STEP = 1e-30
-COMPLEX_TOLERANCE = 1e-9  # relative to the size of the block's partials and values
-DIFFERENCE_TOLERANCE = 3e-5
-ESTIMATE = 10.0  # times the estimated error of a difference are allowed besides
-SAME = 1e-9  # relative difference of one node's value in two calls that counts as rounding
-DISTANCE = 0.1  # of the random point from the guess, relative to 1 + |u|
+COMPLEX_STEP = 1e-30  # squares of it vanish beside one
+DIFFERENCE_TOLERANCE = 3e-5  # relative to the size of the block's partials and values, for differences
+ERRORS_ALLOWED = 10.0  # times the estimated error of a difference are allowed besides
+DISTANCE_FROM_GUESS = 0.1  # of the random point from the guess, relative to 1 + |u|
 
 
-def check_problem(problem: Problem) -> None:
+def check_problem(problem: ProblemData) -> None:
     """Check every block of a problem once, unless its derivatives are known to be tested.
 
     A block whose attribute `derivatives_are_tested` is true is not checked (those of `dynamics` are tested).
@@ -53,7 +52,7 @@ def check_problem(problem: Problem) -> None:
     several = [each.term for each in (*problem.costs, *problem.stated)]
     graph = graph_of(problem, several)
     lasting = {block for blocks in problem._blocks.values() for block in blocks}
-    # Blocks of the dynamics are made anew for every graph; what they compute identifies them.
+    # Blocks of the dynamics are made anew for every graph; their outputs identify them.
     key = {block: block if block in lasting else tuple(block.outputs) for block in graph.blocks}
     checked = problem._tested_blocks
     fresh = [block for block in graph.blocks if not _is_tested(block) and key[block] not in checked]
@@ -92,7 +91,7 @@ def check_purity(block: Block, values: Mapping[str, Array], components: Componen
     backward = block.value({name: part[::-1].copy() for name, part in u.items()})
     for name, width in block.outputs.items():
         gap = np.abs(backward[name][::-1] - found[name])
-        wrong = np.argwhere(~(gap <= SAME * (1.0 + np.abs(found[name]))))
+        wrong = np.argwhere(~(gap <= AGREEMENT * (1.0 + np.abs(found[name]))))
         if wrong.size:
             node, i = wrong[0]
             raise EvaluationError(
@@ -160,7 +159,7 @@ def _random_point(block: Block, values: Mapping[str, Array], rng: np.random.Gene
     node = int(rng.integers(count))
     at = {name: np.array(values[name][node : node + 1], dtype=float) for name in block.inputs}
     moved = {
-        name: part + DISTANCE * (1.0 + np.abs(part)) * rng.uniform(-1.0, 1.0, part.shape)
+        name: part + DISTANCE_FROM_GUESS * (1.0 + np.abs(part)) * rng.uniform(-1.0, 1.0, part.shape)
         for name, part in at.items()
     }
     with np.errstate(all="ignore"):
@@ -299,7 +298,7 @@ class _Point:
         error : estimated for the slopes; None where they are exact, by complex step
         """
         exact = error is None
-        tolerance = COMPLEX_TOLERANCE * size if exact else DIFFERENCE_TOLERANCE * size + ESTIMATE * error
+        tolerance = AGREEMENT * size if exact else DIFFERENCE_TOLERANCE * size + ERRORS_ALLOWED * error
         wrong = ~(np.abs(got - want) <= tolerance)
         if not wrong.any():
             return

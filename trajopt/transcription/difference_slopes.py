@@ -17,8 +17,8 @@ import numpy as np
 from trajopt.base.arrays import Array
 
 STEP = 6e-6  # near the cube root of the rounding error, where smooth functions of size one are best
-LADDER = (STEP, 0.1 * STEP, 1e-2 * STEP, 1e-3 * STEP, 1e-4 * STEP)
-UNKNOWN = 1e-3  # relative error from which a slope counts as not known
+LADDER = tuple(STEP * 10.0**-k for k in range(5))
+UNKNOWN_ERROR = 1e-3  # relative error from which a slope counts as not known
 
 Slopes = dict[Any, Array]
 
@@ -48,6 +48,6 @@ class DifferenceSlopes:
             best = np.nanargmin(np.where(np.isfinite(change), change, np.inf), axis=0)[None]
             slope = np.take_along_axis(ladder, best, 0)[0]
             error[key] = np.take_along_axis(change, best, 0)[0]
-            known[key] = error[key] <= UNKNOWN * (1.0 + np.abs(slope))
+            known[key] = error[key] <= UNKNOWN_ERROR * (1.0 + np.abs(slope))
             value[key] = np.where(known[key], slope, 0.0)
         return DifferenceSlopes(value, error, known)

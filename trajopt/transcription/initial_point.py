@@ -1,4 +1,4 @@
-"""Where the solver starts: a smooth curve between the boundary values, at a speed the limits allow.
+"""The starting point of a solve: a smooth curve between the boundary values, at a speed the limits allow.
 
 The curve is the polynomial of lowest degree in normalised time with the boundary positions and velocities
 (zero where none is given) and those accelerations that are given: 3 s^2 - 2 s^3 from rest to rest. A straight
@@ -15,9 +15,9 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import NotFiniteError, ShapeError
-from trajopt.graph.leaves import extra_leaf
+from trajopt.graph.keys import extra_leaf
 from trajopt.problem.guess import GuessedCurve
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
 from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.splines.node_sets import END, START, NodeSet
@@ -25,15 +25,15 @@ from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.bounds import Bounds
 from trajopt.transcription.unknowns import CurvePlaces, Layout, Unknowns, layout_of
 
-LONGEST, PER_DECADE = 1e5, 5  # seconds, and durations tried in every decade below
-REFINEMENTS = 4  # halvings, on a logarithmic scale, of the interval in which the guessed duration lies
+LONGEST_TRIED, PER_DECADE = 1e5, 5  # seconds, and durations tried in every decade below
+HALVINGS = 4  # halvings, on a logarithmic scale, of the interval in which the guessed duration lies
 NEARLY_LEAST = 1.05  # a duration counts as good whose violation is within this factor of the least one
-FALLBACK_DURATION = 1.0
-SIDE = 1e-12  # of an arc: how far inside it its ends are looked at, as curves may jump between arcs
+FALLBACK_DURATION = 1.0  # seconds, where no duration is better than another
+INSIDE_ARC = 1e-12  # of an arc: how far inside it its ends are looked at, as curves may jump between arcs
 
 
 def first_guess(
-    problem: Problem, duration: float | None = None, layout: Layout | None = None
+    problem: ProblemData, duration: float | None = None, layout: Layout | None = None
 ) -> tuple[Curve, dict[str, Array]]:
     """The user's curve, or a smooth one in joint space between the boundary values; the parameters.
 
@@ -53,10 +53,10 @@ def first_guess(
     return curve, {name: parameter.guess for name, parameter in problem.parameters.items()}
 
 
-def _control_points(problem: Problem, guessed: GuessedCurve, group: CurvePlaces, arc: int) -> Array:
+def _control_points(problem: ProblemData, guessed: GuessedCurve, group: CurvePlaces, arc: int) -> Array:
     """The guess of a group of curves on an arc, (count, curves); constants for those that it leaves out."""
     basis, arcs, n = group.bases[arc], len(problem.trajectory.arcs), problem.dynamics.n
-    within = basis.greville if arcs == 1 else np.clip(basis.greville, SIDE, 1.0 - SIDE)
+    within = basis.greville if arcs == 1 else np.clip(basis.greville, INSIDE_ARC, 1.0 - INSIDE_ARC)
     along = (arc + within) / arcs
     unguessed = _extra_points(problem, along)
     values = _guessed_values(guessed, along, n, n + unguessed.shape[1])
@@ -67,8 +67,8 @@ def _control_points(problem: Problem, guessed: GuessedCurve, group: CurvePlaces,
     return np.concatenate([points, missing], axis=1)
 
 
-def _extra_points(problem: Problem, along: Array) -> Array:
-    """Control points of additional curves that nobody guesses, at normalised times (k,), (k, curves).
+def _extra_points(problem: ProblemData, along: Array) -> Array:
+    """Control points of additional curves without a guess, at normalised times (k,), (k, curves).
 
     They are constant; a state goes on a straight line from the value it starts with to the one it ends with.
     """
@@ -86,7 +86,7 @@ def _extra_points(problem: Problem, along: Array) -> Array:
     return np.concatenate(found, axis=1)
 
 
-def _guessed_durations(problem: Problem, duration: float | None) -> Array:
+def _guessed_durations(problem: ProblemData, duration: float | None) -> Array:
     """Seconds of every arc, (arcs,), within its bounds: guessed by the user, or equal parts."""
     arcs = problem.trajectory.arcs
     wanted = np.full(len(arcs), (FALLBACK_DURATION if duration is None else duration) / len(arcs))
@@ -110,7 +110,7 @@ def _guessed_values(curve: GuessedCurve, at: Array, n: int, curves: int) -> Arra
 
 
 def with_guessed_duration(
-    problem: Problem,
+    problem: ProblemData,
     unknowns: Unknowns,
     y: Array,
     bounds: Bounds,
@@ -143,7 +143,7 @@ def with_guessed_duration(
         return other
 
     shortest, longest = least.sum(), most.sum()
-    if shortest <= len(arcs) * SHORTEST_DURATION:  # a bound that nobody gave
+    if shortest <= len(arcs) * SHORTEST_DURATION:  # not a given bound
         shortest = SHORTEST_DURATION
     duration = shortest_duration(
         lambda seconds: violation(trial(seconds)),
@@ -169,7 +169,7 @@ def shortest_duration(
     the first good one is halved. Where the violation only falls, however long the duration, as that of an
     equation without a time scale does, or nothing is violated, however short, one second is as good as any.
     """
-    low, high = max(shortest, SHORTEST_DURATION), min(longest, LONGEST)
+    low, high = max(shortest, SHORTEST_DURATION), min(longest, LONGEST_TRIED)
     if low >= high:
         return float(np.clip(FALLBACK_DURATION, shortest, longest))
     known = cache(violation)
@@ -183,21 +183,21 @@ def shortest_duration(
         if not np.isfinite(enough):
             return float(np.clip(FALLBACK_DURATION, shortest, longest))
         first = int(np.argmax(values <= enough))
-    still_falling = first == len(tried) - 1 and enough > 0.0 and longest > LONGEST
+    still_falling = first == len(tried) - 1 and enough > 0.0 and longest > LONGEST_TRIED
     if still_falling or (first == 0 and shortest <= SHORTEST_DURATION):
         return float(np.clip(FALLBACK_DURATION, shortest, longest))
     good = tried[first]
     if first == 0:
         return good
     bad = tried[first - 1]
-    for _ in range(REFINEMENTS):
+    for _ in range(HALVINGS):
         middle = math.sqrt(bad * good)
         is_good = of_linear(middle) <= enough and known(middle) <= enough
         good, bad = (middle, bad) if is_good else (good, middle)
     return good
 
 
-def end_values(problem: Problem) -> dict[tuple[str, NodeSet], Array]:
+def end_values(problem: ProblemData) -> dict[tuple[str, NodeSet], Array]:
     """(quantity, where) -> the values that equalities fix, NaN for a component that is free."""
     fixed: dict[tuple[str, NodeSet], Array] = {}
     for c in problem.constraints:
@@ -208,7 +208,7 @@ def end_values(problem: Problem) -> dict[tuple[str, NodeSet], Array]:
     return fixed
 
 
-def _end_rates(problem: Problem) -> bool:
+def _end_rates(problem: ProblemData) -> bool:
     """Whether a velocity or an acceleration other than zero is given at an end: the curve by s then changes
     with the duration."""
     fixed = end_values(problem)
@@ -216,13 +216,15 @@ def _end_rates(problem: Problem) -> bool:
     return any(bool((np.abs(values) > 0.0).any()) for values in given)  # NaN is not
 
 
-def fixed_ends(problem: Problem) -> tuple[Array, Array]:
+def fixed_ends(problem: ProblemData) -> tuple[Array, Array]:
     """q where the motion starts and where it ends, (n,) each, NaN for a component that is free."""
     fixed, free = end_values(problem), np.full(problem.dynamics.n, np.nan)
     return fixed.get(("q", START), free), fixed.get(("q", END), free)
 
 
-def smooth_curve(problem: Problem, duration: float, ends: tuple[Array, Array] | None = None) -> GuessedCurve:
+def smooth_curve(
+    problem: ProblemData, duration: float, ends: tuple[Array, Array] | None = None
+) -> GuessedCurve:
     """The polynomial of normalised time with the values that are fixed at both ends of the motion.
 
     ends : q at both, (n,) each, NaN for a free component, where more is known than `fixed_ends` says

@@ -8,22 +8,22 @@ from collections.abc import Callable, Mapping
 from trajopt.base.arrays import Array
 from trajopt.base.errors import KinkWarning
 from trajopt.graph.expression import ExpressionBlock
+from trajopt.graph.keys import entry
 from trajopt.graph.kinks import Kink, Operation, kink_of
-from trajopt.graph.names import entry
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 
 ADVICE: Mapping[Operation, str] = {
     "absolute value": "costs and upper bounds have trajopt.absolute(term), which is exact",
     "maximum or minimum": "costs and upper bounds have trajopt.maximum(term, ...), lower bounds "
     "trajopt.minimum(term, ...), which are exact",
-    "comparison": "make the transition smooth, np.tanh say, or let phases (trajopt.Phases) meet there",
+    "comparison": "make the transition smooth (by np.tanh) or let phases (trajopt.Phases) meet there",
 }
 
 
 def warn_of_kinks(
     block: ExpressionBlock,
     values: Mapping[str, Array],
-    problem: Problem,
+    problem: ProblemData,
     components: Callable[[str, int], list[str]],
 ) -> None:
     """KinkWarning where a kink or jump of a traced term is found beside a motion.
@@ -35,7 +35,7 @@ def warn_of_kinks(
         warnings.warn(_told(block, found, components), KinkWarning, stacklevel=2)
 
 
-def given_quantities(problem: Problem) -> set[str]:
+def given_quantities(problem: ProblemData) -> set[str]:
     """Quantities of which no unknown is part: time and data, where all durations are fixed."""
     if any(shortest < longest for shortest, longest in (a.duration_bounds for a in problem.trajectory.arcs)):
         return set()

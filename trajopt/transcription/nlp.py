@@ -1,4 +1,4 @@
-"""The nonlinear program in the unknowns y: its functions for solvers, its labels and units for reports.
+"""The nonlinear program in the unknowns y, scaled: functions for solvers, labels and units for reports.
 
 minimize f(y)   subject to   row_lower <= g(y) <= row_upper,   lower <= y <= upper
 """
@@ -6,37 +6,36 @@ minimize f(y)   subject to   row_lower <= g(y) <= row_upper,   lower <= y <= upp
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.base.errors import EvaluationError
 from trajopt.graph.graph import Graph
 from trajopt.transcription.bounds import Bounds, LinearBlock
+from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.nonfinite import first_not_finite
-from trajopt.transcription.program_functions import Evaluation, ProgramFunctions
+from trajopt.transcription.program_functions import ProgramFunctions
 from trajopt.transcription.row_groups import Objective, RowGroup
-from trajopt.transcription.row_labels import Label
-from trajopt.transcription.scaling import Scaling
-from trajopt.transcription.spline_map import SplineMap
-from trajopt.transcription.unknowns import Unknowns
+from trajopt.transcription.unknowns import Label, Unknowns
 
 
 @dataclass(frozen=True, eq=False)
-class NLP:
+class NLP(ProgramFunctions):
     """Objective, rows and their exact derivatives by y, scaled; made by `transcribe`.
 
     Rows are the linear ones first, then those of every group in turn, node by node, component by component.
     Multipliers follow grad f + J' lambda - z_lower + z_upper = 0.
 
-    functions, row_bounds : scaled
-    linear, groups, objectives : what they were made of, not scaled
-    graph : all quantities, of which `functions` evaluate some in larger blocks
-    component_names : (quantity, width) -> what messages call its components
+    row_bounds : scaled, as the functions are
+    linear, groups, objectives : the parts that they are made of, not scaled
+    graph : all quantities, of which the functions evaluate some in larger blocks
+    component_names : (quantity, width) -> names of its components in messages
     """
 
-    functions: ProgramFunctions
     scaling: Scaling
     bounds: Bounds
     row_bounds: Bounds
@@ -49,19 +48,16 @@ class NLP:
     spline_map: SplineMap
     component_names: Callable[[str, int], list[str]]
 
-    # -- sizes and structure ------------------------------------------------------------------------------
+    @staticmethod
+    def of(functions: ProgramFunctions, **others: Any) -> NLP:
+        """The program of these functions, scaled already; `others` are the fields above."""
+        program = NLP(**{each.name: getattr(functions, each.name) for each in fields(functions)}, **others)
+        program.take_evaluation(functions)
+        return program
 
     @property
     def variable_count(self) -> int:
         return self.unknowns.count
-
-    @property
-    def row_count(self) -> int:
-        return self.functions.row_count
-
-    @property
-    def has_hessian(self) -> bool:
-        return self.functions.curvature is not None
 
     @property
     def lower(self) -> Array:
@@ -80,58 +76,12 @@ class NLP:
         return self.row_bounds.upper
 
     @property
-    def jacobian_rows(self) -> Array:
-        return self.functions.jacobian_places[0]
-
-    @property
-    def jacobian_columns(self) -> Array:
-        return self.functions.jacobian_places[1]
-
-    @property
-    def hessian_rows(self) -> Array:
-        return self.functions.hessian_places[0]
-
-    @property
-    def hessian_columns(self) -> Array:
-        return self.functions.hessian_places[1]
-
-    @property
     def row_scale(self) -> Array:
         return self.scaling.rows
 
     @property
     def objective_scale(self) -> float:
         return self.scaling.objective
-
-    # -- functions ----------------------------------------------------------------------------------------
-
-    def objective(self, y: Array) -> float:
-        """f(y), scaled."""
-        return self.functions.objective(y)
-
-    def rows(self, y: Array) -> Array:
-        """g(y), scaled, (row_count,)."""
-        return self.functions.rows(y)
-
-    def gradient(self, y: Array) -> Array:
-        """Gradient of the scaled objective, (variable_count,)."""
-        return self.functions.gradient(y)
-
-    def jacobian(self, y: Array) -> Array:
-        """Nonzeros of the scaled Jacobian in the order of `jacobian_rows`, `jacobian_columns`."""
-        return self.functions.jacobian(y)
-
-    def jacobian_of_rows(self, kept: Array) -> Callable[[Array], Array]:
-        """The function of y that gives the entries of `jacobian` in the rows that are kept, (m,) boolean."""
-        return self.functions.jacobian_of_rows(kept)
-
-    def hessian(self, y: Array, row_multipliers: Array, objective_factor: float = 1.0) -> Array:
-        """Nonzeros of the lower triangle of objective_factor * f'' + sum_r lambda_r g_r''."""
-        return self.functions.hessian(y, row_multipliers, objective_factor)
-
-    def at(self, y: Array) -> Evaluation:
-        """All quantities and their derivatives at y."""
-        return self.functions.at(y)
 
     # -- reports ------------------------------------------------------------------------------------------
 
@@ -162,3 +112,61 @@ class NLP:
         """Which term, node and joint is not finite at y; "" when all is finite."""
         leaves = self.spline_map.leaf_values(self.unknowns.elimination.expand(y), set(self.graph.leaves))
         return first_not_finite(self.graph, leaves, self.component_names)
+
+
+# A cost below this share of its gradient is zero but for rounding. No cost is divided by less, no row by more
+# than the inverse.
+NEGLIGIBLE = 1e-8
+LOPSIDED = 10.0  # times the smaller of two limits: rows are not divided by more, whatever the larger one is
+LEAST_SHARE = 1e-2  # of value or gradient of the objective: as far as one may be overruled by the other
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """The factors of every row, (m,), and of the objective."""
+
+    rows: Array
+    objective: float
+
+
+def scaling_at_start(
+    row_bounds: Bounds, jacobian_rows: Array, jacobian: Array, objective: float, gradient: Array
+) -> Scaling:
+    """The factors of a program from its functions, not scaled, at the start.
+
+    jacobian_rows, jacobian : row and value of every nonzero of the Jacobian
+    objective, gradient : value of the objective and its gradient (variables,)
+    """
+    return Scaling(
+        _row_factors(row_bounds, jacobian_rows, jacobian), _objective_factor(float(objective), gradient)
+    )
+
+
+def _row_factors(bounds: Bounds, jacobian_rows: Array, jacobian: Array) -> Array:
+    """Rows by the size of their limits or, where that is small, their gradient at the start."""
+    sides = np.abs(np.stack([bounds.lower, bounds.upper]))
+    sides[~np.isfinite(sides)] = 0.0
+    # A side of -1e12 that stands for "no limit" must not loosen the tolerance of the other one, of 10.
+    smaller = np.where(np.all(sides > 0.0, axis=0), sides.min(axis=0), np.inf)
+    size = np.minimum(sides.max(axis=0), LOPSIDED * smaller)
+    steepest = np.zeros(size.size)
+    np.maximum.at(steepest, jacobian_rows, np.abs(jacobian))
+    # Limits far narrower than a row's gradient, such as a band of millimetres, would make it a wall.
+    narrow = np.maximum(size, np.minimum(steepest, 1.0))
+    return 1.0 / np.where(size > 0.0, narrow, np.clip(steepest, 1.0, 1.0 / NEGLIGIBLE))
+
+
+def _objective_factor(value: float, gradient: Array) -> float:
+    """The objective by its gradient or its value at the start, whichever is smaller."""
+    value, steepest = abs(value), float(np.abs(gradient).max(initial=0.0))
+    # At a start that is optimal already the gradient is noise, and dividing by it would magnify rounding; a
+    # gradient far above the value, where accelerations follow from millimetres, would make `tol` a loose one.
+    # Squares that are zero but for rounding have a value as small as the square of their gradient.
+    flat = NEGLIGIBLE if value <= NEGLIGIBLE * steepest else 0.0
+    size = np.clip(steepest, max(LEAST_SHARE * value, flat), max(value, LEAST_SHARE * steepest, flat))
+    if np.isinf(size):
+        raise EvaluationError(
+            f"the objective is {value:.3g} and its steepest slope {steepest:.3g} at the start, beyond what "
+            "floats hold: divide its weights"
+        )
+    return 1.0 / float(size) if steepest > 0.0 else 1.0

@@ -1,4 +1,4 @@
-"""Names the term, node and component that is not finite, which a solver only sees as a vector's entry."""
+"""Finds the term, node and component that is not finite, which solvers see as an entry of a vector."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from trajopt.base.arguments import implements
 from trajopt.graph.graph import Graph
-from trajopt.graph.names import entry, term_of
+from trajopt.graph.keys import entry, term_of
 from trajopt.graph.protocols.block import SecondOrderBlock, Values
 
 Names = Callable[[str, int], list[str]]  # (quantity, width) -> the names of its components

@@ -9,6 +9,7 @@ where w, W, A and b are constant. What follows from u is evaluated once per poin
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,9 +20,8 @@ from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.content_cache import (
-    LARGEST_CACHED,
     Content,
-    cached_by_content,
+    cached_if_small,
     of_array,
     of_matrix,
     read_only,
@@ -31,17 +31,21 @@ from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.transcription.derivatives.hessian import SecondDerivatives
-from trajopt.transcription.derivatives.jacobian import LeafMap, LeafPoint
 from trajopt.transcription.derivatives.sparse_entries import EntryMap, hessian_map, jacobian_map, row_scaled
+from trajopt.transcription.leaf_map import LeafMap, LeafPoint
 from trajopt.transcription.row_groups import Objective, RowGroup
-from trajopt.transcription.scaling import Scaling
 
 
 class Evaluation:
-    """Everything known at one point y; each stage is computed when it is first asked for."""
+    """Everything known at one point y; each stage is computed when it is first asked for.
+
+    gradient, rows_jacobian : of the program at y, None until they are asked for
+    """
 
     def __init__(self, chain: ChainRule, leaves: LeafPoint, key: bytes) -> None:
         self._chain, self.leaves, self.key = chain, leaves, key
+        self.gradient: Array | None = None
+        self.rows_jacobian: Array | None = None
 
     @cached_property
     def values(self) -> Values:
@@ -67,7 +71,7 @@ class Evaluation:
 
 @dataclass(frozen=True, eq=False)
 class Curvature:
-    """What makes second derivatives of the program from those of its blocks; made when first asked for.
+    """The maps from second derivatives of the blocks to those of the program; made when first asked for.
 
     Solves without second derivatives, those of `SquareNewton` for one, do not ask.
     """
@@ -77,19 +81,14 @@ class Curvature:
     objectives: Sequence[Objective]
     groups: Sequence[RowGroup]
 
-    @property
+    @cached_property
     def by_leaves(self) -> SecondDerivatives:
         """The second derivatives by the leaves at all nodes."""
-        return self._maps[0]
-
-    @property
-    def entries(self) -> EntryMap:
-        """Where these belong in the lower triangle of the Hessian."""
-        return self._maps[1]
+        return SecondDerivatives.of(self.leaf_map, self.chain)
 
     @cached_property
-    def _maps(self) -> tuple[SecondDerivatives, EntryMap]:
-        """By the patterns of what is used on every span."""
+    def entries(self) -> EntryMap:
+        """Where these belong in the lower triangle of the Hessian, by the patterns of every span."""
         chain, span = self.chain, self.leaf_map.spline_map.nodes.span
         used_on = _quantities_by_span(span, self.objectives, self.groups)
         patterns: dict[frozenset[str], Array] = {}
@@ -99,11 +98,8 @@ class Curvature:
             for (first, other), part in chain.graph.hessian_pattern(used).items():
                 pattern[chain.columns[first], chain.columns[other]] = part
             patterns[used], touched[used] = pattern, np.any(_jacobian_pattern(chain, used), axis=0)
-        second = SecondDerivatives.of(self.leaf_map, chain)
-        by_span = [np.stack([known[used] for used in used_on]) for known in (patterns, touched)]
-        if self.leaf_map.spline_map.layout.size > LARGEST_CACHED:
-            return second, hessian_map(*second.entries(*by_span))
-        return second, _kept_hessian_map(second, *map(of_array, by_span))
+        by_span = (of_array(np.stack([known[used] for used in used_on])) for known in (patterns, touched))
+        return _hessian_map(self.leaf_map.spline_map.layout.size, self.by_leaves, *by_span)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +109,7 @@ class ProgramFunctions:
     The last point is cached, so that all five functions at one point cost one evaluation of the dynamics and
     one of each derivative. That is why one object serves one solve at a time.
 
-    leaf_offset : what eliminated unknowns add to the leaves, `LeafMap.offset`
+    leaf_offset : the share of eliminated unknowns in the leaves, `LeafMap.offset`
     objective_weights : (K used_count,) of the used quantities, node by node
     row_weights : (rows, K used_count)
     curvature : None where a block gives no second derivatives
@@ -133,21 +129,36 @@ class ProgramFunctions:
     def row_count(self) -> int:
         return self.b.size + self.row_weights.shape[0]
 
-    @cached_property
-    def jacobian_places(self) -> tuple[Array, Array]:
-        """Row and column of every nonzero of the Jacobian."""
-        of_linear = np.repeat(np.arange(self.b.size), np.diff(self.A.indptr))
-        return (
-            np.concatenate([of_linear, self.jacobian_map.rows]),
-            np.concatenate([self.A.indices, self.jacobian_map.columns]),
-        )
+    @property
+    def has_hessian(self) -> bool:
+        return self.curvature is not None
 
     @property
-    def hessian_places(self) -> tuple[Array, Array]:
-        """Row and column of every nonzero of the lower triangle of the Hessian; none without curvature."""
-        if self.curvature is None:
-            return np.zeros(0, dtype=int), np.zeros(0, dtype=int)
-        return self.curvature.entries.rows, self.curvature.entries.columns
+    def jacobian_rows(self) -> Array:
+        """The row of every nonzero of the Jacobian."""
+        return self._jacobian_places[0]
+
+    @property
+    def jacobian_columns(self) -> Array:
+        """The column of every nonzero of the Jacobian."""
+        return self._jacobian_places[1]
+
+    @cached_property
+    def _jacobian_places(self) -> tuple[Array, Array]:
+        rows = np.concatenate(
+            [np.repeat(np.arange(self.b.size), np.diff(self.A.indptr)), self.jacobian_map.rows]
+        )
+        return rows, np.concatenate([self.A.indices, self.jacobian_map.columns])
+
+    @property
+    def hessian_rows(self) -> Array:
+        """The row of every nonzero of the lower triangle of the Hessian; none without curvature."""
+        return np.zeros(0, dtype=int) if self.curvature is None else self.curvature.entries.rows
+
+    @property
+    def hessian_columns(self) -> Array:
+        """The column of every nonzero of the lower triangle of the Hessian."""
+        return np.zeros(0, dtype=int) if self.curvature is None else self.curvature.entries.columns
 
     def objective(self, y: Array) -> float:
         """f(y)."""
@@ -160,32 +171,33 @@ class ProgramFunctions:
         return np.concatenate([self.A @ y + self.b, nonlinear]) if self.b.size else nonlinear
 
     def gradient(self, y: Array) -> Array:
-        """df/dy, (variables,)."""
-        return self._at(y, "gradient", self._gradient)
-
-    def _gradient(self, point: Evaluation) -> Array:
-        place = self._minimized
-        weights = self.objective_weights.reshape(self.leaf_map.nodes, -1)[:, place]
-        by_leaf = np.matmul(weights[:, None], point.jacobian[:, : self.chain.used_count][:, place])[:, 0]
-        return self.leaf_map.gradient(point.leaves, by_leaf)
+        """df/dy, (variables,); read-only."""
+        point = self.at(y)
+        if point.gradient is None:
+            place = self._minimized
+            weights = self.objective_weights.reshape(self.leaf_map.nodes, -1)[:, place]
+            by_leaf = np.matmul(weights[:, None], point.jacobian[:, : self.chain.used_count][:, place])
+            point.gradient = read_only(self.leaf_map.gradient(point.leaves, by_leaf[:, 0]))
+        return point.gradient
 
     def jacobian(self, y: Array) -> Array:
-        """Nonzeros of dg/dy in the order of `jacobian_places`."""
-        return self._at(y, "jacobian", self._jacobian)
-
-    def _jacobian(self, point: Evaluation) -> Array:
-        if not self.jacobian_map.rows.size:
-            return self.A.data
-        bounded = point.jacobian[:, : self.chain.bounded_count]
-        values = self.jacobian_map(self.leaf_map.jacobian(point.leaves, bounded))
-        return np.concatenate([self.A.data, values]) if self.A.data.size else values
+        """Nonzeros of dg/dy in the order of `jacobian_rows` and `jacobian_columns`; read-only."""
+        point = self.at(y)
+        if point.rows_jacobian is None:
+            values = self.A.data
+            if self.jacobian_map.rows.size:
+                bounded = point.jacobian[:, : self.chain.bounded_count]
+                values = self.jacobian_map.matrix @ self.leaf_map.jacobian(point.leaves, bounded)
+                values = np.concatenate([self.A.data, values]) if self.A.data.size else values
+            point.rows_jacobian = read_only(values)
+        return point.rows_jacobian
 
     def jacobian_of_rows(self, kept: Array) -> Callable[[Array], Array]:
         """The function of y that gives the nonzeros of `jacobian` in the rows that are kept, in their order.
 
         kept : (row_count,) boolean. Derivatives by leaves are mapped to y only where these rows need them.
         """
-        count, rows = self.chain.bounded_count, self.jacobian_places[0]
+        count, rows = self.chain.bounded_count, self.jacobian_rows
         linear = self.A.data[kept[rows[: self.A.nnz]]]
         chosen, lines = self.jacobian_map.chosen(kept[self.jacobian_map.rows], self.chain.width)
         node, row = np.divmod(lines, max(count, 1))
@@ -197,19 +209,20 @@ class ProgramFunctions:
 
         return values
 
-    def hessian(self, y: Array, row_multipliers: Array, objective_factor: float) -> Array:
+    def hessian(self, y: Array, row_multipliers: Array, objective_factor: float = 1.0) -> Array:
         """Nonzeros of the lower triangle of objective_factor * f'' + sum_r lambda_r g_r''."""
         if self.curvature is None:
             raise EvaluationError("a block has no second derivatives: solve with hessian='lbfgs'")
         point = self.at(y)
         adjoints = objective_factor * self.objective_weights
         adjoints += self._weights_transposed @ row_multipliers[self.b.size :]
-        by_leaf = self._leaf_adjoints(point, adjoints)
-        by_quantity = self.chain.adjoints(point.partials, adjoints.reshape(by_leaf.shape[0], -1))
+        adjoints = adjoints.reshape(self.leaf_map.nodes, -1)
+        by_leaf = np.matmul(adjoints[:, None], point.jacobian[:, : self.chain.used_count])[:, 0]
+        by_quantity = self.chain.adjoints(point.partials, adjoints)
         by_leaves = self.curvature.by_leaves
         second, arrays = by_leaves.zeros()
         total = by_leaves.fill(self.chain, point.values, point.jacobian, by_quantity, second)
-        return self.curvature.entries(by_leaves.raw(point.leaves, second, arrays, total, by_leaf))
+        return self.curvature.entries.matrix @ by_leaves.raw(point.leaves, second, arrays, total, by_leaf)
 
     def at(self, y: Array) -> Evaluation:
         """The evaluation at y, the last one again when y is the same."""
@@ -219,29 +232,27 @@ class ProgramFunctions:
             self.__dict__["_last"] = cached
         return cached
 
-    def _at(self, y: Array, what: str, computed: Callable[[Evaluation], Array]) -> Array:
-        """What is computed at y, the same read-only array again when y is the same."""
-        point, known = self.at(y), self.__dict__.setdefault("_known", {})
-        if known.get("point") is not point:
-            known.clear()
-            known["point"] = point
-        if what not in known:
-            known[what] = read_only(computed(point))
-        return known[what]
-
-    def scaled(self, scaling: Scaling) -> ProgramFunctions:
-        """The same functions, multiplied by constant factors."""
-        of_linear, of_rest = scaling.rows[: self.b.size], scaling.rows[self.b.size :]
+    def scaled(self, row_factors: Array, objective_factor: float) -> ProgramFunctions:
+        """The same functions, times constant factors of the rows (row_count,) and of the objective."""
+        of_linear, of_rest = row_factors[: self.b.size], row_factors[self.b.size :]
         scaled = replace(
             self,
-            objective_weights=scaling.objective * self.objective_weights,
+            objective_weights=objective_factor * self.objective_weights,
             A=row_scaled(self.A, of_linear),
             b=of_linear * self.b,
             row_weights=row_scaled(self.row_weights, of_rest),
-            jacobian_map=self.jacobian_map.scaled(scaling.rows),
+            jacobian_map=self.jacobian_map.scaled(row_factors),
         )
-        scaled.__dict__["_last"] = self.__dict__.get("_last")  # no factor changes what is evaluated
+        scaled.take_evaluation(self)
         return scaled
+
+    def take_evaluation(self, other: ProgramFunctions) -> None:
+        """Take over the last evaluation of other functions of the same quantities, scaled otherwise."""
+        last = other.__dict__.get("_last")
+        if last is not None:
+            last = copy.copy(last)
+            last.gradient = last.rows_jacobian = None
+        self.__dict__["_last"] = last
 
     @cached_property
     def _minimized(self) -> slice:
@@ -253,15 +264,10 @@ class ProgramFunctions:
     def _weights_transposed(self) -> sparse.csc_array:
         return self.row_weights.T
 
-    def _leaf_adjoints(self, point: Evaluation, adjoints: Array) -> Array:
-        """Adjoints of the leaves (K, width) from those of the used quantities."""
-        used = point.jacobian[:, : self.chain.used_count]
-        return np.matmul(adjoints.reshape(used.shape[0], 1, -1), used)[:, 0]
-
 
 @dataclass(frozen=True, eq=False)
 class ProgramMaps:
-    """The structure of a program's functions: what maps quantities at the nodes to rows and derivatives.
+    """The structure of a program's functions: the maps from quantities at the nodes to rows and derivatives.
 
     All that is left of `ProgramFunctions` when values are taken away; see there.
     """
@@ -307,49 +313,38 @@ def program_maps(
     groups: Sequence[RowGroup],
     linear_count: int,
 ) -> ProgramMaps:
-    """What turns the quantities of a graph into linear_count linear rows, the rows of groups, and costs."""
+    """The maps from quantities of a graph to costs and rows of groups, behind `linear_count` linear rows."""
     bounded = [group.quantity for group in groups]
     minimized = [objective.quantity for objective in objectives]
     chain = ChainRule(graph, bounded, minimized, leaf_map.leaves)
     row_weights = _row_weights(chain, groups, leaf_map.nodes)
     pattern = _jacobian_pattern(chain, chain.used)[: chain.bounded_count]
-    if leaf_map.spline_map.layout.size > LARGEST_CACHED:
-        entries = _jacobian_map(leaf_map, pattern, chain.used_count, row_weights, linear_count)
-    else:
-        contents = of_array(pattern), chain.used_count, of_matrix(row_weights)
-        entries = _kept_jacobian_map(leaf_map, *contents, linear_count)
+    contents = of_array(pattern), chain.used_count, of_matrix(row_weights)
+    size = leaf_map.spline_map.layout.size
     return ProgramMaps(
         chain=chain,
         leaf_map=leaf_map,
         curvature=Curvature(chain, leaf_map, objectives, groups) if graph.has_curvature else None,
         row_weights=row_weights,
-        jacobian_map=entries,
+        jacobian_map=_jacobian_map(size, leaf_map, *contents, linear_count),
     )
 
 
+@cached_if_small
 def _jacobian_map(
-    leaf_map: LeafMap, pattern: Array, stride: int, weights: sparse.csr_array, first_row: int
-) -> EntryMap:
-    """The entries of the Jacobian from `first_row` on; pattern and stride as in `jacobian_entries`."""
-    entries, raw_size = leaf_map.jacobian_entries(pattern, stride)
-    return jacobian_map(entries, weights, raw_size, first_row)
-
-
-@cached_by_content
-def _kept_jacobian_map(
     leaf_map: LeafMap,
     pattern: Content[Array],
     stride: int,
     weights: Content[sparse.csr_array],
     first_row: int,
 ) -> EntryMap:
-    return _jacobian_map(leaf_map, pattern.value, stride, weights.value, first_row)
+    """The entries of the Jacobian from `first_row` on; pattern and stride as in `jacobian_entries`."""
+    entries, raw_size = leaf_map.jacobian_entries(pattern.value, stride)
+    return jacobian_map(entries, weights.value, raw_size, first_row)
 
 
-@cached_by_content
-def _kept_hessian_map(
-    second: SecondDerivatives, pattern: Content[Array], has_adjoint: Content[Array]
-) -> EntryMap:
+@cached_if_small
+def _hessian_map(second: SecondDerivatives, pattern: Content[Array], has_adjoint: Content[Array]) -> EntryMap:
     return hessian_map(*second.entries(pattern.value, has_adjoint.value))
 
 

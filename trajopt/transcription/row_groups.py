@@ -2,7 +2,8 @@
 
 Rows at nodes take one node each, differences compare two nodes, costs sum over all nodes with the weights
 of a quadrature. Being linear in the quantities, neither adds second derivatives of its own. Which rows there
-are is structure; their limits are values of a problem, `given_limits`.
+are is structure; their limits are values of a problem, `given_limits`. Rows that no unknown changes are no
+rows of the program (`ConstantRows`): they hold for the values of a problem, or never will.
 """
 
 from __future__ import annotations
@@ -16,14 +17,18 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.base.arrays import Array
-from trajopt.graph.leaves import SPLINE_LEAVES
-from trajopt.problem.problem import Problem
-from trajopt.problem.problem_graph import integrand_of
-from trajopt.splines.node_sets import difference
+from trajopt.base.errors import InfeasibleBoundsError
+from trajopt.base.rounding import AGREEMENT
+from trajopt.graph.graph import Graph
+from trajopt.graph.keys import SPLINE_LEAVES, integrand
+from trajopt.graph.protocols.block import Block, Values
+from trajopt.problem.problem import ProblemData
+from trajopt.splines.node_sets import Neighbours, difference
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.derivatives.sparse_entries import entries_of_rows
+from trajopt.transcription.leaf_map import LeafMap
 from trajopt.transcription.linear_equations.linear_rows import Conditions
-from trajopt.transcription.row_labels import RowLabel, continuity_name
+from trajopt.transcription.unknowns import RowLabel, continuity_name
 
 Widths = Mapping[str, int]  # quantity -> how many components it has
 
@@ -51,14 +56,14 @@ class RowGroup:
     order: Array | None = None
 
     @property
-    def shape(self) -> tuple[int, int]:
+    def shape(self) -> tuple[int, ...]:
         """Rows of the weights, and components of the quantity."""
-        return self.has_lower.shape[0], self.has_lower.shape[1]
+        return self.has_lower.shape
 
     @property
     def width(self) -> int:
-        """How many components the quantity has."""
-        return self.shape[1]
+        """The number of components of the quantity."""
+        return self.has_lower.shape[1]
 
     @cached_property
     def kept(self) -> Array:
@@ -67,7 +72,7 @@ class RowGroup:
 
     @property
     def count(self) -> int:
-        """How many rows of the program there are."""
+        """The number of rows of the program."""
         return int(self.kept.sum())
 
     def limits(self, given: Sequence[Limits]) -> Limits:
@@ -98,7 +103,7 @@ class RowGroup:
         """One value per row of the program as (rows, width), zero where there is none."""
         full = np.zeros(self.kept.size, dtype=values.dtype)
         full[self.kept] = values
-        return full.reshape(self.shape)
+        return full.reshape(self.has_lower.shape)
 
     @property
     def node(self) -> Array:
@@ -130,17 +135,17 @@ class Objective:
     node_weights: Array  # (K,)
 
 
-def objectives_of(problem: Problem) -> tuple[Objective, ...]:
+def objectives_of(problem: ProblemData) -> tuple[Objective, ...]:
     """Costs by the value at one node, or by the quadrature of T * term."""
     objectives = []
     for cost in problem.costs:
-        quantity = integrand_of(cost.term) if cost.over.integrates else cost.term.quantity
+        quantity = integrand(cost.term.quantity) if cost.over.integrates else cost.term.quantity
         weights = cost.over.cost_weights(problem.trajectory)
         objectives.append(Objective(cost.name, quantity, cost.weight, weights))
     return tuple(objectives)
 
 
-def given_limits(problem: Problem) -> list[Limits]:
+def given_limits(problem: ProblemData) -> list[Limits]:
     """The limits of all constraints, of all integrals, the offsets of all periodicities, zeros, slacks."""
     stated = [(each.lower, each.upper) for each in (*problem.constraints, *problem.integrals)]
     offsets = [(each.offset, each.offset) for each in problem.periodicities]
@@ -149,8 +154,8 @@ def given_limits(problem: Problem) -> list[Limits]:
     return [*stated, *offsets, (zero, zero), *slacks]
 
 
-def row_groups(problem: Problem, conditions: Conditions, widths: Widths) -> tuple[RowGroup, ...]:
-    """The rows of all conditions that are not linear equations, in the order in which they were stated."""
+def row_groups(problem: ProblemData, conditions: Conditions, widths: Widths) -> tuple[RowGroup, ...]:
+    """The rows of all conditions that are not linear equations, in the order in which they were added."""
     groups = (
         *_constraint_groups(problem, conditions, widths),
         *_slack_groups(problem, widths),
@@ -161,7 +166,7 @@ def row_groups(problem: Problem, conditions: Conditions, widths: Widths) -> tupl
     return tuple(group for group in groups if group.count)
 
 
-def _constraint_groups(problem: Problem, conditions: Conditions, widths: Widths) -> Iterator[RowGroup]:
+def _constraint_groups(problem: ProblemData, conditions: Conditions, widths: Widths) -> Iterator[RowGroup]:
     for number, eliminated in conditions.constraints.items():
         constraint = problem.constraints[number]
         if constraint.hold == "hull":
@@ -173,8 +178,8 @@ def _constraint_groups(problem: Problem, conditions: Conditions, widths: Widths)
         yield _group(constraint.name, constraint.term.quantity, weights, limits, held, number)
 
 
-def _slack_groups(problem: Problem, widths: Widths) -> Iterator[RowGroup]:
-    """Slacks at the nodes with weight are at least every piece of what they stand for."""
+def _slack_groups(problem: ProblemData, widths: Widths) -> Iterator[RowGroup]:
+    """Slacks at the nodes with weight are at least every piece of their maximum."""
     nodes, source = problem.trajectory.nodes, len(problem.stated)
     for slack in problem.slacks.values():
         chosen = np.flatnonzero(slack.over.cost_weights(problem.trajectory) > 0.0)
@@ -191,16 +196,16 @@ def _at_least(least: Any) -> Limits:
     return lower, np.full_like(lower, np.inf)
 
 
-def _integral_groups(problem: Problem) -> Iterator[RowGroup]:
+def _integral_groups(problem: ProblemData) -> Iterator[RowGroup]:
     """One row of quadrature weights per integral, of T * term."""
     for number, bounded in enumerate(problem.integrals, start=len(problem.constraints)):
         weights = sparse.csr_array(bounded.over.cost_weights(problem.trajectory)[None])
         held = np.ones((1, bounded.lower.size), dtype=bool)
         limits = bounded.lower, bounded.upper
-        yield _group(bounded.name, integrand_of(bounded.term), weights, limits, held, number)
+        yield _group(bounded.name, integrand(bounded.term.quantity), weights, limits, held, number)
 
 
-def _periodic_groups(problem: Problem, conditions: Conditions, widths: Widths) -> Iterator[RowGroup]:
+def _periodic_groups(problem: ProblemData, conditions: Conditions, widths: Widths) -> Iterator[RowGroup]:
     """One group per component, as each may have a sign of its own."""
     nodes, first = problem.trajectory.nodes, len(problem.constraints) + len(problem.integrals)
     for number in conditions.periodicities:
@@ -215,13 +220,12 @@ def _periodic_groups(problem: Problem, conditions: Conditions, widths: Widths) -
             yield replace(group, order=periodicity.order)
 
 
-def _continuity_groups(problem: Problem, conditions: Conditions) -> Iterator[RowGroup]:
+def _continuity_groups(problem: ProblemData, conditions: Conditions) -> Iterator[RowGroup]:
     zero = np.zeros(problem.dynamics.n)
     last = len(problem.stated)
     kept = problem.continuity_at_borders
     for arc, quantity in conditions.continuity:
-        before, after = problem.trajectory.border(arc)
-        weights = difference(problem.trajectory.nodes, after, before)
+        weights = Neighbours(arc).selection(problem.trajectory)
         held = kept[[arc]] >= SPLINE_LEAVES.index(quantity)
         yield _group(continuity_name(quantity), quantity, weights, (zero, zero), held, last)
 
@@ -233,3 +237,83 @@ def _group(
     lower, upper = limits
     has_lower, has_upper = held & np.isfinite(lower), held & np.isfinite(upper)
     return RowGroup(name, quantity, weights, has_lower, has_upper, held & (lower == upper), source)
+
+
+@dataclass(frozen=True, eq=False)
+class ConstantRows:
+    """The rows of some groups whose Jacobian is structurally zero, which solvers take for degenerate.
+
+    groups : those that have such rows, with all their rows
+    fixed : for each, which entries of (rows, width) are constant
+    graph, leaf_map : which compute their quantities
+    """
+
+    groups: tuple[RowGroup, ...]
+    fixed: tuple[Array, ...]
+    graph: Graph
+    leaf_map: LeafMap
+
+    @staticmethod
+    def among(groups: Sequence[RowGroup], graph: Graph, leaf_map: LeafMap) -> ConstantRows:
+        """The constant rows among those of all groups."""
+        masks = [group.spread(_constant(group, graph, leaf_map)) for group in groups]
+        found = [(group, mask) for group, mask in zip(groups, masks, strict=True) if mask.any()]
+        chosen, fixed = tuple(group for group, _ in found), tuple(mask for _, mask in found)
+        return ConstantRows(chosen, fixed, graph, leaf_map)
+
+    def left_out_of(self, groups: Sequence[RowGroup]) -> tuple[RowGroup, ...]:
+        """The groups without these rows."""
+        fixed = dict(zip(map(id, self.groups), self.fixed, strict=True))
+        left = (group.without(fixed[id(group)]) if id(group) in fixed else group for group in groups)
+        return tuple(group for group in left if group.count)
+
+    def values(self, y: Array, c: Array, other: Mapping[Block, Block]) -> Values:
+        """The quantities at the nodes for unknowns y, x = N y + c, with other blocks in place of some."""
+        leaves = self.leaf_map.at(y, self.leaf_map.offset(c)).values
+        return self.graph.with_blocks(other).values(leaves)
+
+    def check(
+        self, values: Values, given: Sequence[Limits], times: Array, names: Callable[[str, int], list[str]]
+    ) -> None:
+        """That all these rows lie within their limits.
+
+        values : quantities at the nodes, for any unknowns
+        given : limits of the problem, `given_limits`
+        times : of the nodes there
+        names : (quantity, width) -> names of its components
+        Raises InfeasibleBoundsError, naming term, component and node, for one that does not hold.
+        """
+        for group, fixed in zip(self.groups, self.fixed, strict=True):
+            now = group.spread(group.matrix @ values[group.quantity].ravel())
+            _check(group, fixed, now, group.limits(given), times, names)
+
+
+def _constant(group: RowGroup, graph: Graph, leaf_map: LeafMap) -> Array:
+    """Which rows of the program in this group have no entry in the Jacobian, (count,)."""
+    moving = leaf_map.depending(graph.leaf_pattern(group.quantity), group.width).ravel()
+    matrix = group.matrix
+    rows = np.repeat(np.arange(group.count), np.diff(matrix.indptr))
+    return np.bincount(rows, moving[matrix.indices], minlength=group.count) == 0.0
+
+
+def _check(
+    group: RowGroup,
+    fixed: Array,
+    now: Array,
+    limits: Limits,
+    times: Array,
+    names: Callable[[str, int], list[str]],
+) -> None:
+    """That the fixed entries of (rows, width) lie within their limits now."""
+    lower, upper = limits
+    slack = AGREEMENT * np.maximum(1.0, np.abs(now))
+    wrong = fixed & ~((now >= lower - slack) & (now <= upper + slack))  # or NaN
+    for row, component in np.argwhere(wrong)[:1]:
+        label, node = names(group.quantity, group.width)[component], int(group.node[row])
+        what = f"'{group.name}', component {label}," if label else f"'{group.name}'"
+        raise InfeasibleBoundsError(
+            f"{what} is {now[row, component]:.6g} at t = {times[node]:.4g} s (node {node}) whatever the "
+            "motion, as other conditions fix it, but its limits are "
+            f"[{lower[row, component]:.6g}, {upper[row, component]:.6g}]: widen them, or move "
+            "the boundary value"
+        )

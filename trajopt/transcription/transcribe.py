@@ -1,27 +1,196 @@
-"""Transcription of a problem: builds its nonlinear program, the structure first, then its values."""
+"""Transcription of a problem: builds its nonlinear program, the structure first, then its values.
+
+Values are boundary values, limits, weights, data, bounds of parameters and additional curves. Structure is
+the rest: trajectory and unknowns, which bounds are finite and which equal, the graph of terms, the equations
+that are eliminated, all sparsity. A compiled program keeps the structure for other values.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.base.errors import DegreesOfFreedomError, ProblemError, UnboundedError
 from trajopt.graph.data import blocks_of_data
+from trajopt.graph.graph import Graph, fused
+from trajopt.graph.keys import is_extra, is_parameter
 from trajopt.graph.protocols.block import Block
-from trajopt.problem.problem import Problem
-from trajopt.transcription.bounds import Bounds, LinearBlock, bounds_and_linear_block
+from trajopt.problem.derived_parts import checked_problem
+from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem_graph import graph_of, refuse_idle_unknowns
+from trajopt.splines.trajectory import SHORTEST_DURATION
+from trajopt.transcription.bounds import Bounds, LinearBlock, LinearRows, bounds_and_linear_block, linear_rows
 from trajopt.transcription.initial_point import first_guess, with_guessed_duration
-from trajopt.transcription.nlp import NLP
-from trajopt.transcription.program_functions import ProgramFunctions
-from trajopt.transcription.row_groups import Limits, Objective, RowGroup, given_limits
-from trajopt.transcription.scaling import Scaling, scaling_of
-from trajopt.transcription.structure import ProgramStructure, structure_of
+from trajopt.transcription.leaf_map import LeafMap, SplineMap
+from trajopt.transcription.linear_equations.elimination import GeneralSolution, eliminate
+from trajopt.transcription.linear_equations.linear_rows import Conditions, LinearEquations, conditions_of
+from trajopt.transcription.linear_equations.nearest_motion import nearest_change
+from trajopt.transcription.nlp import NLP, Scaling, scaling_at_start
+from trajopt.transcription.program_functions import ProgramFunctions, ProgramMaps, program_maps
+from trajopt.transcription.row_groups import (
+    ConstantRows,
+    Limits,
+    Objective,
+    RowGroup,
+    given_limits,
+    objectives_of,
+    row_groups,
+)
 from trajopt.transcription.unknowns import Unknowns
 
 
-def transcribe(problem: Problem) -> NLP:
+@dataclass(frozen=True, eq=False)
+class ProgramStructure:
+    """The parts that all programs with these unknowns, equations, terms and kinds of bounds share.
+
+    equations, solution : the linear equations A x = b, and x = N y + R b
+    linear : rows that are linear in y
+    objectives : their weights are values and may be others
+    groups : all other rows
+    constant : rows that no unknown changes; they are no rows of the program but must hold
+    graph : all quantities, of which `maps` evaluate some in larger blocks
+    component_names : (quantity, width) -> names of its components in messages
+    """
+
+    spline_map: SplineMap
+    equations: LinearEquations
+    solution: GeneralSolution
+    linear: LinearRows
+    objectives: tuple[Objective, ...]
+    groups: tuple[RowGroup, ...]
+    constant: ConstantRows
+    graph: Graph
+    maps: ProgramMaps
+    component_names: Callable[[str, int], list[str]]
+
+    @cached_property
+    def nearest_change(self) -> Array:
+        """The change of y by one of the entries of x that the equations fix, see `nearest_motion`."""
+        return nearest_change(self.spline_map, self.solution)
+
+
+def structure_of(problem: ProblemData, kept_as_rows: Collection[int] = ()) -> ProgramStructure:
+    """The structure of a problem's program.
+
+    kept_as_rows : numbers of constraints that become rows although they are linear equations
+    Raises ProblemError or a subclass where the problem contradicts itself or nothing is left to optimize.
+    """
+    spline_map = SplineMap.of(checked_problem(problem))
+    conditions = conditions_of(problem, spline_map, kept_as_rows)
+    solution = _general_solution(problem, spline_map, conditions.equations)
+    linear = linear_rows(problem, spline_map, solution.N, solution.free)
+
+    graph = _graph(problem, conditions)
+    objectives = objectives_of(problem)
+    groups = row_groups(problem, conditions, graph.width)
+    refuse_idle_unknowns(problem, graph, _used(objectives, groups))
+    evaluated, leaf_map = _evaluated(graph, spline_map, solution, objectives, groups)
+    constant = ConstantRows.among(groups, evaluated, leaf_map)
+    changing = constant.left_out_of(groups)
+    if _used(objectives, changing) != _used(objectives, groups):
+        evaluated, leaf_map = _evaluated(graph, spline_map, solution, objectives, changing)
+    _refuse_unbounded(problem, spline_map, solution, linear, graph, changing)
+
+    return ProgramStructure(
+        spline_map=spline_map,
+        equations=conditions.equations,
+        solution=solution,
+        linear=linear,
+        objectives=objectives,
+        groups=changing,
+        constant=constant,
+        graph=graph,
+        maps=program_maps(evaluated, leaf_map, objectives, changing, linear.kept.size),
+        component_names=problem.component_names,
+    )
+
+
+def _general_solution(
+    problem: ProblemData, spline_map: SplineMap, equations: LinearEquations
+) -> GeneralSolution:
+    """The general solution of the linear equations; durations and parameters are eliminated last."""
+    layout = spline_map.layout
+    last_resort = np.arange(layout.control_point_count, layout.size)
+    solution = eliminate(equations.A, equations.labels, last_resort, problem.trajectory)
+    if solution.left_over.size:  # a contradiction is reported before its consequences
+        solution.at(equations.right_sides(problem))
+    if solution.free.size == 0:
+        raise DegreesOfFreedomError(
+            f"the conditions of '{problem.name}' fix the whole motion, so nothing is left to optimize: "
+            f"use more intervals or a higher degree, or drop a condition (now {problem.trajectory})"
+        )
+    return solution
+
+
+def _refuse_unbounded(
+    problem: ProblemData,
+    spline_map: SplineMap,
+    solution: GeneralSolution,
+    linear: LinearRows,
+    graph: Graph,
+    groups: Iterable[RowGroup],
+) -> None:
+    """UnboundedError where only durations are minimized and no condition, and no bound, depends on them."""
+    arcs, place = problem.trajectory.arcs, spline_map.layout.durations
+    places = np.flatnonzero((solution.free >= place.start) & (solution.free < place.stop))
+    only_time = all(cost.term.quantity == "duration" and cost.weight > 0.0 for cost in problem.costs)
+    bounded = any(arc.duration_bounds[0] != SHORTEST_DURATION for arc in arcs)
+    if not problem.costs or not only_time or bounded or places.size < len(arcs):
+        return
+    if solution.N[:, places].nnz > places.size or linear.A[linear.kept][:, places].nnz:
+        return
+    for group in groups:
+        for leaf, pattern in graph.leaf_pattern(group.quantity).items():
+            if leaf != "q" and not (is_extra(leaf) or is_parameter(leaf)) and np.any(pattern):
+                return
+    raise UnboundedError(
+        f"'{problem.name}' minimizes the duration but nothing limits the speed, so the motion would take no "
+        "time: limit torques or velocities, by subject_to_joint_limits() where the robot has such limits or "
+        "by subject_to(trajopt.tau, lower, upper), or give the trajectory a shortest duration"
+    )
+
+
+def _graph(problem: ProblemData, conditions: Conditions) -> Graph:
+    """The graph of all terms that are minimized or bounded."""
+    integrated = [cost.term for cost in problem.costs if cost.over.integrates]
+    integrated += [bounded.term for bounded in problem.integrals]
+    direct = [cost.term for cost in problem.costs if not cost.over.integrates]
+    bounded = [problem.constraints[number].term for number in conditions.constraints]
+    bounded += [problem.periodicities[number].term for number in conditions.periodicities]
+    bounded += [term for slack in problem.slacks.values() for term, _ in slack.rows]
+    return graph_of(problem, [*direct, *bounded], integrated)
+
+
+def _used(objectives: Iterable[Objective], groups: Iterable[RowGroup]) -> set[str]:
+    return {each.quantity for each in (*groups, *objectives)}
+
+
+def _evaluated(
+    graph: Graph,
+    spline_map: SplineMap,
+    solution: GeneralSolution,
+    objectives: Iterable[Objective],
+    groups: Iterable[RowGroup],
+) -> tuple[Graph, LeafMap]:
+    """The graph that is evaluated in a solve, terms joined into larger blocks, and the map to its leaves."""
+    used = _used(objectives, groups)
+    joined = fused(graph, used)
+    for quantity in sorted(used):
+        if not joined.leaf_pattern(quantity):
+            raise ProblemError(
+                f"'{quantity}' depends on no unknown, so it can be neither minimized nor bounded: "
+                "let it depend on the node, or leave it out"
+            )
+    inputs = {name for block in joined.blocks for name in block.inputs}
+    leaves = (inputs | used).intersection(graph.leaves) or {"q"}
+    return joined, LeafMap.of(spline_map, solution.N, leaves)
+
+
+def transcribe(problem: ProblemData) -> NLP:
     """Build the program of a problem: unknowns, bounds, rows, sparsity, starting point and scaling.
 
     Without costs the objective is zero: any point that meets the constraints is a solution.
@@ -59,7 +228,7 @@ class ProgramValues:
         return Bounds(np.concatenate(lower), np.concatenate(upper))
 
 
-def values_of(structure: ProgramStructure, problem: Problem) -> ProgramValues:
+def values_of(structure: ProgramStructure, problem: ProblemData) -> ProgramValues:
     """The values of a problem that has this structure.
 
     Raises DegreesOfFreedomError where equations contradict each other, InfeasibleBoundsError where they fix
@@ -77,16 +246,15 @@ def values_of(structure: ProgramStructure, problem: Problem) -> ProgramValues:
             replace(objective, weight=cost.weight)
             for objective, cost in zip(structure.objectives, problem.costs, strict=True)
         ),
-        data=blocks_of_data(structure.graph, problem.datasets),
+        data=blocks_of_data(structure.graph, problem.datasets) if problem.datasets else {},
     )
 
 
-def cold_program(structure: ProgramStructure, values: ProgramValues, problem: Problem) -> NLP:
+def cold_program(structure: ProgramStructure, values: ProgramValues, problem: ProblemData) -> NLP:
     """The program with the starting point that the problem's guess gives, scaled there."""
     unknowns, bounds = values.unknowns, values.bounds
     guess = bounds.clipped(unknowns.of(*first_guess(problem, layout=unknowns.layout)))
-    _check_constant_rows(structure, values, guess)
-    functions, row_bounds = _functions(structure, values), values.row_bounds(structure.groups)
+    functions, row_bounds = _unscaled(structure, values, guess)
     linear = values.linear
     start = with_guessed_duration(
         problem,
@@ -103,8 +271,7 @@ def program_at(
     structure: ProgramStructure, values: ProgramValues, start: Array, scaling: Scaling | None = None
 ) -> NLP:
     """The program with a known starting point, scaled there where no scaling is given."""
-    _check_constant_rows(structure, values, start)
-    functions, row_bounds = _functions(structure, values), values.row_bounds(structure.groups)
+    functions, row_bounds = _unscaled(structure, values, start)
     return _program(structure, values, functions, row_bounds, start, scaling)
 
 
@@ -116,15 +283,15 @@ def _program(
     start: Array,
     scaling: Scaling | None,
 ) -> NLP:
-    scaling = scaling or scaling_of(
+    scaling = scaling or scaling_at_start(
         row_bounds,
-        functions.jacobian_places[0],
+        functions.jacobian_rows,
         functions.jacobian(start),
         functions.objective(start),
         functions.gradient(start),
     )
-    return NLP(
-        functions=functions.scaled(scaling),
+    return NLP.of(
+        functions.scaled(scaling.rows, scaling.objective),
         scaling=scaling,
         bounds=values.bounds,
         row_bounds=row_bounds.scaled(scaling.rows),
@@ -139,16 +306,19 @@ def _program(
     )
 
 
-def _functions(structure: ProgramStructure, values: ProgramValues) -> ProgramFunctions:
-    """The functions of the program, not scaled."""
-    linear, c, chain = values.linear, values.unknowns.elimination.c, structure.maps.chain
-    chain = chain.on(chain.graph.with_blocks(values.data))
-    return structure.maps.functions(chain, c, values.objectives, linear.A, linear.b)
+def _unscaled(
+    structure: ProgramStructure, values: ProgramValues, y: Array
+) -> tuple[ProgramFunctions, Bounds]:
+    """The functions of the program and the bounds of its rows, not scaled.
 
-
-def _check_constant_rows(structure: ProgramStructure, values: ProgramValues, y: Array) -> None:
-    """InfeasibleBoundsError where a row that no unknown changes does not hold; any y will do."""
-    constant, unknowns = structure.constant, values.unknowns
+    Raises InfeasibleBoundsError where a row that no unknown changes does not hold, at y as at any other.
+    """
+    constant, unknowns, linear = structure.constant, values.unknowns, values.linear
+    c = unknowns.elimination.c
     if constant.groups:
-        found = constant.values(y, unknowns.elimination.c, values.data)
+        found = constant.values(y, c, values.data)
         constant.check(found, values.given, unknowns.node_times(y), structure.component_names)
+    chain = structure.maps.chain
+    chain = chain.on(chain.graph.with_blocks(values.data))
+    functions = structure.maps.functions(chain, c, values.objectives, linear.A, linear.b)
+    return functions, values.row_bounds(structure.groups)

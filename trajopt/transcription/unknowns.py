@@ -1,4 +1,4 @@
-"""The unknowns of a nonlinear program: from a motion to the vector that a solver changes, and back.
+"""The unknowns of a nonlinear program, from a motion to the vector that a solver changes and back; labels.
 
 All unknowns together are x: the control points of every arc, point by point and curve by curve (joints first,
 then additional curves), those of curves with a basis of their own, the duration of every arc, the
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.splines.trajectory import Nodes
@@ -78,12 +79,12 @@ class Layout:
 
     @property
     def curve_count(self) -> int:
-        """How many curves have the joints' basis."""
+        """The number of curves with the joints' basis."""
         return self.groups[0].curve_count
 
     @property
     def global_count(self) -> int:
-        """How many durations and parameters there are: the unknowns that every node depends on."""
+        """The number of durations and parameters: the unknowns that every node depends on."""
         return self.size - self.control_point_count
 
     def column(self, arc: int, point: int, curve: int) -> int:
@@ -131,7 +132,7 @@ class Unknowns:
 
     @property
     def count(self) -> int:
-        """How many entries y has."""
+        """The number of entries of y."""
         return self.elimination.free.size
 
     def curve(self, y: Array) -> Curve:
@@ -162,7 +163,7 @@ class Unknowns:
         return np.flatnonzero((free >= place.start) & (free < place.stop))
 
 
-def layout_of(problem: Problem) -> Layout:
+def layout_of(problem: ProblemData) -> Layout:
     """Lay out the control points, durations and parameters of a problem."""
     arcs = problem.trajectory.arcs
     bases = tuple(arc.basis for arc in arcs)
@@ -188,3 +189,123 @@ def _places(bases: tuple[SplineBasis, ...], first_curve: int, curves: int, start
     return CurvePlaces(
         bases, first_curve, curves, start + np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
     )
+
+
+FIXED_DURATION = "the fixed duration"
+
+
+@dataclass(frozen=True)
+class RowLabel:
+    """One row: the constraint that states it, which component, where, and which side where each has its own.
+
+    component : joint, axis or number; "" for a scalar
+    node, s : the node it holds at and its normalised time in its arc; None where it belongs to no node, or
+        where the constraint's name says where
+    arc : where there are several
+    control_point : that of the velocity, for limits on the hull
+    """
+
+    constraint: str
+    component: str = ""
+    node: int | None = None
+    s: float | None = None
+    arc: int | None = None
+    control_point: int | None = None
+    side: Literal["lower", "upper"] | None = None
+
+    def __str__(self) -> str:
+        parts = [self.constraint, self.component]
+        if self.control_point is not None:
+            parts.append(f"control point {self.control_point}")
+        of = "" if self.arc is None else f" of arc {self.arc}"
+        when = of if self.node is None else f" at s = {self.s:.4g}{of} (node {self.node})"
+        return ", ".join(part for part in parts if part) + when
+
+
+@dataclass(frozen=True)
+class UnknownLabel:
+    """One entry of x, and the limits that bound it.
+
+    name : the joint, additional curve or parameter; "" for a duration
+    control_point, s : number and Greville abscissa of a control point, where it matters most
+    limits : names of the constraints that bound it, beside bounds of its own
+    """
+
+    kind: Literal["control point", "duration", "parameter"]
+    name: str = ""
+    arc: int = 0
+    control_point: int = 0
+    s: float = 0.0
+    limits: tuple[str, ...] = ()
+
+    @property
+    def constraint(self) -> str:
+        """The name of its bounds: a constraint, or its own."""
+        if self.kind == "control point":
+            return self.limits[0] if self.limits else f"bounds of {self.name}"
+        return str(self)
+
+    @property
+    def component(self) -> str:
+        """The component of that constraint."""
+        return self.name if self.limits else ""
+
+    def __str__(self) -> str:
+        if self.kind == "duration":
+            return f"duration of arc {self.arc}"
+        if self.kind == "parameter":
+            return f"parameter {self.name}"
+        by = f", by '{' and '.join(self.limits)}'" if self.limits else ""
+        return (
+            f"control point {self.control_point} of {self.name} in arc {self.arc} (near s = {self.s:.3g}{by})"
+        )
+
+
+Label = RowLabel | UnknownLabel
+
+
+def continuity_name(quantity: str) -> str:
+    """The name of the condition that arcs agree in a quantity where they meet."""
+    return f"continuity of {quantity}"
+
+
+@dataclass(frozen=True, eq=False)
+class UnknownLabels:
+    """The labels of the entries of x, made when they are asked for.
+
+    curves : names of all curves, those of the joints first
+    limits : names of the constraints that bound the control points of positions
+    """
+
+    layout: Layout
+    curves: tuple[str, ...]
+    joint_count: int
+    limits: tuple[str, ...]
+
+    @staticmethod
+    def of(problem: ProblemData, layout: Layout) -> UnknownLabels:
+        """The labels of a problem's unknowns."""
+        joints = problem.dynamics.joint_names
+        extras = [f"{name} {i}" for name, extra in problem.extras.items() for i in range(extra.lower.size)]
+        limits = tuple(c.name for c in problem.constraints if c.hold == "hull" and c.term.quantity == "q")
+        return UnknownLabels(layout, (*joints, *extras), len(joints), limits)
+
+    def label(self, column: int) -> UnknownLabel:
+        """The label of an entry of x."""
+        layout = self.layout
+        if column < layout.control_point_count:
+            group = next(group for group in layout.groups if column < group.stop)
+            arc = int(np.searchsorted(group.offsets, column, side="right")) - 1
+            point, place = divmod(column - int(group.offsets[arc]), group.curve_count)
+            curve, s = group.first_curve + place, float(group.bases[arc].greville[point])
+            limits = self.limits if curve < self.joint_count else ()
+            return UnknownLabel("control point", self.curves[curve], arc, point, s, limits)
+        if column < layout.durations.stop:
+            return UnknownLabel("duration", arc=column - layout.durations.start)
+        name = next(name for name, place in layout.parameters.items() if column < place.stop)
+        return UnknownLabel("parameter", name)
+
+
+def arc_where_several(layout: Layout, arc: int) -> int | None:
+    """An arc by its number, None where it is the only one."""
+    return arc if len(layout.bases) > 1 else None

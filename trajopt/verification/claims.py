@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from trajopt.base.rounding import AGREEMENT
 from trajopt.checks.check_times import trajectory_of
+from trajopt.checks.limit_violations import largest_violations, limit_ranges, path_limits
 from trajopt.checks.optimality.cost_check import CostCheck
-from trajopt.checks.violation import largest_violations, limit_ranges, path_limits
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.verification.recomputed_kkt import RebuiltProgram
 
-EXACT = 1e-9  # relative, of sums and of times: rounding
 UNKNOWNS = 1e-6  # of the largest: the way from a motion to unknowns and back leaves rounding
 MISSTATED = 1e-6  # of a limit's range: how far a violation may be from what the certificate tells
 SWITCHES = 1e-6  # of the duration: how near a switch is to the border of two arcs
@@ -26,7 +26,7 @@ PLACES = np.array([0.25, 0.5, 0.75])  # of an arc, where saturated components ar
 
 
 def differences(
-    solution: Solution, costs: Sequence[CostCheck], program: RebuiltProgram | None
+    solution: SolutionData, costs: Sequence[CostCheck], program: RebuiltProgram | None
 ) -> Iterator[str]:
     """Every difference between what the solution tells and what its motion gives, in words.
 
@@ -43,24 +43,24 @@ def differences(
         yield from _structure(solution)
 
 
-def _objective(solution: Solution, costs: Sequence[CostCheck]) -> Iterator[str]:
+def _objective(solution: SolutionData, costs: Sequence[CostCheck]) -> Iterator[str]:
     total, size = sum(solution.cost_terms.values(), 0.0), sum(abs(c) for c in solution.cost_terms.values())
-    if not np.isclose(solution.objective, total, rtol=0.0, atol=EXACT * size, equal_nan=True):
+    if not np.isclose(solution.objective, total, rtol=0.0, atol=AGREEMENT * size, equal_nan=True):
         yield f"objective: {solution.objective:.9g}, but its costs add up to {total:.9g}"
     stated = {cost.name for cost in costs}
     yield from (f"cost '{name}': the problem has none" for name in solution.cost_terms if name not in stated)
 
 
-def _nodes(solution: Solution, program: RebuiltProgram | None) -> Iterator[str]:
+def _nodes(solution: SolutionData, program: RebuiltProgram | None) -> Iterator[str]:
     """The nodes are where statements are looked at: too few of them would hide what is wrong."""
     if program is not None:
         told, found = solution.node_times, program.node_times
         if told.shape != found.shape or not np.allclose(
-            told, found, rtol=0.0, atol=EXACT * solution.duration
+            told, found, rtol=0.0, atol=AGREEMENT * solution.duration
         ):
             yield f"nodes: {told.size} times that are not those of the problem's {found.size}"
     elif trajectory_of(solution) is None:
-        knots, slack = solution.knot_times, EXACT * solution.duration
+        knots, slack = solution.knot_times, AGREEMENT * solution.duration
         inside = np.searchsorted(solution.node_times, knots[1:] + slack, "right") - np.searchsorted(
             solution.node_times, knots[:-1] - slack, "left"
         )
@@ -68,7 +68,7 @@ def _nodes(solution: Solution, program: RebuiltProgram | None) -> Iterator[str]:
             yield f"nodes: fewer than two in {np.count_nonzero(inside < 2)} of {inside.size} spans"
 
 
-def _unknowns(solution: Solution, program: RebuiltProgram) -> Iterator[str]:
+def _unknowns(solution: SolutionData, program: RebuiltProgram) -> Iterator[str]:
     """The solver's own unknowns, from which another solve would start, are those of the motion."""
     point = solution.point
     if point is not None and point.y.size == program.y.size:
@@ -77,7 +77,7 @@ def _unknowns(solution: Solution, program: RebuiltProgram) -> Iterator[str]:
             yield f"the solver's unknowns differ from the motion's by up to {miss:.3g}"
 
 
-def _multipliers(solution: Solution, program: RebuiltProgram) -> Iterator[str]:
+def _multipliers(solution: SolutionData, program: RebuiltProgram) -> Iterator[str]:
     """The multipliers by constraint are those of the solver's rows; both may be wrong together.
 
     A certified motion was found under limits of its arcs, whose rows have other names.
@@ -94,7 +94,7 @@ def _multipliers(solution: Solution, program: RebuiltProgram) -> Iterator[str]:
             yield f"multipliers of {name}: up to {np.abs(told - found).max():.3g} from the solver's rows"
 
 
-def _violations(solution: Solution) -> Iterator[str]:
+def _violations(solution: SolutionData) -> Iterator[str]:
     """Violations that are not what the certificate tells."""
     assert solution.certificate is not None
     told = {violation.label: violation.value for violation in solution.certificate.violations}
@@ -109,7 +109,7 @@ def _violations(solution: Solution) -> Iterator[str]:
             yield _told(f"certificate, largest violation of {found.label}", told[found.label], found.value)
 
 
-def _structure(solution: Solution) -> Iterator[str]:
+def _structure(solution: SolutionData) -> Iterator[str]:
     """Switch times that are not the arcs', and components that are not at the bound they should be at."""
     assert solution.certificate is not None
     structure, limits = solution.certificate.structure, path_limits(solution)

@@ -26,11 +26,11 @@ from trajopt.base.errors import ShapeError
 from trajopt.checks.optimality.dependent_equations import sentences
 from trajopt.checks.optimality.elastic import Elastic, one_slack_for
 from trajopt.checks.optimality.limit_labels import LimitLabels, Place
-from trajopt.problem.checked_problem import checked_problem
-from trajopt.problem.problem import Problem
-from trajopt.solution.solution import Solution
-from trajopt.solve import default_solver
-from trajopt.solvers.capabilities import without_checkpoints
+from trajopt.problem.derived_parts import checked_problem
+from trajopt.problem.problem import ProblemData
+from trajopt.solution.solution import SolutionData
+from trajopt.solvers import registry
+from trajopt.solvers.run import run_solver, without_checkpoints
 from trajopt.solvers.solver import Solver
 from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.nlp import NLP
@@ -113,29 +113,31 @@ class Diagnosis:
         return lines
 
 
-def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution | None = None) -> Diagnosis:
+def diagnose(
+    problem: ProblemData, solver: Solver | None = None, solution: SolutionData | None = None
+) -> Diagnosis:
     """Diagnose a problem: solve it (unless a solution is given), then minimize its elastic relaxation.
 
     Raises ProblemError as `solve` does; contradictions found there need no diagnosis. Raises ShapeError for
     objects of another kind.
     """
-    if isinstance(problem, Solution):
+    if isinstance(problem, SolutionData):
         raise ShapeError(
             "diagnose takes the problem first and got a solution: write trajopt.diagnose(solution.problem, "
             "solution=solution)"
         )
-    if solution is not None and not isinstance(solution, Solution):
+    if solution is not None and not isinstance(solution, SolutionData):
         raise ShapeError(f"solution is {short_repr(solution)}: give the trajopt.Solution of this problem")
-    solver = solver or default_solver(checked_problem(problem))
+    solver = solver or checked_problem(problem).solver or registry.create()
     nlp = transcribe(problem)
     if solution is None:
-        answer = solver.solve(nlp)
+        answer = run_solver(solver, nlp)
         status, y = answer.status, answer.y
     else:
         status, y = solution.status, unknowns_of(problem, nlp, solution)
     labels = LimitLabels(problem, nlp, y)
     relaxed, solver = Elastic(nlp), without_checkpoints(solver)
-    y_relaxed = solver.solve(relaxed, None, relaxed.warm(y)).y
+    y_relaxed = run_solver(solver, relaxed, relaxed.warm(y)).y
     over = relaxed.violations(y_relaxed)
     feasible = float(over.max(initial=0.0)) <= FEASIBLE
     conflicts = () if feasible else conflicts_of(labels, over)
@@ -154,7 +156,7 @@ def diagnose(problem: Problem, solver: Solver | None = None, solution: Solution 
     )
 
 
-def repeated_equations(solution: Solution) -> list[str]:
+def repeated_equations(solution: SolutionData) -> list[str]:
     """Equations of a solution's problem that follow from others or contradict them where it ended.
 
     Each as a sentence that names constraint, component and time; at most eight.
@@ -165,7 +167,7 @@ def repeated_equations(solution: Solution) -> list[str]:
     return sentences(nlp, y, labels.name)
 
 
-def unknowns_of(problem: Problem, nlp: NLP, solution: Solution) -> NDArray:
+def unknowns_of(problem: ProblemData, nlp: NLP, solution: SolutionData) -> NDArray:
     """The unknowns y at which a problem's NLP has the motion of a solution, or one near it on other knots."""
     if nlp.unknowns.fits(solution.curve, solution.parameters):
         return nlp.unknowns.of(solution.curve, solution.parameters)
@@ -189,7 +191,7 @@ def changes(
         tried.add(members.tobytes())
         base = Elastic(nlp)
         alone = Elastic(nlp, one_slack_for(base, [members]))
-        answer = solver.solve(alone, None, alone.warm(y))
+        answer = run_solver(solver, alone, alone.warm(y))
         hard = alone.violations(answer.y)
         hard[:, members] = 0.0
         if hard.max(initial=0.0) <= FEASIBLE:

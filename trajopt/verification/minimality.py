@@ -21,9 +21,9 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from trajopt.base.arrays import Array
 from trajopt.solution.advice import ROUNDING
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import lagrangian_gradient, limit_distances, multipliers_of
-from trajopt.solvers.solver import NLP, WarmStart
+from trajopt.solvers.solver import Program, WarmStart
 from trajopt.verification.nearby_points import NearbyPoints
 from trajopt.verification.recomputed_kkt import RebuiltProgram
 
@@ -58,7 +58,7 @@ class Minimality:
     gain: float = 0.0
 
 
-def minimality(solution: Solution, program: RebuiltProgram, point: WarmStart) -> Minimality:
+def minimality(solution: SolutionData, program: RebuiltProgram, point: WarmStart) -> Minimality:
     """Looks for better points near a converged motion; `point` has its multipliers in the program."""
     nlp = program.nlp
     size = nlp.objective_scale * sum(abs(cost) for cost in solution.cost_terms.values())
@@ -75,7 +75,7 @@ def minimality(solution: Solution, program: RebuiltProgram, point: WarmStart) ->
     return Minimality(lower_on_both_sides(NearbyPoints(nlp, point), size), "", gain)
 
 
-def products(nlp: NLP, point: WarmStart) -> Array:
+def products(nlp: Program, point: WarmStart) -> Array:
     """|multiplier times distance| of every limit that exists, (limits,), in the scaled objective."""
     of_rows, of_lower, of_upper = multipliers_of(nlp, point)
     gaps = limit_distances(nlp, point.y, nlp.rows(point.y))

@@ -22,9 +22,8 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from trajopt.base.arrays import Array
-from trajopt.solvers.optimality.active_set import active_set
-from trajopt.solvers.optimality.violation import largest_violation
-from trajopt.solvers.solver import NLP, WarmStart
+from trajopt.solvers.optimality.kkt import active_set, largest_violation
+from trajopt.solvers.solver import Program, WarmStart
 
 ACTIVE = 1e-6  # scaled distance to a bound within which it is held
 DEPENDENT = 1e-10  # delta above
@@ -36,7 +35,7 @@ MET = 1e-9  # scaled violation that counts as none
 class NearbyPoints:
     """The points near one with its multipliers; vectors are over the unknowns not at a bound."""
 
-    nlp: NLP
+    nlp: Program
     point: WarmStart
 
     @cached_property

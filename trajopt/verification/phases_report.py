@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.errors import TrajoptError
+from trajopt.base.printable_text import printable
 from trajopt.checks.equation_report import EquationResidual
 from trajopt.checks.link_violations import (
     OF_ALL,
@@ -18,16 +19,17 @@ from trajopt.checks.link_violations import (
     disagreements,
     link_violations,
 )
-from trajopt.checks.statements import Violation
+from trajopt.checks.violations import Violation
 from trajopt.problem.links.phases import Phases
-from trajopt.solution.phases_solution import PhasesSolution
-from trajopt.solution.solution import Solution
+from trajopt.solution.phases_solution import PhasesSolutionData
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
 from trajopt.solvers.optimality.multipliers import least_squares_kkt
 from trajopt.transcription.links.linked_problems import linked_problems
 from trajopt.transcription.links.linked_program import LinkedProgram, linked_program
 from trajopt.verification.recomputed_kkt import FAR, ROUNDING, rescaled
-from trajopt.verification.report import AT_NODES, BETWEEN, LABEL, LOOSEST, OPTIMAL, WIDTH, Report, Verdict
+from trajopt.verification.report import AT_NODES, BETWEEN, LABEL, LOOSEST, OPTIMAL, WIDTH, Report
+from trajopt.verification.verdict import Verdict
 from trajopt.verification.verify import verify as verify_phase
 
 
@@ -142,10 +144,10 @@ class PhasesReport(Verdict):
         lines.append(f"KKT error of all phases {self.kkt_error:.3e}, {known}")
         for name, report in zip(self.names, self.reports, strict=True):
             lines += ["", f"phase '{name}'", indent(str(report), "  ")]
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
 
-def verify(solution: PhasesSolution, accuracy: float | None = None) -> PhasesReport:
+def verify(solution: PhasesSolutionData, accuracy: float | None = None) -> PhasesReport:
     """The report of phases; raises OptionError for an accuracy that is not positive.
 
     Links are evaluated from the motions, without the parameters by which the solver met them.
@@ -169,7 +171,7 @@ def verify(solution: PhasesSolution, accuracy: float | None = None) -> PhasesRep
     )
 
 
-def _of_links(solution: PhasesSolution, phases: Phases) -> Iterator[LinkViolation]:
+def _of_links(solution: PhasesSolutionData, phases: Phases) -> Iterator[LinkViolation]:
     """Links, then what phases share under one name: that it is the same, and its own bounds."""
     yield from link_violations(solution.phases, phases)
     try:
@@ -183,7 +185,7 @@ def _of_links(solution: PhasesSolution, phases: Phases) -> Iterator[LinkViolatio
     yield from beyond_bounds(solution.phases, linked)
 
 
-def _of_phase(solution: Solution, accuracy: float | None, total: float) -> Report:
+def _of_phase(solution: SolutionData, accuracy: float | None, total: float) -> Report:
     """The report of one phase, without the values at which what it shares is held."""
     parameters = solution.problem.parameters.values()
     held = {f"bounds of {each.name}" for each in parameters if np.array_equal(each.lower, each.upper)}
@@ -193,7 +195,7 @@ def _of_phase(solution: Solution, accuracy: float | None, total: float) -> Repor
     return replace(report, violations=left, objective=total)
 
 
-def _recomputed(solution: PhasesSolution, phases: Phases) -> KKT | None:
+def _recomputed(solution: PhasesSolutionData, phases: Phases) -> KKT | None:
     """The KKT residuals of the motions in the program that is built again; None where they do not fit it."""
     try:
         program = linked_program(phases)
@@ -206,7 +208,7 @@ def _recomputed(solution: PhasesSolution, phases: Phases) -> KKT | None:
     return _smallest(program, solution, y)
 
 
-def _smallest(program: LinkedProgram, solution: PhasesSolution, y: Any) -> KKT:
+def _smallest(program: LinkedProgram, solution: PhasesSolutionData, y: Any) -> KKT:
     """With the solver's multipliers, or those of least squares where these are better."""
     point = solution.point
     if point is None or point.row_multipliers is None or point.row_multipliers.size != program.row_count:

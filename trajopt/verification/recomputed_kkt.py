@@ -15,16 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.errors import TrajoptError
-from trajopt.certified.switching.arc_problem import arc_problem
-from trajopt.problem.problem import Problem
-from trajopt.refinement.knots import on_trajectory
-from trajopt.solution.solution import Solution
+from trajopt.problem.problem import ProblemData
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
 from trajopt.solvers.optimality.multipliers import least_squares_kkt, least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
 from trajopt.splines.trajectory import Trajectory
-from trajopt.transcription.nlp import NLP
-from trajopt.transcription.scaling import Scaling
+from trajopt.transcription.nlp import NLP, Scaling
 from trajopt.transcription.transcribe import transcribe
 
 FAR = 10.0  # times the error that the solve left: beyond, other multipliers are compared with the saved ones
@@ -52,7 +49,7 @@ class RebuiltProgram:
         return None if rows is None else self.nlp.physical_multipliers(rows)
 
 
-def rebuilt_program(solution: Solution) -> RebuiltProgram | None:
+def rebuilt_program(solution: SolutionData) -> RebuiltProgram | None:
     """None where that NLP cannot be known: the problem contradicts itself, limits were tightened, the motion
     was slowed, or the refined problem is no longer the one that was asked.
     """
@@ -75,13 +72,13 @@ def rebuilt_program(solution: Solution) -> RebuiltProgram | None:
     return RebuiltProgram(nlp, nlp.unknowns.of(solution.curve, solution.parameters))
 
 
-def recomputed_kkt(solution: Solution) -> KKT | None:
+def recomputed_kkt(solution: SolutionData) -> KKT | None:
     """The KKT residuals of the motion in the NLP that is built again; None where that cannot be known."""
     program = rebuilt_program(solution)
     return None if program is None else kkt_in(program, solution)
 
 
-def point_in(program: RebuiltProgram, solution: Solution) -> WarmStart:
+def point_in(program: RebuiltProgram, solution: SolutionData) -> WarmStart:
     """The motion in its NLP with the multipliers of `kkt_in`."""
     nlp, y, point = program.nlp, program.y, solution.point
     if point is None or not _fits(nlp, point):
@@ -93,7 +90,7 @@ def point_in(program: RebuiltProgram, solution: Solution) -> WarmStart:
     return min(own, fitted, key=lambda each: kkt_residuals(nlp, each).error)
 
 
-def kkt_in(program: RebuiltProgram, solution: Solution) -> KKT:
+def kkt_in(program: RebuiltProgram, solution: SolutionData) -> KKT:
     """The KKT residuals of a motion in its NLP, with the multipliers that make them small."""
     nlp, y, point = program.nlp, program.y, solution.point
     if point is None or not _fits(nlp, point):
@@ -115,7 +112,7 @@ def _fits(nlp: NLP, point: WarmStart | None) -> bool:
     return (nlp.variable_count, nlp.row_count) == (point.y.size, point.row_multipliers.size)
 
 
-def _own_mesh(solution: Solution) -> Problem:
+def _own_mesh(solution: SolutionData) -> ProblemData:
     """The problem that was asked, on the knots and with the added nodes of the solution."""
     asked, bases = solution.problem, solution.curve.bases
     arcs = asked.trajectory.arcs
@@ -127,7 +124,7 @@ def _own_mesh(solution: Solution) -> Problem:
         return asked
     finer = tuple(replace(arc, basis=basis) for arc, basis in zip(arcs, bases, strict=True))
     trajectory = replace(asked.trajectory, arcs=finer, **added)
-    return on_trajectory(replace(solution, known_problem=asked), trajectory)
+    return solution.asked_on(trajectory)
 
 
 def rescaled(point: WarmStart, before: Scaling | None, now: Scaling) -> WarmStart:
@@ -160,7 +157,7 @@ def _in_factor_of_solve(kkt: KKT, before: Scaling | None, now: Scaling) -> KKT:
     )
 
 
-def _refined_problem(solution: Solution) -> Problem | None:
+def _refined_problem(solution: SolutionData) -> ProblemData | None:
     """The problem that a certified solution solves, on its arcs or knots, from the one that was asked."""
     certificate, asked = solution.certificate, solution.problem
     assert certificate is not None
@@ -171,8 +168,7 @@ def _refined_problem(solution: Solution) -> Problem | None:
     if certificate.structure is not None and certificate.settings is not None:
         if arcs[0].basis.knots.shape == basis.knots.shape:  # it is on its arcs already
             return None
-        structure = certificate.structure.on(solution.curve.starts)  # on arcs that were cut, too
-        return arc_problem(asked, structure, solution, basis.degree, certificate.settings)
+        return certificate.arc_problem(solution)
     arc = replace(arcs[0], basis=basis)
     trajectory = Trajectory((arc,), extra_points=solution.extra_points, limit_points=solution.limit_points)
-    return on_trajectory(replace(solution, known_problem=asked), trajectory)
+    return solution.asked_on(trajectory)

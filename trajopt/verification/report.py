@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from textwrap import fill
@@ -10,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.base.printable_text import printable
+from trajopt.base.rounding import AGREEMENT
 from trajopt.checks.equation_report import EquationResidual
 from trajopt.checks.optimality.cost_check import CostCheck
 from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
-from trajopt.checks.statements import Violation
+from trajopt.checks.violations import Violation
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.verification.minimality import Minimality
+from trajopt.verification.verdict import Verdict
 
 AT_NODES, BETWEEN = 1e-6, 1e-2  # relative: what a report calls met at nodes and, by default, between them
 OPTIMAL = 1e-5  # KKT error
@@ -23,45 +25,6 @@ LOOSEST = 1e-2  # KKT error that is none after a solve with a loose tolerance
 LABEL = 30  # characters, the least width of a report's first column
 WIDTH = 108  # characters of a line
 READABLE = 40  # lines; beyond, a report shows the worst component of each constraint only
-EXACT = 1e-9  # relative residual below which an equation counts as an identity of the spline
-
-
-class Verdict(ABC):
-    """The verdict of a report, of one motion or of phases: PASS where no reason stands against it."""
-
-    kkt: KKT
-
-    @property
-    @abstractmethod
-    def reason(self) -> str:
-        """What is wrong, the most important first; empty where nothing is."""
-
-    @property
-    def kkt_error(self) -> float:
-        """The largest residual of the optimality conditions."""
-        return self.kkt.error
-
-    @property
-    def holds(self) -> bool:
-        """The verdict: whether nothing was found to be wrong."""
-        return not self.reason
-
-    @property
-    def verdict(self) -> str:
-        """ "PASS" or "FAIL"."""
-        return "PASS" if self.holds else "FAIL"
-
-    def __repr__(self) -> str:
-        from trajopt.display.report_facts import report_facts
-
-        this: Any = self  # one of the two reports
-        return str(report_facts(this))
-
-    def _repr_html_(self) -> str:
-        from trajopt.display.report_facts import report_card
-
-        this: Any = self
-        return report_card(this)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -265,9 +228,9 @@ class Report(Verdict):
                 f"{v.node_violation:>10.3e}{_at(v.node_time)}{where}{share:>9.1e}  {v.evidence:<9} {v.unit}"
             )
             lines.append(f"{label:<{width}}{figures}".rstrip())
-        told = [f"told otherwise: {difference}" for difference in self.differences]
+        told = [f"inconsistent with the motion: {difference}" for difference in self.differences]
         rest = [*self._equation_lines(width), "", *told, *self._cost_lines(), *self._last_lines()]
-        return "\n".join([*lines, *rest])
+        return printable("\n".join([*lines, *rest]))
 
     def _headline(self) -> str:
         if not self.holds:
@@ -295,7 +258,7 @@ class Report(Verdict):
         return lines
 
     def _equation_lines(self, width: int) -> list[str]:
-        missed = [equation for equation in self.equations if not equation.relative <= EXACT]
+        missed = [equation for equation in self.equations if not equation.relative <= AGREEMENT]
         exact = len(self.equations) - len(missed)
         if not missed:
             return []
@@ -309,7 +272,7 @@ class Report(Verdict):
         return lines
 
     def _cost_lines(self) -> list[str]:
-        off = [cost for cost in self.costs if not cost.relative <= EXACT]
+        off = [cost for cost in self.costs if not cost.relative <= AGREEMENT]
         return [
             f"cost '{cost.name}': {cost.value:.8g} at the nodes, {cost.integral:.8g} by a finer quadrature"
             for cost in off

@@ -13,15 +13,15 @@ import numpy as np
 
 from trajopt.base.arguments import number
 from trajopt.base.errors import OptionError
-from trajopt.checks.check_times import samples
+from trajopt.checks.check_times import dense_samples
 from trajopt.checks.equation_report import EquationResidual, costs_of_residuals
 from trajopt.checks.equations.path_equations import path_equations
-from trajopt.checks.equations.torque_equations import torque_equations
+from trajopt.checks.equations.residual_forces import torque_equations
 from trajopt.checks.optimality.cost_check import cost_checks
 from trajopt.checks.simulation import simulate
-from trajopt.checks.statements import Violation, violations
+from trajopt.checks.violations import Violation, violations
 from trajopt.solution.advice import ROUNDING
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.verification.claims import differences
 from trajopt.verification.minimality import Minimality, minimality
 from trajopt.verification.recomputed_kkt import RebuiltProgram, kkt_in, point_in, rebuilt_program
@@ -33,7 +33,7 @@ UNBUILT = "whether the motion is a minimum was not looked at: its program cannot
 LOADED = "the dynamics offers no forward dynamics under loads"
 
 
-def verify(solution: Solution, accuracy: float | None = None) -> Report:
+def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
     """Violations at nodes and on a 10 times finer grid, costs, KKT residuals, simulation, and a verdict.
 
     What samples do not refute between nodes is proved for all times by enclosures, for up to 8 joints and
@@ -65,7 +65,7 @@ def verify(solution: Solution, accuracy: float | None = None) -> Report:
         differences=tuple(differences(solution, costs, program)),
         objective=solution.objective,
         free_simulation=simulate(solution, without_residual=True) if torque_equations(problem) else None,
-        resolution=float(np.diff(samples(solution)[1].times).max(initial=0.0)),
+        resolution=float(np.diff(dense_samples(solution).times).max(initial=0.0)),
         minimality=_minimality(solution, program),
         designs={
             name: tuple(design.value(solution.parameters).tolist())
@@ -76,7 +76,7 @@ def verify(solution: Solution, accuracy: float | None = None) -> Report:
     )
 
 
-def _minimality(solution: Solution, program: RebuiltProgram | None) -> Minimality:
+def _minimality(solution: SolutionData, program: RebuiltProgram | None) -> Minimality:
     if program is None:
         return Minimality(note=UNBUILT)
     if not solution.converged:
@@ -84,7 +84,7 @@ def _minimality(solution: Solution, program: RebuiltProgram | None) -> Minimalit
     return minimality(solution, program, point_in(program, solution))
 
 
-def _equations(solution: Solution, found: Sequence[Violation]) -> Iterator[EquationResidual]:
+def _equations(solution: SolutionData, found: Sequence[Violation]) -> Iterator[EquationResidual]:
     """Every component of every path equation, with its residual from the violations and its cost."""
     problem, equations = solution.problem, path_equations(solution.problem)
     costs = costs_of_residuals(solution, equations)

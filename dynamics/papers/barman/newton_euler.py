@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dynamics.errors import ShapeError
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.papers.trees.linkage import Link, Linkage, linkage_of
 
 
@@ -92,7 +92,7 @@ def hats(p: np.ndarray) -> np.ndarray:
     return np.stack(rows, axis=-2)
 
 
-def link_places(model: RigidBodyModel) -> list[int]:
+def link_places(model: KinematicTree) -> list[int]:
     """Index in `linkage_of(model).links` of every link: exact rotors stand before their links."""
     places, rotors = [], 0
     for i, body in enumerate(model.bodies):
@@ -142,7 +142,7 @@ def joint_rotation(link: Link, angle: np.ndarray) -> np.ndarray:
 
 
 def newton_euler(
-    model: RigidBodyModel, q: np.ndarray, v: np.ndarray, a: np.ndarray, loads: Sequence[Load] = ()
+    model: KinematicTree, q: np.ndarray, v: np.ndarray, a: np.ndarray, loads: Sequence[Load] = ()
 ) -> Forces:
     """Internal joint forces, moments and generalized forces.
 

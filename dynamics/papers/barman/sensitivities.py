@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.papers.barman.newton_euler import (
     Forces,
     InnerForces,
@@ -82,7 +82,7 @@ class MotionColumns:
 
 
 def newton_euler_sensitivities(
-    model: RigidBodyModel, q: np.ndarray, v: np.ndarray, a: np.ndarray, loads: Sequence[Load] = ()
+    model: KinematicTree, q: np.ndarray, v: np.ndarray, a: np.ndarray, loads: Sequence[Load] = ()
 ) -> Sensitivities:
     """Internal forces and moments with their derivatives by q, v, a (each (..., n)) and by every load.
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from dynamics.errors import InertiaError
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.papers.trees.geared_joint import BodyState, geared_joints, joint_states
 
 
-def gauss_accelerations(model: RigidBodyModel, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+def gauss_accelerations(model: KinematicTree, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
     """Joint accelerations (n,) that minimize sum_i (a_i - a_i^uc)' I_i (a_i - a_i^uc) over links and rotors.
 
     The constraints of the joints and gears are a_i = J_i qddot + k_i; with I_i = L_i L_i' the problem is

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.papers.trees.geared_joint import geared_joints, joint_states
 
 
-def maba(model: RigidBodyModel, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+def maba(model: KinematicTree, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
     """Joint accelerations (n,), with exact rotors in O(N).
 
     Link (X, Phi, IA, pA, c) and rotor (XR, PhiR, IR, pR, cR) of a joint act on the parent together, in parent

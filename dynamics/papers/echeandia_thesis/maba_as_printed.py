@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from dynamics.errors import UnknownNameError
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.papers.trees.geared_joint import BodyState, GearedJoint, body_state, geared_joints, joint_states
 from dynamics.papers.trees.spatial import force_cross, motion_cross
 
@@ -18,7 +18,7 @@ MISPRINTS: tuple[Misprint, ...] = get_args(Misprint)
 
 
 def maba_as_printed(
-    model: RigidBodyModel, q: np.ndarray, v: np.ndarray, tau: np.ndarray, mended: Collection[Misprint] = ()
+    model: KinematicTree, q: np.ndarray, v: np.ndarray, tau: np.ndarray, mended: Collection[Misprint] = ()
 ) -> np.ndarray:
     """Joint accelerations (n,) by Algorithm 6; with all of `MISPRINTS` mended they are those of `maba`.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.papers.echeandia_wensing.body_jacobians import body_jacobians
 from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
 from dynamics.papers.trees.linkage import linkage_of
 
 
-def gravity_forces(model: RigidBodyModel, q: np.ndarray) -> np.ndarray:
+def gravity_forces(model: KinematicTree, q: np.ndarray) -> np.ndarray:
     """g(q), (n,) = sum over bodies of J' I a with every body accelerating against gravity."""
     linkage = linkage_of(model)
     weight = np.zeros(linkage.dof, dtype=np.asarray(q).dtype)
@@ -26,7 +26,7 @@ def gravity_forces(model: RigidBodyModel, q: np.ndarray) -> np.ndarray:
 
 
 def mcrba(
-    model: RigidBodyModel, q: np.ndarray, v: np.ndarray, tau: np.ndarray, coriolis: bool = True
+    model: KinematicTree, q: np.ndarray, v: np.ndarray, tau: np.ndarray, coriolis: bool = True
 ) -> np.ndarray:
     """qddot = (H + diag(n^2 Phi_R' I_R Phi_R))^-1 (tau - C qdot - g), (n,), with H, C, g of the links alone.
 

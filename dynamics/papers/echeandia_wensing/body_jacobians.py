@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.papers.echeandia_wensing.coordinate_change import ChangedMatrices
 from dynamics.papers.trees.linkage import Linkage, as_linkage
 from dynamics.papers.trees.spatial import BodyFactor, body_factor, motion_cross
@@ -25,7 +25,7 @@ class BodyJacobian:
     inertia: np.ndarray
 
 
-def body_jacobians(tree: RigidBodyModel | Linkage, q: np.ndarray, v: np.ndarray) -> list[BodyJacobian]:
+def body_jacobians(tree: KinematicTree | Linkage, q: np.ndarray, v: np.ndarray) -> list[BodyJacobian]:
     """The Jacobian of every link of the spanning tree and its rate.
 
     J = X J_parent + Phi and, since the transform X falls behind by the joint velocity v_J = Phi qdot,
@@ -47,7 +47,7 @@ def body_jacobians(tree: RigidBodyModel | Linkage, q: np.ndarray, v: np.ndarray)
 
 
 def matrices_of_jacobians(
-    tree: RigidBodyModel | Linkage, q: np.ndarray, v: np.ndarray, factor: BodyFactor = "christoffel"
+    tree: KinematicTree | Linkage, q: np.ndarray, v: np.ndarray, factor: BodyFactor = "christoffel"
 ) -> ChangedMatrices:
     """M = sum J' I J and C = sum J' [B(v, I) J + I ring J + I (v x) J], (n, n).
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from dynamics.errors import TreeError
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.papers.trees.linkage import Linkage, as_linkage
 from dynamics.papers.trees.spatial import body_factor, swapped_cross
 
 
-def christoffel_algorithm(tree: RigidBodyModel | Linkage, q: np.ndarray) -> np.ndarray:
+def christoffel_algorithm(tree: KinematicTree | Linkage, q: np.ndarray) -> np.ndarray:
     """Gamma, (n, n, n), torque index first: Gamma_ijk = 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i).
 
     For i <= j <= k on one branch, with Bt = B(Phi_k, I_k^C) and D = (I_k^C Phi_k xbar*) - Bt:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.papers.trees.linkage import Linkage, as_linkage
 from dynamics.papers.trees.spatial import BodyFactor, body_factor, motion_cross
 
@@ -21,7 +21,7 @@ class CoriolisResult:
 
 
 def coriolis_algorithm(
-    tree: RigidBodyModel | Linkage, q: np.ndarray, v: np.ndarray, factor: BodyFactor = "christoffel"
+    tree: KinematicTree | Linkage, q: np.ndarray, v: np.ndarray, factor: BodyFactor = "christoffel"
 ) -> CoriolisResult:
     """M_ij = Phi_i' I^C Phi_j and C_ij = Phi_i' (I^C Phidot_j + B^C Phi_j).
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.papers.echeandia_wensing.coriolis_algorithm import velocity_pass
 from dynamics.papers.trees.linkage import Linkage, as_linkage
 from dynamics.papers.trees.spatial import BodyFactor
 
 
 def coriolis_product(
-    tree: RigidBodyModel | Linkage,
+    tree: KinematicTree | Linkage,
     q: np.ndarray,
     v: np.ndarray,
     reference: np.ndarray,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamics.model.model import RigidBodyModel, checked_model
+from dynamics.model.kinematic_tree import KinematicTree, checked_model
 from dynamics.papers.safeea.serial_chain import SerialChain, serial_chain
 from dynamics.papers.trees.linkage import linkage_of
 
 
-def christoffel_symbols_serial(model: RigidBodyModel, q: np.ndarray) -> np.ndarray:
+def christoffel_symbols_serial(model: KinematicTree, q: np.ndarray) -> np.ndarray:
     """Gamma, (..., n, n, n), torque index first, of a serial chain: Safeea's recursion in O(n^3).
 
     tau_k of C qdot = sum_ji Gamma_kji qdot_j qdot_i, the same array as `christoffel_symbols`.

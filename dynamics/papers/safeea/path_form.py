@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.papers.echeandia_thesis.mcrba import gravity_forces
 from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
 from dynamics.papers.safeea.christoffel_recursion import christoffel_symbols_serial
@@ -25,7 +25,7 @@ class PathForm:
         return self.m * acceleration + self.c * rate**2 + self.d
 
 
-def path_form(model: RigidBodyModel, q: np.ndarray, slope: np.ndarray, bend: np.ndarray) -> PathForm:
+def path_form(model: KinematicTree, q: np.ndarray, slope: np.ndarray, bend: np.ndarray) -> PathForm:
     """m = M q', c = M q'' + q' Gamma q' and d = g of the path q(s), with ' = d/ds.
 
     q, slope, bend : (n,), the path, q' and q'', at one s

@@ -8,7 +8,7 @@ import numpy as np
 
 from dynamics.arguments import number_array
 from dynamics.errors import ShapeError, TreeError
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.papers.trees.linkage import linkage_of
 from dynamics.papers.trees.spatial import hat
 
@@ -34,7 +34,7 @@ class SerialChain:
     spreads: np.ndarray
 
 
-def serial_chain(model: RigidBodyModel, q: np.ndarray) -> SerialChain:
+def serial_chain(model: KinematicTree, q: np.ndarray) -> SerialChain:
     """The chain at q (..., n), by forward kinematics.
 
     Raises TreeError when the model branches, has exact rotors (they are branches too) or mimic joints;

@@ -15,7 +15,7 @@ import numpy as np
 from dynamics.papers.trees.linkage import Linkage, linkage_of
 
 if TYPE_CHECKING:
-    from dynamics.model.model import RigidBodyModel
+    from dynamics.model.kinematic_tree import KinematicTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class Lagrangian:
     is a force on the right-hand side, so that (24) to (26) need +dU/dq on the left.
     """
 
-    def __init__(self, model: RigidBodyModel) -> None:
+    def __init__(self, model: KinematicTree) -> None:
         import casadi
 
         self._casadi = casadi

@@ -8,8 +8,8 @@ import numpy as np
 
 from dynamics.model.body import Body
 from dynamics.model.joint import Joint
-from dynamics.model.model import RigidBodyModel
 from dynamics.model.rotor import Rotor
+from dynamics.rigid_body_model import RigidBodyModel
 
 # A thin-walled tube of 1 m and 1 kg, radius 1/20 m, along x.
 TUBE_INERTIA = np.diag([0.0025, 1.015 / 12.0, 1.015 / 12.0])

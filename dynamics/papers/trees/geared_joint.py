@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynamics.errors import TreeError
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.papers.trees.joint_motion import Screw
 from dynamics.papers.trees.linkage import Link, linkage_of
 from dynamics.papers.trees.spatial import motion_cross, transform
@@ -43,7 +43,7 @@ class BodyState:
     p: np.ndarray
 
 
-def geared_joints(model: RigidBodyModel) -> list[GearedJoint]:
+def geared_joints(model: KinematicTree) -> list[GearedJoint]:
     """Links and rotors of `model`, as `model.rotors` says; TreeError when joints share a coordinate."""
     if model.n != model.link_count:
         raise TreeError(

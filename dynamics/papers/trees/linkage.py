@@ -1,6 +1,6 @@
 """Kinematic trees for the papers' algorithms: links with an inertia on joints of any number of DOF.
 
-Made from a RigidBodyModel, it is the model's *spanning tree*: every rotor and every mimic joint has a joint
+Made from a KinematicTree, it is the model's *spanning tree*: every rotor and every mimic joint has a joint
 variable of its own there, and s = G q + offset with a constant G couples them. Then M, C and the symbols of
 the model are G' (.) G of those of the tree, exactly, because G does not depend on q.
 """
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dynamics.errors import TreeError
-from dynamics.model.model import RigidBodyModel
+from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.papers.trees.joint_motion import JointMotion, Screw
 from dynamics.papers.trees.spatial import spatial_inertia, transform
 
@@ -90,14 +90,15 @@ class Linkage:
         return self.reduction.T @ matrix @ self.reduction
 
 
-def linkage_of(model: RigidBodyModel) -> Linkage:
-    """The spanning tree of `model`, rotors treated as the model says."""
+def linkage_of(model: KinematicTree) -> Linkage:
+    """The spanning tree of `model`, rotors treated as the model says; JointError for rotation vectors."""
     links: list[Link] = []
     ratios: list[tuple[int, float, float]] = []  # coordinate, ratio, offset of every link
     armature = np.zeros(model.n)
     place: list[int] = []  # index in `links` of every body: rotors stand between them
     for body, parent, k in zip(model.bodies, model.parent, model.coordinate, strict=True):
         joint, carrier = body.joint, place[parent] if parent >= 0 else -1
+        _ = joint.motion  # a component of a rotation vector has none
         rotor = joint.rotor if model.rotors != "none" else None
         if rotor is not None and model.rotors == "exact":
             spindle = Screw("revolute", rotor.axis, np.eye(3), rotor.position)
@@ -130,6 +131,6 @@ def with_point_mass(link: Link, mass: float, point: np.ndarray) -> Link:
     return Link(link.motion, link.parent, total, centre, link.inertia + shift)
 
 
-def as_linkage(tree: RigidBodyModel | Linkage) -> Linkage:
+def as_linkage(tree: KinematicTree | Linkage) -> Linkage:
     """`tree` itself, or the spanning tree of a model."""
     return tree if isinstance(tree, Linkage) else linkage_of(tree)

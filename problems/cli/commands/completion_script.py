@@ -6,6 +6,7 @@ import click
 
 from problems.cli.completion import SHELLS, VARIABLE
 from problems.cli.misuse import explained
+from problems.cli.output import echo
 
 
 @click.command()
@@ -21,4 +22,4 @@ def completion(context: click.Context, shell: str) -> None:
     fish  in ~/.config/fish/config.fish:  trajopt completion fish | source
     """
     program = context.find_root().command
-    click.echo(SHELLS[shell](program, {}, "trajopt", VARIABLE).source())
+    echo(SHELLS[shell](program, {}, "trajopt", VARIABLE).source())

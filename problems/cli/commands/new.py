@@ -52,9 +52,11 @@ def check_name(path: Path) -> None:
     stem = path.stem
     if not stem.isidentifier() or keyword.iskeyword(stem):
         raise Complaint(
-            f"{short_repr(stem)} is no name of a module: write letters, digits and underscores, my_arm say"
+            f"{short_repr(stem)} is no name of a module: write letters, digits and underscores, "
+            "such as my_arm"
         )
     if stem in OURS or stem in sys.stdlib_module_names:
         raise Complaint(
-            f"a file {stem}.py would hide the module {stem} of Python or of trajopt: my_{stem} say"
+            f"a file {stem}.py would hide the module {stem} of Python or of trajopt: "
+            f"give another name, such as my_{stem}"
         )

@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from problems.cli.completion import ProblemName, SavedFile
+from problems.cli.completion import ProblemName, ResultFolder, SavedFile
 from problems.cli.exit_status import conclude
 from problems.cli.figures import draw, how_to_open
 from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
 from problems.cli.result_files import run_of, tell_mixture
-from problems.cli.result_folder import ResultFolder
 from problems.cli.summary import statements, summary
 from trajopt.base.files.near_files import near_files
 from trajopt.base.files.run_folder import LAST, RunFolder
 
 if TYPE_CHECKING:
     from problems.cli.problem_file import NamedProblem
-    from trajopt.solution.phases_solution import PhasesSolution
-    from trajopt.solution.solution import Solution
+    from trajopt import PhasesSolution, Solution
 
 
 @click.command()

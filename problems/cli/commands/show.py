@@ -72,8 +72,8 @@ def show_solution(path: Path, output: Output) -> None:
     if recipe is not None:
         output.answer(f"parameters of {recipe.problem}: {assigned(recipe.parameters) or 'none'}")
     if solution.run is not None:
-        told = ", ".join(f"{name} {version}" for name, version in solution.run.versions.items())
-        output.detail(f"found with {told}, by {solution.run.solver}")
+        versions = ", ".join(f"{name} {version}" for name, version in solution.run.versions.items())
+        output.detail(f"found with {versions}, by {solution.run.solver}")
     output.values(summary(solution, None))
 
 
@@ -81,8 +81,8 @@ def show_problem(name: str, assignments: Sequence[str], output: Output) -> None:
     """The summary of a problem, or the facts of phases."""
     from problems.cli.literal import parameters_of
     from problems.cli.problem_file import build_named
-    from trajopt.display.problem_facts import phases_facts
-    from trajopt.problem.problem import Problem
+    from trajopt import Problem
+    from trajopt.problem.links.phases_facts import phases_facts
 
     problem = build_named(name, parameters_of(assignments))
     recipe: Any = problem.recipe

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName
+from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName, ResultFolder
 from problems.cli.exit_status import NOT_CONVERGED, conclude
 from problems.cli.figures import how_to_open
 from problems.cli.misuse import explained
-from problems.cli.output import Output, output_options
-from problems.cli.result_folder import ResultFolder
+from problems.cli.output import Output, echo, output_options
 from trajopt.solvers import registry
 
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ def solve(
         )
         report, names = write_results(solution, results, plot, one_page, output.progress, source.draw)
     if report is None:
-        click.echo(f"the check was interrupted: see `trajopt verify {folder / 'solution.npz'}`", err=True)
+        echo(f"the check was interrupted: see `trajopt verify {folder / 'solution.npz'}`", err=True)
         sys.exit(NOT_CONVERGED)
     if output.verbose:
         output.detail(where_time_went(solution))
@@ -137,27 +136,36 @@ def solve(
 
 def chosen_solver(name: str | None, options: dict[str, Any], problem: Any) -> Solver:
     """The solver of that name, or the one that the problem recommends, with these options."""
-    from trajopt.solve import default_solver
-    from trajopt.solvers.capabilities import with_options
+    from trajopt.solvers.run import with_options
 
-    return with_options(default_solver(problem) if name is None else registry.create(name), options)
+    recommended = problem.solver if name is None else None
+    return with_options(recommended or registry.create(name or registry.DEFAULT), options)
 
 
 def progress_of(output: Output) -> Any:
-    """How the iterations of a solve are shown: one line that changes, none, or a line for each."""
+    """The display of iterations: one line that changes, none, or a line for each."""
     if output.quiet:
         return "silent"
     if not output.verbose:
         return "auto"
-    from trajopt.solvers.progress import line
+    from trajopt.solvers.progress import line, solve_title
 
-    return lambda iteration: output.detail(line(iteration))
+    solves = 0
+
+    def detail(iteration: Any) -> None:
+        nonlocal solves
+        solves += iteration.iteration == 0
+        if iteration.iteration == 0 and solves > 1:
+            output.detail(solve_title(solves))
+        output.detail(line(iteration))
+
+    return detail
 
 
 def described(problem: Any) -> str:
     """A problem before its solve: its summary, or the facts of phases."""
-    from trajopt.display.problem_facts import phases_facts
-    from trajopt.problem.problem import Problem
+    from trajopt import Problem
+    from trajopt.problem.links.phases_facts import phases_facts
 
     return str(problem.summary() if isinstance(problem, Problem) else phases_facts(problem))
 

@@ -9,11 +9,10 @@ from pathlib import Path
 import click
 
 from problems.cli.commands.solve import chosen_solver, solver_choice
-from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName
+from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName, ResultFolder
 from problems.cli.exit_status import CONVERGED, NOT_CONVERGED
 from problems.cli.misuse import explained
-from problems.cli.output import Output, output_options
-from problems.cli.result_folder import ResultFolder
+from problems.cli.output import Output, echo, output_options
 
 
 @click.command()
@@ -65,8 +64,7 @@ def sweep(
     runs with your rights: read a stranger's before.
     """
     import trajopt
-    from problems.cli.grid import axes_of
-    from problems.cli.literal import assignment
+    from problems.cli.literal import assignment, axes_of
     from problems.cli.named_build import NamedBuild
     from problems.cli.summary import plain
     from trajopt.studies.many.point_table import row_of
@@ -78,7 +76,7 @@ def sweep(
     if solver or settings:
         method = chosen_solver(solver, settings, build(**grid(axes)[0]))
     folder = out or Path("results") / f"{Path(problem).stem}_sweep"
-    say = output.progress if output.as_json else output.answer
+    show = output.progress if output.as_json else output.answer
     study = trajopt.sweep(
         build,
         axes,
@@ -88,7 +86,7 @@ def sweep(
         processes=processes,
         folder=folder,
         anew=anew,
-        progress=lambda progress: say(f"{progress.point}  [{progress}]"),
+        progress=lambda progress: show(f"{progress.point}  [{progress}]"),
     )
     if plot:
         output.progress("drawing sweep.png")
@@ -101,5 +99,5 @@ def sweep(
     output.values({"folder": str(folder), "converged": study.converged_count, "points": rows})
     if study.interrupted:
         done = sum(bool(point.file or point.error) for point in study.points)
-        click.echo(f"interrupted: {done} of {count} points are in the table", err=True)
+        echo(f"interrupted: {done} of {count} points are in the table", err=True)
     sys.exit(CONVERGED if study.converged_count == count else NOT_CONVERGED)

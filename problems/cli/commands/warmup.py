@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from problems.cli.misuse import explained
+from problems.cli.output import echo
 
 
 @click.command()
@@ -18,20 +19,20 @@ def warmup(cluster: str | None) -> None:
     if cluster is None:
         from dynamics import warmup as of_this_machine
 
-        click.echo(str(of_this_machine(_tell)))
+        echo(str(of_this_machine(_tell)))
         return
     from trajopt.studies.workers.cluster import on_every_worker
 
     for worker, done in on_every_worker(cluster, _on_worker):
-        click.echo(f"{worker}: {done}")
+        echo(f"{worker}: {done}")
 
 
 def _tell(name: str, number: int, count: int) -> None:
-    click.echo(f"{number + 1:>3} of {count}  {name}", err=True)
+    echo(f"{number + 1:>3} of {count}  {name}", err=True)
 
 
 def _on_worker() -> str:
-    """What a worker of a cluster does; it answers with the words of the command."""
+    """Warm up a worker of a cluster; the text is the answer of the command."""
     from dynamics import warmup as of_this_worker
 
     return str(of_this_worker())

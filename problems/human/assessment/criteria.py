@@ -21,7 +21,7 @@ from problems.human.assessment.whole_body import (
 from problems.human.gait.cycle import gait_cycle
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt import Solution
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from problems.human.opensim.storage import DIGITS, write_storage
 from problems.human.opensim.tables import coordinates, ground_reactions, joint_forces, torques
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt import Solution
 
 SAMPLES = 301  # of a step: OpenSim differentiates the motion twice, and misses 2 N at the pelvis with 101
 

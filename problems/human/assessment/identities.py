@@ -19,7 +19,7 @@ from problems.human.gait.cycle import gait_cycle, other_end
 from trajopt.splines.gauss_rules import gauss
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt import Solution
 
 GAUSS_POINTS = 12  # per span; momentum is smooth there, and twelve leave rounding errors alone
 

@@ -1,4 +1,4 @@
-"""How close a walk comes to measured curves: correlation, root mean square, share within two deviations."""
+"""Agreement of a walk with measured curves: correlation, root mean square, share within two deviations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from problems.human.assessment.whole_body import WholeBody, thigh_inclination, w
 from problems.human.gait.cycle import gait_cycle
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt import Solution
 
 # The ten curves by which a walk is judged as a whole.
 TEN = (

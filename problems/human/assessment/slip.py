@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.checks.check_times import samples
+from trajopt.checks.check_times import dense_samples
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt import Solution
 
 STAYS = " stays"  # ends the names of the bands around places, see `contact_constraints.foot_placement`
 
 
 def slip(solution: Solution) -> dict[str, float]:
     """Standing point -> m, its largest distance from its place on a grid ten times finer than the nodes."""
-    dense, found = samples(solution)[1], {}
+    dense, found = dense_samples(solution), {}
     for band in solution.problem.constraints:
         point, stays, _ = band.name.partition(STAYS)
         if stays:

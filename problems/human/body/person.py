@@ -76,21 +76,21 @@ class Person:
             value = getattr(self, what)
             if not least <= value <= most:
                 raise ProblemError(
-                    f"the {what} of the person is {value}: give {least:g} to {most:g} {unit}, "
+                    f"the {what} of the person is {value:.6g} {unit}: give {least:g} to {most:g} {unit}, "
                     "within which the proportions of the skeleton hold"
                 )
         for what, value in (("backpack", self.backpack), ("load in the hand", self.hand_load)):
             if not 0.0 <= value <= HEAVIEST * self.mass:
                 raise ProblemError(
-                    f"the {what} is {value} kg: give a number from 0 to {HEAVIEST:g} times the body's mass"
+                    f"the {what} is {value:.6g} kg: give a number from 0 to {HEAVIEST:g} times their mass"
                 )
         if not abs(self.slope) <= STEEPEST:
             raise ProblemError(
-                f"the slope of the ground is {self.slope}: give -{STEEPEST:g} to {STEEPEST:g} m a metre"
+                f"the slope of the ground is {self.slope:.6g}: give -{STEEPEST:g} to {STEEPEST:g} m a metre"
             )
         for joint, part in self.strength.items():
             if not 0.0 < part <= 1.0:
-                raise ProblemError(f"the strength left in '{joint}' is {part}: give 0 < part <= 1")
+                raise ProblemError(f"the strength left in '{joint}' is {part:.6g}: give 0 < part <= 1")
 
     @property
     def weight(self) -> float:
@@ -126,7 +126,7 @@ class Person:
 
     @staticmethod
     def of(parameters: Mapping[str, Any], model: dynamics.RigidBodyModel) -> Person:
-        """The person of a recorded problem; where nothing says otherwise, all mass of the model is theirs."""
+        """The person of a recorded problem; without these parameters all mass of the model is theirs."""
         backpack, hand_load = (float(parameters.get(name, 0.0)) for name in ("backpack", "hand_load"))
         own = sum(body.mass for body in model.bodies) - backpack - hand_load
         height = parameters.get("height", TABLE_HEIGHT)

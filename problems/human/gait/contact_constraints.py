@@ -7,11 +7,10 @@ import numpy as np
 import trajopt
 from problems.human.body.tables import contact_points
 from problems.human.gait import ground_reaction as reaction
-from problems.human.gait.step import FOREFOOT_ALONE, Step
+from problems.human.gait.step import FOREFOOT_ALONE, NODES_APART, Step
 from problems.human.gait.step_limits import StepLimits
 from trajopt.splines.node_sets import Neighbours
 
-INSIDE = 1e-6  # of normalised time, leaves an end out of a window
 MIDDLE_OF_SWING = (0.4, 0.9)  # parts of the swing in which the foot clears the ground
 LEAST_PUSH = 0.1  # of body weight, the ground's least vertical reaction
 
@@ -81,8 +80,10 @@ def balance(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:
     both = np.concatenate([sole, step.footprint(step.trails)])
     forefoot = step.heel_off + FOREFOOT_ALONE
     raised = step.footprint(step.leads, "forefoot")
-    _supported(problem, step, both, (0.0, step.toe_off - INSIDE), "zero-moment point under both feet")
-    _supported(problem, step, sole, (step.toe_off, forefoot - INSIDE), "zero-moment point under the foot")
+    _supported(problem, step, both, (0.0, step.toe_off - NODES_APART), "zero-moment point under both feet")
+    _supported(
+        problem, step, sole, (step.toe_off, forefoot - NODES_APART), "zero-moment point under the foot"
+    )
     _supported(problem, step, raised, (forefoot, 1.0), "zero-moment point under the forefoot")
 
 
@@ -91,7 +92,7 @@ def pressure(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:
 
     Where legs push against each other, the force on either foot is within the friction cone.
     """
-    window = (0.0, step.toe_off - INSIDE)
+    window = (0.0, step.toe_off - NODES_APART)
     soles = {"leading": step.footprint(step.leads), "trailing": step.footprint(step.trails, "forefoot")}
     for which, corners in soles.items():
         name = f"centre of pressure under the {which} foot"

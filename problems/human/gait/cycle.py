@@ -20,7 +20,7 @@ from problems.human.gait.ground_reaction import MIRRORED
 from trajopt.base.errors import ProblemError, UnknownNameError, near_matches
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt import Solution
 
 REPEATS = 1e-6  # rad and m, how closely the end of a step has to meet its beginning
 UNLOADED = 1e-9  # of body weight

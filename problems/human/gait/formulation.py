@@ -20,7 +20,7 @@ ARM_DEMANDS = ("arms beside trunk",)  # what "posture" makes needless
 
 @dataclass(frozen=True)
 class Formulation:
-    """What belongs to a cost, and what a gait takes unless it is told otherwise.
+    """What belongs to a cost, and the defaults of a gait.
 
     intervals : of the spline of each step, three more control points
     constraints : names of the step constraints

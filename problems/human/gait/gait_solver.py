@@ -1,4 +1,4 @@
-"""The solver for gaits in three dimensions, which says where and when a step that nobody can walk fails."""
+"""Solver for gaits in three dimensions; reports where and when an infeasible step fails."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import numpy as np
 
 import trajopt
 from problems.human.gait.step import Step
-from trajopt.solvers.capabilities import StartPreset
-from trajopt.solvers.optimality.violation import bound_violation
-from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart
-from trajopt.solvers.wrappers.newton_first import NewtonFirst
-from trajopt.transcription.nlp import NLP as TranscribedNLP
-from trajopt.transcription.row_labels import RowLabel
+from trajopt.solvers.optimality.kkt import bound_violation
+from trajopt.solvers.run import run_of
+from trajopt.solvers.solver import Callback, Program, Result, Run, StartKind, Status, WarmStart
+from trajopt.transcription.nlp import NLP
+from trajopt.transcription.unknowns import RowLabel
 
 # Steps of up to COARSE intervals that can be walked came near their constraints within 26 iterations of every
 # round, finer ones within 172. Where feet must not drift by LOOSELY_HELD, in m, some take many more and are
@@ -25,8 +24,8 @@ NAMED = 3  # constraints in the message
 
 
 @dataclass(frozen=True)
-class GaitSolver(trajopt.RowsInRounds):
-    """`RowsInRounds` with words for a gait that cannot be walked.
+class GaitSolver(trajopt.ConstraintGeneration):
+    """`ConstraintGeneration` with words for a gait that cannot be walked.
 
     From a guess the answer is that of rounds alone: damped Newton steps are faster, but end in optima up to
     2 % higher. They follow where starts are only ranked, and from the motion of another solve.
@@ -36,24 +35,29 @@ class GaitSolver(trajopt.RowsInRounds):
 
     phases: tuple[tuple[str, float], ...] = ()
 
-    def for_ranking(self) -> trajopt.RowsInRounds | None:
-        """Damped Newton steps right after one round."""
-        return super(GaitSolver, replace(self, newton=NEWTON)).for_ranking()
+    @property
+    def can_rank(self) -> bool:
+        """Damped Newton steps follow right after one round where starts are ranked."""
+        return True
 
-    def with_start_preset(self, preset: StartPreset) -> trajopt.RowsInRounds | NewtonFirst:
-        """Newton's steps from the motion of another solve, damped ones where those do not converge."""
-        near = replace(self, newton=NEWTON) if preset is StartPreset.SAME_MOTION else self
-        return super(GaitSolver, near).with_start_preset(preset)
-
-    def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
+    def solve(
+        self,
+        nlp: Program,
+        start: WarmStart | None = None,
+        run: Run | None = None,
+        callback: Callback | None = None,
+    ) -> Result:
         """Solve `nlp`; where it is infeasible, the detail names joints or foot points and phases."""
-        result = super().solve(nlp, callback, start)
-        if result.status is not Status.INFEASIBLE or not isinstance(nlp, TranscribedNLP):
+        start, run = run_of(start, run, callback)
+        newton = run.ranking or run.start_kind is StartKind.SAME_MOTION
+        rounds = replace(self, newton=NEWTON) if newton else self
+        result = super(GaitSolver, rounds).solve(nlp, start, run)
+        if result.status is not Status.INFEASIBLE or not isinstance(nlp, NLP):
             return result
         broken = "; ".join(self._broken(nlp, result.y))
         return replace(result, detail=f"no such step was found: {broken} ({result.detail})")
 
-    def _broken(self, nlp: TranscribedNLP, y: np.ndarray) -> list[str]:
+    def _broken(self, nlp: NLP, y: np.ndarray) -> list[str]:
         """The constraints that are violated most, with joint or axis, and the phase of their worst time."""
         violation = bound_violation(nlp.rows(y), nlp.row_lower, nlp.row_upper)
         times = nlp.unknowns.node_times(y)

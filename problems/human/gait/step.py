@@ -20,7 +20,7 @@ from problems.human.gait.ground_reaction import OpposingForce, ratio_weight, tim
 from trajopt.base.errors import OptionError, ProblemError
 
 SPLITS = ("time", "opposing", "ratio", "one place")
-NODES_APART = 1e-6  # of normalised time: closer ones are the same
+NODES_APART = 1e-6  # of normalised time: closer ones are the same, and windows leave an end out by as much
 SOLE_HALF_WIDTH = 0.04  # m
 PRESSURE_IN_FRONT_OF_HEEL = 0.06  # m, where the reaction acts on the leading sole in double support
 PRESSURE_ON_TOES = (

@@ -45,7 +45,7 @@ def osim_model(model: dynamics.RigidBodyModel, height: float) -> ElementTree:
 
 
 def path_of(body: str | None) -> str:
-    """Where OpenSim keeps a body in its model."""
+    """Path of a body in an OpenSim model."""
     return f"/{GROUND}" if body in (None, GROUND) else f"/bodyset/{body}"
 
 

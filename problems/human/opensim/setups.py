@@ -55,7 +55,7 @@ def inverse_dynamics(duration: float) -> ElementTree:
 
 
 def how_to_open(folder: str | PathLike[str]) -> str:
-    """Two lines that tell where OpenSim opens the files of an export."""
+    """Two lines about where OpenSim opens the files of an export."""
     place = Path(folder)
     return (
         f"to see it in OpenSim: File > Open Model... {place / MODEL}\n"

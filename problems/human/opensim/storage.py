@@ -1,7 +1,7 @@
 """OpenSim's storage files (.mot, .sto): tables over time.
 
 A storage is a header (name, version, nRows, nColumns, inDegrees, endheader), a line of column labels that
-begins with time, and tab-separated rows. Translations are metres whatever inDegrees says, as OpenSim reads
+begins with time, and tab-separated rows. Translations are metres whatever inDegrees is, as OpenSim reads
 them.
 """
 
@@ -50,16 +50,16 @@ def read_storage(path: str | os.PathLike[str]) -> Storage:
     entries = dict(line.split("=", 1) for line in lines[1:end] if "=" in line)
     labels = "".join(lines[end + 1 : end + 2]).split("\t")
     try:
-        told = (int(entries.get("nRows", -1)), int(entries.get("nColumns", -1)))
+        shape = (int(entries.get("nRows", -1)), int(entries.get("nColumns", -1)))
         values = np.array([[float(cell) for cell in line.split()] for line in lines[end + 2 :]])
     except ValueError as error:
         raise ProblemError(
             f"{path}: {error}: the rows below the labels must be equally many numbers"
         ) from None
-    if values.shape != told or len(labels) != told[1] or labels[0] != "time":
+    if values.shape != shape or len(labels) != shape[1] or labels[0] != "time":
         raise ProblemError(
             f"{path} has {values.shape} numbers under {len(labels)} labels from '{labels[0]}', but its "
-            f"header says {told}, and the first label must be time"
+            f"header says {shape}, and the first label must be time"
         )
     columns = dict(zip(labels[1:], values[:, 1:].T, strict=True))
     return Storage(lines[0], values[:, 0], columns, entries.get("inDegrees", "no") == "yes")

@@ -17,7 +17,7 @@ from trajopt.base.errors import OptionError
 from trajopt.plot.style import settings
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt import Solution
 
 ENDING = ".gif"
 SIZE = (3.6, 4.3)  # inches

@@ -25,10 +25,10 @@ from problems.human.gait.cycle import Cycle, gait_cycle
 from problems.human.plot.captions import walk_title
 from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import panels
-from trajopt.plot.style import settings
+from trajopt.plot.style import NOTE_FONT, SMALL_FONT, settings
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt import Solution
 
 PREDICTED = PALETTE[0]
 LOOKS = {WINTER: (PALETTE[5], "-"), TRIAL: (PALETTE[2], (0, (5, 1.5)))}
@@ -141,7 +141,7 @@ def write_agreement(axis: Axes, cycle: Cycle, values: np.ndarray, known: tuple[M
             xytext=(0.0, 16.0 + 8.5 * line),
             textcoords="offset points",
             horizontalalignment="right",
-            fontsize=7.0,
+            fontsize=NOTE_FONT,
             color=LOOKS[curve.source][0],
         )
 
@@ -176,4 +176,4 @@ def place_on_sole(body: WholeBody) -> np.ndarray:
 def mark_sole(axis: Axes, length: float) -> None:
     """The sole from heel to toe as a band."""
     axis.axhspan(0.0, length, color="#DDDDDD", linewidth=0.0, zorder=0)
-    axis.annotate("sole", (98.0, 0.5 * length), fontsize=8.0, color="#777777", va="center", ha="right")
+    axis.annotate("sole", (98.0, 0.5 * length), fontsize=SMALL_FONT, color="#777777", va="center", ha="right")

@@ -23,10 +23,10 @@ from problems.human.plot.captions import side_key, walk_title
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import new_figure
-from trajopt.plot.style import WIDTH, settings
+from trajopt.plot.style import NOTE_FONT, WIDTH, settings
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt import Solution
 
 OBLIQUE = (0.45, 0.17)  # m to the left and down on the page for a metre to the right of the person
 RIGHT, LEFT, TRUNK, REACTION = PALETTE[0], PALETTE[1], "#5B6770", PALETTE[2]
@@ -82,7 +82,9 @@ def snapshots(solution: Solution, *, count: int = 9, apart: float = 0.42) -> Fig
             draw_body(axis, body, int(moment), np.array([shift, 0.0, 0.0]))
             place = project(np.array([body.q[moment, 0] + shift, 0.0, 0.35]))
             label = f"{body.cycle.percent[moment]:.0f} %"
-            axis.annotate(label, (place[0], place[1]), fontsize=7.0, color="#555555", ha="center", va="top")
+            axis.annotate(
+                label, (place[0], place[1]), fontsize=NOTE_FONT, color="#555555", ha="center", va="top"
+            )
         walk_title(figure, solution, body.cycle)
         side_key(figure, {"right": RIGHT, "left": LEFT, "ground reaction": REACTION})
     return figure

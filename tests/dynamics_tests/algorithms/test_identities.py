@@ -7,6 +7,7 @@ import pytest
 from random_trees import (
     SEEDS,
     STEP,
+    floating_tree,
     random_state,
     random_tree,
     random_wrenches,
@@ -15,14 +16,18 @@ from random_trees import (
 from spanning_tree import spanning_tree
 
 import dynamics
-from dynamics.model.mass_check import mass_matrix
+from dynamics.model.checks.mass_check import mass_matrix
 
-TREES = [(seed, seed % 2 == 1) for seed in SEEDS]
+TREES = [(random_tree, seed, seed % 2 == 1) for seed in SEEDS]
+FLOATING = [(floating_tree, seed, seed % 2 == 1) for seed in SEEDS[:10]]
 
 
-@pytest.fixture(params=TREES, ids=lambda tree: f"{tree[0]}{'-rotors' if tree[1] else ''}")
+@pytest.fixture(
+    params=[*TREES, *FLOATING], ids=lambda tree: "-".join(map(str, (tree[0].__name__, *tree[1:])))
+)
 def model(request):
-    return random_tree(request.param[0], rotors=request.param[1])
+    make, seed, rotors = request.param
+    return make(seed, rotors=rotors)
 
 
 def times(matrix, vector):

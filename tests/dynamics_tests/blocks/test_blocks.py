@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from random_trees import STEP, random_tree
+from random_trees import STEP, floating_tree, random_tree
 
 import dynamics
 from dynamics.blocks.declared_quantities import QUANTITIES
@@ -20,9 +20,14 @@ KINEMATIC = [
 CASES = [*INVERSE, *((outputs, ()) for outputs in (*KINEMATIC, *ALONE))]
 
 
-@pytest.fixture(params=[(2, "exact"), (3, "none"), (4, "armature")], ids=str)
+ROBOTS = [(random_tree, 2, "exact"), (random_tree, 3, "none"), (random_tree, 4, "armature")]
+ROBOTS += [(floating_tree, 2, "exact"), (floating_tree, 4, "armature")]
+
+
+@pytest.fixture(params=ROBOTS, ids=lambda robot: "-".join(map(str, (robot[0].__name__, *robot[1:]))))
 def model(request):
-    return random_tree(request.param[0], rotors=True).with_rotors(request.param[1])
+    make, seed, rotors = request.param
+    return make(seed, rotors=True).with_rotors(rotors)
 
 
 @pytest.fixture(params=CASES, ids=lambda case: "+".join(case[0]))
@@ -113,7 +118,7 @@ def test_loads_act_as_external_wrenches(model):
     block = model.block(("tau", "base_wrench"), ("link1",))
     u = inputs(block)
     W = np.zeros((5, model.link_count, 6))
-    W[:, 1] = u["load:link1"]
+    W[:, model.link_index("link1")] = u["load:link1"]
     found = block.value(u)
     motion = (u["q"], u["v"], u["a"])
     np.testing.assert_array_equal(found["tau"], dynamics.rnea(model, *motion, W))

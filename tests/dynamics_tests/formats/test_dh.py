@@ -19,7 +19,7 @@ from dynamics import (
     from_dh,
     from_modified_dh,
 )
-from dynamics.model.mass_check import mass_matrix, moved_state
+from dynamics.model.checks.mass_check import mass_matrix, moved_state
 
 ROD = np.diag([0.001, 0.02, 0.02])
 

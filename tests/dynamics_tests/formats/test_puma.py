@@ -8,7 +8,7 @@ from urdf_text import joint, link, robot
 
 import dynamics
 from dynamics import DhRow, from_dh, from_modified_dh, load_urdf
-from dynamics.model.mass_check import mass_matrix
+from dynamics.model.checks.mass_check import mass_matrix
 from dynamics.model.rotation import about_x
 
 # Puma 560: theta, d, a, alpha; mass, centre and principal moments in the frames of the table (Corke,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dynamics
-from dynamics.model.mass_check import mass_matrix
+from dynamics.model.checks.mass_check import mass_matrix
 
 pinocchio = pytest.importorskip("pinocchio")
 ROBOTS = sorted((Path(__file__).parents[2] / "support" / "robots").glob("*.urdf"))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from urdf_text import INERTIAL, joint, link, one_joint, robot, transmission
 
-from dynamics import load_urdf
-from dynamics.model.mass_check import mass_matrix
+from dynamics import UrdfError, load_urdf
+from dynamics.model.checks.mass_check import mass_matrix
 from dynamics.model.rotation import roll_pitch_yaw
 
 ROBOTS = Path(__file__).parents[2] / "support" / "robots"
@@ -235,3 +235,29 @@ def test_the_real_robots_have_the_joints_their_makers_say():
     arms = {"ur5": 6, "panda": 8, "kinova": 6, "xarm7": 7, "so101": 6, "baxter": 17}
     legs = {"solo12": 12, "bolt": 6, "g1": 29, "talos": 32, "simple_humanoid": 29, "human": 36}
     assert counts == arms | legs | {"tiago_pro": 23, "centauro": 39}
+
+
+def test_a_free_base_is_three_translations_then_a_rotation_vector():
+    text = robot(link("base"), link("arm"), joint("j", "base", "arm"))
+    model, held = load_urdf(text, floating_base="free"), load_urdf(text)
+    names = tuple(f"floating_{part}" for part in ("x", "y", "z", "rx", "ry", "rz"))
+    assert model.joint_names == (*names, "j")
+    assert model.link_names == (*names[:-1], "base", "arm")
+    assert [found.kind for found in model.joints[:6]] == ["prismatic"] * 3 + ["rotation_vector"] * 3
+    assert (model.rotation_joints[0].link, model.ground_mass) == ("base", 0.0)
+    assert held.ground_mass == 1.0
+
+
+def test_a_held_base_says_what_it_weighs_and_how_to_let_it_move():
+    text = robot(link("base"), link("arm"), joint("j", "base", "arm"))
+    note = 'held to the ground: links of 1 kg, which never move; load_urdf(..., floating_base="free") lets'
+    assert note in str(load_urdf(text))
+    assert "held" not in str(load_urdf(text, floating_base="free"))
+    assert load_urdf(text).with_gravity((0, 0, 0)).ground_mass == 1.0
+
+
+@pytest.mark.parametrize("given", ["Free", "yes", "", 2, None])
+def test_another_floating_base_is_refused(given):
+    text = robot(link("base"), link("arm"), joint("j", "base", "arm"))
+    with pytest.raises(UrdfError, match=r'floating_base is .*; choose False, True or "free"'):
+        load_urdf(text, floating_base=given)

@@ -64,6 +64,7 @@ def test_an_edit_in_any_folder_of_the_package_changes_the_digest(tmp_path):
     assert len(set(seen)) == len(seen)
 
 
+@pytest.mark.long
 @pytest.mark.faults
 def test_folders_that_cannot_be_written_are_replaced_by_a_temporary_one(search_path, tmp_path):
     blocked = tmp_path / "file"
@@ -101,6 +102,7 @@ def test_a_temporary_folder_that_others_may_write_is_not_trusted(monkeypatch, tm
     assert kernel.temporary_folder() is None
 
 
+@pytest.mark.long
 @pytest.mark.faults
 def test_damaged_kernels_are_compiled_anew_and_replaced(search_path, tmp_path):
     """Cut, emptied, changed in one bit, or replaced by a pickle: never "Ran out of input", never executed."""

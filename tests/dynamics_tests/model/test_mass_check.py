@@ -6,7 +6,7 @@ from random_trees import SEEDS, random_tree
 from urdf_text import joint, link, robot
 
 import dynamics
-from dynamics.model.mass_check import articulated_inertias, mass_matrix
+from dynamics.model.checks.mass_check import articulated_inertias, mass_matrix
 
 # Of 64-bit numbers; the pivots of these trees are above 1e-4 of their diagonal.
 ROUNDING = 1e-10
@@ -44,7 +44,7 @@ def test_pivots_and_diagonal_are_those_of_the_mass_matrix(seed):
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_chain_of_two_thousand_joints_loads_without_its_mass_matrix(order, monkeypatch):
-    monkeypatch.setattr("dynamics.model.mass_check.mass_matrix", None)  # 68 s of work at this size
+    monkeypatch.setattr("dynamics.model.checks.mass_check.mass_matrix", None)  # 68 s of work at this size
     model = dynamics.load_urdf(chain(2000, order))
     assert model.n == 2000 and model.link_index("link2000") == 1999
 

@@ -10,7 +10,7 @@ from paper_models import GEARED, PARENTS, STEP, largest, random_chain, random_mo
 
 import dynamics
 from dynamics import ShapeError, TreeError
-from dynamics.model.mass_check import mass_matrix
+from dynamics.model.checks.mass_check import mass_matrix
 from dynamics.papers.barman.newton_euler import newton_euler
 from dynamics.papers.echeandia_wensing.christoffel_algorithm import christoffel_algorithm
 from dynamics.papers.echeandia_wensing.coordinate_change import changed_matrices, changed_symbols

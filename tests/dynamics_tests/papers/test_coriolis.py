@@ -15,7 +15,7 @@ from paper_models import (
 )
 
 from dynamics import TreeError
-from dynamics.model.mass_check import mass_matrix
+from dynamics.model.checks.mass_check import mass_matrix
 from dynamics.papers.barman.newton_euler import newton_euler
 from dynamics.papers.echeandia_wensing.body_jacobians import matrices_of_jacobians
 from dynamics.papers.echeandia_wensing.centre_of_mass_coordinates import centroidal_matrices

@@ -248,6 +248,7 @@ def test_the_whole_way_of_an_error_is_shown_on_request(tmp_path, monkeypatch):
     assert isinstance(run("solve", tmp_path / "broken.py").exception.__cause__, ZeroDivisionError)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a single process")
 def test_an_interrupt_keeps_the_best_point_of_the_installed_command(tmp_path):
     command = [Path(sys.executable).parent / "trajopt", "solve", "two_link_rr", "--set", "intervals=1000"]

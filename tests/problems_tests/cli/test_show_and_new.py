@@ -108,6 +108,7 @@ def draw(solution, folder, ending):
 """
 
 
+@pytest.mark.long
 def test_a_problem_file_adds_figures_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(OWN_FIGURE, encoding="utf-8")

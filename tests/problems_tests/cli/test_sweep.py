@@ -15,7 +15,7 @@ from interrupts import hears_ctrl_c
 import problems
 import trajopt
 from problems.cli.command_line import main
-from problems.cli.grid import axes_of, values_of
+from problems.cli.literal import axes_of, values_of
 from problems.cli.named_build import NamedBuild
 from trajopt import sweep
 from trajopt.base.errors import OptionError, UnknownNameError
@@ -199,6 +199,28 @@ def test_a_problem_file_is_sent_where_it_is_not(tmp_path):
     assert build(mass=2.0).recipe.problem == "own.py"
 
 
+def test_the_command_does_not_resume_after_a_module_beside_the_file_has_changed(tmp_path, monkeypatch):
+    beside, file = tmp_path / "masses_beside.py", tmp_path / "own.py"
+    beside.write_text("def scaled(mass):\n    return mass\n")
+    file.write_text(
+        "import problems\nfrom masses_beside import scaled\n"
+        "def build(mass=1.0):\n    return problems.double_integrator.build(mass=scaled(mass))\n"
+    )
+    command = (file, "--set", "mass=1,4", "--processes", 1, "--out", tmp_path / "results")
+    for _ in range(2):
+        assert run(*command).exit_code == 0
+        monkeypatch.delitem(sys.modules, "masses_beside")  # as in a new process
+    beside.write_text("def scaled(mass):\n    return 4.0 * mass\n")
+    answer = run(*command)
+    assert answer.exit_code == 2 and "the code of its problem has changed" in " ".join(answer.stderr.split())
+    monkeypatch.delitem(sys.modules, "masses_beside")
+    assert run(*command, "--anew").exit_code == 0
+    assert [float(row["duration"]) for row in rows(tmp_path / "results")] == pytest.approx(
+        [4.0, 8.0], rel=1e-6
+    )
+    monkeypatch.delitem(sys.modules, "masses_beside")
+
+
 def test_a_problem_file_may_have_another_encoding_than_utf_8(tmp_path):
     file = tmp_path / "own.py"
     file.write_bytes(
@@ -226,6 +248,7 @@ def build(mass=1.0, deaths=0, place="."):
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 @pytest.mark.parametrize(("deaths", "converged"), [(1, 4), (9, 3)])
 def test_a_process_that_dies_costs_its_own_point_which_is_tried_again(
@@ -260,7 +283,7 @@ def build(mass=1.0):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_ctrl_c_ends_a_sweep_at_once_and_keeps_what_is_done(tmp_path, processes):
     """The points of 3 and 4 kg would take an hour."""
     (tmp_path / "slow.py").write_text(SLOW)

@@ -90,6 +90,7 @@ def test_in_the_middle_where_torques_jump_stands_the_mean_of_both_sides(folder, 
     assert abs(both[1] - both[0]) > 1.0 and table[10] == pytest.approx(both.mean())
 
 
+@pytest.mark.long
 def test_the_command_line_writes_everything_of_a_walk(solution, tmp_path):
     from problems.cli.figures import draw, how_to_open
 

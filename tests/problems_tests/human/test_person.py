@@ -89,17 +89,17 @@ def test_on_a_slope_the_ground_carries_the_weight_along_and_across_it(slope):
 @pytest.mark.parametrize(
     ("parameters", "kind", "message"),
     [
-        ({"backpack": -1.0}, ProblemError, r"the backpack is -1\.0 kg: give a number from 0 to 2 times"),
-        ({"backpack": 200.0}, ProblemError, r"the backpack is 200\.0 kg"),
+        ({"backpack": -1.0}, ProblemError, r"the backpack is -1 kg: give a number from 0 to 2 times"),
+        ({"backpack": 200.0}, ProblemError, r"the backpack is 200 kg"),
         ({"height": "tall"}, OptionError, "the height of the person is 'tall': give a number in m, or None"),
         (
             {"height": 1.75, "mass": 300.0},
             ProblemError,
-            r"the mass of the person is 300\.0: give 20 to 130 kg",
+            r"the mass of the person is 300 kg: give 20 to 130 kg",
         ),
         ({"slope": 0.5}, ProblemError, r"the slope of the ground is 0\.5: give -0\.3 to 0\.3 m a metre"),
-        ({"height": -1.0}, ProblemError, r"the height of the person is -1\.0"),
-        ({"mass": 0.0, "height": 1.75}, ProblemError, r"the mass of the person is 0\.0"),
+        ({"height": -1.0}, ProblemError, r"the height of the person is -1 m"),
+        ({"mass": 0.0, "height": 1.75}, ProblemError, r"the mass of the person is 0 kg"),
         ({"smoothness": -1e-6}, OptionError, "smoothness is -1e-06: give a weight that is not negative"),
         ({"contact_samples": "few"}, OptionError, "held at few times: two is the least"),
         ({"contact_samples": 2.5}, OptionError, r"held at 2\.5 times: two is the least"),

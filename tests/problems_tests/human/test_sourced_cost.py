@@ -237,9 +237,9 @@ def test_the_sourced_walk_demands_no_posture_and_clears_the_ground(build):
         ({"intervals": "many"}, OptionError, "intervals is 'many': give a whole number from 1, or None"),
         ({"intervals": float("inf")}, OptionError, "intervals is inf: give a whole number from 1, or None"),
         ({"intervals": 0, "cost": "thesis"}, OptionError, "intervals is 0: .* from 1, or None for 3"),
-        ({"mass": 15.0, "height": 1.2}, ProblemError, r"the mass of the person is 15\.0: give 20 to 130 kg"),
-        ({"mass": 200.0, "height": 1.9}, ProblemError, r"the mass of the person is 200\.0"),
-        ({"height": 0.9}, ProblemError, r"the height of the person is 0\.9: give 1\.1 to 2 m"),
+        ({"mass": 15.0, "height": 1.2}, ProblemError, r"the mass of the person is 15 kg: give 20 to 130 kg"),
+        ({"mass": 200.0, "height": 1.9}, ProblemError, r"the mass of the person is 200 kg"),
+        ({"height": 0.9}, ProblemError, r"the height of the person is 0\.9 m: give 1\.1 to 2 m"),
         ({"height": 2.3}, ProblemError, r"the height of the person is 2\.3"),
     ],
 )

@@ -263,3 +263,21 @@ def test_a_pickled_program_is_the_same_program(make):
     again = copy.solve(value)
     assert np.array_equal(again.curve.control_points[0], compiled.solve(value).curve.control_points[0])
     assert again.verify() is not None  # terms evaluate without the functions that made them
+
+
+def test_truth_values_are_no_values_of_an_input():
+    compiled = trajopt.compile(problems.double_integrator.build())
+    for values in ({"q_end": True}, {"q_end": [True]}, {"torque_limits": (False, True)}):
+        with pytest.raises(ShapeError, match="it holds True or False"):
+            compiled.solve(values)
+
+
+def test_an_input_with_the_name_of_an_argument_is_set_by_name():
+    problem = problems.double_integrator.build()
+    problem.subject_to(trajopt.v, -9.0, 9.0, name="start")
+    compiled = trajopt.compile(problem)
+    assert "start            (lower, upper), each a number; give it by name, {'start': ...}" in str(compiled)
+    solution = compiled.solve({"start": (-1.0, 0.5)})
+    assert solution.v(np.linspace(0.0, solution.duration, 50)).max() <= 0.5 + 1e-6
+    with pytest.raises(OptionError, match=r"the input of this name is set by solve\(\{'start': value\}\)"):
+        compiled.solve(start=(-1.0, 0.5))

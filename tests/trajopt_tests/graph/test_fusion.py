@@ -8,12 +8,12 @@ import trajopt
 from problems import catalogue
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.elementary import SquareTimesDuration
-from trajopt.graph.fusion import fused
+from trajopt.graph.graph import fused
 
 
 def derivatives(graph, nlp, z, by_name):
     """Values and Jacobians by name, and the full Hessian by leaves, with adjoints given by name."""
-    chain = ChainRule(graph, [], nlp.functions.chain.used, nlp.functions.leaf_map.leaves)
+    chain = ChainRule(graph, [], nlp.chain.used, nlp.leaf_map.leaves)
     u = graph.values(z)
     partials = graph.partials(u)
     adjoint = np.concatenate([by_name[name] for name in chain.used], axis=1)
@@ -33,13 +33,13 @@ def derivatives(graph, nlp, z, by_name):
 @pytest.mark.parametrize("name", ["planar_walker", "cart_pole", "two_link_pr", "kirk"])
 def test_fewer_blocks_compute_the_same_values_and_derivatives(name):
     nlp = trajopt.transcribe(catalogue.build(name, {}))
-    assert len(nlp.functions.chain.graph.blocks) < len(nlp.graph.blocks)
+    assert len(nlp.chain.graph.blocks) < len(nlp.graph.blocks)
     z = nlp.at(nlp.start + 0.01 * np.sin(np.arange(nlp.variable_count))).leaves.values
     rng = np.random.default_rng(8)
-    nodes, used = nlp.unknowns.nodes.count, nlp.functions.chain.used
+    nodes, used = nlp.unknowns.nodes.count, nlp.chain.used
     adjoints = {q: rng.standard_normal((nodes, nlp.graph.width[q])) for q in used}
     separate, H = derivatives(nlp.graph, nlp, z, adjoints)
-    joined, joined_H = derivatives(nlp.functions.chain.graph, nlp, z, adjoints)
+    joined, joined_H = derivatives(nlp.chain.graph, nlp, z, adjoints)
     assert np.allclose(H, joined_H, rtol=0, atol=1e-12 * np.abs(H).max())
     for quantity, parts in separate.items():
         for part, other in zip(parts, joined[quantity], strict=True):
@@ -51,10 +51,10 @@ def test_a_square_that_is_bounded_too_stays_a_quantity_of_its_own():
     problem.start_at(q=0.0, v=0.0)
     problem.minimize(trajopt.tau**2)
     nlp = trajopt.transcribe(problem)
-    assert any(isinstance(block, SquareTimesDuration) for block in nlp.functions.chain.graph.blocks)
+    assert any(isinstance(block, SquareTimesDuration) for block in nlp.chain.graph.blocks)
     problem.subject_to(trajopt.tau**2, upper=20.0)
     nlp = trajopt.transcribe(problem)
-    assert not any(isinstance(block, SquareTimesDuration) for block in nlp.functions.chain.graph.blocks)
+    assert not any(isinstance(block, SquareTimesDuration) for block in nlp.chain.graph.blocks)
     assert fused(nlp.graph, ["(tau)^2 dt"]).width["(tau)^2 dt"] == 2
 
 
@@ -77,4 +77,4 @@ def test_a_block_that_meets_several_clusters_joins_all_of_them():
         problem.subject_to(both, upper=9.0)
     problem.minimize(trajopt.ExpressionTerm(lambda node: node.q[0] ** 2 + node.a[1] ** 2, "cost"))
     nlp = trajopt.transcribe(problem)
-    assert sum(hasattr(block, "expressions") for block in nlp.functions.chain.graph.blocks) == 1
+    assert sum(hasattr(block, "expressions") for block in nlp.chain.graph.blocks) == 1

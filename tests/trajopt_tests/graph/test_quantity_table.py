@@ -10,7 +10,7 @@ import problems
 import trajopt
 from trajopt.base.errors import ProblemError, UnknownNameError
 from trajopt.graph.declared_quantities import LEAVES, STANDARD
-from trajopt.graph.leaves import SPLINE_LEAVES, TIME_LEAVES
+from trajopt.graph.keys import SPLINE_LEAVES, TIME_LEAVES
 from trajopt.graph.protocols.dynamics import QuantityDeclaration
 
 JERKY = {

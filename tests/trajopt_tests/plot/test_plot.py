@@ -13,7 +13,7 @@ import problems
 import trajopt
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
 from trajopt.plot.joint_curves import columns_for
-from trajopt.plot.time_axis import switching_times
+from trajopt.plot.time_axis import limit_switches
 from trajopt.solution.skeleton_view import drawing_axes
 
 FIGURES = ("torques", "joint_forces", "joints", "motion")
@@ -182,11 +182,11 @@ def test_a_motion_is_at_least_two_snapshots(rr):
 def test_slow_passages_and_open_limits_are_no_switches():
     t = np.linspace(0.0, 1.0, 101)
     sudden, slow = np.where(t < 0.305, 1.0, -1.0), 1.0 - 2.0 * t
-    assert np.allclose(switching_times(t, sudden, -1.0, 1.0), [0.305])
-    assert switching_times(t, slow, -1.0, 1.0) == []
-    assert switching_times(t, sudden, -np.inf, 1.0) == []
+    assert np.allclose(limit_switches(t, sudden, -1.0, 1.0), [0.305])
+    assert limit_switches(t, slow, -1.0, 1.0) == []
+    assert limit_switches(t, sudden, -np.inf, 1.0) == []
     lopsided = np.where(t < 0.305, 3.0, 1.0)
-    assert np.allclose(switching_times(t, lopsided, 1.0, 3.0), [0.305])
+    assert np.allclose(limit_switches(t, lopsided, 1.0, 3.0), [0.305])
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -215,7 +215,7 @@ def test_animations_studies_and_pages_of_what_is_no_solution_are_refused(tmp_pat
 
 def test_phases_are_drawn_one_by_one():
     phases = trajopt.solve(problems.goddard_in_phases.build(intervals=6))
-    with pytest.raises(OptionError, match=r"has phases: draw one of them, solution.phases\[0\]"):
+    with pytest.raises(OptionError, match=r"has phases: draw one of them, such as solution.phases\[0\]"):
         trajopt.plot.joints(phases)
 
 

@@ -12,7 +12,7 @@ from trajopt.base import errors
 from trajopt.solution.advice import outcome
 from trajopt.solvers.solver import Status
 from trajopt.transcription.bounds import Bounds
-from trajopt.transcription.scaling import scaling_of
+from trajopt.transcription.nlp import scaling_at_start
 from trajopt.transcription.transcribe import transcribe
 
 
@@ -185,5 +185,5 @@ def test_one_side_of_a_limit_does_not_loosen_the_other():
 
 def test_rows_are_divided_by_the_limit_that_is_near():
     bounds = Bounds(np.array([-1e12, -10.0, 0.0, -30.0]), np.array([10.0, np.inf, 10.0, 10.0]))
-    scaling = scaling_of(bounds, np.arange(4), np.ones(4), 1.0, np.ones(2))
+    scaling = scaling_at_start(bounds, np.arange(4), np.ones(4), 1.0, np.ones(2))
     assert np.allclose(scaling.rows, [1 / 100.0, 1 / 10.0, 1 / 10.0, 1 / 30.0])

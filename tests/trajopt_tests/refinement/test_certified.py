@@ -8,14 +8,15 @@ from hand_written import PointMasses, TwoLinkArm, two_link_minimum_time
 
 import trajopt
 from trajopt.base import errors
+from trajopt.certificates.arc_problem import arc_problem
 from trajopt.certificates.switching_structure import Saturation, Structure
 from trajopt.certified.added_nodes import NodeRefinement
-from trajopt.certified.switching.arc_problem import arc_problem
 from trajopt.certified.switching.structure_detection import detect
 from trajopt.certified.switching.structure_search import StructureSearch
 from trajopt.certified.time_scaling import time_scaled
-from trajopt.checks.violation import largest_violations
-from trajopt.solvers.time_budget import TimeBudget
+from trajopt.checks.limit_violations import largest_violations
+from trajopt.solvers.run import TimedSolver
+from trajopt.solvers.solver import Run
 
 TWO_LINK_OPTIMUM = 0.3918545395  # seconds, known to its last digit
 TWO_LINK_SWITCHES = [0.045709, 0.195927, 0.235300]
@@ -216,7 +217,8 @@ def test_a_perturbed_structure_still_finds_the_optimum():
 def attempt_from(structure_of, intervals=20):
     """An attempt on the two-link arm that starts from a spoilt structure."""
     uniform = trajopt.solve(two_link_minimum_time(intervals))
-    search = StructureSearch(uniform, TimeBudget.of(trajopt.Ipopt(), 100.0), tol=1e-6, degree=12, rounds=12)
+    timed = TimedSolver(trajopt.Ipopt(), Run().within(100.0))
+    search = StructureSearch(uniform, timed, tol=1e-6, degree=12, rounds=12)
     reason = search.attempt(uniform, structure_of(detect(uniform)), regular=False)
     return search, reason
 
@@ -343,12 +345,12 @@ def test_an_interrupt_ends_the_refinement_and_keeps_the_motion():
 
 def test_added_nodes_that_run_out_of_time_say_so():
     class Late(trajopt.Ipopt):
-        def solve(self, nlp, callback=None, start=None):
-            return replace(super().solve(nlp, callback, start), status=trajopt.Status.TIME_LIMIT)
+        def solve(self, nlp, start=None, run=None):
+            return replace(super().solve(nlp, start, run), status=trajopt.Status.TIME_LIMIT)
 
     uniform = trajopt.solve(two_link_minimum_time(10))
     nodes = NodeRefinement(tol=1e-9, rounds=2, settings=trajopt.SearchSettings())
-    certificate = nodes.run(uniform, TimeBudget.of(Late(), 60.0), "").certificate
+    certificate = nodes.run(uniform, TimedSolver(Late(), Run().within(60.0)), "").certificate
     assert certificate.reason == "the time limit of the refinement was reached"
 
 

@@ -31,7 +31,7 @@ def test_guesses_keep_the_limits_in_a_shorter_time_than_the_guess_of_the_problem
     for guess in guesses:
         other = program_at(problem, guess)
         assert other.unknowns.curve(other.start).duration == pytest.approx(float(guess[1].sum()), rel=1e-12)
-        rows = other.functions.rows(other.start)
+        rows = other.rows(other.start)
         assert other.row_bounds.violation(rows) <= 1e-6
         assert other.bounds.violation(other.start) == 0.0
 
@@ -45,7 +45,7 @@ def test_a_guess_that_breaks_limits_is_not_among_those_found(arm):
     assert len(guesses) > 1
     for guess in guesses:
         other = program_at(problem, guess)
-        assert other.row_bounds.violation(other.functions.rows(other.start)) <= 1e-6
+        assert other.row_bounds.violation(other.rows(other.start)) <= 1e-6
 
 
 def test_guesses_are_different_curves_between_the_same_poses(arm):

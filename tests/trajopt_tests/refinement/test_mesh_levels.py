@@ -19,8 +19,8 @@ class FailsBelow:
 
     unknowns: int
 
-    def solve(self, nlp, callback=None, start=None):
-        result = trajopt.Ipopt().solve(nlp, callback, start)
+    def solve(self, nlp, start=None, run=None):
+        result = trajopt.Ipopt().solve(nlp, start, run)
         if nlp.variable_count >= self.unknowns:
             return result
         return replace(result, status=Status.ITERATION_LIMIT)

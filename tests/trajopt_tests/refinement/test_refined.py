@@ -11,7 +11,7 @@ import problems
 import trajopt
 from trajopt.refinement.comparison import objection
 from trajopt.refinement.error_estimate import equation_errors, estimated
-from trajopt.refinement.knots import multiplicity_of_new_knots, on_trajectory, split
+from trajopt.refinement.knots import multiplicity_of_new_knots, split
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.report import html
 from trajopt.solution.solve_once import solve_once
@@ -138,7 +138,7 @@ def test_equation_errors_are_found_in_the_span_that_has_them():
 
 def test_the_same_motion_on_halved_spans_has_the_same_equation_errors():
     solution = trajopt.solve(problems.cart_pole.build(intervals=10))
-    finer = on_trajectory(solution, split(solution.problem.trajectory, [np.ones(10, bool)]))
+    finer = solution.asked_on(split(solution.problem.trajectory, [np.ones(10, bool)]))
     same = solve_once(finer, trajopt.Ipopt(max_iterations=0))
     before, after = equation_errors(solution)[0].max(), equation_errors(same)[0].max()
     assert np.isclose(before, after, rtol=0.1)

@@ -8,8 +8,8 @@ import trajopt
 from benchmarks.robustness.cases import moved_arm, quick_pendulum
 from trajopt.base.errors import OptionError
 from trajopt.refinement.starts.start_rules import ONE, SEARCHED, start_rule
-from trajopt.solvers.capabilities import for_ranking
-from trajopt.solvers.solver import Status
+from trajopt.solvers.optimality.kkt import kkt_residuals
+from trajopt.solvers.solver import Run, Status
 
 
 @pytest.fixture(scope="module")
@@ -212,7 +212,7 @@ def test_what_no_guess_solves_says_so():
 def test_on_one_mesh_starts_are_ranked_and_the_best_two_solved():
     """Where rounds end with Newton steps, the objectives of other starts are only compared."""
     problem = problems.cart_pole.build(intervals=10)
-    solver = trajopt.RowsInRounds(trajopt.Ipopt(), newton=1e-3)
+    solver = trajopt.ConstraintGeneration(trajopt.Ipopt(), newton=1e-3)
     one, best = (trajopt.solve(problem, solver, starts=count) for count in (1, 5))
     others = best.starts.starts[1:]
     assert best.converged and best.objective <= one.objective * (1.0 + 1e-9)
@@ -222,8 +222,9 @@ def test_on_one_mesh_starts_are_ranked_and_the_best_two_solved():
 
 
 def test_only_rounds_that_end_with_newton_steps_rank_starts():
-    rounds = trajopt.RowsInRounds(trajopt.Ipopt(tol=1e-7), patience=110, newton=1e-3)
-    ranking = for_ranking(rounds)
-    assert ranking is not None and ranking.solver.tol > rounds.solver.tol
-    assert ranking.newton == rounds.coarse and ranking.patience == 55
-    assert for_ranking(trajopt.RowsInRounds(trajopt.Ipopt())) is None and for_ranking(trajopt.Ipopt()) is None
+    rounds = trajopt.ConstraintGeneration(trajopt.Ipopt(tol=1e-7), newton=1e-3)
+    assert rounds.can_rank and not trajopt.ConstraintGeneration(trajopt.Ipopt()).can_rank
+    program = trajopt.transcribe(problems.cart_pole.build(intervals=10))
+    found, ranked = (rounds.solve(program, run=Run(ranking=ranking)) for ranking in (False, True))
+    assert ranked.converged and ranked.iterations <= found.iterations
+    assert kkt_residuals(program, found).error <= 1e-7 < kkt_residuals(program, ranked).error <= 1e-3

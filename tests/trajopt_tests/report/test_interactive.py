@@ -84,6 +84,12 @@ def test_a_logarithmic_plot_has_gaps_where_there_is_no_logarithm():
     json.dumps(chart.plot(), allow_nan=False)
 
 
+def test_a_chart_without_points_says_why_instead_of_an_empty_plot():
+    violations = Chart(np.arange(3), {"": np.zeros(3)}, "iteration", "violation", logarithmic=True)
+    text = violations.html(interactive=True)
+    assert "data-plot" not in text and "zero throughout" in text
+
+
 def test_names_cannot_leave_their_attribute():
     chart = Chart(np.arange(2), {'"><script>alert(1)</script>': np.ones(2)}, "t", "<b>y</b>")
     text = chart.html(interactive=True)

@@ -8,8 +8,8 @@ import pytest
 
 import problems
 import trajopt
-from trajopt.archive import solution_archive as archive
 from trajopt.base.errors import SolutionFileError
+from trajopt.solution import rebuilt_problem
 
 # problems.two_link_rr.build(intervals=4), solved and saved by the version before modules moved into rooms
 FORMER = Path(__file__).parents[2] / "support" / "solution_of_former_layout.npz"
@@ -22,7 +22,7 @@ def rebuilt_by_this_checkout(monkeypatch):
     """What the entry point does, also where another checkout is installed."""
     from problems.catalogue import build
 
-    monkeypatch.setattr(archive, "built", lambda recipe: build(recipe.problem, recipe.parameters))
+    monkeypatch.setattr(rebuilt_problem, "built", lambda recipe: build(recipe.problem, recipe.parameters))
 
 
 def with_header(path, **changes):

@@ -8,8 +8,8 @@ from hand_written import PointMasses, two_link_minimum_time
 
 import problems
 import trajopt
+from trajopt.certificates.arc_problem import arc_problem
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
-from trajopt.certified.switching.arc_problem import arc_problem
 from trajopt.certified.switching.multiplier_signs import boundary_sign_check
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.optimality.multipliers import least_squares_kkt

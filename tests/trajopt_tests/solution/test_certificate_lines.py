@@ -9,7 +9,7 @@ from hand_written import PointMasses
 import problems
 import trajopt
 from trajopt.certificates.certificate import Certificate
-from trajopt.checks.lines.all_lines import statement_lines
+from trajopt.certificates.certificate_lines import certificate_lines
 
 
 def rest_to_rest(n=1, intervals=8, degree=3, **trajectory):
@@ -30,7 +30,7 @@ def certificate_of(solution, tol=1e-6):
 
 def line_of(solution, name, tol=1e-6):
     """The worst line of a statement."""
-    named = [line for line in statement_lines(solution, tol, tol) if line.name == name]
+    named = [line for line in certificate_lines(solution, tol, tol) if line.name == name]
     return max(named, key=lambda line: line.ratio)
 
 
@@ -168,7 +168,7 @@ def test_bounds_of_parameters_curves_periodicity_and_costs_have_lines():
     problem.end_at(q=1.0)
     problem.minimize(trajopt.a**2, name="effort")
     solution = trajopt.solve(problem)
-    lines = {line.name: line for line in statement_lines(solution, 1e-6, 1e-6)}
+    lines = {line.name: line for line in certificate_lines(solution, 1e-6, 1e-6)}
     assert {"bounds of size", "bounds of force", "v periodic", "duration", "cost 'effort'"} <= lines.keys()
     assert lines["bounds of force"].evidence == "hull" and lines["v periodic"].evidence == "identity"
     assert all(line.holds for line in lines.values())

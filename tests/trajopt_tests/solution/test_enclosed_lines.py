@@ -11,7 +11,7 @@ import dynamics
 import problems
 import trajopt
 from trajopt.certificates.certificate import Certificate
-from trajopt.checks.lines.all_lines import statement_lines
+from trajopt.certificates.certificate_lines import certificate_lines
 from trajopt.taylor_models import suprema
 
 
@@ -29,7 +29,7 @@ def arm(**joint):
 
 def line_of(solution, name, tol=1e-6):
     """The worst line of a statement."""
-    named = [line for line in statement_lines(solution, tol, tol) if line.name == name]
+    named = [line for line in certificate_lines(solution, tol, tol) if line.name == name]
     return max(named, key=lambda line: line.ratio)
 
 
@@ -55,7 +55,7 @@ def test_a_bound_near_the_largest_torque_is_proved_or_refused(offset):
     tau = solution.tau(np.linspace(0.0, 1.0, 200_001))
     limit = tau.max(axis=0) + offset
     solution.problem.subject_to(trajopt.tau, upper=limit, name="torques")
-    lines = [line for line in statement_lines(solution, 1e-6, 1e-6) if line.name == "torques"]
+    lines = [line for line in certificate_lines(solution, 1e-6, 1e-6) if line.name == "torques"]
     assert [line.evidence for line in lines] == ["enclosure" if offset > 0.0 else "sampled"] * 2
     assert all(line.holds == (offset > 0.0) for line in lines)
     assert np.allclose([line.value for line in lines], -offset, rtol=2e-3, atol=2e-7)
@@ -124,7 +124,7 @@ def test_what_taylor_models_enclose_is_proved_or_refused(name, offset):
         solution.problem.subject_to(term, lower=bound, name=name)
     else:
         solution.problem.subject_to(term, upper=largest(solution, term) + offset, name=name)
-    lines = [line for line in statement_lines(solution, 1e-6, 1e-6) if line.name == name]
+    lines = [line for line in certificate_lines(solution, 1e-6, 1e-6) if line.name == name]
     moving = [line for line in lines if line.tolerance > 1e-8]  # what is zero has another scale
     assert {line.evidence for line in moving} == {"enclosure" if offset > 0.0 else "sampled"}
     assert all(line.holds == (offset > 0.0) for line in moving)
@@ -196,13 +196,13 @@ def test_integrals_are_enclosed_or_refused(factor):
     whole = 0.5 * (values[1:] + values[:-1]).sum(axis=0) / (t.size - 1)
     bound = whole + (factor - 1.0) * np.abs(values).mean(axis=0)
     solution.problem.subject_to(trajopt.integral(strain), upper=bound, name="strain")
-    lines = [line for line in statement_lines(solution, 1e-6, 1e-6) if line.name == "strain"]
+    lines = [line for line in certificate_lines(solution, 1e-6, 1e-6) if line.name == "strain"]
     assert {line.evidence for line in lines} == {"enclosure"}
     assert all(line.holds == (factor > 1.0) for line in lines)
     sizes = np.maximum(np.abs(bound), np.abs(values).mean(axis=0))
     scales = np.array([line.scale for line in lines])
     assert np.all(scales <= sizes * (1.0 + 1e-5)) and np.all(scales >= 0.98 * sizes)
-    (cost,) = (line for line in statement_lines(solution, 1e-6, 1e-6) if line.name.startswith("cost"))
+    (cost,) = (line for line in certificate_lines(solution, 1e-6, 1e-6) if line.name.startswith("cost"))
     assert cost.evidence == "enclosure" and cost.holds and cost.value <= 1e-8 * cost.scale
 
 

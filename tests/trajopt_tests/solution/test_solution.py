@@ -197,10 +197,10 @@ def test_a_solution_is_not_checked_against_a_problem_without_its_constraints(sol
 
 
 def test_a_recipe_that_no_installed_library_knows_is_told(solution, tmp_path, monkeypatch):
-    from trajopt.archive import solution_archive as archive
+    from trajopt.solution import rebuilt_problem
 
     replace(solution, recipe=Recipe("lost", {})).save(tmp_path / "x.npz")
-    monkeypatch.setattr(archive, "entry_points", lambda group: ())
+    monkeypatch.setattr(rebuilt_problem, "entry_points", lambda group: ())
     with pytest.raises(SolutionFileError, match="no installed library builds 'lost'"):
         trajopt.Solution.load(tmp_path / "x.npz").tau(0.1)
 

@@ -20,7 +20,7 @@ from small_nlps import (
     unconstrained,
 )
 
-from trajopt import Checkpointed, RowsInRounds
+from trajopt import Checkpointed, ConstraintGeneration
 from trajopt.base.errors import (
     EvaluationError,
     InfeasibleBoundsError,
@@ -28,11 +28,19 @@ from trajopt.base.errors import (
     OptionError,
     ShapeError,
 )
-from trajopt.solvers import capabilities, registry
+from trajopt.solvers import registry
 from trajopt.solvers.optimality.kkt import kkt_residuals
-from trajopt.solvers.solver import Result, Solver, Status, WarmStart
+from trajopt.solvers.run import (
+    SolvesStopped,
+    TimedSolver,
+    run_solver,
+    takes_hessian,
+    with_options,
+    without_checkpoints,
+)
+from trajopt.solvers.solver import Result, RowTolerances, Run, Solver, StartKind, Status, WarmStart
 
-WRAPPERS = ("", "rows in rounds, ", "checkpointed, ")
+WRAPPERS = ("", "constraint generation, ", "checkpointed, ")
 FUNCTIONS = ("objective", "gradient", "rows", "jacobian")
 CASES = [f"{wrapper}{name}" for wrapper in WRAPPERS for name in registry.SOLVERS]
 INFEASIBLE_STATUSES = (
@@ -50,11 +58,11 @@ def solver_with(request, tmp_path):
 
     def made(**options) -> Solver:
         solver = registry.create(name)
-        if wrapper == "rows in rounds":
-            solver = RowsInRounds(solver)
+        if wrapper == "constraint generation":
+            solver = ConstraintGeneration(solver)
         elif wrapper == "checkpointed":
             solver = Checkpointed(solver, tmp_path / "checkpoint", resume=False)
-        return capabilities.with_options(solver, options)
+        return with_options(solver, options)
 
     return made
 
@@ -122,8 +130,8 @@ def test_the_iteration_limit_is_a_status_and_the_best_point(solver_with):
     assert result.objective <= nlp.objective(nlp.start)
 
 
-def test_the_time_limit_is_a_status_and_the_best_point(solver_with):
-    result = solver_with(time_limit=0.2).solve(slow(0.05))
+def test_the_time_limit_is_a_status_and_the_best_point(solver_with, pass_time):
+    result = solver_with(time_limit=0.2).solve(slow(0.05, pass_time))
     assert result.status is Status.TIME_LIMIT and result.seconds >= 0.2
     assert result.objective <= rosenbrock().objective(rosenbrock().start)
 
@@ -173,12 +181,12 @@ def test_what_the_callback_raises_leaves_solve_unchanged(solver_with):
             raise LookupError("enough")
 
     with pytest.raises(LookupError, match="enough"):
-        solver_with().solve(hs071(), callback)
+        solver_with().solve(hs071(), run=Run(callback=callback))
 
 
 def test_the_callback_sees_every_iteration_in_order(solver_with):
     seen = []
-    result = solver_with().solve(hs071(), seen.append)
+    result = solver_with().solve(hs071(), run=Run(callback=seen.append))
     numbers = [iteration.iteration for iteration in seen]
     assert numbers[0] == 0 and numbers[-1] == result.iterations
     assert numbers == sorted(numbers) and set(numbers) == set(range(result.iterations + 1))
@@ -189,14 +197,14 @@ def test_the_callback_sees_every_iteration_in_order(solver_with):
 def test_a_start_at_the_answer_needs_a_few_iterations(solver_with):
     nlp = hs071()
     cold = solver_with().solve(nlp)
-    warm = solver_with().solve(nlp, None, cold.warm_start)
+    warm = solver_with().solve(nlp, cold.warm_start)
     assert warm.converged and warm.iterations <= 3 < cold.iterations
     np.testing.assert_allclose(warm.y, cold.y, atol=1e-6)
 
 
 def test_a_start_of_another_size_is_refused(solver_with):
     with pytest.raises(ShapeError, match=r"start.y has shape \(3,\) but the problem has 4 variables"):
-        solver_with().solve(rosenbrock4(), None, WarmStart(np.ones(3)))
+        solver_with().solve(rosenbrock4(), WarmStart(np.ones(3)))
 
 
 def rosenbrock4():
@@ -239,47 +247,98 @@ def test_an_option_that_no_solver_has_is_refused(solver_with):
 
 
 @pytest.mark.parametrize("name", registry.SOLVERS)
-def test_registered_solvers_can_be_limited_and_keep_their_own_settings(name):
+def test_a_run_limits_registered_solvers_which_keep_their_own_settings(name, pass_time):
     solver = registry.create(name)
-    assert isinstance(solver, capabilities.ToleranceSolver)
-    assert isinstance(solver, capabilities.TimeLimitedSolver)
-    assert isinstance(solver, capabilities.IterationLimitedSolver)
     assert {"tol", "time_limit", "max_iterations"} <= set(registry.SOLVERS[name].options)
-    assert solver.with_tolerance(1e-3).tol == 1e-3 != solver.tol
-    limited = capabilities.with_time_limit(solver, 5.0)
-    assert limited.time_limit == 5.0 and solver.time_limit is None
-    assert capabilities.with_time_limit(limited, 9.0).time_limit == 5.0
-    assert capabilities.with_max_iterations(solver, 7).max_iterations == 7
-    assert capabilities.with_max_iterations(solver, 10**9) == solver
+    assert solver.solve(rosenbrock(), run=Run(max_iterations=3)).status is Status.ITERATION_LIMIT
+    assert solver.solve(slow(0.05, pass_time), run=Run().within(0.2)).status is Status.TIME_LIMIT
+    coarse = solver.solve(hs071(), run=Run(tol=1e-2))
+    assert coarse.converged and coarse.iterations < solver.solve(hs071()).iterations
+    own = with_options(solver, {"max_iterations": 3}).solve(rosenbrock(), run=Run(max_iterations=10**9))
+    assert own.status is Status.ITERATION_LIMIT and own.iterations <= 3
 
 
-def test_presets_leave_what_the_user_has_set():
-    solver = capabilities.with_options(registry.create("ipopt"), {"mu_init": 1e-2})
-    near = capabilities.with_start_preset(solver, capabilities.StartPreset.NEAR_BOUNDS)
-    assert near.options["mu_init"] == 1e-2 and near.options["bound_push"] == 1e-4
-    tight = capabilities.with_row_tolerances(near, capabilities.RowTolerances(1e-11, 1e-9, 3))
-    assert tight.options["constr_viol_tol"] == 1e-11 and tight.options["acceptable_iter"] == 3
-    assert tight.solve(hs071()).converged
+def test_a_run_without_a_deadline_has_no_limit_and_one_behind_it_a_millisecond():
+    assert Run().seconds_left is None and not Run().expired
+    assert Run().within(None) == Run() and 4.9 < Run().within(5.0).within(9.0).seconds_left <= 5.0
+    assert Run(deadline=0.0).expired and Run(deadline=0.0).seconds_left == 1e-3
+
+
+def test_what_a_run_leaves_open_is_as_in_the_general_one():
+    general = Run(deadline=5.0, tol=1e-3, start_kind=StartKind.NEAR_START, ranking=True)
+    assert Run(deadline=9.0, tol=1e-6, max_iterations=0).over(general) == Run(
+        5.0, 1e-6, 0, StartKind.NEAR_START, ranking=True
+    )
+
+
+def test_settings_for_a_kind_of_start_leave_what_the_user_has_set():
+    solver = with_options(registry.create("ipopt"), {"mu_init": 1e-2})
+    tolerances = RowTolerances(1e-11, 1e-9, 3)
+    run = Run(start_kind=StartKind.NEAR_BOUNDS, row_tolerances=tolerances)
+    within = solver.within(run)
+    assert within.options["mu_init"] == 1e-2 and within.options["bound_push"] == 1e-4
+    assert within.options["constr_viol_tol"] == 1e-11 and within.options["acceptable_iter"] == 3
+    assert solver.solve(hs071(), run=run).converged
+
+
+def test_behind_its_deadline_a_timed_solver_stops_what_solves_again_and_again():
+    timed = TimedSolver(registry.create(), Run().within(60.0))
+    assert timed.solve(hs071(), run=Run(max_iterations=2)).status is Status.ITERATION_LIMIT
+    assert timed.asking(max_iterations=2).solve(hs071()).status is Status.ITERATION_LIMIT
+    with pytest.raises(SolvesStopped, match="the time limit of the refinement was reached"):
+        timed.asking(deadline=0.0).solve(hs071())
 
 
 class Bare:
     """A user's solver that offers `solve` alone."""
 
-    def solve(self, nlp, callback=None, start=None) -> Result:
-        return registry.create().solve(nlp, callback, start)
+    def solve(self, nlp, start=None, run=None) -> Result:
+        return registry.create().solve(nlp, start, run)
 
 
-def test_a_solver_without_capabilities_is_used_as_it_is():
+def test_a_solver_with_nothing_but_solve_is_used_as_it_is():
     bare = Bare()
-    assert capabilities.with_time_limit(bare, 1.0) is bare
-    assert capabilities.with_max_iterations(bare, 1) is bare
-    assert capabilities.with_start_preset(bare, capabilities.StartPreset.NEAR_START) is bare
-    assert capabilities.with_row_tolerances(bare, capabilities.RowTolerances(1e-9, 1e-6, 3)) is bare
-    assert capabilities.without_checkpoints(bare) is bare
-    assert capabilities.with_options(bare, {}) is bare
+    assert without_checkpoints(bare) is bare and takes_hessian(bare)
+    assert with_options(bare, {}) is bare
     with pytest.raises(OptionError, match="Bare takes no options, but tol was given"):
-        capabilities.with_options(bare, {"tol": 1e-3})
+        with_options(bare, {"tol": 1e-3})
     assert bare.solve(rosenbrock()).converged
+
+
+class Former:
+    """A user's solver with the arguments that `solve` had before."""
+
+    def __init__(self):
+        self.given = []
+
+    def solve(self, nlp, callback=None, start=None):
+        self.given.append((callback, start))
+        return registry.create().solve(nlp, start, Run(callback=callback))
+
+    def with_time_limit(self, seconds):
+        self.given.append(seconds)
+        return self
+
+
+def test_a_solver_with_the_former_arguments_is_called_by_them_and_warned_of():
+    former, start = Former(), WarmStart(np.array([0.5, 0.5]))
+    with pytest.warns(
+        DeprecationWarning, match=r"Former.solve: .* the former order, which goes in version 0.3"
+    ):
+        found = run_solver(former, rosenbrock(), start, Run(callback=print).within(60.0))
+    assert found.converged and former.given[0] <= 60.0 and former.given[1] == (print, start)
+
+
+@pytest.mark.parametrize("name", registry.SOLVERS)
+def test_the_former_order_of_arguments_means_what_it_did_and_warns(name):
+    seen, start, solver = [], WarmStart(hs071().solution), registry.create(name)
+    for arguments, named in (((seen.append, start), {}), ((), {"callback": seen.append, "start": start})):
+        seen.clear()
+        with pytest.warns(DeprecationWarning, match="the former order, which goes in version 0.3"):
+            found = solver.solve(hs071(), *arguments, **named)
+        assert found.converged and len(seen) == len(found.history)
+    with pytest.warns(DeprecationWarning, match="the former order"):
+        assert solver.solve(hs071(), None, start).converged
 
 
 def test_only_instances_are_solvers_and_only_registered_names_are_created():

@@ -15,7 +15,7 @@ import trajopt
 from trajopt.base.errors import OptionError
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.progress import Progress, in_notebook
-from trajopt.solvers.solver import Iteration
+from trajopt.solvers.solver import Iteration, Run
 
 
 def iteration(number):
@@ -36,10 +36,21 @@ def test_a_log_of_a_thousand_iterations_has_about_ten_lines():
     assert shown == [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
 
 
+def test_every_solve_but_the_first_has_a_title_and_its_last_iteration():
+    stream = io.StringIO()
+    with Progress("plain", stream) as progress:
+        for _ in range(3):
+            for number in range(4):
+                progress(iteration(number))
+    shown = [" ".join(text.split()[:2]) for text in stream.getvalue().splitlines()]
+    solve = ["iteration 0", "iteration 1", "iteration 2", "iteration 3"]
+    assert shown == [*solve, "solve 2", *solve, "solve 3", *solve]
+
+
 def test_the_last_iteration_is_always_shown_once():
     stream = io.StringIO()
     with Progress("plain", stream) as progress:
-        result = Ipopt().solve(hs071(), progress)
+        result = Ipopt().solve(hs071(), run=Run(callback=progress))
     lines = stream.getvalue().splitlines()
     assert lines[-1].split()[1] == str(result.iterations)
     assert len(lines) == len(set(lines))
@@ -69,7 +80,7 @@ def test_ctrl_c_gives_the_cursor_back():
 def test_silent_writes_nothing():
     stream = Terminal()
     with Progress("silent", stream) as progress:
-        Ipopt().solve(rosenbrock(), progress)
+        Ipopt().solve(rosenbrock(), run=Run(callback=progress))
     assert stream.getvalue() == ""
 
 
@@ -89,7 +100,7 @@ def test_an_unknown_display_is_refused():
 
 @pytest.mark.parametrize(
     "solver",
-    [Ipopt(), trajopt.Slsqp(), trajopt.RowsInRounds(Ipopt())],
+    [Ipopt(), trajopt.Slsqp(), trajopt.ConstraintGeneration(Ipopt())],
     ids=["ipopt", "slsqp", "rows in rounds"],
 )
 def test_the_objective_that_is_shown_is_that_of_the_problem(solver):

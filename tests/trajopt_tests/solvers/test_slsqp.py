@@ -19,10 +19,10 @@ from small_nlps import (
 from trajopt.base.errors import OptionError
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.optimality.kkt import kkt_residuals
-from trajopt.solvers.optimality.linearised_constraints import linearised_violation
 from trajopt.solvers.optimality.multipliers import dense_jacobian, least_squares_multipliers
+from trajopt.solvers.optimality.point_status import linearised_violation
 from trajopt.solvers.slsqp import _STATUSES, Slsqp
-from trajopt.solvers.solver import Status, WarmStart
+from trajopt.solvers.solver import Run, Status, WarmStart
 
 
 def ranged_quadratic():
@@ -147,14 +147,14 @@ def test_ctrl_c_that_arrives_as_an_exception_in_the_callers_callback_is_an_inter
         if iteration.iteration == 4:
             raise KeyboardInterrupt
 
-    result = Slsqp().solve(rosenbrock(), callback)
+    result = Slsqp().solve(rosenbrock(), run=Run(callback=callback))
     assert result.status is Status.INTERRUPTED
     assert result.iterations == 4
 
 
 def test_the_callback_sees_every_iteration_from_zero():
     seen = []
-    result = Slsqp().solve(hs071(), seen.append)
+    result = Slsqp().solve(hs071(), run=Run(callback=seen.append))
     assert [each.iteration for each in seen] == list(range(result.iterations + 1))
     np.testing.assert_array_equal(result.history[:, 0], np.arange(result.iterations + 1))
 

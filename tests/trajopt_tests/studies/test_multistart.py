@@ -20,7 +20,7 @@ def broken():
 class Dying:
     """A solver whose process ends without a word, except where the guess is the problem's own."""
 
-    def solve(self, nlp, callback=None, start=None):
+    def solve(self, nlp, start=None, run=None):
         import os
 
         os._exit(3)
@@ -50,6 +50,7 @@ def test_failures_stay_in_the_table_with_their_message():
     assert "this robot is broken" in str(table)
 
 
+@pytest.mark.long
 def test_a_process_that_dies_becomes_a_row():
     table = multistart(small, starts=1, solver=Dying(), processes=2)
     assert table.starts[0].status == "failed" and "WorkerDiedError" in table.starts[0].error

@@ -10,7 +10,7 @@ from trajopt.transcription.derivatives.inner_curvature import InnerCurvature, In
 
 def derivatives(nlp):
     """Values, D and seeded adjoints of all quantities at a point near the start."""
-    chain, functions = nlp.functions.chain, nlp.functions
+    chain, functions = nlp.chain, nlp
     point = functions.at(nlp.start + 0.01 * np.sin(np.arange(nlp.variable_count)))
     rng = np.random.default_rng(5)
     used = rng.standard_normal((functions.leaf_map.nodes, chain.used_count))
@@ -19,7 +19,7 @@ def derivatives(nlp):
 
 def zeros(nlp):
     """Room for every pair of leaves that has second derivatives."""
-    chain, nodes = nlp.functions.chain, nlp.functions.leaf_map.nodes
+    chain, nodes = nlp.chain, nlp.leaf_map.nodes
     pattern = chain.graph.hessian_pattern(chain.used)
     return {pair: np.zeros((nodes, *part.shape)) for pair, part in pattern.items()}
 
@@ -27,7 +27,7 @@ def zeros(nlp):
 @pytest.mark.parametrize("name", ["gait", "hop", "planar_walker", "two_link_pr", "urdf_arm"])
 def test_pair_by_pair_is_the_product_over_all_leaves(name):
     nlp = trajopt.transcribe(catalogue.build(name, {}))
-    chain, pairs, expected = nlp.functions.chain, zeros(nlp), zeros(nlp)
+    chain, pairs, expected = nlp.chain, zeros(nlp), zeros(nlp)
     at = derivatives(nlp)
     u, D, adjoints = at
     products = InnerProducts(InnerCurvature(chain.graph, chain.rows, chain.columns), D)
@@ -42,7 +42,7 @@ def test_pair_by_pair_is_the_product_over_all_leaves(name):
 
 
 def test_quantities_of_one_run_stand_side_by_side_and_depend_on_the_same_leaves():
-    chain = trajopt.transcribe(catalogue.build("gait", {})).functions.chain
+    chain = trajopt.transcribe(catalogue.build("gait", {})).chain
     structure = InnerCurvature(chain.graph, chain.rows, chain.columns)
     for index, run in enumerate(structure.runs):
         names = [name for name, place in structure.run_of.items() if place == index]
@@ -53,7 +53,7 @@ def test_quantities_of_one_run_stand_side_by_side_and_depend_on_the_same_leaves(
 
 
 def test_runs_near_each_other_are_multiplied_at_once():
-    chain = trajopt.transcribe(catalogue.build("gait", {})).functions.chain
+    chain = trajopt.transcribe(catalogue.build("gait", {})).chain
     structure = InnerCurvature(chain.graph, chain.rows, chain.columns)
     assert len(structure.stretches) < len(structure.runs)
     for first in chain.columns:
@@ -67,7 +67,7 @@ def test_runs_near_each_other_are_multiplied_at_once():
 
 
 def test_second_derivatives_of_sums_of_squares_are_multiplied_as_diagonals():
-    chain = trajopt.transcribe(catalogue.build("gait", {})).functions.chain
+    chain = trajopt.transcribe(catalogue.build("gait", {})).chain
     structure = InnerCurvature(chain.graph, chain.rows, chain.columns)
     assert ("tau", "tau") in structure.diagonal
     assert ("base_wrench", "base_wrench") not in structure.diagonal

@@ -5,8 +5,7 @@ import pytest
 
 import problems
 from trajopt.transcription.linear_equations.nearest_motion import nearest_point
-from trajopt.transcription.structure import structure_of
-from trajopt.transcription.transcribe import values_of
+from trajopt.transcription.transcribe import structure_of, values_of
 
 
 def arm(goal):

@@ -6,7 +6,7 @@ from hand_written import PointMasses
 
 import trajopt
 from problems import catalogue
-from trajopt.transcription.row_labels import RowLabel, UnknownLabel, UnknownLabels
+from trajopt.transcription.unknowns import RowLabel, UnknownLabel, UnknownLabels
 
 
 def two_arcs():

@@ -9,14 +9,14 @@ import pytest
 import problems
 import trajopt
 from benchmarks.certified.cases import drawn_arm
-from trajopt.archive import solution_archive as archive
+from trajopt.solution import rebuilt_problem
 
 
 @pytest.fixture(autouse=True)
 def rebuilt_by_this_checkout(monkeypatch):
     """What the entry point does, also where another checkout is installed."""
     monkeypatch.setattr(
-        archive, "built", lambda recipe: problems.catalogue.build(recipe.problem, recipe.parameters)
+        rebuilt_problem, "built", lambda recipe: problems.catalogue.build(recipe.problem, recipe.parameters)
     )
 
 
@@ -146,7 +146,7 @@ def test_differences_stand_in_summary_and_report(plain, tmp_path):
     nodes = np.linspace(0.0, plain["durations"][0], 5)
     report = report_of(plain, tmp_path / "x.npz", lambda h: h.update(objective=0.1), node_times=nodes)
     assert len(report.differences) == 2 and report.summary()["differences"] == list(report.differences)
-    assert str(report).count("told otherwise: ") == 2
+    assert str(report).count("inconsistent with the motion: ") == 2
 
 
 def test_a_solution_in_memory_is_held_against_its_motion_too():

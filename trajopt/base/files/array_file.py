@@ -1,7 +1,7 @@
-"""Reads .npz files that a stranger may have made: names, kinds and sizes are looked at before any content.
+"""Reads untrusted .npz files: names, kinds and sizes are checked before any content is read.
 
-An .npz file is a ZIP archive of .npy members. Its directory tells the name and the unpacked size of every
-member, and the first bytes of a member tell kind and shape of its array. Only members that the reader asks
+An .npz file is a ZIP archive of .npy members. Its directory holds the name and the unpacked size of every
+member, and the first bytes of a member hold kind and shape of its array. Only members that the reader asks
 for are unpacked, each once all three agree with what is expected of it, and together up to `LARGEST` bytes.
 No pickle is ever read: arrays of numbers and texts are all there is.
 """
@@ -30,7 +30,6 @@ __all__ = ["LARGEST", "ArrayFile", "file_path"]
 
 ENDINGS = (".npz",)  # of the files that may be meant
 LARGEST = 2**28  # bytes that a file may unpack to; the largest gait of the tests saves 3 MB
-FLOAT = 8  # bytes of a number in memory
 MEMBERS = 4096  # a solution of a thousand arcs has as many
 NUMBERS, WHOLE, TEXT = "fiu", "iu", "U"  # kinds of dtypes
 
@@ -51,7 +50,7 @@ def file_path(path: Any) -> Path:
 
 @dataclass(frozen=True)
 class Member:
-    """An array in the file that is not unpacked yet: what its first bytes say."""
+    """An array in the file that is not unpacked yet: its kind and shape, from its first bytes."""
 
     entry: zipfile.ZipInfo
     shape: tuple[int, ...]
@@ -106,7 +105,7 @@ class ArrayFile:
         ) from cause
 
     def record(self, kind: type[T], name: str = "header") -> T:
-        """A member of JSON text as a value of a dataclass, whose annotations say what it must hold."""
+        """A member of JSON text as a value of a dataclass, checked against its annotations."""
         return self.converted(self.json(name), kind, name)
 
     def converted(self, value: Any, kind: type[T], name: str) -> T:
@@ -167,7 +166,7 @@ class ArrayFile:
         return archive, entries
 
     def _member(self, name: str, kinds: str, shape: Sequence[int | None]) -> Member:
-        """What the directory and the first bytes say of a member that is as expected."""
+        """The description of a member from directory and first bytes, of the expected kind and shape."""
         if name not in self._entries:
             self.refuse(f"it holds no '{name}'")
         entry = self._entries[name]
@@ -187,8 +186,10 @@ class ArrayFile:
             expected = ", ".join("any" if n is None else str(n) for n in shape)
             self.refuse(f"{name} has shape {member.shape}, expected ({expected})")
         if entry.file_size != member.start + member.size:
-            self.refuse(f"{name} unpacks to {entry.file_size} bytes, its shape tells {member.size}")
-        size = max(entry.file_size, math.prod(member.shape) * FLOAT)  # small whole numbers become floats
+            self.refuse(f"{name} unpacks to {entry.file_size} bytes, its shape needs {member.size}")
+        size = max(
+            entry.file_size, math.prod(member.shape) * np.dtype(float).itemsize
+        )  # small whole numbers become floats
         self._unpacked[0] += size
         if self._unpacked[0] > LARGEST:
             self.refuse(f"{name} unpacks to {size:.3g} bytes, {LARGEST:.3g} are read at most")

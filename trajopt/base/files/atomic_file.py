@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writes of files: readers see the old content or the new, never a part."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""What a wrong file name may mean: files of the same folder with another ending or a name that is near."""
+"""Suggestions for a wrong file name: files of the same folder with another ending or a similar name."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
 
-from trajopt.base.errors import OptionError, near_matches, near_names
+from trajopt.base.errors import MOST_NEAR, OptionError, near_matches, near_names
 
 MOST = 1000  # files of a folder that are looked at
 
@@ -22,7 +22,7 @@ def near_files(path: Path, endings: Collection[str]) -> str:
         return ""
     names = [name for name in names if Path(name).suffix in endings or _is_folder(folder / name, path)]
     same = [name for name in names if Path(name).stem == path.stem]
-    meant = same or (names[:3] if path.is_dir() else near_names(path.name, names))
+    meant = same or (names[:MOST_NEAR] if path.is_dir() else near_names(path.name, names))
     return f" (did you mean {' or '.join(repr(str(folder / name)) for name in meant)}?)" if meant else ""
 
 

@@ -2,9 +2,9 @@
 
 A run makes its files in a hidden folder within, and publishes them when it is done: each is moved into its
 place, those of the former run that have no successor are removed, and `solution.npz` is replaced last. The
-manifest `run.json` tells which files are the run's, by SHA-256 digest: a file that the user made or changed
+manifest `run.json` lists the run's files, by SHA-256 digest: a file that the user made or changed
 is never removed. Killed at any moment, a run leaves the former `solution.npz` or the new one, and
-`mixture` tells where files beside it are of another run.
+`mixture` reports files beside it that are of another run.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class RunFolder:
         return names
 
     def add(self, run: str) -> list[str]:
-        """Move files of the run whose solution is here, figures say, beside those that it has already."""
+        """Move files of the run whose solution is here, such as figures, beside those that it has already."""
         names, former = sorted(path.name for path in self.stage.iterdir()), manifest(self.folder)
         if former.run == run and former.files:
             self._write(
@@ -171,7 +171,7 @@ def check_room(folder: Path) -> None:
 
 
 def manifest(folder: Path) -> Manifest:
-    """What the last run wrote into a folder; nothing where there is no manifest, or none that can be read."""
+    """The manifest of the last run in a folder; empty where there is none that can be read."""
     path = folder / MANIFEST
     try:
         if path.stat().st_size > LARGEST_MANIFEST:
@@ -188,7 +188,7 @@ def _is_inside(name: str) -> bool:
 
 
 def mixture(folder: Path, run: str) -> Iterator[str]:
-    """What in a folder does not belong to the run of its solution, in words."""
+    """Descriptions of files in a folder that do not belong to the run of its solution."""
     known = manifest(folder)
     if not known.files:
         return
@@ -211,5 +211,5 @@ def _made(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
-        told = getattr(error, "strerror", None) or error
-        raise ResultFolderError(f"{str(folder)[:LONGEST]}: {told}: give another folder") from error
+        reason = getattr(error, "strerror", None) or error
+        raise ResultFolderError(f"{str(folder)[:LONGEST]}: {reason}: give another folder") from error

@@ -13,16 +13,16 @@ from trajopt.certificates.objective_bracket import ObjectiveBracket
 from trajopt.certified.bracketing.local_mesh import cut, raised, span_limit
 from trajopt.certified.bracketing.remaining_gain import RemainingGain, remaining_gain
 from trajopt.certified.switching.arc_solves import converged_to_rounding
-from trajopt.refinement.knots import on_trajectory, split
+from trajopt.refinement.knots import split
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.refinement.search_settings import SearchSettings
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.capabilities import StartPreset
-from trajopt.solvers.time_budget import SolvesStopped, TimeBudget
+from trajopt.solvers.run import SolvesStopped, TimedSolver
+from trajopt.solvers.solver import StartKind
 from trajopt.splines.trajectory import Trajectory
 
-STARTS = (StartPreset.NEAR_OPTIMUM, StartPreset.SAME_MOTION, StartPreset.NEAR_START)  # tried in turn
+STARTS = (StartKind.NEAR_OPTIMUM, StartKind.SAME_MOTION, StartKind.NEAR_START)  # tried in turn
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,13 @@ class BracketSearch:
     iterations : of all solves, those before the search included
     """
 
-    refined: Solution
-    solver: TimeBudget
+    refined: SolutionData
+    solver: TimedSolver
     regular: bool
     settings: SearchSettings
     meshes: list[Mesh] = field(default_factory=list, init=False)
     why_ended: str = field(default="", init=False)
-    newest: Solution = field(init=False)
+    newest: SolutionData = field(init=False)
     iterations: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -109,13 +109,12 @@ class BracketSearch:
         if mesh is self.narrowest:
             self.refined = self.newest
 
-    def _solved(self, trajectory: Trajectory) -> Solution | None:
+    def _solved(self, trajectory: Trajectory) -> SolutionData | None:
         """The solution on a mesh; None where that does not converge from any start."""
-        for preset in STARTS:
-            solver = self.solver.with_start_preset(preset).with_max_iterations(
-                self.settings.bracket_iterations
-            )
-            found = solve_once(on_trajectory(self.newest, trajectory), solver)
+        for kind in STARTS:
+            most = self.settings.bracket_iterations
+            solver = self.solver.asking(start_kind=kind, max_iterations=most)
+            found = solve_once(self.newest.asked_on(trajectory), solver)
             self.iterations += found.iterations
             found = converged_to_rounding(found, self.settings)
             if found.converged:
@@ -124,7 +123,7 @@ class BracketSearch:
             self.why_ended = f"a finer mesh did not converge ({found.status.value})"
         return None
 
-    def _next(self, found: Solution, gain: RemainingGain, wanted: float) -> Trajectory | None:
+    def _next(self, found: SolutionData, gain: RemainingGain, wanted: float) -> Trajectory | None:
         """The next mesh; None where there is none."""
         trajectory = found.problem.trajectory
         spans = trajectory.arcs[0].basis.span_count
@@ -141,12 +140,12 @@ class BracketSearch:
             return None
         return split(trajectory, [np.ones(spans, dtype=bool)])  # shows that no more is gained
 
-    def _smooth(self, found: Solution, spans: int) -> Array:
+    def _smooth(self, found: SolutionData, spans: int) -> Array:
         """Of continuous controls, what halving spans could gain to second order, (spans,)."""
         gains = gains_of_halving(found) if self.regular else None
         return np.zeros(spans) if gains is None else gains[0]
 
-    def bracket(self, certified: Solution) -> ObjectiveBracket | None:
+    def bracket(self, certified: SolutionData) -> ObjectiveBracket | None:
         """Of the objective, from the narrowest estimate to a motion whose limits hold; None where unknown.
 
         Limits hold to a tolerance: what the oversteps gain is added to the upper end.

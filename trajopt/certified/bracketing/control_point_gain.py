@@ -15,11 +15,11 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.splines.basis import SplineBasis
 from trajopt.transcription.nlp import NLP
-from trajopt.transcription.row_labels import RowLabel, UnknownLabel, UnknownLabels
 from trajopt.transcription.transcribe import transcribe
+from trajopt.transcription.unknowns import RowLabel, UnknownLabel, UnknownLabels
 
 AT_BOUND = 1e-6  # of a bound, at least of one unit: an interior-point solve ends that near
 
@@ -40,7 +40,7 @@ class HeldPoint:
     multiplier: float
 
 
-def gain_of_control_points(solution: Solution) -> Array:
+def gain_of_control_points(solution: SolutionData) -> Array:
     """Gain by limits on the control points of a solution on one arc, (spans,) in units of the objective."""
     edges, curve = solution.curve.knot_times_of_arcs[0], solution.curve
     found = np.zeros(edges.size - 1)
@@ -64,7 +64,7 @@ def greville(basis: SplineBasis, order: int) -> Array:
     return window.mean(axis=1)
 
 
-def _held_points(solution: Solution, nlp: NLP) -> Iterator[HeldPoint]:
+def _held_points(solution: SolutionData, nlp: NLP) -> Iterator[HeldPoint]:
     """Control points that have a multiplier: by bounds of unknowns, and by linear rows."""
     point, scaling, joints = solution.point, solution.scaling, list(solution.joint_names)
     assert point is not None and scaling is not None
@@ -88,7 +88,7 @@ def _held_points(solution: Solution, nlp: NLP) -> Iterator[HeldPoint]:
 
 
 def _held_unknown(
-    solution: Solution, limits: Iterable[Constraint], label: UnknownLabel, multiplier: float
+    solution: SolutionData, limits: Iterable[Constraint], label: UnknownLabel, multiplier: float
 ) -> Iterator[HeldPoint]:
     """The limit that bounds a control point of a position: its own, or one of the velocities beside it.
 

@@ -19,11 +19,11 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.certified.bracketing.control_point_gain import gain_of_control_points
-from trajopt.checks.violation import limit_ranges, path_limits
+from trajopt.checks.limit_violations import limit_ranges, path_limits
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.search_settings import SearchSettings
-from trajopt.solution.solution import Solution
-from trajopt.solvers.optimality.violation import bound_violation
+from trajopt.solution.solution import SolutionData
+from trajopt.solvers.optimality.kkt import bound_violation
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class RemainingGain:
         return float(self.by_span.sum())
 
 
-def remaining_gain(solution: Solution, settings: SearchSettings) -> RemainingGain:
+def remaining_gain(solution: SolutionData, settings: SearchSettings) -> RemainingGain:
     """The gain of a solution on one arc; limits of accelerations and terms count as those of torques do."""
     edges = solution.curve.knot_times_of_arcs[0]
     lengths, count = np.diff(edges), settings.samples_per_span
@@ -71,7 +71,7 @@ def remaining_gain(solution: Solution, settings: SearchSettings) -> RemainingGai
 
 
 def _density(
-    solution: Solution, limit: Constraint, multipliers: Array, times: Array, settings: SearchSettings
+    solution: SolutionData, limit: Constraint, multipliers: Array, times: Array, settings: SearchSettings
 ) -> Array:
     """Multipliers per second at times (spans, samples), (spans, samples, width)."""
     edges = solution.curve.knot_times_of_arcs[0]
@@ -96,7 +96,7 @@ def _from_neighbours(times: Array, middles: Array, mean: Array) -> Array:
     return mean[before, None] + share[:, :, None] * (mean[after] - mean[before])[:, None]
 
 
-def _held(solution: Solution, limit: Constraint, multipliers: Array, mean: Array) -> Array:
+def _held(solution: SolutionData, limit: Constraint, multipliers: Array, mean: Array) -> Array:
     """Whether a limit is active at all weighted nodes of a span, on one side, (spans, width).
 
     Active: the multiplier, relative to the mean of the span, is larger than the distance relative to the

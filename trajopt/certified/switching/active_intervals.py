@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.certificates.switching_structure import ActiveInterval, Saturation
-from trajopt.checks.violation import path_limits
+from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class KnotCoordinate:
 # -- torques and accelerations, by their multipliers ------------------------------------------------------
 
 
-def largest_multiplier(solution: Solution) -> float:
+def largest_multiplier(solution: SolutionData) -> float:
     """Of all path limits, in objective per range of the limit."""
     found = [_multipliers_per_range(solution, limit) for limit in path_limits(solution)]
     return max(
@@ -71,7 +71,7 @@ def largest_multiplier(solution: Solution) -> float:
     )
 
 
-def _multipliers_per_range(solution: Solution, limit: Constraint) -> NDArray | None:
+def _multipliers_per_range(solution: SolutionData, limit: Constraint) -> NDArray | None:
     """Multipliers in objective per range of the limit, (K, width); None where they are not one per node."""
     multipliers = solution.multipliers.get(limit.name)
     if multipliers is None or multipliers.shape != (solution.node_times.size, limit.lower.size):
@@ -88,7 +88,7 @@ class BangDetection:
     boundary : boundary arcs of each joint's velocity or position, on which its torque follows from the motion
     """
 
-    solution: Solution
+    solution: SolutionData
     index: int  # of the limit among the path limits
     limit: Constraint
     coordinate: KnotCoordinate
@@ -227,7 +227,7 @@ def _is_isolated(
 
 
 def boundary_intervals(
-    solution: Solution,
+    solution: SolutionData,
     index: int,
     limit: Constraint,
     coordinate: KnotCoordinate,

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.certificates.arc_problem import AT_BORDER, BETWEEN, ArcRows, free_arcs
 from trajopt.certificates.first_order_gain import FirstOrderGain, impulses_by_component
 from trajopt.certificates.switching_structure import ArcSettings, Structure
-from trajopt.certified.switching.arc_problem import AT_BORDER, BETWEEN, ArcRows, free_arcs
-from trajopt.checks.check_times import SIDE
+from trajopt.checks.check_times import BORDER_SIDE
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.problem import Problem
-from trajopt.solvers.optimality.violation import bound_violation
+from trajopt.problem.problem import ProblemData
+from trajopt.solvers.optimality.kkt import bound_violation
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 SAMPLES = 6  # times per degree of an arc
 
@@ -41,7 +41,9 @@ class ArcGain:
         return FirstOrderGain(float(self.oversteps.sum()) / size, self.margins / size)
 
 
-def arc_gain(trial: Solution, problem: Problem, structure: Structure, settings: ArcSettings) -> ArcGain:
+def arc_gain(
+    trial: SolutionData, problem: ProblemData, structure: Structure, settings: ArcSettings
+) -> ArcGain:
     """From the multipliers of all rows that bound a limit, those of equalities at an arc's start included.
 
     trial : the solution on arcs with the multipliers of its own rows, before `read_back`
@@ -71,14 +73,14 @@ def arc_gain(trial: Solution, problem: Problem, structure: Structure, settings: 
     return ArcGain(oversteps, held, margins)
 
 
-def _largest_by_arc(trial: Solution, limits: list[Constraint]) -> list[Array]:
+def _largest_by_arc(trial: SolutionData, limits: list[Constraint]) -> list[Array]:
     """For every limit the largest violation of each component on each arc, (arcs, width), not below zero.
 
     On arcs with equalities at Gauss points violations are largest at the arc's ends, which are looked at.
     """
     curve = trial.curve
     fractions = np.linspace(0.0, 1.0, SAMPLES * curve.bases[0].degree)
-    ends = curve.starts[1:] - SIDE * curve.duration * (curve.starts[1:] < curve.duration)
+    ends = curve.starts[1:] - BORDER_SIDE * curve.duration * (curve.starts[1:] < curve.duration)
     times = curve.starts[:-1, None] + (ends - curve.starts[:-1])[:, None] * fractions
     values = trial.values(list({limit.term.quantity: limit.term for limit in limits}.values()), times)
     found = []

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.refinement.search_settings import SearchSettings
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.capabilities import StartPreset
-from trajopt.solvers.solver import Status
-from trajopt.solvers.time_budget import TimeBudget
-from trajopt.solvers.wrappers.square_newton import SquareNewton
+from trajopt.solvers.fallback import Fallback
+from trajopt.solvers.newton.square_newton import SquareNewton
+from trajopt.solvers.run import TimedSolver
+from trajopt.solvers.solver import StartKind, Status
 
 
 @dataclass
@@ -25,35 +25,40 @@ class ArcSolves:
     effort : iterations, those of large programs in proportion to their size
     """
 
-    solver: TimeBudget
+    solver: TimedSolver
     settings: SearchSettings
     iterations: int = 0
     count: int = 0
     effort: float = 0.0
 
-    def solve(self, problem: Problem, like: Solution | None = None, free: bool = False) -> Solution:
+    def solve(
+        self, problem: ProblemData, like: SolutionData | None = None, free: bool = False
+    ) -> SolutionData:
         """Solve with few iterations, from two starts: on a wrong structure a solve takes hundreds.
 
         like : the solution of the same arcs with other margins and weights, tried as a start before
         free : whether joints are free on some arc, so that limits are inequalities there
         """
-        brief = self.solver.with_max_iterations(self.settings.arc_iterations)
-        brief = brief.with_row_tolerances(self.settings.row_tolerances)
+        brief = self.solver.asking(
+            max_iterations=self.settings.arc_iterations, row_tolerances=self.settings.row_tolerances
+        )
         if like is not None:
             solution = self._solve(problem, brief, like)
             if solution.converged:
                 return solution
-        first, second = StartPreset.NEAR_START, StartPreset.NEAR_BOUNDS
+        first, second = StartKind.NEAR_START, StartKind.NEAR_BOUNDS
         if free:
             first, second = second, first
-        solution = self._solve(problem, brief.with_start_preset(first))
+        solution = self._solve(problem, brief.asking(start_kind=first))
         if not solution.converged:
-            again = self._solve(problem, brief.with_start_preset(second))
+            again = self._solve(problem, brief.asking(start_kind=second))
             solution = again if again.converged else solution
         return solution
 
-    def _solve(self, problem: Problem, solver: TimeBudget, like: Solution | None = None) -> Solution:
-        newton = SquareNewton(solver.solver, self.settings.row_tolerances)
+    def _solve(
+        self, problem: ProblemData, solver: TimedSolver, like: SolutionData | None = None
+    ) -> SolutionData:
+        newton = Fallback(SquareNewton(), solver.solver)
         solution = solve_once(problem, replace(solver, solver=newton), like=like)
         solution = converged_to_rounding(solution, self.settings)
         size = solution.n_variables + solution.n_constraints
@@ -62,7 +67,7 @@ class ArcSolves:
         return solution
 
 
-def converged_to_rounding(solution: Solution, settings: SearchSettings) -> Solution:
+def converged_to_rounding(solution: SolutionData, settings: SearchSettings) -> SolutionData:
     """Converged, where an acceptable point has rows as exact as ever and stationarity to `optimal`.
 
     Multipliers only have to show their signs.

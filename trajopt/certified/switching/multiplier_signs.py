@@ -27,16 +27,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.certificates.arc_problem import ArcRows, Part
 from trajopt.certificates.sign_check import Contradiction
 from trajopt.certificates.switching_structure import Saturation, Structure
-from trajopt.certified.switching.arc_problem import ArcRows, Part
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.splines.gauss_rules import gauss
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def boundary_arcs(structure: Structure, limit: int) -> Iterator[BoundaryArc]:
 
 
 def boundary_sign_check(
-    trial: Solution, problem: Problem, structure: Structure
+    trial: SolutionData, problem: ProblemData, structure: Structure
 ) -> tuple[int, tuple[Contradiction, ...]]:
     """Number of pairs of arc and velocity or position at its limit that were checked, and all wrong signs.
 
@@ -96,7 +96,7 @@ def boundary_sign_check(
 
 
 def _measure(
-    trial: Solution, structure: Structure, boundary: BoundaryArc, limit: Constraint, order: int
+    trial: SolutionData, structure: Structure, boundary: BoundaryArc, limit: Constraint, order: int
 ) -> NDArray | None:
     """What must fall to zero, sigma first, in objective per range of the limit; None where rows are missing.
 
@@ -125,7 +125,7 @@ def _measure(
     return signed * (width if np.isfinite(width) else 1.0)
 
 
-def _entry(trial: Solution, boundary: BoundaryArc, part: Part) -> NDArray:
+def _entry(trial: SolutionData, boundary: BoundaryArc, part: Part) -> NDArray:
     """The multiplier of what is held at the entry, (1,), or nothing where the motion's start gives it."""
     rows = ArcRows(boundary.saturation.limit, boundary.first, part).multipliers(trial.multipliers)
     return np.empty(0) if rows is None else rows[:1, boundary.saturation.component]

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from trajopt.base.errors import ProblemError
 from trajopt.certificates.switching_structure import Saturation, Structure
-from trajopt.checks.violation import path_limits
+from trajopt.checks.limit_violations import path_limits
 from trajopt.graph.protocols.dynamics import ForwardDynamics
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-12, 1e-13
 CONVERGED_GAP = 1e-8  # of every component of F
@@ -70,7 +70,7 @@ class SwitchingTimes:
         return "\n".join(lines)
 
 
-def switching_times(solution: Solution, perturbation: float = 0.02, seed: int = 0) -> SwitchingTimes:
+def switching_times(solution: SolutionData, perturbation: float = 0.02, seed: int = 0) -> SwitchingTimes:
     """Switch times of a certified solution by shooting, from its durations perturbed by some percent.
 
     perturbation : relative size of the uniform random perturbation, seeded by `seed`
@@ -87,7 +87,7 @@ def switching_times(solution: Solution, perturbation: float = 0.02, seed: int = 
     return SwitchingTimes(durations, certified, float(np.abs(shooting.gap(durations)).max()), converged)
 
 
-def _determined(solution: Solution) -> Structure:
+def _determined(solution: SolutionData) -> Structure:
     certificate, dynamics = solution.certificate, solution.as_built.dynamics
     if certificate is None or certificate.structure is None:
         raise ProblemError("the solution has no switching structure: solve with refine=Certified() first")
@@ -108,7 +108,7 @@ def _determined(solution: Solution) -> Structure:
 class Shooting:
     """The gap F(d): end state minus the wanted one, as a function of arc durations."""
 
-    def __init__(self, solution: Solution, structure: Structure) -> None:
+    def __init__(self, solution: SolutionData, structure: Structure) -> None:
         self.dynamics: Any = solution.as_built.dynamics
         self.n = self.dynamics.n
         self.structure = structure

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from trajopt.base.arguments import pluralize
 from trajopt.base.errors import TrajoptError
+from trajopt.certificates.arc_problem import arc_problem, is_free, read_back
 from trajopt.certificates.certificate import Certificate
 from trajopt.certificates.sign_check import Contradiction, component_label, sign_check
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.certified.switching.arc_gain import ArcGain, arc_gain
-from trajopt.certified.switching.arc_problem import arc_problem, is_free, read_back
 from trajopt.certified.switching.arc_resolution import finer
 from trajopt.certified.switching.arc_solves import ArcSolves
 from trajopt.certified.switching.multiplier_signs import boundary_sign_check
@@ -33,12 +33,17 @@ from trajopt.certified.switching.structure_correction import (
     without_collapsed,
     without_idle,
 )
-from trajopt.checks.violation import LimitViolation, largest_violations, path_limits, relative_violations
-from trajopt.problem.problem import Problem
+from trajopt.checks.limit_violations import (
+    LimitViolation,
+    largest_violations,
+    path_limits,
+    relative_violations,
+)
+from trajopt.problem.problem import ProblemData
 from trajopt.refinement.search_settings import SearchSettings
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
+from trajopt.solvers.run import SolvesStopped
 from trajopt.solvers.solver import Status
-from trajopt.solvers.time_budget import SolvesStopped
 
 
 @dataclass
@@ -56,9 +61,9 @@ class StructureAttempt:
     """
 
     solves: ArcSolves
-    asked: Problem
-    spline: Solution
-    motion: Solution
+    asked: ProblemData
+    spline: SolutionData
+    motion: SolutionData
     structure: Structure
     regular: bool
     degree: int
@@ -69,7 +74,7 @@ class StructureAttempt:
     reason: str = ""
     short_arcs_removed: int = 0
     doubtful_from: Structure | None = None  # before an arc was removed after an unconverged solve
-    trial: Solution | None = None  # `motion` as it was solved, with the multipliers of its own rows
+    trial: SolutionData | None = None  # `motion` as it was solved, with the multipliers of its own rows
     gain: ArcGain | None = None
     before: StructureAttempt | None = None  # a solve whose limits hold, while finer arcs are tried
     solved: tuple[frozenset[Saturation], ...] | None = None  # of the structure that `motion` solves
@@ -77,7 +82,7 @@ class StructureAttempt:
     wrong: tuple[Contradiction, ...] = ()
     boundaries_checked: int = 0  # pairs of arc and state at its limit whose multipliers were checked
 
-    def run(self) -> Solution | str:
+    def run(self) -> SolutionData | str:
         """The certified solution, or why the structure is not confirmed."""
         try:
             outcome = self._corrected()
@@ -88,12 +93,12 @@ class StructureAttempt:
             return kept
         return self._kept() or outcome if isinstance(outcome, str) else outcome
 
-    def _kept(self) -> Solution | None:
+    def _kept(self) -> SolutionData | None:
         """The coarser solution whose limits held, if it is confirmed without another solve."""
         outcome = None if self.before is None else self.before._confirmed()
-        return outcome if isinstance(outcome, Solution) else None
+        return outcome if isinstance(outcome, SolutionData) else None
 
-    def _corrected(self) -> Solution | str:
+    def _corrected(self) -> SolutionData | str:
         """Rounds of solves and corrections until one confirms the structure or refutes it."""
         no_margins = tuple((0.0,) * limit.lower.size for limit in path_limits(self.motion))
         self.arc_settings = ArcSettings(self.regular, self.settings.effort_weight, no_margins, no_margins)
@@ -111,7 +116,7 @@ class StructureAttempt:
                 return outcome
         return f"{self.reason} after {pluralize(self.rounds, 'round')}"
 
-    def _round(self) -> Solution | str | None:
+    def _round(self) -> SolutionData | str | None:
         """Solve and correct; None asks for another round."""
         problem = arc_problem(
             self.asked,
@@ -156,7 +161,7 @@ class StructureAttempt:
         self.violations, self.wrong = tuple(largest_violations(self.motion)), both
         return self._judged()
 
-    def _solved_alike(self) -> Solution | None:
+    def _solved_alike(self) -> SolutionData | None:
         """The last solution, if it is one of these arcs and this degree."""
         arcs = self.motion.problem.trajectory.arcs
         same = self.solved == self.structure.saturated and arcs[0].basis.degree == self.degree
@@ -165,7 +170,7 @@ class StructureAttempt:
     def _has_free_joints(self) -> bool:
         return is_free(self.structure, self.asked.dynamics.n, self.regular)
 
-    def _after_no_convergence(self, trial: Solution) -> str | None:
+    def _after_no_convergence(self, trial: SolutionData) -> str | None:
         """Cut long arcs, or remove a short one, and ask for another round; else say what happened.
 
         Both a limited number of times.
@@ -215,7 +220,7 @@ class StructureAttempt:
             return True
         return False
 
-    def _judged(self) -> Solution | str | None:
+    def _judged(self) -> SolutionData | str | None:
         """Confirm the structure if its limits hold; else split an arc, raise the degree or tighten limits."""
         violations, s = self.violations, self.settings
         if not violations or max(violation.value for violation in violations) <= self.tol:
@@ -286,7 +291,7 @@ class StructureAttempt:
         growth = iter([max(0.0, factor * violation.value) for violation in violations])
         return tuple(tuple(margin + next(growth) for margin in limit) for limit in margins)
 
-    def _confirmed(self) -> Solution | str | None:
+    def _confirmed(self) -> SolutionData | str | None:
         motion, spline = self.motion, self.spline
         bound = spline.objective + self.settings.objective_tolerance * abs(spline.objective) + 1e-12
         if motion.objective > bound and motion.objective > bound + _gained_by_violation(spline):
@@ -323,7 +328,7 @@ class StructureAttempt:
         self.reason = doubt
         return True
 
-    def _leave_out_effort(self, lighter: Solution) -> None:
+    def _leave_out_effort(self, lighter: SolutionData) -> None:
         """Gains and costs by the objective's own multipliers, without those by the effort of free joints.
 
         lighter : the same arcs with half the weight of that effort
@@ -359,7 +364,7 @@ def _extrapolated(multipliers: Mapping[str, NDArray], at_half: Mapping[str, NDAr
     return {name: 2.0 * half - multipliers[name] for name, half in at_half.items() if name in multipliers}
 
 
-def _gained_by_violation(solution: Solution) -> float:
+def _gained_by_violation(solution: SolutionData) -> float:
     """Estimate of what a solution gained in objective by violating limits between its nodes."""
     largest = max(relative_violations(solution, largest_violations(solution)), default=0.0)
     return max(largest, 0.0) * abs(solution.objective)

@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.certificates.arc_problem import free_arcs
 from trajopt.certificates.sign_check import Contradiction
 from trajopt.certificates.switching_structure import Saturation, Structure
-from trajopt.certified.switching.arc_problem import free_arcs
-from trajopt.checks.violation import LimitViolation, path_limits
+from trajopt.checks.limit_violations import LimitViolation, path_limits
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 from trajopt.splines.gauss_rules import gauss
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 
-def contradictions(motion: Solution, structure: Structure) -> tuple[Contradiction, ...]:
+def contradictions(motion: SolutionData, structure: Structure) -> tuple[Contradiction, ...]:
     """Wrong signs of the multipliers of torques and accelerations saturated on arcs, largest impulse first.
 
     The multiplier's density in time is the NLP multiplier over quadrature weight and duration; its impulse
@@ -56,7 +56,7 @@ def contradictions(motion: Solution, structure: Structure) -> tuple[Contradictio
     return tuple(Contradiction(n, s, start, end, size / scale) for size, n, s, start, end in ordered)
 
 
-def without_idle(motion: Solution, structure: Structure, settings: SearchSettings = DEFAULT) -> Structure:
+def without_idle(motion: SolutionData, structure: Structure, settings: SearchSettings = DEFAULT) -> Structure:
     """The structure without saturations whose multipliers vanish, the same object where there are none."""
     impulses: dict[tuple[int, Saturation], float] = {}
     for index, limit in enumerate(path_limits(motion)):
@@ -77,7 +77,7 @@ def without_idle(motion: Solution, structure: Structure, settings: SearchSetting
 
 
 def active_outside_structure(
-    motion: Solution, structure: Structure, settings: SearchSettings = DEFAULT
+    motion: SolutionData, structure: Structure, settings: SearchSettings = DEFAULT
 ) -> str:
     """Which limit has multipliers on an arc where the structure has it inactive, in words; else nothing.
 
@@ -114,7 +114,7 @@ def without_collapsed(structure: Structure, duration: float, shortest: float) ->
 
 
 def corrected_violation(
-    motion: Solution, structure: Structure, worst: LimitViolation, settings: SearchSettings = DEFAULT
+    motion: SolutionData, structure: Structure, worst: LimitViolation, settings: SearchSettings = DEFAULT
 ) -> Structure | None:
     """The structure with the most violated limit saturated where it is violated.
 
@@ -147,7 +147,7 @@ def corrected_violation(
 
 
 def of_free_joints(
-    motion: Solution, structure: Structure, violations: Sequence[LimitViolation], regular: bool
+    motion: SolutionData, structure: Structure, violations: Sequence[LimitViolation], regular: bool
 ) -> list[bool]:
     """Which of `largest_violations` are of inactive limits on arcs with free joints, in their order."""
     free, found = free_arcs(structure, motion.problem.dynamics.n, regular), []
@@ -160,7 +160,7 @@ def of_free_joints(
     return found
 
 
-def _multipliers_per_range(motion: Solution, structure: Structure, limit: Constraint) -> NDArray:
+def _multipliers_per_range(motion: SolutionData, structure: Structure, limit: Constraint) -> NDArray:
     """Multipliers in objective per range of the limit, (arcs, Gauss points, width)."""
     multipliers = motion.multipliers[limit.name].reshape(structure.arc_count, -1, limit.lower.size)
     width = limit.upper - limit.lower

@@ -15,17 +15,17 @@ from trajopt.certified.switching.active_intervals import (
     boundary_intervals,
     largest_multiplier,
 )
-from trajopt.checks.violation import path_limits
+from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem_graph import graph_of
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 from trajopt.splines.node_sets import PATH
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 
-def is_regular(solution: Solution, settings: SearchSettings = DEFAULT) -> bool:
+def is_regular(solution: SolutionData, settings: SearchSettings = DEFAULT) -> bool:
     """Whether the optimal controls are continuous: the integrand is strictly convex in a along the motion.
 
     The Hessian of the integral costs with respect to a is taken at five times by second differences with unit
@@ -54,7 +54,7 @@ def is_regular(solution: Solution, settings: SearchSettings = DEFAULT) -> bool:
 
 
 def detect(
-    solution: Solution, options: DetectionOptions | None = None, settings: SearchSettings = DEFAULT
+    solution: SolutionData, options: DetectionOptions | None = None, settings: SearchSettings = DEFAULT
 ) -> Structure:
     """The switching structure of a spline solution, of all limits that an arc can hold."""
     if options is None:

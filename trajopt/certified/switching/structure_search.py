@@ -13,19 +13,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from trajopt.base.errors import TrajoptError
+from trajopt.certificates.arc_problem import is_free
 from trajopt.certificates.switching_structure import Structure
 from trajopt.certified.switching.active_intervals import DetectionOptions
-from trajopt.certified.switching.arc_problem import is_free
 from trajopt.certified.switching.arc_solves import ArcSolves
 from trajopt.certified.switching.structure_attempt import StructureAttempt
 from trajopt.certified.switching.structure_detection import detect, is_regular
 from trajopt.refinement.gain_indicator import indicator
 from trajopt.refinement.knots import adaptively_refined, uniformly_refined
 from trajopt.refinement.search_settings import DEFAULT, SearchSettings
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.capabilities import StartPreset
-from trajopt.solvers.time_budget import TimeBudget
+from trajopt.solvers.run import TimedSolver
+from trajopt.solvers.solver import StartKind
 
 
 @dataclass
@@ -39,15 +39,15 @@ class StructureSearch:
     moderate : the last of them with at most `bracket_first` spans
     """
 
-    uniform: Solution
-    solver: TimeBudget
+    uniform: SolutionData
+    solver: TimedSolver
     tol: float
     degree: int
     rounds: int
     settings: SearchSettings = DEFAULT
-    found: Solution | None = None
-    finest: Solution | None = None
-    moderate: Solution | None = None
+    found: SolutionData | None = None
+    finest: SolutionData | None = None
+    moderate: SolutionData | None = None
     spline_iterations: int = 0
     arcs: ArcSolves = field(init=False)
 
@@ -86,12 +86,12 @@ class StructureSearch:
     def _exhausted(self) -> bool:
         return self.arcs.effort >= self.settings.total_iterations
 
-    def _small_gain(self, solution: Solution) -> bool:
+    def _small_gain(self, solution: SolutionData) -> bool:
         """Whether finer knots could improve the objective only a little, to first order."""
         gain = sum(float(values.sum()) for values in indicator(solution, self.settings))
         return gain / max(abs(solution.objective), 1e-300) < self.settings.small_gain
 
-    def attempt(self, motion: Solution, structure: Structure, regular: bool) -> str:
+    def attempt(self, motion: SolutionData, structure: Structure, regular: bool) -> str:
         """Set `found`, or say why the structure is not confirmed."""
         problem = self.uniform.problem
         free = is_free(structure, problem.dynamics.n, regular)
@@ -117,7 +117,7 @@ class StructureSearch:
         self.found = replace(outcome, recipe=self.uniform.recipe, iterations=iterations)
         return ""
 
-    def _splines(self, regular: bool) -> Iterator[tuple[Solution, DetectionOptions]]:
+    def _splines(self, regular: bool) -> Iterator[tuple[SolutionData, DetectionOptions]]:
         """Solutions on finer and finer knots, and how to detect their structure."""
         if not self.uniform.converged:
             return
@@ -130,7 +130,7 @@ class StructureSearch:
             if motion.knot_times.size > s.most_intervals:
                 return
             finer = uniformly_refined(motion) if regular else adaptively_refined(motion, s)
-            motion = solve_once(finer, self.solver.with_start_preset(StartPreset.NEAR_START))
+            motion = solve_once(finer, self.solver.asking(start_kind=StartKind.NEAR_START))
             self.spline_iterations += motion.iterations
             if not motion.converged:
                 return

@@ -16,16 +16,16 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
 AT_REST = 1e-12  # SI units: a scale below this is what rounding leaves of a motion at rest
 
 
-def path_equations(problem: Problem) -> list[Constraint]:
+def path_equations(problem: ProblemData) -> list[Constraint]:
     """The constraints that are equations, in some component, over the path, an arc or a window."""
     return [c for c in problem.constraints if holds_over_time(c) and np.any(c.lower == c.upper)]
 
@@ -36,7 +36,7 @@ def holds_over_time(constraint: Constraint) -> bool:
     return over.integrates and over.has_cost and not over.is_difference
 
 
-def part_sums(solution: Solution, several: Sequence[Any], times: Array) -> dict[str, Array]:
+def part_sums(solution: SolutionData, several: Sequence[Any], times: Array) -> dict[str, Array]:
     """sum_j |dy/dz_j| |z_j| of every term y at times (K,), (K, width); z are all leaves but t.
 
     Zero where it is not finite. A position counts by no more than its range over the times, so that a joint

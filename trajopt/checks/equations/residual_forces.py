@@ -1,4 +1,4 @@
-"""Residual forces of equations on torques, in a measure that no choice of coordinates changes.
+"""Path equations on torques, and their residual forces in a measure that no choice of coordinates changes.
 
 The residuals r(t) of the torque equations that hold at one time are generalised forces in the directions
 C' y in which these equations allow no motor, C = dr/dtau. Locked to those directions the robot has the
@@ -13,37 +13,111 @@ loads on links, and of what else the equations contain (springs, friction), over
 equations hold. Motors have no part in it, however hard they work against each other. Where no real force
 acts in those directions, as at the base of a robot that floats freely without gravity, it is compared with
 the accelerations of all masses, sqrt(f' M^-1 f) for the inertial forces f = tau(q, v, a) - tau(q, 0, 0).
+
+A path equation on torques, tau_pole = 0 for instance, is linearised by them: r = C tau + other forces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.base.rounding import AGREEMENT
 from trajopt.checks.check_times import Samples
-from trajopt.checks.equations.path_equations import AT_REST
-from trajopt.checks.equations.torque_equations import (
-    REPEATED,
-    TorqueRows,
-    torque_equations,
-    torque_rows,
-)
+from trajopt.checks.equations.path_equations import AT_REST, path_equations
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.dynamics_check import block_of
-from trajopt.problem.problem_graph import leaf_widths
+from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem_graph import dynamics_blocks, leaf_widths
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import Solution
+    from trajopt.solution.solution import SolutionData
 
+REPEATED = 1e-10  # relative singular value below which equations on the torques repeat each other
 UNIT = "N/sqrt(kg)"
-NO_FORCE = 1e-9  # of the inertial forces: what rounding leaves where no real force acts
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueRows:
+    """Torque equations, row by row, at times (K,).
+
+    owners : constraint and component of every row, m of them
+    residual : r = value - bound (K, m);  by_torque : C = dr/dtau (K, m, n);  holds : where, (K, m)
+    """
+
+    owners: tuple[tuple[Constraint, int], ...]
+    residual: Array
+    by_torque: Array
+    holds: Array
+
+
+def torque_equations(problem: ProblemData) -> list[Constraint]:
+    """The path equations that contain torques directly: those that torques alone can satisfy."""
+    return [c for c in path_equations(problem) if contains_torques(problem, c)]
+
+
+def contains_torques(problem: ProblemData, constraint: Constraint) -> bool:
+    """Whether a constraint contains torques directly.
+
+    False where there is not one torque per coordinate, as of a robot on a path.
+    """
+    if problem.quantities.knows("tau") and problem.width_of("tau") != problem.dynamics.n:
+        return False
+    return "tau" in _inputs(problem, constraint.term)
+
+
+def torque_rows(solution: SolutionData, equations: Sequence[Constraint], here: Samples) -> TorqueRows:
+    """Residuals and derivatives of these equations at the given times."""
+    problem, n, count = solution.problem, solution.problem.dynamics.n, here.times.size
+    needed = sorted({name for c in equations for name in _inputs(problem, c.term)})
+    u = solution.values([terms.Quantity(name) for name in needed], here.times)
+    owners: list[tuple[Constraint, int]] = []
+    residual, slopes, holds = [np.zeros((count, 0))], [np.zeros((count, 0, n))], [np.zeros((count, 0), bool)]
+    for constraint in equations:
+        equal = np.flatnonzero(constraint.lower == constraint.upper)
+        value, slope = _by_torque(problem, constraint.term, u)
+        owners += [(constraint, int(component)) for component in equal]
+        residual.append(value[:, equal] - constraint.lower[equal])
+        slopes.append(slope[:, equal])
+        holds.append(np.repeat(constraint.over.mask(here)[:, None], equal.size, axis=1))
+    r, C, where = (np.concatenate(parts, axis=1) for parts in (residual, slopes, holds))
+    return TorqueRows(tuple(owners), r, C, where)
+
+
+def torque_residual(solution: SolutionData, equations: Sequence[Constraint], times: Array) -> Array:
+    """The least torques (K, n) without which all these equations hold at times (K,): C^+ r."""
+    rows = torque_rows(solution, equations, Samples.at(solution.curve, times))
+    C, r = rows.by_torque * rows.holds[:, :, None], rows.residual * rows.holds
+    if not (np.all(np.isfinite(C)) and np.all(np.isfinite(r))):
+        return np.full((times.size, solution.problem.dynamics.n), np.nan)
+    return (np.linalg.pinv(C, rcond=REPEATED) @ r[:, :, None])[:, :, 0]
+
+
+def _by_torque(problem: ProblemData, term: Any, u: dict[str, Array]) -> tuple[Array, Array]:
+    """Value (K, width) and derivative by the torques (K, width, n) of a term, all else held fixed."""
+    inputs = _inputs(problem, term)
+    graph = Graph({name: u[name].shape[1] for name in inputs}, problem.blocks_of(term))
+    values = graph.values({name: u[name] for name in inputs})
+    chain = ChainRule(graph, [term.quantity], [], inputs)
+    D = chain.jacobian(graph.partials(values), len(u["tau"]), np.dtype(float))
+    return values[term.quantity], D[:, chain.rows[term.quantity], chain.columns["tau"]]
+
+
+def _inputs(problem: ProblemData, term: Any) -> list[str]:
+    """The quantities that a term's own blocks ask for, or the quantity that it is."""
+    blocks = problem.blocks_of(term)
+    made = _names(block.outputs for block in blocks)
+    return sorted(_names(block.inputs for block in blocks) - made) if blocks else [term.quantity]
+
+
+def _names(several: Iterable[Any]) -> set[str]:
+    return {name for names in several for name in names}
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +137,7 @@ class ResidualForces:
     inertia: Array
 
 
-def residual_forces(solution: Solution, here: Samples) -> list[ResidualForces]:
+def residual_forces(solution: SolutionData, here: Samples) -> list[ResidualForces]:
     """One entry for every set of torque equations that hold together at some of the times.
 
     Times at which something is no finite number are left out, and sets of equations in whose directions the
@@ -84,7 +158,7 @@ def residual_forces(solution: Solution, here: Samples) -> list[ResidualForces]:
 
 
 def static_parts(
-    solution: Solution, equations: Sequence[Constraint], here: Samples
+    solution: SolutionData, equations: Sequence[Constraint], here: Samples
 ) -> dict[tuple[Constraint, int], float]:
     """sum_j |dr/dtau_j| (|static force| + |loads|)_j of torque equations, the largest at the given times.
 
@@ -112,9 +186,10 @@ class _Forces:
     inertial: Array
 
     @staticmethod
-    def at(solution: Solution, times: Array) -> _Forces:
+    def at(solution: SolutionData, times: Array) -> _Forces:
         problem = solution.as_built
-        graph = Graph(leaf_widths(problem), [block_of(problem.dynamics, ("tau",), (), problem.quantities)])
+        leaves = leaf_widths(problem)
+        graph = Graph(leaves, dynamics_blocks(problem, ["tau"], leaves).values())
         z, chain = solution.leaves(times), ChainRule(graph, ["tau"], [], list(graph.leaves))
         with np.errstate(all="ignore"):
             values = graph.values(z)
@@ -145,7 +220,7 @@ def _compared(rows: TorqueRows, forces: _Forces, own: Array, at: Array) -> Resid
     largest = float(max(norm.size(force).max() for force in real))
     whole = _Norm.of(forces.M[at])
     inertial = 0.0 if whole is None else float(whole.size(forces.inertial[at]).max())
-    if largest <= NO_FORCE * inertial:
+    if largest <= AGREEMENT * inertial:
         largest = inertial
     return ResidualForces(
         tuple(rows.owners[row] for row in own),

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import samples
+from trajopt.checks.check_times import dense_samples, node_samples
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.problem.problem_graph import graph_of
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 
 
-def size_of_parts(solution: Solution) -> float:
+def size_of_parts(solution: SolutionData) -> float:
     """The sum over all costs of |weight| times the integral, or the value at an end, of
 
         sum_j |dc/dz_j| |z_j| + 1/2 sum_ij |z_i| |d2c / dz_i dz_j| |z_j|
@@ -24,7 +24,7 @@ def size_of_parts(solution: Solution) -> float:
     offset of kilometres that cancels in millimetres would excuse anything. Zero where a cost has no second
     derivatives or where one of the numbers is not finite.
     """
-    costs, (nodes, dense) = solution.problem.costs, samples(solution)
+    costs, nodes, dense = solution.problem.costs, node_samples(solution), dense_samples(solution)
     total = 0.0
     for cost in costs:
         here = dense if cost.over.integrates else nodes
@@ -34,7 +34,7 @@ def size_of_parts(solution: Solution) -> float:
     return total if np.isfinite(total) else 0.0
 
 
-def _sizes(solution: Solution, term: Any, times: Array) -> Array:
+def _sizes(solution: SolutionData, term: Any, times: Array) -> Array:
     """The sum above of one term at times (K,), all components together, (K,)."""
     graph = graph_of(solution.problem, [term])
     if not graph.has_curvature:

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import node_samples, trajectory_of
-from trajopt.checks.lines.statement_times import interval_of
+from trajopt.checks.check_times import interval_of, node_samples, trajectory_of
 from trajopt.checks.optimality.cancellation import size_of_parts
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.splines.adaptive_quadrature import adaptive_integral
 from trajopt.terms.smoothed_term import exact_of
 
@@ -62,7 +61,7 @@ class CostCheck:
         return (abs(self.integral - self.value) + self.error) / self.total
 
 
-def cost_checks(solution: Solution) -> list[CostCheck]:
+def cost_checks(solution: SolutionData) -> list[CostCheck]:
     """One entry per name of a cost; those of one name are added.
 
     Costs that are zero have no size of their own: a spring may give all the torque, so that what is left to
@@ -95,7 +94,7 @@ def cost_checks(solution: Solution) -> list[CostCheck]:
     return [replace(check, total=max(total, zero), zero=zero) for check in found]
 
 
-def _zero(solution: Solution, found: Sequence[CostCheck]) -> float:
+def _zero(solution: SolutionData, found: Sequence[CostCheck]) -> float:
     """What `CostCheck.zero` says; looked at only where something is wrong by the costs' own sizes."""
     if not any(c.relative > WRONG or c.changed > NEGLIGIBLE for c in found):
         return 0.0
@@ -104,7 +103,7 @@ def _zero(solution: Solution, found: Sequence[CostCheck]) -> float:
     return MISSED * parts if at_nodes <= CANCELLED * parts else 0.0
 
 
-def _check(solution: Solution, name: str, figures: Array) -> CostCheck:
+def _check(solution: SolutionData, name: str, figures: Array) -> CostCheck:
     """The costs of one name together; figures : (costs, 5), those of `_integrals` and the value by nodes."""
     integral, size, error, _, by_nodes = map(float, figures.sum(axis=0))
     bad = float(figures[:, 3].min())
@@ -114,7 +113,7 @@ def _check(solution: Solution, name: str, figures: Array) -> CostCheck:
     return CostCheck(name, value, by_nodes, integral, size, size, time, smoothed, error)
 
 
-def _integrals(solution: Solution) -> Array:
+def _integrals(solution: SolutionData) -> Array:
     """Of all costs that are integrals: integral, size, error and first bad time or infinity, (4, costs)."""
     costs = [cost for cost in solution.problem.costs if cost.over.integrates]
     if not costs:

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.solvers.optimality.violation import side_violations
+from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.solvers.solver import WarmStart
 from trajopt.transcription.nlp import NLP
 

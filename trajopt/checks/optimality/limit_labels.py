@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.transcription.nlp import NLP
-from trajopt.transcription.row_labels import Label, RowLabel, UnknownLabels
+from trajopt.transcription.unknowns import Label, RowLabel, UnknownLabels
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class LimitLabels:
     units, parts : factors from a scaled violation to one in the limit's unit, and to a part of the limit
     """
 
-    def __init__(self, problem: Problem, nlp: NLP, y: NDArray) -> None:
+    def __init__(self, problem: ProblemData, nlp: NLP, y: NDArray) -> None:
         layout, free = nlp.unknowns.layout, nlp.unknowns.elimination.free
         unknowns = UnknownLabels.of(problem, layout)
         self.labels: list[Label] = [*nlp.row_labels, *(unknowns.label(int(column)) for column in free)]
@@ -48,7 +48,7 @@ class LimitLabels:
         self._measure_durations(nlp)
         self.keys = list(zip(self.limits, self.components, strict=True))
 
-    def _measure_velocities(self, problem: Problem, nlp: NLP, durations: NDArray) -> None:
+    def _measure_velocities(self, problem: ProblemData, nlp: NLP, durations: NDArray) -> None:
         """Rows of velocity hulls are multiplied by the duration and bounded by zero."""
         limits = {c.name: c for c in problem.constraints if c.hold == "hull" and c.term.quantity == "v"}
         joints = list(problem.dynamics.joint_names)

@@ -25,7 +25,7 @@ class QuantityDeclaration(Protocol):
 
     @property
     def description(self) -> str:
-        """What it is, with axes and points of reference."""
+        """Its meaning, with axes and points of reference."""
         ...
 
     @property
@@ -67,7 +67,10 @@ class Dynamics(Protocol):
         ...
 
     def block(self, outputs: Sequence[str], loads: Sequence[str] = ()) -> Block:
-        """The block that computes these quantities from q, v, a and the loads on the named links."""
+        """The block that computes these quantities from q, v, a and the loads on the named links.
+
+        Other quantities of the dynamics may be among its inputs; `block` is asked for those as well.
+        """
         ...
 
 
@@ -83,7 +86,7 @@ class DeclaringDynamics(Dynamics, Protocol):
 
 @runtime_checkable
 class DesignableDynamics(Dynamics, Protocol):
-    """A dynamics with properties, "forearm.mass" say, that `Problem.design` lets follow from parameters."""
+    """A dynamics with properties such as "forearm.mass" that may follow from parameters, `Problem.design`."""
 
     def property_value(self, name: str) -> Array:
         """A property (width,) as it is; raises for a name that the dynamics does not know."""

@@ -1,4 +1,4 @@
-"""The protocol of terms: what can be minimized or bounded. Any object with these attributes will do."""
+"""The protocol of terms, which can be minimized or bounded. Any object with these attributes will do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Term(Protocol):
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The name in reports."""
         ...
 
     @property

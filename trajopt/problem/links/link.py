@@ -16,7 +16,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
 from trajopt.graph.expression import ExpressionBlock, has_comparison, symbol
-from trajopt.graph.names import own_term
+from trajopt.graph.keys import own_term
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import QuantityDeclaration
 from trajopt.graph.quantity_table import QuantityTable

@@ -13,16 +13,17 @@ from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.protocols.term import Term
 from trajopt.problem import input_checks
-from trajopt.problem.checked_problem import checked_problem
+from trajopt.problem.derived_parts import checked_problem
 from trajopt.problem.instant import Instant
 from trajopt.problem.links.link import Link, LinkedCost, TermLink, function_of, term_link_of
+from trajopt.problem.links.phases_facts import phases_facts
+from trajopt.problem.problem import ProblemData
 from trajopt.solvers.registry import check_solver
 from trajopt.terms.nonsmooth import refuse_kinks
 from trajopt.terms.term import duration
 
 if TYPE_CHECKING:
     from trajopt.problem.costs_and_constraints import Recipe
-    from trajopt.problem.problem import Problem
     from trajopt.solvers.solver import Solver
     from trajopt.splines.trajectory import Trajectory
 
@@ -43,7 +44,7 @@ class Phases:
     of the same name are one unknown. Raises OptionError for no problem, or one that is given twice.
     """
 
-    def __init__(self, *problems: Problem, name: str = "phases") -> None:
+    def __init__(self, *problems: ProblemData, name: str = "phases") -> None:
         if not problems:
             raise OptionError("there are no phases: give problems, trajopt.Phases(stance, flight)")
         if any(isinstance(problem, list | tuple) for problem in problems):
@@ -57,6 +58,11 @@ class Phases:
         self.duration_weight = 0.0
         self.recipe: Recipe | None = None
         self.solver: Solver | None = None
+
+    @property
+    def parts(self) -> tuple[ProblemData, ...]:
+        """The problems of all phases."""
+        return self.problems
 
     @property
     def phase_names(self) -> tuple[str, ...]:
@@ -221,9 +227,15 @@ class Phases:
         return f"Phases({', '.join(self.phase_names)}; {arguments.pluralize(len(self.links), 'link')})"
 
     def _repr_html_(self) -> str:
-        from trajopt.display.problem_facts import phases_facts
-
         return phases_facts(self).html()
+
+
+Asked = ProblemData | Phases  # what can be solved
+
+
+def checked_asked(asked: Any) -> Any:
+    """`asked` itself, a problem or phases; ShapeError for another object."""
+    return asked if isinstance(asked, Phases) else checked_problem(asked)
 
 
 def _total(*nodes: Any) -> Any:

@@ -20,7 +20,7 @@ import numpy as np
 
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.declared_quantities import LEAVES
-from trajopt.graph.leaves import extra_leaf, rate_leaf
+from trajopt.graph.keys import extra_leaf, rate_leaf
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantity_table import declared_by
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
@@ -34,7 +34,7 @@ from trajopt.problem.systems.system import (
 from trajopt.splines.node_sets import PATH, START
 from trajopt.terms.term import ExpressionTerm
 
-# What a robot may offer beside its dynamics: the members of the protocols in `graph/protocols/dynamics.py`.
+# Optional members of a robot, of the protocols in `graph/protocols/dynamics.py`.
 OFFERED = (
     "forward_dynamics",
     "loaded_forward_dynamics",
@@ -44,7 +44,7 @@ OFFERED = (
     "property_value",
     "designed_block",
 )
-MOTOR_TORQUES = "motor torques"  # what reports call the equation of the torques
+MOTOR_TORQUES = "motor torques"  # the equation of the torques in reports
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +52,9 @@ class AugmentedDynamics:
     """A dynamics with further states and controls, name -> width each; `trajopt.system(dynamics=...)`.
 
     rates : f of x' = f, or None;  residuals : g of 0 = g(x', x, ...), where rates is None
-    torques : what the motors give, or None where the torques are free
+    torques : those of the motors, or None where the torques are free
     units : name of a state or control -> its unit, where it is known
-    All that the robot offers, `forward_dynamics` or `skeleton` say, is offered here as well.
+    Optional members of the robot, such as `forward_dynamics` or `skeleton`, are members here as well.
     """
 
     robot: Any
@@ -83,7 +83,7 @@ class AugmentedDynamics:
 
     @property
     def n(self) -> int:
-        """How many joints there are."""
+        """The number of joints."""
         return self.robot.n
 
     @property

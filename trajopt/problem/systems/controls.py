@@ -27,7 +27,7 @@ def control_of(
     guess: ArrayLike | None,
     pieces: tuple[int | None, bool],
 ) -> AdditionalCurve:
-    """A control from what `Problem.control` is given; see there, also for errors."""
+    """The control of a call of `Problem.control`; see there, also for errors."""
     known = controls_of(dynamics)
     if known is not None and (not isinstance(name, str) or name not in known):
         raise UnknownNameError(
@@ -97,7 +97,7 @@ def check_nodes(name: str, pieces: PiecewisePolynomial, trajectory: Trajectory) 
 
 
 def curves_on(extras: Mapping[str, AdditionalCurve], trajectory: Trajectory) -> dict[str, AdditionalCurve]:
-    """Additional curves on another trajectory: controls whose degree nobody gave have that of its scheme.
+    """Additional curves on another trajectory: controls without a given degree have that of its scheme.
 
     Raises OptionError where its nodes do not determine a control.
     """

@@ -9,7 +9,7 @@ from typing import Any, overload
 from trajopt.base.arguments import LONGEST_NAME, check_count, short_repr, unit
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.graph.declared_quantities import DEFINED
-from trajopt.graph.leaves import TIME_LEAVES
+from trajopt.graph.keys import TIME_LEAVES
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.problem.dynamics_check import check_dynamics
@@ -67,9 +67,9 @@ def system(
         (one per control), "t", "duration" and "parameter:NAME".
     residuals : the implicit form 0 = g(x', x, u, t, p) in place of rates, a function of a node that returns
         one residual per state; `node.rate("speed")` is the rate of a state.
-    dynamics : a robot whose further states these are, motor currents say; its joints, torques and limits
+    dynamics : a robot whose further states these are, such as motor currents; its joints, torques and limits
         stay as they are. `node.q`, `node.v`, `node.tau` and its other quantities may enter the equations.
-    torques : what its motors give, a function of a node that returns one torque per joint
+    torques : those of its motors, a function of a node that returns one torque per joint
     units : name of a state or control -> its unit in reports and figures, units={"altitude": "m"}
 
         def rates(node):
@@ -89,7 +89,7 @@ def system(
     repeated = [name for name in (*x, *u) if (*x, *u).count(name) > 1]
     if repeated:
         raise OptionError(f"'{repeated[0]}' is the name of two states or controls: give each its own")
-    told = _units(units, (*x, *u))
+    units_by_name = _units(units, (*x, *u))
     if (rates is None) == (residuals is None):
         raise OptionError(f"a system needs one form of its equations, {FORMS}")
     if rates is not None and (dynamics is not None or not hasattr(rates, "outputs")):
@@ -99,19 +99,19 @@ def system(
             _check_function(what, function, "")
     if dynamics is not None:
         check_dynamics(dynamics)
-        return AugmentedDynamics(dynamics, x, u, rates, residuals, torques, told)  # type: ignore[arg-type]
+        return AugmentedDynamics(dynamics, x, u, rates, residuals, torques, units_by_name)  # type: ignore[arg-type]
     if torques is not None or isinstance(states, Mapping) or isinstance(controls, Mapping):
         what = "torques are" if torques is not None else "numbers of components are"
         raise OptionError(
             f"{what} given, which only systems of a robot have: use system(..., dynamics=robot)"
         )
-    return System(tuple(x), tuple(u), rates, residuals, told)
+    return System(tuple(x), tuple(u), rates, residuals, units_by_name)
 
 
 def _units(units: Any, names: Sequence[str]) -> dict[str, str]:
     """Name -> unit; UnknownNameError for a name that is no state or control."""
     if units is not None and not isinstance(units, Mapping):
-        raise OptionError(f"units is {short_repr(units)}: give a dictionary, {{'{names[0]}': 'm'}} say")
+        raise OptionError(f"units is {short_repr(units)}: give a dictionary such as {{'{names[0]}': 'm'}}")
     for name in units or ():
         if name not in names:
             raise UnknownNameError(
@@ -130,15 +130,15 @@ def _check_function(what: str, given: Any, other: str) -> None:
 
 
 def _widths(names: Any, what: str) -> dict[str, int]:
-    """Name -> number of components, one each where none are told."""
+    """Name -> number of components, one each where none are given."""
     if isinstance(names, str):
         raise OptionError(f"{what} is the text {short_repr(names)}: give a tuple of names, ('x',)")
     if not isinstance(names, Iterable) or isinstance(names, set | frozenset):
-        raise OptionError(f"{what} is {short_repr(names)}: give a tuple of names, ('x', 'y') say")
+        raise OptionError(f"{what} is {short_repr(names)}: give a tuple of names such as ('x', 'y')")
     try:
         several = list(names.items() if isinstance(names, Mapping) else ((name, 1) for name in names))
     except Exception as error:  # iterating over a foreign object may raise anything
-        raise OptionError(f"{what} is {short_repr(names)}: give a tuple of names, ('x', 'y') say") from error
+        raise OptionError(f"{what} is {short_repr(names)}: give a tuple of names, as ('x', 'y')") from error
     found: dict[str, int] = {}
     for name, width in several:
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("_") or iskeyword(name):

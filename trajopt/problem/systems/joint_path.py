@@ -17,8 +17,8 @@ from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, Trajopt
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.problem.systems.piecewise_path import PiecewisePath
 
-DEGREE = 5  # of the spline through points: accelerations of the robot are then smooth in s
-HIGHEST = 4  # derivative of p: two in accelerations, two more in their second derivatives
+PATH_DEGREE = 5  # of the spline through points: accelerations of the robot are then smooth in s
+HIGHEST_PATH_DERIVATIVE = 4  # derivative of p: two in accelerations, two more in their second derivatives
 
 InAnyArithmetic = Callable[[Any, int, Callable[[float], Any]], list[Any]]
 PathLike = NDArray | list | tuple | Callable[..., Any]
@@ -77,7 +77,7 @@ def path_of(path: Any, over: Any, joint_names: tuple[str, ...]) -> JointPath:
 def _range(over: Any) -> tuple[float, float]:
     ends = numbers(over, "the range of s")
     if ends.shape != (2,) or not np.all(np.isfinite(ends)) or not ends[0] < ends[1]:
-        raise OptionError(f"s runs over {short_repr(over)}: give two numbers in rising order, (0.0, 1.0) say")
+        raise OptionError(f"s runs over {short_repr(over)}: give two numbers in rising order: (0.0, 1.0)")
     return float(ends[0]), float(ends[1])
 
 
@@ -108,7 +108,7 @@ def _through(points: Any, first: float, last: float, joint_names: tuple[str, ...
         raise OptionError(f"points {int(np.argmin(chords))} and the next one are the same: leave one out")
     along = np.concatenate([[0.0], np.cumsum(chords)])
     at = first + (last - first) * along / along[-1]
-    return make_interp_spline(at, given, k=min(DEGREE, len(given) - 1))
+    return make_interp_spline(at, given, k=min(PATH_DEGREE, len(given) - 1))
 
 
 def _derivatives_of(spline: Any, n: int) -> Callable[[Array, int], Array]:
@@ -135,7 +135,7 @@ class _Traced:
         from trajopt.graph.trace import trace
 
         blocks = [trace(lambda node: self.path(node.s), "the path", lambda name: 1)]
-        for _ in range(HIGHEST):
+        for _ in range(HIGHEST_PATH_DERIVATIVE):
             blocks.append(blocks[-1].slope())
         return blocks
 
@@ -149,7 +149,7 @@ class _Traced:
 def _check(path: JointPath, joint_names: tuple[str, ...]) -> None:
     """Every derivative has the shape of the joints and is finite within the range."""
     s = np.linspace(path.first, path.last, 5)
-    for order in range(HIGHEST + 1):
+    for order in range(HIGHEST_PATH_DERIVATIVE + 1):
         try:
             found = np.asarray(path(s, order))
         except TrajoptError:

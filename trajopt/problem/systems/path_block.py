@@ -1,13 +1,13 @@
-"""Blocks of a robot that is driven along a path: s, s', s'' in, quantities of its joints' motion out.
+"""Blocks of a robot that is driven along a path: the motion of its joints, and its own blocks of that motion.
 
-q = p(s),   v = p' s',   a = p' s'' + p'' s'^2
+    q = p(s),   v = p' s',   a = p' s'' + p'' s'^2
+
+The graph of a problem takes derivatives by s, s' and s'' through both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from trajopt.problem.systems.joint_path import JointPath
 
 MOTION = ("q", "v", "a")
 JOINTS = {"joint_position": 0, "joint_velocity": 1, "joint_acceleration": 2}  # outputs of `JointMotionBlock`
+ON_PATH: Mapping[str, str] = dict(zip(MOTION, JOINTS, strict=True))  # input of the robot's blocks -> quantity
 
 
 class JointMotionBlock:
@@ -95,136 +96,48 @@ class JointMotionBlock:
         return [self.path(u["q"][:, 0], order) for order in range(highest + 1)]
 
 
-class PathBlock:
-    """A block of the robot as a function of s, s', s''; loads and parameters pass unchanged."""
+class FirstOrderBlockOnPath:
+    """A block of the robot with the outputs of `JointMotionBlock` for its q, v and a."""
 
-    def __init__(self, block: Block, motion: JointMotionBlock) -> None:
-        self.block, self.motion = block, motion
-        self.derivatives_are_tested = (
-            motion.derivatives_are_tested
-            and isinstance(block, VerifiedBlock)
-            and block.derivatives_are_tested
-        )
-        self.moved = tuple(name for name in MOTION if name in block.inputs)
-        self.others = {name: width for name, width in block.inputs.items() if name not in MOTION}
-        self.inputs: Mapping[str, int] = dict.fromkeys(MOTION, 1) | self.others
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.derivatives_are_tested = isinstance(block, VerifiedBlock) and block.derivatives_are_tested
+        self.inputs: Mapping[str, int] = {ON_PATH.get(name, name): m for name, m in block.inputs.items()}
         self.outputs = block.outputs
 
     def value(self, u: Mapping[str, Array]) -> Values:
-        return self.block.value(self._joints(u))
+        return self.block.value(self._of_robot(u))
 
     def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
         """Outputs, each a list of numbers of any arithmetic; NotImplementedError where the robot has none."""
         if not isinstance(self.block, AnyArithmeticBlock):
             raise NotImplementedError("the robot's block is computed in floating-point numbers alone")
-        moving = self.motion.value_over(u, number).values()
-        joints = {name: own for name, own in zip(MOTION, moving, strict=True) if name in self.moved}
-        return self.block.value_over(joints | {name: u[name] for name in self.others}, number)
+        return self.block.value_over(self._of_robot(u), number)
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
-        by_joints, chain = self.block.partials(self._joints(u)), self._chain(u)
-        found: Pairs = {}
-        for (output, name), part in by_joints.items():
-            if name in self.others:
-                found[output, name] = part
-                continue
-            for key, inner in chain[name].items():
-                total = part @ inner
-                found[output, key] = found[output, key] + total if (output, key) in found else total
-        return found
+        return _renamed(self.block.partials(self._of_robot(u)))
 
     def pattern(self) -> Pairs:
-        found: Pairs = {}
-        for (output, name), part in self.block.pattern().items():
-            if name in self.others:
-                found[output, name] = part
-                continue
-            for key in MOTION[: MOTION.index(name) + 1]:
-                found[output, key] = found.get((output, key), False) | np.any(part, axis=1)[:, None]
-        return found
+        return _renamed(self.block.pattern())
 
-    def _joints(self, u: Mapping[str, Array]) -> Values:
-        moving = self.motion.value(u)
-        joints = zip(MOTION, moving.values(), strict=True)
-        return {name: value for name, value in joints if name in self.moved} | {
-            name: u[name] for name in self.others
-        }
-
-    def _chain(self, u: Mapping[str, Array]) -> dict[str, Values]:
-        """q, v or a -> s, s' or s'' -> derivative (nodes, n, 1)."""
-        found: dict[str, Values] = {name: {} for name in MOTION}
-        for (name, key), part in self.motion.partials(u).items():
-            found[MOTION[JOINTS[name]]][key] = part
-        return found
+    def _of_robot(self, u: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: u[ON_PATH.get(name, name)] for name in self.block.inputs}
 
 
-class SecondOrderPathBlock(PathBlock):
-    """A `PathBlock` of a block with second derivatives."""
+class BlockOnPath(FirstOrderBlockOnPath):
+    """A block of the robot with second derivatives."""
 
-    def __init__(self, block: SecondOrderBlock, motion: JointMotionBlock) -> None:
-        super().__init__(block, motion)
+    def __init__(self, block: SecondOrderBlock) -> None:
+        super().__init__(block)
         self.second = block
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
-        joints, chain = self._joints(u), self._chain(u)
-        slopes: Values = {}
-        for (output, name), part in self.block.partials(joints).items():
-            if name in MOTION and output in adjoints:
-                total = (adjoints[output][:, None] @ part)[:, 0]
-                slopes[name] = slopes[name] + total if name in slopes else total
-        weights = {
-            output: slopes[MOTION[order]] for output, order in JOINTS.items() if MOTION[order] in slopes
-        }
-        found: Pairs = {}
-        for pair, part in self.motion.curvature(u, weights).items():
-            found[pair] = part
-        for (first, second), part in self.second.curvature(joints, adjoints).items():
-            for one, other, turned in self._ways(first, second):
-                self._add(found, chain, one, other, part.transpose(0, 2, 1) if turned else part)
-        return {pair: found[pair] for pair in self._curvature_pattern if pair in found}
-
-    def _add(self, found: Pairs, chain: Mapping[str, Values], first: str, second: str, part: Array) -> None:
-        """Add C_first' part C_second to the pairs of inputs that stand in their order."""
-        left: Mapping[str, Any] = chain.get(first, {first: None})
-        right: Mapping[str, Any] = chain.get(second, {second: None})
-        for one, before in left.items():
-            for other, after in right.items():
-                if self._place(one) > self._place(other):
-                    continue
-                total = part if before is None else before.transpose(0, 2, 1) @ part
-                total = total if after is None else total @ after
-                found[one, other] = found[one, other] + total if (one, other) in found else total
+        return _renamed(self.second.curvature(self._of_robot(u), adjoints))
 
     def curvature_pattern(self) -> Pairs:
-        return dict(self._curvature_pattern)
+        return _renamed(self.second.curvature_pattern())
 
-    @cached_property
-    def _curvature_pattern(self) -> Pairs:
-        found = self.motion.curvature_pattern()
-        for (first, second), part in self.second.curvature_pattern().items():
-            for one, other, turned in self._ways(first, second):
-                mask = part.T if turned else part
-                mask = np.any(mask, axis=0, keepdims=True) if one in MOTION else mask
-                mask = np.any(mask, axis=1, keepdims=True) if other in MOTION else mask
-                for pair in product(self._keys(one), self._keys(other)):
-                    if self._place(pair[0]) <= self._place(pair[1]):
-                        found[pair] = np.logical_or(found.get(pair, False), mask)
-        return found
 
-    def _ways(self, first: str, second: str) -> list[tuple[str, str, bool]]:
-        """The orders in which a pair of inner inputs counts, and whether its matrix is turned for it.
-
-        Both for two inputs of the joints' motion, each of which may depend on s; else that of `inputs`.
-        """
-        if first == second:
-            return [(first, second, False)]
-        ways = [(first, second, False), (second, first, True)]
-        if {first, second} <= set(MOTION):
-            return ways
-        return [way for way in ways if self._place(way[0]) < self._place(way[1])]
-
-    def _keys(self, name: str) -> tuple[str, ...]:
-        return MOTION[: MOTION.index(name) + 1] if name in MOTION else (name,)
-
-    def _place(self, name: str) -> int:
-        return list(self.inputs).index(name)
+def _renamed(parts: Pairs) -> Pairs:
+    """Derivatives by the robot's q, v and a as those by the motion along the path."""
+    return {(ON_PATH.get(one, one), ON_PATH.get(other, other)): part for (one, other), part in parts.items()}

@@ -20,7 +20,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 
 MOST_PIECES = 64  # beyond, bounds take longer than they are worth
-JUMP = 1e-12  # of the largest term of the piece before: smaller jumps are rounding
+SAME_POSITION = 1e-12  # of the largest term of the piece before: smaller jumps are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +35,9 @@ class PiecewisePath:
 
     @staticmethod
     def of_spline(spline: Any) -> PiecewisePath | None:
-        """A BSpline or PPoly of SciPy with n columns; None for what is neither, or has too many pieces.
+        """A BSpline or PPoly of SciPy with n columns; None for another object, or one with too many pieces.
 
-        None too where it does not go on with its last pieces beyond its ends, one that is periodic say.
+        None too where it does not go on with its last pieces beyond its ends, as a periodic one does not.
         """
         from scipy.interpolate import BSpline, PPoly
 
@@ -93,7 +93,7 @@ class PiecewisePath:
         width = self.breakpoints[i] - self.breakpoints[i - 1]
         terms = self.coefficients[:, i - 1] * width ** np.arange(len(self.coefficients))[:, None]
         jump = self.coefficients[0, i] - terms.sum(axis=0)
-        if not np.any(np.abs(jump) > JUMP * np.abs(terms).max()):
+        if not np.any(np.abs(jump) > SAME_POSITION * np.abs(terms).max()):
             return total
         beyond = (s - number(self.breakpoints[i])).positive()
         return [one + number(size) * beyond for one, size in zip(total, jump, strict=True)]

@@ -18,18 +18,18 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.graph.declared_quantities import LEAVES, DeclaredQuantity
-from trajopt.graph.full_patterns import completed
+from trajopt.graph.graph import completed
 from trajopt.graph.protocols.block import Block, SecondOrderBlock
 from trajopt.graph.quantity_table import declared_by
 from trajopt.problem.dynamics_check import check_dynamics
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.joint_path import JointPath, PathLike, path_of
-from trajopt.problem.systems.path_block import JOINTS, JointMotionBlock, PathBlock, SecondOrderPathBlock
+from trajopt.problem.systems.path_block import JOINTS, BlockOnPath, FirstOrderBlockOnPath, JointMotionBlock
 from trajopt.problem.systems.system import System
 
 COORDINATE = "s"
 OF_PATH = "path"  # the block that computes the motion of the joints
-# What a robot may offer beside its dynamics: the members of the protocols in `graph/protocols/dynamics.py`.
+# Optional members of a robot, of the protocols in `graph/protocols/dynamics.py`.
 OFFERED = ("gravity", "joints", "property_value")
 
 
@@ -132,18 +132,18 @@ class RobotOnPath:
         return found
 
     def block(self, outputs: Iterable[str], loads: Sequence[str] = ()) -> Block:
-        """The motion of the joints, or the robot's block for these quantities, as functions of s."""
+        """The motion of the joints as functions of s, or the robot's quantities as functions of it."""
         wanted = tuple(outputs)
         if wanted and all(name in JOINTS for name in wanted):
             return JointMotionBlock(self.path, self.robot.n, wanted)
-        return self._along(self.robot.block(wanted, loads) if loads else self.robot.block(wanted))
+        return _on_path(self.robot.block(wanted, loads) if loads else self.robot.block(wanted))
 
     def _designed_block(
         self, outputs: Sequence[str], loads: Sequence[str], fixed: Mapping[str, Array]
     ) -> Block:
         if all(name in JOINTS for name in outputs):
             return self.block(outputs)
-        return self._along(self.robot.designed_block(outputs, loads, fixed))
+        return _on_path(self.robot.designed_block(outputs, loads, fixed))
 
     def with_properties(self, values: Mapping[str, Array]) -> RobotOnPath:
         """The same path with other values of these properties of the robot."""
@@ -173,10 +173,7 @@ class RobotOnPath:
         along = p[1][:, None]
         return ((along @ missing[:, :, None]) / (along @ inertia)).reshape(shape)
 
-    def _along(self, block: Block) -> Block:
-        motion, whole = JointMotionBlock(self.path, self.robot.n), completed(block)
-        return (
-            SecondOrderPathBlock(whole, motion)
-            if isinstance(whole, SecondOrderBlock)
-            else PathBlock(whole, motion)
-        )
+
+def _on_path(block: Block) -> Block:
+    whole = completed(block)
+    return BlockOnPath(whole) if isinstance(whole, SecondOrderBlock) else FirstOrderBlockOnPath(whole)

@@ -1,6 +1,6 @@
 """Systems of first-order equations, x' = f(x, u, t, p), as the dynamics of a problem.
 
-The states x are what a robot's joint positions are elsewhere, the quantity "q", and their rates x' are "v".
+The states x take the place of a robot's joint positions, the quantity "q", and their rates x' are "v".
 Controls are curves of the problem (`Problem.control`). The equations are a constraint over the path.
 """
 
@@ -17,15 +17,14 @@ import numpy as np
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.declared_quantities import DeclaredQuantity
 from trajopt.graph.elementary import Renamed, WeightedSum
-from trajopt.graph.leaves import SPLINE_LEAVES, extra_leaf, is_parameter
-from trajopt.graph.names import own_term
+from trajopt.graph.keys import SPLINE_LEAVES, extra_leaf, is_parameter, own_term
 from trajopt.graph.protocols.block import Block
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.splines.node_sets import PATH
 from trajopt.terms.arithmetic import Arithmetic
 from trajopt.terms.block_term import block_term
 
-EQUATIONS = "state equations"  # what reports call them
+EQUATIONS = "state equations"  # their name in reports
 
 Function = Callable[[Any], Any]
 
@@ -67,7 +66,7 @@ class System:
 
     @property
     def n(self) -> int:
-        """How many states there are."""
+        """The number of states."""
         return len(self.states)
 
     @property
@@ -132,7 +131,7 @@ def refuse_rates(given: Any, node: Any, rates: Iterable[str]) -> None:
 
 
 def refuse_missing_rates(given: Any, node: Any, rates: Iterable[tuple[str, str, int]]) -> None:
-    """ProblemError where the rate of a state enters no residual g of 0 = g: nothing says how it changes.
+    """ProblemError where the rate of a state enters no residual g of 0 = g, so that it is not determined.
 
     rates : name of a state, the quantity of its rate, and which component of it
     """

@@ -111,7 +111,7 @@ def _duration_of(shapes: _Shapes) -> Callable[[Array | None, float], float]:
 
         def violated(factor: float) -> bool:
             y[places] = factor * guessed
-            worst = max(nlp.bounds.violation(y), nlp.row_bounds.violation(nlp.functions.rows(y)))
+            worst = max(nlp.bounds.violation(y), nlp.row_bounds.violation(nlp.rows(y)))
             return not worst <= ROUNDING  # NaN is a violation
 
         if violated(longest):

@@ -17,29 +17,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trajopt.base.arguments import implements
 from trajopt.base.errors import TrajoptError
-from trajopt.problem.problem import Problem
-from trajopt.refinement.mesh_levels import (
-    TimedSolver,
-    mesh_levels,
-    on_coarse,
-    solve_of,
-    summed,
-)
+from trajopt.problem.problem import ProblemData
+from trajopt.refinement.mesh_levels import mesh_levels, on_coarse, solve_of, solved_on_mesh, summed
 from trajopt.refinement.starts.guess_search import Guess, searched_guesses
 from trajopt.refinement.starts.perturbed_guess import perturbed_guess
 from trajopt.refinement.starts.start_rules import searching
-from trajopt.solution.solution import Solution
+from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_table import MeshSolve, StartSolves, StartTable
-from trajopt.solvers.capabilities import (
-    CheckpointingSolver,
-    StartPreset,
-    for_ranking,
-    with_max_iterations,
-    with_start_preset,
-)
-from trajopt.solvers.solver import Solver, Status
+from trajopt.solvers.run import TimedSolver, without_checkpoints
+from trajopt.solvers.solver import StartKind, Status
 from trajopt.splines.curve import Curve
 from trajopt.splines.trajectory import Trajectory
 from trajopt.transcription.transcribe import transcribe
@@ -74,14 +61,14 @@ TURNS = ("search", "best", "search", "best", "search", "search", "best")
 NEAR, WIDE, GUESSED = 0.3, 1.0, 0.1
 
 
-def worth_retrying(solution: Solution, timed: TimedSolver) -> bool:
+def worth_retrying(solution: SolutionData, timed: TimedSolver) -> bool:
     """Whether other guesses are tried: the solve found no solution by itself, and a solve is a short one."""
-    resumed = implements(timed.solver, CheckpointingSolver)
+    resumed = without_checkpoints(timed.solver) is not timed.solver
     size = solution.problem.dynamics.n * solution.node_times.size
-    return solution.status in MISSED and size <= RETRIED and not resumed and not timed.expired
+    return solution.status in MISSED and size <= RETRIED and not resumed and not timed.run.expired
 
 
-def retried(problem: Problem, timed: TimedSolver, failed: Solution) -> Solution:
+def retried(problem: ProblemData, timed: TimedSolver, failed: SolutionData) -> SolutionData:
     """The best solution from further guesses, until two agree, or what the guesses before led to.
 
     `failed` is start 0 of the table. The others are solved on the problem's own mesh: where a motion is hard
@@ -92,7 +79,7 @@ def retried(problem: Problem, timed: TimedSolver, failed: Solution) -> Solution:
     return found if failed.starts is None else _with_earlier(found, failed.starts.starts[1:])
 
 
-def _with_earlier(found: Solution, earlier: Sequence[StartSolves]) -> Solution:
+def _with_earlier(found: SolutionData, earlier: Sequence[StartSolves]) -> SolutionData:
     """A solution whose table, iterations and seconds also tell the solves of starts 1, 2, ... before."""
     assert found.starts is not None
     rows = {start.number: start for start in earlier}
@@ -117,13 +104,13 @@ class _Start:
     """
 
     number: int
-    solution: Solution | None
+    solution: SolutionData | None
     error: str = ""
     same_as: int | None = None
     finished: bool = False
     interrupted: bool = False
 
-    def add(self, solution: Solution, keep: bool = False) -> None:
+    def add(self, solution: SolutionData, keep: bool = False) -> None:
         """Note a further solve; with `keep` the motion stays, and only seconds and iterations are added."""
         solution = replace(solution, levels=(solve_of(solution),))
         self.interrupted = solution.status is Status.INTERRUPTED
@@ -142,14 +129,14 @@ class _Start:
 
 
 def best_of_starts(
-    problem: Problem,
+    problem: ProblemData,
     timed: TimedSolver,
-    first: Solution,
+    first: SolutionData,
     count: int,
     agreed: int | None = None,
     carried: int | None = None,
     levels: tuple[Trajectory, ...] | None = None,
-) -> Solution:
+) -> SolutionData:
     """The best solution of `count` starts, with the table of all; seconds and iterations are those of all.
 
     first : what start 0 led to, as without further starts
@@ -158,18 +145,19 @@ def best_of_starts(
     carried : optima that are carried to the second mesh, None: half as many as starts; then half of those
     levels : the meshes, of which the last is the problem's own; None: from a coarse one on
     """
-    ranking = None
+    ranking = False
     if levels is None:
         levels = _levels(problem)
-        ranking = for_ranking(timed.solver) if len(levels) == 1 and count > 1 + RANKED else None
+        able = getattr(timed.solver, "can_rank", False)
+        ranking = able and len(levels) == 1 and count > 1 + RANKED
     carried = count // 2 if carried is None else carried
-    if ranking is not None:
+    if ranking:
         levels, carried = (*levels, *levels), min(carried, RANKED)
     starts = [_Start(0, first, finished=True)]
     if not _stopped(starts[0], timed):
         agreed = max(AGREED, 1 + count // 2) if agreed is None else agreed
-        coarse = timed if ranking is None else replace(timed, solver=ranking)
-        near = timed if ranking is None else replace(timed, solver=_near(timed.solver))
+        coarse = timed.asking(ranking=True) if ranking else timed
+        near = timed.asking(start_kind=StartKind.SAME_MOTION) if ranking else timed
         _solve_coarse(problem, starts, levels[0], coarse, count, agreed)
         _carry_best(problem, starts, levels, near, carried)
     finished = [start for start in starts if start.finished]
@@ -181,11 +169,7 @@ def best_of_starts(
     return replace(every, levels=chosen.solution.levels, starts=table, known_problem=problem)
 
 
-def _near(solver: Solver) -> Solver:
-    return with_start_preset(solver, StartPreset.SAME_MOTION)
-
-
-def _levels(problem: Problem) -> tuple[Trajectory, ...]:
+def _levels(problem: ProblemData) -> tuple[Trajectory, ...]:
     """The meshes of several starts: the coarsest has more spans where guesses are searched for, as many
     joints need them to tell their optima apart.
     """
@@ -198,7 +182,7 @@ def _levels(problem: Problem) -> tuple[Trajectory, ...]:
 
 
 def _solve_coarse(
-    problem: Problem,
+    problem: ProblemData,
     starts: list[_Start],
     trajectory: Trajectory,
     timed: TimedSolver,
@@ -207,7 +191,7 @@ def _solve_coarse(
 ) -> None:
     """Solve the missing starts on the coarse trajectory, until the time, the user or agreement ends them."""
     guessed = on_coarse(problem, trajectory)
-    limited = replace(timed, solver=with_max_iterations(timed.solver, MOST_ITERATIONS))
+    limited = timed.asking(max_iterations=MOST_ITERATIONS)
     try:
         nlp = transcribe(guessed)
     except TrajoptError as error:
@@ -254,17 +238,17 @@ def _guess_of(
     return perturbed_guess(base, joints, rng, sizes[place % 2])
 
 
-def _solved_start(number: int, problem: Problem, timed: TimedSolver) -> _Start:
+def _solved_start(number: int, problem: ProblemData, timed: TimedSolver) -> _Start:
     start = _Start(number, None)
     try:
-        start.add(timed.solve(problem, last=False))
+        start.add(solved_on_mesh(problem, timed, last=False))
     except TrajoptError as error:
         start.error = str(error)
     return start
 
 
 def _carry_best(
-    problem: Problem, starts: list[_Start], levels: Sequence[Trajectory], timed: TimedSolver, places: int
+    problem: ProblemData, starts: list[_Start], levels: Sequence[Trajectory], timed: TimedSolver, places: int
 ) -> None:
     """Solve the best different optima of every trajectory on the next finer one, half as many each time."""
     first, carried = starts[0], starts[1:]
@@ -294,14 +278,18 @@ def _most_promising(starts: Sequence[_Start], known: float, places: int) -> list
     return near[: max(places, 1)]
 
 
-def _carry(problem: Problem, starts: Sequence[_Start], trajectory: Trajectory, timed: TimedSolver) -> None:
+def _carry(
+    problem: ProblemData, starts: Sequence[_Start], trajectory: Trajectory, timed: TimedSolver
+) -> None:
     """Solve starts on a finer trajectory; one that fails on a mesh between keeps what it has."""
     last = trajectory is problem.trajectory
     for start in starts:
-        if timed.expired and not last:
+        if timed.run.expired and not last:
             return
         try:
-            finer = timed.solve(problem if last else problem.on(trajectory), start.solution, last=last)
+            finer = solved_on_mesh(
+                problem if last else problem.on(trajectory), timed, start.solution, last=last
+            )
         except TrajoptError as error:
             start.error = str(error)
             continue
@@ -343,7 +331,7 @@ def _rank(start: _Start) -> tuple[float, int]:
 
 
 def _stopped(start: _Start, timed: TimedSolver) -> bool:
-    return timed.expired or start.interrupted
+    return timed.run.expired or start.interrupted
 
 
 def _equal(one: float, other: float) -> bool:

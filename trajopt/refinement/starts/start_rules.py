@@ -14,11 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.base.arguments import implements
-from trajopt.checks.equations.torque_equations import torque_equations
+from trajopt.checks.equations.residual_forces import torque_equations
 from trajopt.graph.protocols.dynamics import DescribedJoints
-from trajopt.problem.problem import Problem
-from trajopt.solvers.capabilities import CheckpointingSolver
+from trajopt.problem.problem import ProblemData
+from trajopt.solvers.run import without_checkpoints
 from trajopt.solvers.solver import Solver
 from trajopt.splines.node_sets import END, PATH, START
 from trajopt.transcription.initial_point import end_values
@@ -49,9 +48,9 @@ FEW_JOINTS = StartRule(8, 3, 2)  # most of them have one optimum, which three st
 SEARCHED = StartRule(8, 5, 2)
 
 
-def start_rule(problem: Problem, solver: Solver) -> StartRule:
+def start_rule(problem: ProblemData, solver: Solver) -> StartRule:
     """The starts where the user gives none."""
-    if implements(solver, CheckpointingSolver):
+    if without_checkpoints(solver) is not solver:
         return ONE
     if problem.starts > 1:
         return StartRule(problem.starts, after_failure=False)
@@ -64,21 +63,21 @@ def start_rule(problem: Problem, solver: Solver) -> StartRule:
     return FEW_JOINTS if several else ONE
 
 
-def searching(problem: Problem) -> bool:
+def searching(problem: ProblemData) -> bool:
     """Whether guesses are searched for: a free duration, no guess, many joints."""
     return problem.dynamics.n >= MANY_JOINTS and _free(problem) and not _guessed(problem)
 
 
-def _guessed(problem: Problem) -> bool:
+def _guessed(problem: ProblemData) -> bool:
     return problem.guessed_curve is not None or problem.guessed_durations is not None
 
 
-def _free(problem: Problem) -> bool:
+def _free(problem: ProblemData) -> bool:
     bounds = (arc.duration_bounds for arc in problem.trajectory.arcs)
     return any(shortest < longest for shortest, longest in bounds)
 
 
-def _velocities_limited(problem: Problem) -> bool:
+def _velocities_limited(problem: ProblemData) -> bool:
     """Whether both directions of every joint have a limit over all of the path."""
     limited = np.zeros((2, problem.dynamics.n), bool)
     for constraint in problem.constraints:
@@ -87,7 +86,7 @@ def _velocities_limited(problem: Problem) -> bool:
     return bool(limited.all())
 
 
-def _turns_far(problem: Problem) -> bool:
+def _turns_far(problem: ProblemData) -> bool:
     """Whether a revolute joint has more than a quarter of a turn to go between fixed ends."""
     dynamics = problem.dynamics
     if not isinstance(dynamics, DescribedJoints):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,28 +11,33 @@ from trajopt.base.errors import TrajoptError
 from trajopt.problem.links.phases import Phases
 from trajopt.refinement.starts.perturbed_guess import perturbed_guess
 from trajopt.refinement.starts.several_starts import EQUAL, NEAR, WIDE
-from trajopt.solution.phases_solution import PhasesSolution
+from trajopt.solution.phases_solution import PhasesSolutionData
+from trajopt.solution.solve_once import solve_once
 from trajopt.solution.solve_table import MeshSolve, StartSolves, StartTable
+from trajopt.solvers.run import TimedSolver
 from trajopt.solvers.solver import Status
 from trajopt.transcription.links.linked_program import linked_program
 
-Solve = Callable[[Phases], PhasesSolution]
 
+def best_start_of_phases(phases: Phases, timed: TimedSolver, count: int) -> PhasesSolutionData:
+    """The best solution of `count` starts, with the table of all where there are several.
 
-def best_start_of_phases(phases: Phases, solve: Solve, count: int) -> PhasesSolution:
-    """The best solution of `count` starts, with the table of all; iterations and seconds are those of all.
+    Iterations and seconds are those of all.
 
     Start 0 is the phases' own guess; every other one moves the guess of every phase by smooth waves, narrow
     and wide in turn, and its duration by a factor from a half to two, seeded by its number. A limit of time
     or Ctrl-C ends them.
     """
-    found: list[PhasesSolution | None] = [solve(phases)]
+    found: list[PhasesSolutionData | None] = [solve_once(phases, timed.solver, timed.run)]
+    if count == 1 and found[0] is not None:
+        return found[0]
     rows = [_row(0, found)]
     while len(found) < count and not _stopped(found[-1]):
         number = len(found)
         try:
             spread = NEAR if number % 2 else WIDE
-            found.append(solve(perturbed(phases, [0, number], spread)))
+            moved = perturbed(phases, [0, number], spread)
+            found.append(solve_once(moved, timed.solver, timed.run))
             rows.append(_row(number, found))
         except TrajoptError as error:  # a guess at which a term is not finite
             found.append(None)
@@ -64,11 +69,11 @@ def perturbed(phases: Phases, seed: Sequence[int], spread: float) -> Phases:
     return other
 
 
-def _stopped(last: PhasesSolution | None) -> bool:
+def _stopped(last: PhasesSolutionData | None) -> bool:
     return last is not None and last.status in (Status.INTERRUPTED, Status.TIME_LIMIT)
 
 
-def _row(number: int, found: Sequence[PhasesSolution | None]) -> StartSolves:
+def _row(number: int, found: Sequence[PhasesSolutionData | None]) -> StartSolves:
     last = found[number]
     assert last is not None
     spans = sum(basis.span_count for part in last.phases for basis in part.curve.bases)
@@ -78,7 +83,7 @@ def _row(number: int, found: Sequence[PhasesSolution | None]) -> StartSolves:
     return StartSolves(number, (solve,), next(same, None), finished=True)
 
 
-def _value(solution: PhasesSolution | None) -> float:
+def _value(solution: PhasesSolutionData | None) -> float:
     return solution.objective if solution is not None and solution.converged else np.inf
 
 

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.files.array_file import ArrayFile
-from trajopt.solvers.capabilities import unscaled_objective
-from trajopt.solvers.solver import NLP, Result
+from trajopt.solvers.solver import Program, Result
 
 COLUMNS = 4  # of the table that a file holds: number of the solve, then the three of an iteration
 
@@ -41,12 +40,12 @@ def recorded_solves() -> Iterator[list[SolveHistory]]:
         _LIST.reset(token)
 
 
-def record_solve(nlp: NLP, result: Result) -> Result:
+def record_solve(nlp: Program, result: Result) -> Result:
     """Add a result to the histories that are recorded, if any, and return it."""
     histories = _LIST.get()
     if histories is not None and len(result.history):
         number, objective, violation = result.history.T
-        unscaled = np.array([unscaled_objective(nlp, value) for value in objective])
+        unscaled = objective / getattr(nlp, "objective_scale", 1.0)
         histories.append(SolveHistory(np.column_stack([number, unscaled, violation])))
     return result
 

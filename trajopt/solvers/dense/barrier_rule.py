@@ -13,10 +13,11 @@ from __future__ import annotations
 import numpy as np
 
 from trajopt.solvers.dense.newton_step import NewtonStep, Residuals, longest
+from trajopt.solvers.solver import LEAST_BARRIER
 
 __all__ = ["BarrierRule"]
 
-LEAST, GREATEST = 1e-11, 1e3  # barriers; the latter times that at the start
+GREATEST = 1e3  # barrier parameter, times that at the start
 # Of the other errors, where H is shifted: a parameter far below them stops steps at limits that do not bind.
 BEHIND = 1e-2
 MEMORY, LESS = 4, 0.9999  # errors must fall below those of the last four iterates, times that
@@ -30,7 +31,7 @@ class BarrierRule:
 
     def __init__(self, barrier: float, tol: float, is_free: bool) -> None:
         self.barrier, self.tol, self.is_free, self.is_new = barrier, tol, is_free, True
-        self._most, self._least = GREATEST * barrier, min(LEAST, barrier)
+        self._most, self._least = GREATEST * barrier, min(LEAST_BARRIER, barrier)
         self._memory: list[float] = []
 
     def observe(self, residuals: Residuals) -> None:

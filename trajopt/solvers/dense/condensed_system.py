@@ -21,13 +21,14 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from trajopt.solvers.dense.row_windows import RowWindows
+from trajopt.solvers.solver import LEAST_BARRIER
 
 __all__ = ["CondensedSystem", "Shifts"]
 
 FIRST, LEAST, LARGEST = 1e-4, 1e-20, 1e20  # shifts of H: the first one, and bounds of all
 FASTER, FAST, SLOWER = 100.0, 8.0, 1.0 / 3.0  # their growth, the first time and later, and their decrease
 # Times barrier^(1/4), subtracted from the zero block where equations depend on each other.
-DEPENDENT, LEAST_BARRIER = 1e-8, 1e-11
+DEPENDENT = 1e-8
 
 
 @dataclass

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trajopt.base.arguments import check_positive
-from trajopt.solvers.capabilities import RunSettings
 from trajopt.solvers.dense.run import InteriorPointRun
+from trajopt.solvers.fallback import continued
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.monitor import Monitor
-from trajopt.solvers.solver import NLP, Callback, Result, Status, WarmStart
-from trajopt.solvers.wrappers.continuation import continued
+from trajopt.solvers.run import FEASIBILITY, SolverSettings, run_of
+from trajopt.solvers.solver import Callback, Program, Result, Run, Status, WarmStart
 
 __all__ = ["DenseInteriorPoint"]
 
@@ -25,7 +25,7 @@ LARGEST = 400  # unknowns and equations together: above, sparse algebra is faste
 
 
 @dataclass(frozen=True)
-class DenseInteriorPoint(RunSettings):
+class DenseInteriorPoint(SolverSettings):
     """The settings of one run of the dense interior-point method.
 
     tol             largest scaled KKT error at which the solve counts as converged
@@ -41,7 +41,7 @@ class DenseInteriorPoint(RunSettings):
     Raises OptionError on construction for a value out of range.
     """
 
-    feasibility: float = 1e-6
+    feasibility: float = FEASIBILITY
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,46 +54,45 @@ class DenseInteriorPoint(RunSettings):
 
         return f"own, LAPACK of scipy {scipy.__version__}"
 
-    def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
+    def solve(
+        self,
+        nlp: Program,
+        start: WarmStart | None = None,
+        run: Run | None = None,
+        callback: Callback | None = None,
+    ) -> Result:
         """Solve `nlp` from `nlp.start`, or from `start` and its multipliers.
 
         Raises what a function of the problem or the callback raised, and EvaluationError where the problem is
         not finite at the start; every other outcome is a status of the Result.
         """
+        start, run = run_of(start, run, callback)
+        limits = self.within(run)
+        run = Run(callback=run.callback).within(limits.time_limit)
+        ipopt = Ipopt(limits.tol, limits.max_iterations, feasibility=self.feasibility)
         if not _is_small(nlp):
-            return self._ipopt(self.max_iterations, self.time_limit).solve(nlp, callback, start)
+            return ipopt.solve(nlp, start, run)
         monitor = Monitor(
             nlp,
             start,
             feasibility=self.feasibility,
-            time_limit=self.time_limit,
-            callback=callback,
+            time_limit=limits.time_limit,
+            callback=run.callback,
             shorten=True,
         )
         with monitor.interruptible(), np.errstate(all="ignore"):
-            found = InteriorPointRun(monitor, self.tol).result(self.max_iterations)
+            found = InteriorPointRun(monitor, limits.tol).result(limits.max_iterations)
         if found.status is not Status.STEP_TOO_SMALL:
             return found
-        return self._taken_over(found, nlp, callback, start)
-
-    def _taken_over(
-        self, before: Result, nlp: NLP, callback: Callback | None, start: WarmStart | None
-    ) -> Result:
-        """IPOPT's result, with the iterations and seconds of both."""
-        count = before.iterations + 1
-        if self.max_iterations < count:
-            return replace(before, status=Status.ITERATION_LIMIT, detail="")
-        left = None if self.time_limit is None else max(self.time_limit - before.seconds, 1e-3)
-
-        found = continued(before, self._ipopt(self.max_iterations - count, left), nlp, callback, start)
-        told = f"by IPOPT after {before.iterations} dense steps"
-        return replace(found, detail=f"{found.detail}; {told}" if found.detail else told)
-
-    def _ipopt(self, iterations: int, seconds: float | None) -> Ipopt:
-        return Ipopt(self.tol, iterations, seconds, feasibility=self.feasibility)
+        left = limits.max_iterations - found.iterations - 1
+        if left < 0:
+            return replace(found, status=Status.ITERATION_LIMIT, detail="")
+        note = f"by IPOPT after {found.iterations} dense steps"
+        found = continued(found, replace(ipopt, max_iterations=left), nlp, start, run)
+        return replace(found, detail=f"{found.detail}; {note}" if found.detail else note)
 
 
-def _is_small(nlp: NLP) -> bool:
+def _is_small(nlp: Program) -> bool:
     free = np.count_nonzero(np.asarray(nlp.lower) != nlp.upper)
     equations = np.count_nonzero(np.asarray(nlp.row_lower) == nlp.row_upper)
     return bool(nlp.has_hessian and equations < free and free + equations <= LARGEST)

@@ -20,7 +20,7 @@ SWITCH, SWITCH_BARRIER, SWITCH_VIOLATION = 1.0, 2.3, 1.1  # delta, s_phi, s_thet
 SMALL, LARGE = 1e-4, 1e4  # violations, times that at the beginning
 SHORTEST = 1e-6  # of the longest step
 CORRECTIONS, ENOUGH = 4, 0.99  # of second order, as long as each leaves less of the violation
-ROUNDING = 10.0 * float(np.finfo(float).eps)
+VALUE_ROUNDING = 10.0 * float(np.finfo(float).eps)  # of the barrier function: what no step can lower
 
 
 class LineSearch:
@@ -94,7 +94,7 @@ class LineSearch:
 
     def _accepts(self, trial: Point, length: float, slope: float) -> bool:
         violation, value = trial.violation, self._barrier_function(trial)
-        slack = ROUNDING * abs(self.value)
+        slack = VALUE_ROUNDING * abs(self.value)
         if not violation <= self.large:
             return False
         if any(violation >= worse and value - slack >= higher for worse, higher in self.entries):

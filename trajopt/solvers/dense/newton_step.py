@@ -8,10 +8,9 @@ import numpy as np
 
 from trajopt.solvers.dense.condensed_system import CondensedSystem, Shifts
 from trajopt.solvers.dense.slack_program import Iterate, SlackProgram
+from trajopt.solvers.optimality.kkt import kkt_scale
 
 __all__ = ["Direction", "NewtonStep", "Residuals", "longest"]
-
-SCALE = 100.0  # s_max of Wachter and Biegler's scaled KKT error
 
 
 class Residuals:
@@ -28,9 +27,9 @@ class Residuals:
         self.products = point.t * z
         total = float(z.sum())
         size = total + float(np.abs(y).sum() + np.abs(of_equations).sum())
-        count = max(1, y.size + of_equations.size + z.size)
-        self.dual_scale = max(SCALE, size / count) / SCALE
-        self.product_scale = max(SCALE, total / max(z.size, 1)) / SCALE
+        count = y.size + of_equations.size + z.size
+        self.dual_scale = kkt_scale(size, count)
+        self.product_scale = kkt_scale(total, z.size)
         self.dual = max(_largest(self.of_unknowns), _largest(self.of_slacks))
         self.infeasibility = max(self.dual / self.dual_scale, _largest(self.primal))
 

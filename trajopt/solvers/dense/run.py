@@ -12,13 +12,13 @@ from trajopt.solvers.dense.newton_step import Direction, NewtonStep, Residuals, 
 from trajopt.solvers.dense.slack_program import Iterate, Multipliers, Point, SlackProgram, Slopes
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.optimality.kkt import is_optimal_to_rounding
+from trajopt.solvers.run import WARM_BARRIER, WARM_MULTIPLIER, WARM_PUSH
 from trajopt.solvers.solver import Result, Status, WarmStart
 
 __all__ = ["InteriorPointRun"]
 
 MOST_STEPS = 80
-PUSH, WARM_PUSH = 1e-2, 1e-9  # off limits at the start: kappa_1 and kappa_2, and for a start with multipliers
-WARM_BARRIER, WARM_MULTIPLIER = 1e-7, 1e-9
+PUSH = 1e-2  # off limits at a start without multipliers: kappa_1 and kappa_2
 LARGEST_ESTIMATE = 1e3  # multipliers estimated at the start: larger ones are not used
 FAR = 1e10  # kappa_Sigma: between z t / mu and its inverse
 NEARLY = 1e-6  # error of a last iterate that may be optimal but for rounding

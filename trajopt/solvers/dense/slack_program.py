@@ -15,11 +15,10 @@ import numpy as np
 from trajopt.solvers.dense.row_windows import row_windows
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import lagrangian_gradient
+from trajopt.solvers.run import BOUND_RELAXATION
 from trajopt.solvers.solver import WarmStart
 
 __all__ = ["Iterate", "Multipliers", "Point", "SlackProgram", "Slopes"]
-
-RELAXED = 1e-10  # of a limit, or absolutely: so far limits are moved outwards, so that they have an interior
 
 
 class Point(NamedTuple):
@@ -89,7 +88,7 @@ class SlackProgram:
         self.side = np.concatenate([at_low, at_high])
         self.sign = np.concatenate([np.ones(at_low.size), -np.ones(at_high.size)])
         limit = np.concatenate([low[at_low], high[at_high]])
-        self.limit = limit - self.sign * RELAXED * np.maximum(1.0, np.abs(limit))
+        self.limit = limit - self.sign * BOUND_RELAXATION * np.maximum(1.0, np.abs(limit))
         self.right_sides = row_lower[self.equations]
         self.slack_count, self.n = low.size, self.free.size
         of_bound = np.flatnonzero(self.side >= self.rows.size)

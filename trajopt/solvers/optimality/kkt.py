@@ -1,8 +1,8 @@
-"""Residuals of the Karush-Kuhn-Tucker (KKT) conditions at a point, computed from the NLP alone.
+"""Violations, active constraints and residuals of the KKT conditions at a point, from the program alone.
 
-The functions are evaluated again at the point, independently of what its solver reports, and the residuals
-follow from them and the multipliers (sign convention of `solver.py`). Residuals are scaled as in IPOPT
-(Wachter and Biegler, Math. Program. 106, 2006, eq. 5-6):
+The functions are evaluated again at the point, independently of what its solver reports, and the residuals of
+the Karush-Kuhn-Tucker (KKT) conditions follow from them and the multipliers (sign convention of `solver.py`).
+Residuals are scaled as in IPOPT (Wachter and Biegler, Math. Program. 106, 2006, eq. 5-6):
 
     s_d = max(s_max, (|row multipliers|_1 + |bound multipliers|_1) / (m + 2 n)) / s_max,
     s_c = max(s_max, |multipliers of inequalities|_1 / their number) / s_max,       s_max = 100.
@@ -13,19 +13,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from trajopt.solvers.solver import NLP, Result, WarmStart
+from trajopt.solvers.solver import Program, Result, WarmStart
 
 __all__ = [
+    "ACTIVE",
     "KKT",
+    "ActiveSet",
+    "active_set",
+    "bound_violation",
     "is_optimal_to_rounding",
     "kkt_residuals",
     "kkt_residuals_of",
+    "kkt_scale",
     "lagrangian_gradient",
+    "largest_violation",
     "limit_distances",
     "multipliers_of",
+    "side_violations",
 ]
 
+ACTIVE = 1e-6  # scaled distance to its bound at which a constraint counts as active
 _S_MAX = 100.0
 ROUNDINGS = 4.0  # of all unknowns at once: what a stationarity may be off by them
 
@@ -63,13 +72,13 @@ class KKT:
         return max(self.stationarity, self.primal, self.complementarity, self.sign)
 
 
-def lagrangian_gradient(nlp: NLP, y: np.ndarray, row_multipliers: np.ndarray) -> np.ndarray:
+def lagrangian_gradient(nlp: Program, y: np.ndarray, row_multipliers: np.ndarray) -> np.ndarray:
     """grad f(y) + J(y)' row_multipliers, (n,)."""
     weights = np.asarray(nlp.jacobian(y)) * row_multipliers[nlp.jacobian_rows]
     return nlp.gradient(y) + np.bincount(nlp.jacobian_columns, weights, minlength=nlp.variable_count)
 
 
-def multipliers_of(nlp: NLP, answer: Result | WarmStart) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def multipliers_of(nlp: Program, answer: Result | WarmStart) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Multipliers of the rows (m,), lower bounds (n,) and upper bounds (n,): zero where none are given."""
     m, n = nlp.row_count, nlp.variable_count
     return (
@@ -79,19 +88,19 @@ def multipliers_of(nlp: NLP, answer: Result | WarmStart) -> tuple[np.ndarray, np
     )
 
 
-def limit_distances(nlp: NLP, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def limit_distances(nlp: Program, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """How far y is inside of its limits, (2 m + 2 n,): rows below and above, unknowns below and above."""
     return np.concatenate([rows - nlp.row_lower, nlp.row_upper - rows, y - nlp.lower, nlp.upper - y])
 
 
-def kkt_residuals(nlp: NLP, answer: Result | WarmStart) -> KKT:
+def kkt_residuals(nlp: Program, answer: Result | WarmStart) -> KKT:
     """The residuals at `answer`; multipliers not given count as zero, and NaN gives infinite residuals."""
     of_rows = multipliers_of(nlp, answer)[0]
     return kkt_residuals_of(nlp, answer, nlp.rows(answer.y), lagrangian_gradient(nlp, answer.y, of_rows))
 
 
 def kkt_residuals_of(
-    nlp: NLP, answer: Result | WarmStart, rows: np.ndarray, of_lagrangian: np.ndarray
+    nlp: Program, answer: Result | WarmStart, rows: np.ndarray, of_lagrangian: np.ndarray
 ) -> KKT:
     """The residuals where g(y) and grad f + J' row_multipliers are known."""
     y = answer.y
@@ -112,12 +121,12 @@ def kkt_residuals_of(
         primal=_largest(np.minimum(gaps, 0.0)),
         complementarity=_largest(gaps[counts] * sides[counts]),
         sign=_largest(wrong),
-        dual_scale=_scale(total_rows + total_bounds, of_rows.size + 2 * y.size),
-        complementarity_scale=_scale(total_bounds + inequality_rows, 2 * y.size + (~equalities).sum()),
+        dual_scale=kkt_scale(total_rows + total_bounds, of_rows.size + 2 * y.size),
+        complementarity_scale=kkt_scale(total_bounds + inequality_rows, 2 * y.size + (~equalities).sum()),
     )
 
 
-def is_optimal_to_rounding(nlp: NLP, answer: WarmStart, tol: float) -> bool:
+def is_optimal_to_rounding(nlp: Program, answer: WarmStart, tol: float) -> bool:
     """Whether all residuals are below tol but the stationarity, and that one is what rounding leaves.
 
     Unknowns y are known to eps |y|, so that no gradient of the Lagrangian is known better than eps |H| |y|,
@@ -142,5 +151,51 @@ def _largest(values: np.ndarray) -> float:
     return np.inf if np.isnan(worst) else worst
 
 
-def _scale(total: float, count: int) -> float:
+def kkt_scale(total: float, count: int) -> float:
+    """s_d or s_c above: of the sum of the sizes of so many multipliers."""
     return max(_S_MAX, float(total) / max(int(count), 1)) / _S_MAX
+
+
+@dataclass(frozen=True)
+class ActiveSet:
+    """Masks of what is at its bound: rows (m,) and variables (n,); an equality is at both."""
+
+    rows_at_lower: np.ndarray
+    rows_at_upper: np.ndarray
+    at_lower: np.ndarray
+    at_upper: np.ndarray
+
+
+def active_set(nlp: Program, y: np.ndarray, tolerance: float = ACTIVE) -> ActiveSet:
+    """What lies within `tolerance` of its bound, or beyond it, at y."""
+    rows = nlp.rows(y)
+    return ActiveSet(
+        rows_at_lower=rows <= nlp.row_lower + tolerance,
+        rows_at_upper=rows >= nlp.row_upper - tolerance,
+        at_lower=y <= nlp.lower + tolerance,
+        at_upper=y >= nlp.upper - tolerance,
+    )
+
+
+def bound_violation(values: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> NDArray[np.float64]:
+    """max(lower - values, values - upper), elementwise, in the unit of the values.
+
+    Positive outside of the bounds; inside, minus the distance to the nearer one. NaN where a value is NaN.
+    """
+    return np.maximum(*side_violations(values, lower, upper))
+
+
+def side_violations(values: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> tuple[NDArray, NDArray]:
+    """lower - values and values - upper: the signed violation of each side on its own."""
+    return np.subtract(lower, values), np.subtract(values, upper)
+
+
+def largest_violation(nlp: Program, y: NDArray, rows: NDArray) -> float:
+    """The largest amount by which `rows` = g(y) or the variables y leave their bounds, scaled as the NLP.
+
+    0 at a feasible point, infinity where a row or variable is NaN.
+    """
+    of_rows = bound_violation(rows, nlp.row_lower, nlp.row_upper).max(initial=0.0)
+    of_variables = bound_violation(y, nlp.lower, nlp.upper).max(initial=0.0)
+    worst = float(np.maximum(of_rows, of_variables))
+    return np.inf if np.isnan(worst) else worst

@@ -13,14 +13,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from trajopt.solvers.optimality.active_set import ActiveSet, active_set
-from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
-from trajopt.solvers.solver import NLP, WarmStart
+from trajopt.solvers.optimality.kkt import ACTIVE, KKT, ActiveSet, active_set, kkt_residuals
+from trajopt.solvers.solver import Program, WarmStart
 
 __all__ = ["dense_jacobian", "least_squares_kkt", "least_squares_multipliers"]
 
 
-def dense_jacobian(nlp: NLP, values: np.ndarray) -> np.ndarray:
+def dense_jacobian(nlp: Program, values: np.ndarray) -> np.ndarray:
     """The (m, n) matrix of triplet `values`; repeated entries add up."""
     n, m = nlp.variable_count, nlp.row_count
     entries = np.asarray(nlp.jacobian_rows) * n + nlp.jacobian_columns
@@ -28,7 +27,7 @@ def dense_jacobian(nlp: NLP, values: np.ndarray) -> np.ndarray:
 
 
 def least_squares_multipliers(
-    nlp: NLP, y: np.ndarray, tolerance: float = 1e-6, *, signed: bool = True
+    nlp: Program, y: np.ndarray, tolerance: float = ACTIVE, *, signed: bool = True
 ) -> WarmStart:
     """y with the multipliers above, all zero where a derivative is not finite.
 
@@ -58,7 +57,7 @@ def least_squares_multipliers(
     )
 
 
-def least_squares_kkt(nlp: NLP, y: np.ndarray, tolerance: float = 1e-6) -> KKT:
+def least_squares_kkt(nlp: Program, y: np.ndarray, tolerance: float = ACTIVE) -> KKT:
     """The KKT residuals at y with unconstrained least-squares multipliers, independent of any solver's.
 
     Multipliers of inactive constraints are zero, so complementarity holds by construction; multipliers of

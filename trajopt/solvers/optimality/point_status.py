@@ -13,24 +13,33 @@ applies gives the status:
     violation > feasibility, iteration limit met, and no
         linearised step takes away 1 % of the violation            INCOMPATIBLE
     otherwise                                                      ITERATION_LIMIT or STEP_TOO_SMALL
+
+Constraints linearised at a point: with g, J the rows and their Jacobian at y, and w_i = max(1, max_j |J_ij|),
+the linear program
+
+    minimise s   with   row_lower <= g + J d + e <= row_upper,   lower <= y + d <= upper,   |e_i| <= w_i s
+
+over steps d (n,) and s >= 0 gives the least linearised violation s that any step reaches. Where s exceeds the
+tolerance of feasibility, no step of a method that linearises (SQP, Newton) meets the constraints.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from trajopt.solvers.optimality.kkt import kkt_residuals
-from trajopt.solvers.optimality.linearised_constraints import linearised_violation
-from trajopt.solvers.solver import NLP, Result, Status, WarmStart
+from trajopt.solvers.solver import Program, Result, Status, WarmStart
 
-__all__ = ["status_of_point"]
+__all__ = ["LinearisedViolation", "linearised_violation", "status_of_point"]
 
 _RUNAWAY = 1e12  # scaled unknowns are of order one; so large, they only grow
 _STATIONARY = 0.99  # of the violation remains at the end of every linearised step: it is as small as it gets
 
 
 def status_of_point(
-    result: Result, nlp: NLP, answer: WarmStart, feasibility: float, kkt_tol: float, acceptable_tol: float
+    result: Result, nlp: Program, answer: WarmStart, feasibility: float, kkt_tol: float, acceptable_tol: float
 ) -> Status:
     """The status by the table at the top.
 
@@ -53,3 +62,41 @@ def status_of_point(
     # Half-way, a contradiction may vanish at a later iterate; where the violation is least, it stays.
     threshold = feasibility if gave_up else max(feasibility, _STATIONARY * found.here)
     return Status.INCOMPATIBLE if found.least > threshold else result.status
+
+
+@dataclass(frozen=True)
+class LinearisedViolation:
+    """max_i |e_i| / w_i at the point itself and the least that a step reaches, as above; NaN: not known."""
+
+    here: float
+    least: float
+
+
+def linearised_violation(nlp: Program, y: np.ndarray, tolerance: float) -> LinearisedViolation:
+    """The violation of the linearised rows at y, which must be within its bounds, to 0.1 `tolerance`."""
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_matrix, hstack, vstack
+
+    rows, values = np.asarray(nlp.rows(y), dtype=float), np.asarray(nlp.jacobian(y), dtype=float)
+    if not (np.isfinite(rows).all() and np.isfinite(values).all()):
+        return LinearisedViolation(np.nan, np.nan)
+    shape = (nlp.row_count, nlp.variable_count)
+    jacobian = coo_matrix((values, (nlp.jacobian_rows, nlp.jacobian_columns)), shape=shape).tocsr()
+    # Divided by w, every row yields to the same s.
+    scale = np.maximum(1.0, abs(jacobian).max(axis=1).toarray().ravel()) if rows.size else np.ones(0)
+    jacobian = jacobian.multiply(1.0 / scale[:, None]).tocsr()
+    below, above = (nlp.row_lower - rows) / scale, (nlp.row_upper - rows) / scale
+    at_least, at_most = np.flatnonzero(np.isfinite(below)), np.flatnonzero(np.isfinite(above))
+    if not at_least.size + at_most.size:
+        return LinearisedViolation(0.0, 0.0)
+    yielding = np.full((at_least.size + at_most.size, 1), -1.0)
+    found = linprog(
+        np.append(np.zeros(y.size), 1.0),
+        A_ub=hstack([vstack([-jacobian[at_least], jacobian[at_most]]), yielding]).tocsr(),
+        b_ub=np.concatenate([-below[at_least], above[at_most]]),
+        bounds=np.column_stack([np.append(nlp.lower - y, 0.0), np.append(nlp.upper - y, np.inf)]),
+        method="highs",
+        options={"primal_feasibility_tolerance": float(np.clip(0.1 * tolerance, 1e-10, 1e-7))},
+    )
+    here = max(float(below.max()), float(-above.min()), 0.0)
+    return LinearisedViolation(here, float(found.x[-1]) if found.status == 0 else np.nan)

@@ -1,8 +1,8 @@
 """Checkpoints of a running solve on disk, from which a killed solve starts again.
 
-The file holds the last iterate, after the solve the point of its result, and a fingerprint of the NLP: its
-bounds, and the values of its functions at its start. It is written to a temporary file and renamed, so that
-a kill leaves the last checkpoint or none, never half of one; and not more often than every few seconds.
+The file holds the last iterate, after the solve the point of its result, and a fingerprint of the program:
+its bounds, and the values of its functions at its start. It is written to a temporary file and renamed, so
+that a kill leaves the last checkpoint or none, never half of one; and not more often than every few seconds.
 """
 
 from __future__ import annotations
@@ -22,16 +22,15 @@ from numpy.typing import NDArray
 from trajopt.base.errors import OptionError, SolutionFileError
 from trajopt.base.files.array_file import ArrayFile, file_path
 from trajopt.base.files.atomic_file import whole_file
-from trajopt.solvers.capabilities import with_options
+from trajopt.base.rounding import AGREEMENT
 from trajopt.solvers.registry import check_solver
-from trajopt.solvers.solver import NLP, Callback, Iteration, Result, Solver, WarmStart
-from trajopt.solvers.wrappers.nlp_wrapper import NLPWrapper
+from trajopt.solvers.run import run_of, run_solver
+from trajopt.solvers.solver import Callback, Iteration, Program, ProgramValue, Result, Run, Solver, WarmStart
 
 __all__ = ["Checkpointed"]
 
 FORMAT = "trajopt checkpoint"
 FINGERPRINT = ("start", "bounds", "values")
-AGREEMENT = 1e-9  # relative, of bounds and values; machines differ by rounding, problems by more
 
 
 @dataclass(frozen=True)
@@ -70,25 +69,34 @@ class Checkpointed:
         """The solver itself, for NLPs other than the one asked for (those of a refinement)."""
         return self.solver
 
-    def with_options(self, options: Mapping[str, Any]) -> Checkpointed:
-        """The same around the solver with these options."""
-        return replace(self, solver=with_options(self.solver, options))
-
-    def solve(self, nlp: NLP, callback: Callback | None = None, start: WarmStart | None = None) -> Result:
+    def solve(
+        self,
+        nlp: Program,
+        start: WarmStart | None = None,
+        run: Run | None = None,
+        callback: Callback | None = None,
+    ) -> Result:
         """Solve from `start`, or from the checkpoint, writing checkpoints on the way."""
+        start, run = run_of(start, run, callback)
         if start is None and self.resume and Path(self.path).exists():
             start = WarmStart(read(self.path, nlp))
-        recorder, content = _GradientRecorder(nlp), fingerprint(nlp, nlp.start)
-        latest = time.monotonic() if self.every else -np.inf
+        content, latest = fingerprint(nlp, nlp.start), time.monotonic() if self.every else -np.inf
+        point: NDArray | None = None
+
+        def gradient(y: NDArray) -> NDArray:
+            nonlocal point
+            point = np.array(y)  # an iterate, never a trial point of a line search
+            return nlp.gradient(y)
 
         def watch(iteration: Iteration) -> object:
             nonlocal latest
-            if recorder.point is not None and time.monotonic() - latest >= self.every:
-                self._write(content, recorder.point, iteration.iteration)
+            if point is not None and time.monotonic() - latest >= self.every:
+                self._write(content, point, iteration.iteration)
                 latest = time.monotonic()
-            return callback(iteration) if callback is not None else None
+            return run.callback(iteration) if run.callback is not None else None
 
-        result = self.solver.solve(recorder, watch, start)
+        recorded = replace(ProgramValue.of(nlp), gradient=gradient)
+        result = run_solver(self.solver, recorded, start, replace(run, callback=watch))
         self._write(content, result.y, result.iterations, last=True)
         return result
 
@@ -109,18 +117,6 @@ class Checkpointed:
         self.written += not last
 
 
-class _GradientRecorder(NLPWrapper):
-    """An NLP that keeps the point of its last gradient: an iterate, never a trial point of a line search."""
-
-    def __init__(self, nlp: NLP) -> None:
-        super().__init__(nlp)
-        self.point: NDArray | None = None
-
-    def gradient(self, y: NDArray, /) -> NDArray:
-        self.point = np.array(y)
-        return self.nlp.gradient(y)
-
-
 def write(path: str | os.PathLike[str], content: Mapping[str, NDArray], y: NDArray, iteration: int) -> None:
     """Write a checkpoint atomically."""
     header = {"format": FORMAT, "iteration": int(iteration)}
@@ -129,7 +125,7 @@ def write(path: str | os.PathLike[str], content: Mapping[str, NDArray], y: NDArr
         np.savez(stream, **arrays)
 
 
-def read(path: str | os.PathLike[str], nlp: NLP) -> NDArray:
+def read(path: str | os.PathLike[str], nlp: Program) -> NDArray:
     """The point of a checkpoint; SolutionFileError for another kind of file or another NLP's."""
     with ArrayFile(path, "checkpoint", "delete it to start afresh") as file:
         difference = _difference(file, nlp)
@@ -141,7 +137,7 @@ def read(path: str | os.PathLike[str], nlp: NLP) -> NDArray:
         return file.numbers("y", (nlp.variable_count,))
 
 
-def fingerprint(nlp: NLP, start: NDArray) -> dict[str, NDArray]:
+def fingerprint(nlp: Program, start: NDArray) -> dict[str, NDArray]:
     """What two NLPs must share for a point of one to be a start of the other.
 
     Bounds of unknowns and rows, and the values of objective and rows at a start: with them every limit and
@@ -154,7 +150,7 @@ def fingerprint(nlp: NLP, start: NDArray) -> dict[str, NDArray]:
     }
 
 
-def _difference(file: ArrayFile, nlp: NLP) -> str:
+def _difference(file: ArrayFile, nlp: Program) -> str:
     """How the fingerprint in a file differs from that of `nlp`; "" where it does not."""
     if file.record(CheckpointHeader).format != FORMAT:
         return "it is a file of another kind"

@@ -1,4 +1,4 @@
-"""The point at which the rows of an NLP are violated least: what to look at where they cannot all hold.
+"""The point at which the rows of a program are violated least: what to look at where they cannot all hold.
 
     minimize  1/2 sum_r (w_r d_r(y))^2   with   lower <= y <= upper,
 
@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from trajopt.solvers.optimality.violation import side_violations
-from trajopt.solvers.solver import NLP
+from trajopt.solvers.optimality.kkt import side_violations
+from trajopt.solvers.solver import Program
 
 __all__ = ["least_violation"]
 
@@ -28,7 +28,7 @@ LOOK_BACK, LEAST_DECREASE = 5, 1e-2  # iterations, and the relative decrease ove
 
 
 def least_violation(
-    nlp: NLP,
+    nlp: Program,
     start: ArrayLike,
     equality_weight: float = EQUALITY_WEIGHT,
     most_iterations: int = 60,

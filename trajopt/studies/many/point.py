@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+from trajopt.api.solve import solve
 from trajopt.base.errors import TrajoptError
 from trajopt.base.files.plain_values import finite
-from trajopt.solve import solve
+from trajopt.base.printable_text import printable_name
 from trajopt.studies.many.portable import unpacked
 from trajopt.studies.many.sent_solution import file_of, with_problem, without_problem
 from trajopt.studies.workers.worker_versions import check_same
@@ -21,10 +22,10 @@ FAILED, INTERRUPTED = "failed", "interrupted"
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class StudyPoint:
     """One row of the table: what was solved, how it ended, or the error that it ended in.
 
-    parameters : those that tell it from the other points
+    parameters : those that distinguish it from the other points
     status : of the solver in lower case, "failed" or "interrupted"; numbers are None where unknown
     start : what the solve started from;  tries : how many workers had it
     file : name of its solution in the folder; empty without one
@@ -51,7 +52,7 @@ class Point:
         """Its solution, or that of phases, read from its file where it is in one; None without one."""
         return None if self._loaded is None else self._loaded()
 
-    def with_solution(self, loaded: Callable[[], Any]) -> Point:
+    def with_solution(self, loaded: Callable[[], Any]) -> StudyPoint:
         """The point with a way to its solution, which is taken once."""
         return replace(self, _loaded=cache(loaded))
 
@@ -63,8 +64,8 @@ class Point:
         where = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
         head = f"{self.number:>4}  {where}: " if where else f"{self.number:>4}  "
         if self.error:
-            return f"{head}{self.error}"
-        return (
+            return printable_name(f"{head}{self.error}")
+        return printable_name(
             f"{head}{self.status}, objective {_digits(self.objective)}, duration {_digits(self.duration)} s, "
             f"{self.iterations} iterations from {self.start}"
         )
@@ -81,11 +82,12 @@ class Before:
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker needs to solve a point.
+    """The input of a worker that solves a point.
 
     source : the packed problem;  settings : pickled solver and options of `solve`
     keep, archive : whether the solution and the bytes of its file are sent back
     versions : of the process that asks, which the worker's must equal
+    is_recipe : whether the source is a recipe, built by the code of the library
     """
 
     number: int
@@ -96,26 +98,27 @@ class Task:
     archive: bool
     versions: Mapping[str, str]
     before: Before | None = None
+    is_recipe: bool = False
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a worker sends back: the row, and the solution without its problem and as a file, if asked."""
+class StudyAnswer:
+    """The result of a worker: the row, and the solution without its problem and as a file, if asked for."""
 
-    point: Point
+    point: StudyPoint
     solution: Any = None
     archive: bytes = b""
 
 
-def answered(task: Task) -> Answer:
+def answered(task: Task) -> StudyAnswer:
     """Solve a point; what the problem or the solve raises stands in its row. ClusterError for versions."""
     check_same(task.versions)
     try:
         solution, start = _solved(task)
         archive = file_of(solution) if task.archive else b""
     except Exception as error:
-        return Answer(failed(task.number, task.parameters, error))
-    point = Point(
+        return StudyAnswer(failed(task.number, task.parameters, error))
+    point = StudyPoint(
         number=task.number,
         parameters=task.parameters,
         status=solution.status.name.lower(),
@@ -127,13 +130,13 @@ def answered(task: Task) -> Answer:
         kkt_error=finite(solution.kkt.error),
         start=start,
     )
-    return Answer(point, without_problem(solution) if task.keep else None, archive)
+    return StudyAnswer(point, without_problem(solution) if task.keep else None, archive)
 
 
-def failed(number: int, parameters: Mapping[str, Any], error: BaseException, tries: int = 1) -> Point:
+def failed(number: int, parameters: Mapping[str, Any], error: BaseException, tries: int = 1) -> StudyPoint:
     """The row of a point without a solution."""
     text = traceback.format_exception_only(type(error), error)[-1].strip()
-    return Point(number, parameters, FAILED, tries=tries, error=" ".join(_short_name(text).split()))
+    return StudyPoint(number, parameters, FAILED, tries=tries, error=" ".join(_short_name(text).split()))
 
 
 def _solved(task: Task) -> tuple[Any, str]:

@@ -1,29 +1,37 @@
 """The folder of a study: a file for every solution, and the table, both written as soon as a point is done.
 
-What was done before a study ended, by Ctrl-C or a power cut, is known again when the same study is begun in
-the same folder: every row carries the digest of what was asked.
+A study that ended early, by Ctrl-C or a power cut, resumes when it is begun again in the same folder: every
+row holds the digest of what was asked, the code of the problem included, and that of its solution's file.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trajopt.base.errors import ResultFolderError
+from trajopt.base.errors import ResultFolderError, SolutionFileError
 from trajopt.base.files.atomic_file import whole_file
 from trajopt.studies.many import point_table
-from trajopt.studies.many.point import Answer, Point, Task
+from trajopt.studies.many.code_digest import code_of_names, names_in_pickle, short_digest
+from trajopt.studies.many.point import StudyAnswer, StudyPoint, Task
 from trajopt.studies.many.sent_solution import read_solution
 
 TABLE, PARQUET = "table.csv", "table.parquet"
 
 
-def identity_of(task: Task) -> str:
-    """Twelve hexadecimal digits of what a point asks: its problem and parameters, solver and options."""
-    return hashlib.sha256(task.source + b"\0" + task.settings).hexdigest()[:12]
+def identities(tasks: Iterable[Task]) -> dict[int, str]:
+    """Number -> digest of what a point asks: problem and its code, parameters, solver, options."""
+    codes: dict[frozenset[str], str] = {}  # points of a sweep name the same modules, which are read once
+    found = {}
+    for task in tasks:
+        names = names_in_pickle(task.source) | names_in_pickle(task.settings)
+        if names not in codes:
+            codes[names] = code_of_names(names)
+        code = codes[names] + task.versions["sources"] * task.is_recipe
+        found[task.number] = short_digest(b"\0".join([task.source, task.settings, code.encode()]))
+    return found
 
 
 class PointFolder:
@@ -34,9 +42,9 @@ class PointFolder:
 
     def __init__(self, folder: Path, tasks: Sequence[Task], anew: bool = False) -> None:
         self.folder = folder
-        self._identities = {task.number: identity_of(task) for task in tasks}
+        self._identities = identities(tasks)
         self._rows: dict[int, Mapping[str, Any]] = {}
-        self.known: dict[int, Point] = {}
+        self.known: dict[int, StudyPoint] = {}
         if anew:
             self._clear()
         else:
@@ -44,17 +52,37 @@ class PointFolder:
         if self._rows or (folder / TABLE).exists():
             self.finish()  # without rows that are tried again, or that a power cut has damaged
 
-    def add(self, answer: Answer) -> Point:
+    def add(self, answer: StudyAnswer) -> StudyPoint:
         """Write the file and the row of a point that is done."""
         point = answer.point
         if answer.archive:
             point = replace(point, file=name_of_file(point.number))
             with whole_file(self.folder / point.file) as stream:
                 stream.write(answer.archive)
-        row = point_table.row_of(point, self._identities[point.number])
+        row = self._row(point, short_digest(answer.archive) if answer.archive else "")
         self._rows[point.number] = row
         point_table.append(self.folder / TABLE, row)
         return point
+
+    def solution(self, point: StudyPoint) -> Any:
+        """The solution of a point from its file; None where the file is missing or damaged.
+
+        Raises SolutionFileError for a solution that is not the one of the row.
+        """
+        path = self.folder / point.file
+        found = read_solution(path)
+        if (
+            found is not None
+            and short_digest(path.read_bytes()) != self._rows[point.number][point_table.FILE_DIGEST]
+        ):
+            raise SolutionFileError(
+                f"{path} is not the solution that row {point.number} of {TABLE} describes: it was replaced; "
+                "remove it to have the point solved again"
+            )
+        return found
+
+    def _row(self, point: StudyPoint, file_digest: str) -> dict[str, Any]:
+        return point_table.row_of(point, self._identities[point.number], file_digest)
 
     def finish(self) -> None:
         """Sort the table; with pyarrow it is also written as Parquet."""
@@ -68,7 +96,7 @@ class PointFolder:
 
     def _clear(self) -> None:
         """Remove the table and the files that it names; what a user made stays."""
-        for row in point_table.read(self.folder / TABLE):
+        for row in point_table.read_rows(self.folder / TABLE):
             number = row.get("number", "")
             if number.isdecimal() and row.get("file") == name_of_file(int(number)):
                 (self.folder / row["file"]).unlink(missing_ok=True)
@@ -77,19 +105,22 @@ class PointFolder:
 
     def _recall(self, tasks: Mapping[int, Task]) -> None:
         """Keep the rows of points that have a solution; those that failed are tried again."""
-        for row in point_table.read(self.folder / TABLE):
+        for row in point_table.read_rows(self.folder / TABLE):
             point = self._point_of(row, tasks)
             if point is None:
                 raise ResultFolderError(
                     f"{self.folder} holds the points of another study (row {row.get('number')} of {TABLE} "
-                    "asks something else): give another folder, or begin anew (anew=True, --anew)"
+                    "has other parameters, solver or options, or the code of its problem has changed): give "
+                    "another folder, or begin anew (anew=True, --anew)"
                 )
-            whole = point.file == name_of_file(point.number) and not point.error and not point.interrupted
-            if whole and read_solution(self.folder / point.file) is not None:
-                self.known[point.number] = point
-                self._rows[point.number] = point_table.row_of(point, self._identities[point.number])
+            if point.file == name_of_file(point.number) and not point.error and not point.interrupted:
+                self._rows[point.number] = self._row(point, row[point_table.FILE_DIGEST])
+                if self.solution(point) is None:
+                    del self._rows[point.number]
+                else:
+                    self.known[point.number] = point
 
-    def _point_of(self, row: Mapping[str, str], tasks: Mapping[int, Task]) -> Point | None:
+    def _point_of(self, row: Mapping[str, str], tasks: Mapping[int, Task]) -> StudyPoint | None:
         """The point of a row of this study; None for a row of another one."""
         try:
             task = tasks[int(row["number"])]

@@ -14,30 +14,30 @@ from typing import Any
 from trajopt.base.errors import OptionError
 from trajopt.base.files.atomic_file import whole_file
 from trajopt.base.files.plain_values import words
-from trajopt.studies.many.point import Point
+from trajopt.studies.many.point import StudyPoint
 
 COLUMNS = ("status", "converged", "duration", "objective", "iterations", "seconds", "kkt_error")
 LAST_COLUMNS = ("start", "tries", "file", "error")
-IDENTITY = "identity"
+IDENTITY, FILE_DIGEST = "identity", "file_digest"
 
 Row = Mapping[str, Any]
 
 
-def row_of(point: Point, identity: str = "") -> dict[str, Any]:
+def row_of(point: StudyPoint, identity: str = "", file_digest: str = "") -> dict[str, Any]:
     """A point as a row: column -> value; parameters of the same name as a column begin with "parameter ".
 
-    identity : digest of what was asked, a column of tables in folders
+    identity, file_digest : digests of what was asked and of the solution's file, columns of tables in folders
     """
-    own = ("number", *COLUMNS, *LAST_COLUMNS, IDENTITY)
+    own = ("number", *COLUMNS, *LAST_COLUMNS, IDENTITY, FILE_DIGEST)
     given = {
         f"parameter {name}" if name in own else name: words(value) for name, value in point.parameters.items()
     }
     values = {name: getattr(point, name) for name in (*COLUMNS, *LAST_COLUMNS)}
     row = {"number": point.number, **given, **values}
-    return row | {IDENTITY: identity} if identity else row
+    return row | {IDENTITY: identity, FILE_DIGEST: file_digest} if identity else row
 
 
-def written(rows: Sequence[Row]) -> str:
+def csv_of(rows: Sequence[Row]) -> str:
     """Rows as comma-separated values with a header, by number."""
     text = io.StringIO()
     names = _names(rows)
@@ -53,7 +53,7 @@ def append(path: Path, row: Row) -> None:
     One write of whole lines, so that a process that is killed leaves the row or none; what a full disk cut is
     taken away again.
     """
-    line = written([row])
+    line = csv_of([row])
     with path.open("ab") as stream:
         length = stream.tell()
         text = line if length == 0 else line.partition("\n")[2]
@@ -69,10 +69,10 @@ def append(path: Path, row: Row) -> None:
 def rewrite(path: Path, rows: Sequence[Row]) -> None:
     """Write all rows in the order of their numbers, whole or not at all."""
     with whole_file(path) as stream:
-        stream.write(written(rows).encode())
+        stream.write(csv_of(rows).encode())
 
 
-def read(path: Path) -> list[dict[str, str]]:
+def read_rows(path: Path) -> list[dict[str, str]]:
     """Rows of the file as text; none where there is no file. A last row that is cut is left out."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -84,9 +84,9 @@ def read(path: Path) -> list[dict[str, str]]:
     ]
 
 
-def point_of(row: Mapping[str, str], parameters: Mapping[str, Any]) -> Point:
+def point_of(row: Mapping[str, str], parameters: Mapping[str, Any]) -> StudyPoint:
     """The point of a row that was read; ValueError or KeyError for a row that is none."""
-    return Point(
+    return StudyPoint(
         number=int(row["number"]),
         parameters=parameters,
         status=row["status"],

@@ -1,4 +1,4 @@
-"""Problems as bytes that another process, or another machine, builds them from.
+"""Serializes problems for other processes and machines.
 
 What is sent is a pickle of ours that only workers of the same run read; no file is ever read this way. Plain
 pickle names functions by their module; cloudpickle also sends those of a notebook, lambdas and closures.
@@ -10,13 +10,13 @@ import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trajopt.archive.solution_archive import built
+from trajopt.api.problem import Problem
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
-from trajopt.problem.checked_problem import checked_problem
 from trajopt.problem.costs_and_constraints import Recipe
+from trajopt.problem.derived_parts import checked_problem
 from trajopt.problem.links.phases import Phases
-from trajopt.problem.problem import Problem
+from trajopt.solution.rebuilt_problem import built
 
 Source = Problem | Phases | Recipe | Callable[[], Any]
 ADVICE = (

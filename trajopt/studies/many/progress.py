@@ -1,4 +1,4 @@
-"""How far a study is, and an estimate of the time that is left."""
+"""Progress of a study with an estimate of the remaining time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import IO, Literal
 
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
-from trajopt.studies.many.point import Point
+from trajopt.studies.many.point import StudyPoint
 
 RECENT = 50  # points whose rate is taken for the rest: the first ones also start processes and load kernels
-EVERY = 1.0  # seconds between lines that tell no failure
+EVERY = 1.0  # seconds between lines that report no failure
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class StudyProgress:
     seconds_left : from the rate of the last 50 points, by wall clock; None before the second one
     """
 
-    point: Point
+    point: StudyPoint
     done: int
     total: int
     seconds_left: float | None
@@ -42,14 +42,14 @@ Report = Callable[[StudyProgress], None]
 class Meter:
     """Counts points of a study as they are done.
 
-    known : how many were done before; they say nothing about the rate
+    known : how many were done before; they do not count for the rate
     """
 
     def __init__(self, total: int, known: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._total, self._done, self._clock = total, known, clock
         self._times: deque[float] = deque([clock()], maxlen=RECENT + 1)
 
-    def counted(self, point: Point) -> StudyProgress:
+    def counted(self, point: StudyPoint) -> StudyProgress:
         self._done += 1
         self._times.append(self._clock())
         points = len(self._times) - 1

@@ -1,4 +1,4 @@
-"""Solutions on their way to another process: without their problems, as the bytes of a file, and back.
+"""Serializes solutions for other processes, without their problems, and attaches the problems again.
 
 A solution is a `Solution`, or the `PhasesSolution` of phases.
 """
@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.api.phases_solution import PhasesSolution
+from trajopt.api.solution import Solution
 from trajopt.archive import phases_archive as of_phases
 from trajopt.archive.solution_archive import contents
 from trajopt.base.errors import TrajoptError
-from trajopt.solution.phases_solution import PhasesSolution
-from trajopt.solution.solution import Solution
 
 
 def without_problem(solution: Any) -> Any:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from trajopt.api.problem import Problem
 from trajopt.base.arguments import check_flag, check_positive, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.files.array_file import file_path
+from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.links.phases import Phases
-from trajopt.problem.problem import Problem
 from trajopt.solvers.registry import check_solver
 from trajopt.solvers.solver import Solver
 from trajopt.studies.many.point import Task
@@ -42,7 +43,9 @@ def solve_many(
         this process. Or any executor of `concurrent.futures`, which stays open; or a Dask cluster, as
         "tcp://host:8786" or a `distributed.Client`, whose workers must have the same versions
     folder : every solution is written there when it is done, with a row of table.csv. Begun again in the same
-        folder, what was done is not solved again; `anew` begins from nothing
+        folder, what was done is not solved again; `anew` begins from nothing. A row holds digests of its
+        problem, the user's modules that build it (recursively, by content), solver and options; data files
+        that a function reads and modules imported by a computed name are not covered: begin anew
     progress : "auto" for lines with the time left, or a function called with every `StudyProgress`, whose
         `point` was just done: points come in the order of completion
 
@@ -75,7 +78,8 @@ def task_maker(solver: Solver | None, options: Mapping[str, Any], keep: bool, ar
     sent, own = packed_settings(solver, options), versions()
 
     def task(number: int, parameters: Mapping[str, Any], source: Source) -> Task:
-        return Task(number, parameters, packed(source), sent, keep, archive, own)
+        is_recipe = isinstance(source, Recipe)
+        return Task(number, parameters, packed(source), sent, keep, archive, own, is_recipe=is_recipe)
 
     return task
 

@@ -1,4 +1,4 @@
-"""A study: tasks in chains on workers, their files and rows, and what came out of it, in the order given."""
+"""A study: runs its tasks in chains on workers, writes files and rows, and holds the results in order."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from trajopt.api.problem import Problem
 from trajopt.base.errors import ClusterError
 from trajopt.base.files.run_folder import locked
 from trajopt.problem.links.phases import Phases
-from trajopt.problem.problem import Problem
 from trajopt.studies.many.point import (
     INTERRUPTED,
-    Answer,
     Before,
-    Point,
+    StudyAnswer,
+    StudyPoint,
     Task,
     answered,
     failed,
 )
 from trajopt.studies.many.point_folder import PointFolder
-from trajopt.studies.many.point_table import row_of, save_table, written
+from trajopt.studies.many.point_table import csv_of, row_of, save_table
 from trajopt.studies.many.portable import unpacked
 from trajopt.studies.many.progress import Meter, Report
-from trajopt.studies.many.sent_solution import read_solution, with_problem, without_problem
-from trajopt.studies.workers.calls import Call, Chain, Outcome, Outcomes, completed
+from trajopt.studies.many.sent_solution import with_problem, without_problem
+from trajopt.studies.workers.calls import Call, Chain, Outcome, Outcomes, outcomes_of
 from trajopt.studies.workers.interrupts import interrupts_deferred
 from trajopt.studies.workers.workers import Workers, opened
 
-PIECES = 8  # of the way through a grid, on an executor that does not tell how many workers it has
+PIECES = 8  # of the way through a grid, on an executor whose number of workers is unknown
 LISTED = 10  # failures in the text of a study
 
 
@@ -42,7 +42,7 @@ class Study:
     interrupted : whether Ctrl-C ended it; points that were not done then have the status "interrupted"
     """
 
-    points: tuple[Point, ...]
+    points: tuple[StudyPoint, ...]
     folder: Path | None = None
     interrupted: bool = False
 
@@ -53,12 +53,12 @@ class Study:
 
     @property
     def converged_count(self) -> int:
-        """How many converged."""
+        """Number of points that converged."""
         return sum(point.converged for point in self.points)
 
     def to_csv(self) -> str:
         """The table as comma-separated values."""
-        return written([row_of(point) for point in self.points])
+        return csv_of([row_of(point) for point in self.points])
 
     def save_table(self, path: str | Path) -> None:
         """Write the table as .csv or, where pyarrow is installed, as .parquet."""
@@ -75,7 +75,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a study is run; see `solve_many`."""
+    """Settings of a study; see `solve_many`."""
 
     executor: Any = None
     processes: int | None = None
@@ -90,7 +90,7 @@ def run(
     report: Report,
     problems: Mapping[int, Problem | Phases] | None = None,
 ) -> Study:
-    """Solve all tasks; at Ctrl-C what is done is kept, and the study says so.
+    """Solve all tasks; at Ctrl-C the finished points are kept and the study is marked as interrupted.
 
     problems : those that are at hand, by number; others are built where a solution is asked for
     Raises ResultFolderError, OptionError or ClusterError before anything is solved, and ClusterError where
@@ -110,10 +110,10 @@ def run(
 
 
 def _recorded(
-    chains: Iterable[Chain], workers: Workers, record: _Record, done: Callable[[Point], None]
+    chains: Iterable[Chain], workers: Workers, record: _Record, done: Callable[[StudyPoint], None]
 ) -> bool:
     """Keep and report points as they are done; whether Ctrl-C ended the study."""
-    outcomes = completed(chains, workers)
+    outcomes = outcomes_of(chains, workers)
     try:
         for outcome in outcomes:
             with interrupts_deferred():
@@ -131,7 +131,7 @@ def _recorded(
 
 
 def _done_before(outcomes: Outcomes) -> Iterator[Outcome]:
-    """What was done when Ctrl-C came, wherever it came."""
+    """Outcomes that were finished when Ctrl-C came."""
     with suppress(KeyboardInterrupt, StopIteration):
         outcome = outcomes.throw(KeyboardInterrupt())
         while True:
@@ -169,20 +169,20 @@ class _Record:
         self._problems, self._settings = problems, settings
         self._folder = None
         self._last: dict[int, Any] = {}  # those that others of a chain start from
-        self.points: dict[int, Point] = {}
+        self.points: dict[int, StudyPoint] = {}
         if settings.folder is not None:
             self._folder = PointFolder(settings.folder, tasks, settings.anew)
             self.points = {number: self._of_file(point) for number, point in self._folder.known.items()}
 
-    def add(self, outcome: Outcome) -> Point:
+    def add(self, outcome: Outcome) -> StudyPoint:
         """Keep what became of a task."""
         task, error = self._tasks[outcome.call.key], outcome.error
         if isinstance(error, ClusterError):
             raise error
         answer = outcome.value
-        if not isinstance(answer, Answer):
+        if not isinstance(answer, StudyAnswer):
             cause = error or TypeError(f"a worker answered {answer!r}")
-            answer = Answer(failed(task.number, task.parameters, cause))
+            answer = StudyAnswer(failed(task.number, task.parameters, cause))
         answer = replace(answer, point=replace(answer.point, tries=outcome.tries))
         point = answer.point if self._folder is None else self._folder.add(answer)
         if self._folder is not None:
@@ -197,7 +197,7 @@ class _Record:
         return point
 
     def before(self, task: Task) -> Before | None:
-        """What a task that converged gives to the next one."""
+        """The solution of a task that converged, for the next one to start from."""
         solution = self._last.pop(task.number, None) or self.points[task.number].solution
         return None if solution is None else Before(task.number, task.source, without_problem(solution))
 
@@ -205,20 +205,20 @@ class _Record:
         if self._folder is not None:
             self._folder.finish()
 
-    def in_order(self) -> tuple[Point, ...]:
-        """All points; those that Ctrl-C left out say so."""
+    def in_order(self) -> tuple[StudyPoint, ...]:
+        """All points; those that Ctrl-C left out are marked as interrupted."""
         return tuple(
-            self.points.get(number) or Point(number, task.parameters, INTERRUPTED)
+            self.points.get(number) or StudyPoint(number, task.parameters, INTERRUPTED)
             for number, task in self._tasks.items()
         )
 
-    def _of_file(self, point: Point) -> Point:
-        if self._folder is None or not point.file:
+    def _of_file(self, point: StudyPoint) -> StudyPoint:
+        folder, number = self._folder, point.number
+        if folder is None or not point.file:
             return point
-        path, number = self._folder.folder / point.file, point.number
 
         def loaded() -> Any:
-            found = read_solution(path)
+            found = folder.solution(point)
             return None if found is None else with_problem(found, self._problem(number))
 
         return point.with_solution(loaded)

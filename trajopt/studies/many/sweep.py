@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from trajopt.api.problem import Problem
 from trajopt.base.arguments import check_flag, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
-from trajopt.problem.problem import Problem
 from trajopt.solvers.solver import Solver
 from trajopt.studies.many.progress import Report, report_of
 from trajopt.studies.many.solve_many import checked_anew, checked_folder, task_maker

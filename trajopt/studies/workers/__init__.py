@@ -1,1 +1,1 @@
-"""Where the calls of a study are made: in processes of their own, on any executor, on a Dask cluster."""
+"""Workers of a study: processes of its own, any executor, or a Dask cluster."""

@@ -1,4 +1,4 @@
-"""Makes calls on workers, in order of completion: what a worker takes with it when it dies is made again.
+"""Makes calls on workers, in order of completion; calls of a worker that dies are made again.
 
 A chain is a generator that yields calls one after the other and is sent the outcome of each, so that one call
 may build on the last; chains run side by side. Ctrl-C ends the calls that run at once and keeps the outcomes
@@ -22,7 +22,7 @@ PATIENCE = 0.5  # seconds of one wait: Windows hears Ctrl-C between waits only
 
 @dataclass(frozen=True)
 class Call:
-    """A function and its arguments, which can be pickled; `key` tells calls apart."""
+    """A function and its arguments, which can be pickled; `key` identifies the call."""
 
     key: Any
     function: Callable[..., Any]
@@ -31,7 +31,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a call: its value, or the error that it, or its way to a worker, raised.
+    """Outcome of a call: its value, or the error that it, or its way to a worker, raised.
 
     tries : how often it was given to a worker
     """
@@ -117,8 +117,8 @@ class _Running:
             deaths = self._workers.deaths(error) * attempt.number
             if deaths and attempt.number < self._tries and self._workers.tries_again:
                 return None
-            told = error if not deaths else WorkerDiedError(_died(deaths))
-            return Outcome(attempt.call, error=told, tries=attempt.number)
+            cause = error if not deaths else WorkerDiedError(_died(deaths))
+            return Outcome(attempt.call, error=cause, tries=attempt.number)
 
 
 def _died(deaths: int) -> str:
@@ -129,7 +129,7 @@ def _died(deaths: int) -> str:
 Outcomes = Generator[Outcome, None, None]
 
 
-def completed(chains: Iterable[Chain], workers: Workers, tries: int = TRIES) -> Outcomes:
+def outcomes_of(chains: Iterable[Chain], workers: Workers, tries: int = TRIES) -> Outcomes:
     """The outcomes of all calls of all chains as they are done.
 
     tries : how often a call is made whose worker dies, before its outcome is a WorkerDiedError

@@ -13,7 +13,7 @@ from typing import Any
 
 from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import ClusterError, OptionError
-from trajopt.studies.workers.worker_versions import differences, versions
+from trajopt.studies.workers.worker_versions import version_differences, versions
 from trajopt.studies.workers.worker_versions import versions as own_versions
 
 LONGEST_ABSENCE = 300.0  # seconds without any worker, after which nobody is expected to come
@@ -148,9 +148,9 @@ def _checked_threads(client: Any) -> int:
 def _refuse_other_versions(found: Mapping[str, Any], own: Mapping[str, str]) -> None:
     for worker, theirs in found.items():
         unlike = (
-            f"cannot tell its version: {theirs}"
+            f"cannot report its version: {theirs}"
             if not isinstance(theirs, dict)
-            else ", ".join(differences(own, theirs))
+            else ", ".join(version_differences(own, theirs))
         )
         if unlike:
             raise ClusterError(

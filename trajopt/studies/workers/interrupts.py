@@ -1,4 +1,4 @@
-"""Ctrl-C that waits until what must not be cut in two is done."""
+"""Defers KeyboardInterrupt during critical sections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes of which one that dies costs its own call only.
+"""A process pool in which a process that dies fails only its own call.
 
 The pool of `concurrent.futures` is broken as a whole once one of its processes dies (out of memory, killed),
 and takes along what others have not begun. Here every process is a pool of its own.

@@ -1,4 +1,4 @@
-"""What a process computes with: versions of trajopt, its sources, and the libraries that decide digits."""
+"""Versions of the software of a worker: trajopt, its sources, and the libraries that affect results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def differences(own: Mapping[str, str], theirs: Mapping[str, str]) -> Iterator[str]:
+def version_differences(own: Mapping[str, str], theirs: Mapping[str, str]) -> Iterator[str]:
     """Every difference in words: "casadi 3.6.5 there, 3.8.2 here"."""
     for name, here in own.items():
         there = theirs.get(name, "unknown")
@@ -38,8 +38,8 @@ def differences(own: Mapping[str, str], theirs: Mapping[str, str]) -> Iterator[s
 
 
 def check_same(wanted: Mapping[str, str]) -> None:
-    """ClusterError where this process, a worker that joined later say, has other versions than wanted."""
-    unlike = ", ".join(differences(wanted, versions()))
+    """ClusterError where this process, such as a worker that joined later, has other versions than wanted."""
+    unlike = ", ".join(version_differences(wanted, versions()))
     if unlike:
         raise ClusterError(
             f"a worker has other software than the process that sent the point ({unlike}): install the same "

@@ -16,15 +16,15 @@ from trajopt.studies.workers.worker_processes import ThisProcess, WorkerProcesse
 
 MOST_PROCESSES = 1024
 PER_WORKER = 3  # calls that are on their way to a worker, so that none waits for the next one
-UNKNOWN_COUNT = 64  # calls at a time on an executor that does not tell how many workers it has
+UNKNOWN_COUNT = 64  # calls at a time on an executor whose number of workers is unknown
 
 Where = Executor | str | Any  # an executor, the address of a Dask scheduler, or a distributed.Client
 
 
 class Workers:
-    """The workers of one study: they take calls, are stopped together, and tell a death from another error.
+    """The workers of one study: they take calls, are stopped together, and report how many of them died.
 
-    count : how many calls are made at a time, None where an executor does not tell
+    count : how many calls are made at a time, None where that is unknown
     own : whether they were started for this study, so that stopping ends them at once
     """
 
@@ -35,7 +35,7 @@ class Workers:
 
     @property
     def in_flight(self) -> int:
-        """How many calls are handed over at a time."""
+        """Number of calls that are handed over at a time."""
         if isinstance(self._executor, ThisProcess):
             return 1
         return UNKNOWN_COUNT if self.count is None else PER_WORKER * self.count
@@ -58,7 +58,7 @@ class Workers:
             raise OptionError(f"the executor takes no calls ({error}): give one that is open") from error
 
     def deaths(self, error: BaseException) -> int:
-        """How many workers died by one attempt that ended in this error; 0 for an error of the call's own."""
+        """Number of workers that died in an attempt with this error; 0 for an error of the call's own."""
         return 1 if isinstance(error, BrokenExecutor) else cluster.deaths(error)
 
     def check_presence(self) -> None:

@@ -20,20 +20,20 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.content_cache import LARGEST_CACHED, cached_by_content
+from trajopt.base.content_cache import cached_if_small
 from trajopt.graph.chain_rule import ChainRule, increase
 from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.transcription.derivatives.inner_curvature import InnerCurvature, InnerProducts
-from trajopt.transcription.derivatives.jacobian import CurveGroup, LeafMap, LeafPoint
 from trajopt.transcription.derivatives.span_groups import SpanGroups
 from trajopt.transcription.derivatives.sparse_entries import Entries, joined, product_entries
+from trajopt.transcription.leaf_map import CurveGroup, LeafMap, LeafPoint
 
-SMALL = 100  # entries of a matrix below which going through its rows costs more than copying it whole
-WIDE = 10  # curves in a group above which second derivatives are multiplied pair by pair of leaves
+SMALL_MATRIX = 100  # entries of a matrix below which going through its rows costs more than copying it whole
+WIDE_GROUP = 10  # curves in a group above which second derivatives are multiplied pair by pair of leaves
 
 
 class SecondDerivatives:
-    """The entries of M before elimination: control points by control points, then what has a global leaf.
+    """The entries of M before elimination: control points by control points, then pairs with a global leaf.
 
     By pairs of leaves, in their order, whose second derivatives are not all zero. Where leaves are wide all
     pairs are filled, see `InnerCurvature`; else those that blocks give themselves, and `total` has the rest.
@@ -67,12 +67,10 @@ class SecondDerivatives:
     def of(leaf_map: LeafMap, chain: ChainRule) -> SecondDerivatives:
         """Those that the graph of a chain rule has; where leaves are narrow, the same ones as before."""
         pairs = tuple(chain.graph.hessian_pattern(chain.used))
-        if any(group.curve_count > WIDE for group in leaf_map.groups):
+        if any(group.curve_count > WIDE_GROUP for group in leaf_map.groups):
             inner = InnerCurvature(chain.graph, chain.rows, chain.columns)
             return SecondDerivatives(leaf_map, pairs, frozenset(pairs), inner)
-        if leaf_map.spline_map.layout.size > LARGEST_CACHED:
-            return SecondDerivatives(leaf_map, pairs, chain.direct_pairs())
-        return _kept_derivatives(leaf_map, pairs, frozenset(chain.direct_pairs()))
+        return _of_pairs(leaf_map.spline_map.layout.size, leaf_map, pairs, frozenset(chain.direct_pairs()))
 
     def zeros(self) -> tuple[Pairs, list[Array]]:
         """Room for second derivatives by pairs of leaves; `fill` adds them, `raw` reads the arrays behind.
@@ -93,7 +91,7 @@ class SecondDerivatives:
         return second, arrays
 
     def fill(self, chain: ChainRule, u: Values, D: Array, adjoints: Array, second: Pairs) -> Array | None:
-        """Add the second derivatives of `ChainRule.hessian`, with its arguments; returned is what it returns.
+        """Add the second derivatives of `ChainRule.hessian`, with its arguments and its result.
 
         chain : that of the constructor, or it with other data
         """
@@ -151,7 +149,7 @@ class SecondDerivatives:
     # -- structure ----------------------------------------------------------------------------------------
 
     def entries(self, pattern: Array, has_adjoint: Array) -> tuple[Entries, int]:
-        """Where every raw second derivative belongs in M, by y; and how many there are.
+        """Where every raw second derivative belongs in M, by y; and their number.
 
         pattern : (spans, width, width), where H may differ from zero
         has_adjoint : (spans, width), where b may
@@ -188,8 +186,8 @@ class SecondDerivatives:
         return found
 
 
-@cached_by_content
-def _kept_derivatives(
+@cached_if_small
+def _of_pairs(
     leaf_map: LeafMap, pairs: Sequence[tuple[str, str]], filled: frozenset[tuple[str, str]]
 ) -> SecondDerivatives:
     return SecondDerivatives(leaf_map, pairs, filled)
@@ -235,7 +233,7 @@ class _CurvePair:
 
     def add(self, array: Array, total: Array) -> None:
         """Add second derivatives by all leaves (K, width, width), small ones in one step."""
-        if self.shape[1] * self.shape[2] <= SMALL:
+        if self.shape[1] * self.shape[2] <= SMALL_MATRIX:
             flat = array.reshape(len(array), -1)
             flat += total.reshape(len(total), -1).take(self.places, axis=1)
             return
@@ -252,7 +250,7 @@ class _CurvePair:
         return np.matmul(self._products * powers, gathered.reshape(spans, size, -1))
 
     def entries(self, pattern: Array) -> tuple[Entries, int]:
-        """Where every entry of `by_control_points` belongs in M by y; and how many there are."""
+        """Where every entry of `by_control_points` belongs in M by y; and their number."""
         columns, N = self.leaf_map.columns, self.leaf_map.N
         mine, others = (self._control_points(group) for group in (self.group, self.other))
         curves = np.zeros((self.spans.count, *self.shape[1:]), bool)

@@ -23,8 +23,8 @@ from trajopt.base.arrays import Array
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Pairs
 
-TOGETHER = 3  # second derivatives of a block within one run from which on they are multiplied as one matrix
-NEAR = 32  # rows of D between two runs up to which one product of both is faster than two that are added
+LEAST_PAIRS = 3  # pairs of quantities of one run from which on their curvatures are multiplied as one matrix
+NEAR_ROWS = 32  # rows of D between two runs up to which one product of both is faster than two that are added
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class InnerCurvature:
         for index, run in enumerate(self.runs):
             together.append(index)
             last = index + 1 == len(self.runs)
-            if last or self.runs[index + 1].rows.start - run.rows.stop > NEAR:
+            if last or self.runs[index + 1].rows.start - run.rows.stop > NEAR_ROWS:
                 union = frozenset().union(*(self.runs[i].reach for i in together))
                 rows = slice(self.runs[together[0]].rows.start, run.rows.stop)
                 yield Stretch(tuple(together), rows, self.span(union))
@@ -143,9 +143,9 @@ class InnerProducts:
         for first, second in curvature:
             if first in run_of and run_of[first] == run_of.get(second):
                 within.setdefault(run_of[first], []).append((first, second))
-        together = {pair for pairs in within.values() if len(pairs) >= TOGETHER for pair in pairs}
+        together = {pair for pairs in within.values() if len(pairs) >= LEAST_PAIRS for pair in pairs}
         for index, pairs in within.items():
-            if len(pairs) >= TOGETHER:
+            if len(pairs) >= LEAST_PAIRS:
                 self._add_matrix(index, {pair: curvature[pair] for pair in pairs})
         for (first, second), part in curvature.items():
             if (first, second) in together:

@@ -25,9 +25,6 @@ class EntryMap:
     rows: Array
     columns: Array
 
-    def __call__(self, raw: Array) -> Array:
-        return self.matrix @ raw
-
     def chosen(self, mask: Array, width: int) -> tuple[sparse.csr_array, Array]:
         """The map to the entries in `mask` from the lines of raw that they need, and which lines these are.
 
@@ -56,7 +53,7 @@ class Entries:
 
 def jacobian_map(entries: Entries, weights: sparse.csr_array, raw_size: int, first_row: int) -> EntryMap:
     """Entries of weights @ (raw Jacobian of every node and component), rows counted from `first_row`."""
-    origin, row, weight = _entries_of_columns(weights, entries.row)
+    origin, row, weight = entries_of_rows(weights.tocsc(), entries.row)
     found = Entries(
         entries.index[origin], first_row + row, entries.column[origin], entries.factor[origin] * weight
     )
@@ -99,21 +96,14 @@ def row_scaled(matrix: sparse.csr_array, factors: Array) -> sparse.csr_array:
     return scaled
 
 
-def entries_of_rows(matrix: sparse.csr_array, rows: Array) -> tuple[Array, Array, Array]:
-    """The entries of these rows, one row after the other: (which of `rows`, column, value)."""
-    return _entries(matrix, rows)
+def entries_of_rows(matrix: sparse.csr_array | sparse.csc_array, rows: Array) -> tuple[Array, Array, Array]:
+    """The entries of these rows, one row after the other: (which of `rows`, column, value).
 
-
-def _entries_of_columns(matrix: sparse.csr_array, columns: Array) -> tuple[Array, Array, Array]:
-    """The entries of these columns, one column after the other: (which of `columns`, row, value)."""
-    return _entries(matrix.tocsc(), columns)
-
-
-def _entries(matrix: sparse.csr_array | sparse.csc_array, lines: Array) -> tuple[Array, Array, Array]:
-    """Entries of rows of a matrix stored by rows, or of columns of one stored by columns."""
-    first = matrix.indptr[lines]
-    counts = matrix.indptr[lines + 1] - first
-    origin = np.repeat(np.arange(lines.size), counts)
+    Of a matrix stored by columns, the entries of columns: (which of them, row, value).
+    """
+    first = matrix.indptr[rows]
+    counts = matrix.indptr[rows + 1] - first
+    origin = np.repeat(np.arange(rows.size), counts)
     place = np.arange(origin.size) + np.repeat(first - np.cumsum(counts) + counts, counts)
     return origin, matrix.indices[place], matrix.data[place]
 

@@ -14,11 +14,11 @@ import numpy as np
 from trajopt.base.arrays import Array
 
 RANK_TOLERANCE = 1e-10  # of entries where rows and columns are scaled to a largest entry near one
-ROUNDING = 1e-14  # of the largest entry of a row: what is smaller came about by rounding
+CANCELLED = 1e-14  # of the largest entry of a row: what is smaller came about by rounding
 COLUMN_SHARE = 0.5  # of the largest entry of a row, scaled: unknowns as strong as that may be its pivot
 PIVOT_SHARE = 0.9  # of the largest entry left: rows as large as that are taken in their order
-TIE = 1e-6  # relative: entries that differ by less are the same size, and the first is taken
-PASSES = 8  # of scaling rows and columns in turn
+SAME_SIZE = 1e-6  # relative: entries that differ by less are the same size, and the first is taken
+SCALING_PASSES = 8  # of scaling rows and columns in turn
 MOST_KEPT, LARGEST_KEPT = 128, 4096  # solutions that are kept for problems with the same, and their entries
 
 
@@ -33,7 +33,7 @@ class ComponentSolution:
     reduced: Array  # (rank, columns), column pivots[i] is column i of the identity
     by_right_side: Array  # (rank, rows)
     left_over: Array
-    row_scale: Array  # what the rows of A were multiplied by
+    row_scale: Array  # factors of the rows of A
     column_scale: Array
 
     @cached_property
@@ -89,7 +89,7 @@ def _solve_component(A: Array, last: Array) -> ComponentSolution:
     reduced = work[order]
     reduced /= reduced[np.arange(order.size), places][:, None]
     matrix, by_right_side = reduced[:, :n], reduced[:, n:]
-    matrix[np.abs(matrix) <= ROUNDING * np.abs(matrix).max(axis=1, initial=0.0)[:, None]] = 0.0
+    matrix[np.abs(matrix) <= CANCELLED * np.abs(matrix).max(axis=1, initial=0.0)[:, None]] = 0.0
     # The scaled unknowns are x / column_scale.
     matrix *= column_scale[places][:, None] / column_scale
     return ComponentSolution(
@@ -107,7 +107,7 @@ def _eliminate_downwards(
 ) -> None:
     """Pivot on allowed columns until none holds more than rounding.
 
-    work : the scaled matrix, and behind its columns what its rows are in terms of the right-hand sides
+    work : the scaled matrix, and behind its columns its rows in terms of the right-hand sides
     """
     allowed, n = allowed.copy(), allowed.size
     allowed[pivots] = False
@@ -119,7 +119,7 @@ def _eliminate_downwards(
         row = int(np.argmax(largest >= PIVOT_SHARE * largest.max()))
         size = np.where(allowed, np.abs(work[row, :n]), 0.0)
         natural = np.where(size >= COLUMN_SHARE * largest[row], size / column_scale, 0.0)
-        pivot = int(np.argmax(natural >= (1.0 - TIE) * natural.max()))
+        pivot = int(np.argmax(natural >= (1.0 - SAME_SIZE) * natural.max()))
         rows.append(row)
         pivots.append(pivot)
         open_rows[row], allowed[pivot], largest[row] = False, False, 0.0
@@ -130,7 +130,7 @@ def _eliminate_downwards(
 
 
 def _subtract(work: Array, row: int, pivot: int, others: Array) -> None:
-    """Make column `pivot` zero in the other rows; what is left of a cancellation by rounding becomes zero."""
+    """Make column `pivot` zero in the other rows; the rounding that a cancellation leaves becomes zero."""
     if others.size == 0:
         return
     columns = np.flatnonzero(work[row])
@@ -138,7 +138,7 @@ def _subtract(work: Array, row: int, pivot: int, others: Array) -> None:
     before = work[places]
     change = (work[others, pivot] / work[row, pivot])[:, None] * work[row, columns]
     after = before - change
-    after[np.abs(after) <= ROUNDING * (np.abs(before) + np.abs(change))] = 0.0
+    after[np.abs(after) <= CANCELLED * (np.abs(before) + np.abs(change))] = 0.0
     work[places] = after
     work[others, pivot] = 0.0
 
@@ -152,7 +152,7 @@ def scales(A: Array) -> tuple[Array, Array]:
     there = A != 0.0
     size = np.log2(np.where(there, np.abs(A), 1.0))
     rows, columns = np.zeros(A.shape[0]), np.zeros(A.shape[1])
-    for _ in range(PASSES):
+    for _ in range(SCALING_PASSES):
         rows = -_mean(size + columns, there, axis=1)
         columns = -_mean(size + rows[:, None], there, axis=0)
     columns = -_largest(size + rows[:, None], there, axis=0)

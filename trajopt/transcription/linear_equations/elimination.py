@@ -3,8 +3,9 @@
 N follows from A alone; c = R b is linear in the right-hand sides, so that other boundary values cost one
 product. Equations may repeat each other: a joint that is locked over the path and has a position at the
 start. Which follow from others is a question of rank, decided here with rows and columns scaled to entries
-near one, in each connected component of A alone (rows that share no unknowns, those of two joints say, are
-independent). Components with the same entries, those of joints with the same conditions, are solved once.
+near one, in each connected component of A alone (rows without common unknowns are independent: those of two
+joints, for example). Components with the same entries, as those of joints with the same conditions, are
+solved once.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from trajopt.base.arguments import list_names
 from trajopt.base.arrays import Array
-from trajopt.base.content_cache import LARGEST_CACHED, Content, cached_by_content, of_array, of_matrix
+from trajopt.base.content_cache import Content, cached_if_small, of_array, of_matrix
 from trajopt.base.errors import DegreesOfFreedomError
+from trajopt.base.rounding import AGREEMENT
 from trajopt.transcription.derivatives.sparse_entries import matrix_by_rows
 from trajopt.transcription.linear_equations.component import (
     RANK_TOLERANCE,
@@ -28,12 +31,9 @@ from trajopt.transcription.linear_equations.component import (
     solution_of_component,
 )
 
-AGREEMENT = 1e-9  # of the size of its own terms: by more than that, an equation that is left over contradicts
-ABSOLUTE = 1e-12  # in radians and metres, of the right-hand side for a largest entry of one: 6e-17 is zero
-NEARLY = 1e-7  # of the size of its own terms: what a dropped row may leave of any free unknown
-PARTNER = 1e-6  # of the largest weight: rows with a smaller one are no part of a combination
-MOST_LISTED = 4
-IMPROVEMENTS = 2  # of c: 1.2e-11, 1.5e-12, 4e-13 off in the case that `GeneralSolution.eliminated` names
+ZERO_SIDE = 1e-12  # in radians and metres, of the right-hand side for a largest entry of one: 6e-17 is zero
+NEARLY_DEPENDENT = 1e-7  # of the size of its own terms: what a dropped row may leave of any free unknown
+LEAST_WEIGHT = 1e-6  # of the largest weight: rows with a smaller one are no part of a combination
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +58,9 @@ class GeneralSolution:
 
     free : the entries y of x
     left_over : rows of A that follow from the others, or contradict them, as b has it
-    row_scale, column_scale : what rows and columns of A were multiplied by
+    row_scale, column_scale : factors of the rows and columns of A
     labels, last : names of the rows, and which columns are pivots of last resort
-    advice : what ends a message
+    mesh : for messages, which end with it
     """
 
     A: sparse.csr_array
@@ -72,7 +72,7 @@ class GeneralSolution:
     column_scale: Array
     labels: Sequence[object]
     last: Array
-    advice: str
+    mesh: object
 
     def at(self, b: Array) -> Elimination:
         """x = N y + c for right-hand sides b (rows,).
@@ -82,18 +82,21 @@ class GeneralSolution:
         b = np.asarray(b, dtype=float)
         c = self.eliminated(b)
         if _contradicting(self.A, b, c, self.left_over).size:
-            raise _contradiction(self.A, b, self.last, self.labels, self.advice)
+            raise _contradiction(self.A, b, self.last, self.labels, self.mesh)
         if self._loose.size:
             raise DegreesOfFreedomError(
                 f"the condition '{self.labels[self._loose[0]]}' nearly follows from others, so that rounding "
-                f"decides whether it does: move the place where it holds, or drop it{self.advice}"
+                f"decides whether it does: move the place where it holds, or drop it{_now(self.mesh)}"
             )
         return Elimination(self.N, c, self.free)
 
     def eliminated(self, b: Array) -> Array:
-        """c = R b, improved by its residual: R has entries of 1e4 where 50 unknowns of degree 8 are fixed."""
+        """c = R b, improved by its residual: R has entries of 1e4 where 50 unknowns of degree 8 are fixed.
+
+        There c is 1.2e-11 off, 1.5e-12 and 4e-13 after one and two improvements.
+        """
         c = self.R @ b
-        for _ in range(IMPROVEMENTS):
+        for _ in range(2):
             rest = b - self.A @ c
             if not rest.any():
                 break
@@ -113,11 +116,11 @@ class GeneralSolution:
             return self.left_over
         rows, into = sparse.diags_array(self.row_scale), sparse.diags_array(self.column_scale[self.free])
         change, size = (rows @ each @ into for each in (abs(self.A @ self.N), abs(self.A) @ abs(self.N)))
-        return np.flatnonzero(_row_maxima(change) > NEARLY * np.maximum(_row_maxima(size), 1.0))
+        return np.flatnonzero(_row_maxima(change) > NEARLY_DEPENDENT * np.maximum(_row_maxima(size), 1.0))
 
 
 def eliminate(
-    A: sparse.csr_array, labels: Sequence[object], last_resort: Array, advice: str = ""
+    A: sparse.csr_array, labels: Sequence[object], last_resort: Array, mesh: object = ""
 ) -> GeneralSolution:
     """Solve A x = b, whatever b is, for as many unknowns as A has independent rows.
 
@@ -126,23 +129,22 @@ def eliminate(
     large as the largest are taken in their order, so that nothing depends on the last digits. Unknowns
     in `last_resort` (durations, whose bounds are better kept as bounds) are pivots only where a row has no
     other entry. A row in which nothing is left follows from others: it is dropped if x = N y + c satisfies it
-    for every y, else `GeneralSolution.at` names it and the others. `advice` ends that message.
+    for every y, else `GeneralSolution.at` names it and the others, and the `mesh`.
     """
     last = np.zeros(A.shape[1], dtype=bool)
     last[last_resort] = True
     A = sparse.csr_array(A)
     A.sum_duplicates()
-    if A.shape[1] > LARGEST_CACHED:
-        return _solve(A, last, labels, advice)
-    return replace(_kept_solution(of_matrix(A), of_array(last)), labels=labels, advice=advice)
+    solution = _solution(A.shape[1], of_matrix(A), of_array(last))
+    return replace(solution, labels=labels, mesh=mesh)
 
 
-@cached_by_content
-def _kept_solution(A: Content[sparse.csr_array], last: Content[Array]) -> GeneralSolution:
-    return _solve(A.value, last.value, (), "")
+@cached_if_small
+def _solution(A: Content[sparse.csr_array], last: Content[Array]) -> GeneralSolution:
+    return _solve(A.value, last.value)
 
 
-def _solve(A: sparse.csr_array, last: Array, labels: Sequence[object], advice: str) -> GeneralSolution:
+def _solve(A: sparse.csr_array, last: Array) -> GeneralSolution:
     known: dict[tuple[object, ...], ComponentSolution] = {}
     found: list[tuple[Array, Array, ComponentSolution]] = []
     left_over: list[int] = []
@@ -157,7 +159,7 @@ def _solve(A: sparse.csr_array, last: Array, labels: Sequence[object], advice: s
         row_scale[rows], column_scale[columns] = part.row_scale, part.column_scale
     N, R, free = _assembled(A.shape, found)
     dropped = np.array(sorted(left_over), dtype=int)
-    return GeneralSolution(A, N, R, free, dropped, row_scale, column_scale, labels, last, advice)
+    return GeneralSolution(A, N, R, free, dropped, row_scale, column_scale, (), last, "")
 
 
 def _components(A: sparse.csr_array) -> Iterator[tuple[Array, Array, Array]]:
@@ -228,7 +230,7 @@ def _contradicting(A: sparse.csr_array, b: Array, c: Array, left_over: Array) ->
     if not left_over.size:
         return left_over
     gap = np.abs(A @ c - b)
-    slack = AGREEMENT * (abs(A) @ np.abs(c) + np.abs(b)) + ABSOLUTE * _row_maxima(abs(A))
+    slack = AGREEMENT * (abs(A) @ np.abs(c) + np.abs(b)) + ZERO_SIDE * _row_maxima(abs(A))
     return left_over[gap[left_over] > slack[left_over]]
 
 
@@ -238,9 +240,9 @@ def _row_maxima(matrix: sparse.csr_array) -> Array:
 
 
 def _contradiction(
-    A: sparse.csr_array, b: Array, last: Array, labels: Sequence[object], advice: str
+    A: sparse.csr_array, b: Array, last: Array, labels: Sequence[object], mesh: object
 ) -> DegreesOfFreedomError:
-    """The first row, in the order in which they were stated, that contradicts rows before it."""
+    """The first row, in the order in which they were added, that contradicts rows before it."""
     agreeing, count = 0, b.size
     while count - agreeing > 1:
         middle = (agreeing + count) // 2
@@ -253,18 +255,20 @@ def _contradiction(
     row, others, gap = _latest(A[:count], b[:count], kept, int(contradicting[0]))
     if not others:
         return DegreesOfFreedomError(
-            f"the condition '{labels[row]}' asks for {gap:.3g} of what no unknown changes: drop it{advice}"
+            f"the condition '{labels[row]}' asks for {gap:.3g} of what no unknown changes: "
+            f"drop it{_now(mesh)}"
         )
+    named = dict.fromkeys(f"'{labels[i]}'" for i in others)
     return DegreesOfFreedomError(
-        f"the condition '{labels[row]}' contradicts {listed([labels[i] for i in others])} by {gap:.3g}: "
+        f"the condition '{labels[row]}' contradicts {list_names(named)} by {gap:.3g}: "
         "drop one of the two where the same thing is fixed twice, else use more intervals or a higher "
-        f"degree{advice}"
+        f"degree{_now(mesh)}"
     )
 
 
 def _first_rows_contradicting(A: sparse.csr_array, b: Array, last: Array, count: int) -> tuple[Array, Array]:
     """Of the first rows alone: those left over, and those among them that contradict others."""
-    solved = _solve(A[:count], last, (), "")
+    solved = _solve(A[:count], last)
     right = b[:count]
     return solved.left_over, _contradicting(solved.A, right, solved.eliminated(right), solved.left_over)
 
@@ -277,7 +281,7 @@ def _latest(A: sparse.csr_array, b: Array, kept: Array, row: int) -> tuple[int, 
     dense, rhs = row_scale[:, None] * dense * column_scale, row_scale * b[numbers]
     # sum_k weight_k row_k = 0
     weights = np.append(np.linalg.lstsq(dense[:-1].T, dense[-1], rcond=None)[0], -1.0)
-    shares = np.maximum(np.abs(weights), np.abs(weights * rhs) / max(np.abs(rhs).max(), 1e-300))
+    shares = np.maximum(np.abs(weights), np.abs(weights * rhs) / max(np.abs(rhs).max(), np.finfo(float).tiny))
     shares[shares <= RANK_TOLERANCE] = 0.0
     last = int(numbers[shares > 0.0].max())
     at = int(np.flatnonzero(numbers == last)[0])
@@ -289,12 +293,9 @@ def _latest(A: sparse.csr_array, b: Array, kept: Array, row: int) -> tuple[int, 
 def combined(rows: Array, row: Array, numbers: Sequence[int]) -> list[int]:
     """Those `numbers` of `rows` (m, n), by falling weight, of which `row` (n,) is a combination."""
     weights = np.abs(np.linalg.lstsq(rows.T, row, rcond=None)[0])
-    parts = np.flatnonzero(weights > PARTNER * weights.max(initial=0.0))
+    parts = np.flatnonzero(weights > LEAST_WEIGHT * weights.max(initial=0.0))
     return [numbers[i] for i in parts[np.argsort(-weights[parts], kind="stable")]]
 
 
-def listed(labels: Sequence[object]) -> str:
-    """At most four of some labels, in quotes."""
-    different = list(dict.fromkeys(map(str, labels)))
-    more = f" and {len(different) - MOST_LISTED} more" if len(different) > MOST_LISTED else ""
-    return ", ".join(f"'{label}'" for label in different[:MOST_LISTED]) + more
+def _now(mesh: object) -> str:
+    return f" (now {mesh})" if mesh else ""

@@ -1,4 +1,4 @@
-"""The linear equations of a problem, for elimination, and the conditions that are left.
+"""The linear equations of a problem, which are eliminated, and its other conditions, which become rows.
 
 Positions are linear in the control points, velocities in control points and durations together
 (v T = B_1 P), accelerations only where they vanish or the duration is fixed. Which equations there are is
@@ -14,25 +14,24 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.base.arrays import Array
-from trajopt.graph.leaves import SPLINE_LEAVES, is_extra, is_parameter
+from trajopt.graph.keys import SPLINE_LEAVES, is_extra, is_parameter
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.splines.node_sets import END, START, ArcNodes
 from trajopt.transcription.derivatives.sparse_entries import matrix_by_rows
-from trajopt.transcription.row_labels import FIXED_DURATION, RowLabel, arc_where_several, continuity_name
-from trajopt.transcription.spline_map import SplineMap
-
-ZERO = 0  # the place of 0 among the given values
+from trajopt.transcription.leaf_map import SplineMap
+from trajopt.transcription.unknowns import FIXED_DURATION, RowLabel, arc_where_several, continuity_name
 
 
 @dataclass(frozen=True, eq=False)
 class LinearEquations:
     """Equations A x = b: the matrix, and where each right-hand side comes from.
 
-    b = value T^order, with `value` an entry of `given_values` and T the fixed duration of an arc
+    b = value T^order, with `value` one of the given ones and T the fixed duration of an arc
 
     labels : names of the rows
-    source : (rows,) places among the given values
+    source : (rows,) places among the given values: 0, the lower bounds of all constraints, the offsets of
+        periodicities, the shortest durations
     arc, order : (rows,) the arc and the power of its duration
     """
 
@@ -42,22 +41,13 @@ class LinearEquations:
     arc: Array
     order: Array
 
-    def right_sides(self, problem: Problem) -> Array:
+    def right_sides(self, problem: ProblemData) -> Array:
         """b (rows,) of the problem that they were made of, or of one that differs in values alone."""
         durations = np.array([arc.duration_bounds[0] for arc in problem.trajectory.arcs])
-        return given_values(problem)[self.source] * durations[self.arc] ** self.order
-
-
-def given_values(problem: Problem) -> Array:
-    """0, then the lower bounds of all constraints, the offsets of periodicities, the shortest durations."""
-    return np.concatenate(
-        [
-            [0.0],
-            *(constraint.lower for constraint in problem.constraints),
-            *(periodicity.offset for periodicity in problem.periodicities),
-            [arc.duration_bounds[0] for arc in problem.trajectory.arcs],
-        ]
-    )
+        bounds = [constraint.lower for constraint in problem.constraints]
+        offsets = [periodicity.offset for periodicity in problem.periodicities]
+        given = np.concatenate([[0.0], *bounds, *offsets, durations])
+        return given[self.source] * durations[self.arc] ** self.order
 
 
 @dataclass(frozen=True)
@@ -75,7 +65,9 @@ class Conditions:
     continuity: tuple[tuple[int, str], ...]
 
 
-def conditions_of(problem: Problem, spline_map: SplineMap, kept_as_rows: Collection[int] = ()) -> Conditions:
+def conditions_of(
+    problem: ProblemData, spline_map: SplineMap, kept_as_rows: Collection[int] = ()
+) -> Conditions:
     """The conditions of a problem, equations that are linear in the unknowns apart from all others.
 
     kept_as_rows : numbers of constraints that become rows although they are linear equations
@@ -91,7 +83,7 @@ def conditions_of(problem: Problem, spline_map: SplineMap, kept_as_rows: Collect
 class _Equations:
     """Equations under construction."""
 
-    problem: Problem
+    problem: ProblemData
     spline_map: SplineMap
     rows: list[Array] = field(default_factory=list)
     columns: list[Array] = field(default_factory=list)
@@ -101,8 +93,8 @@ class _Equations:
 
     def __post_init__(self) -> None:
         problem = self.problem
-        widths = [constraint.lower.size for constraint in problem.constraints]
-        widths += [periodicity.offset.size for periodicity in problem.periodicities]
+        widths = [each.lower.size for each in problem.constraints]
+        widths += [each.offset.size for each in problem.periodicities]
         self._places = np.cumsum([1, *widths]).tolist()
 
     def of_constraint(self, number: int, component: int = 0) -> int:
@@ -117,7 +109,8 @@ class _Equations:
         """The place of an arc's shortest duration."""
         return self._places[-1] + arc
 
-    def add(self, columns, values, source: int, label: RowLabel, arc: int = 0, order: int = 0) -> None:
+    def add(self, columns, values, label: RowLabel, source: int = 0, arc: int = 0, order: int = 0) -> None:
+        """Add the equation values . x[columns] = given value * T^order; `source` 0 is the value zero."""
         values = np.atleast_1d(np.asarray(values, dtype=float))
         self.rows.append(np.full(values.size, len(self.labels)))
         self.columns.append(np.atleast_1d(np.asarray(columns)))
@@ -155,7 +148,7 @@ def _constraints(rows: _Equations, kept_as_rows: Collection[int]) -> Iterator[tu
     for index, arc in enumerate(problem.trajectory.arcs):
         if arc.duration_bounds[0] == arc.duration_bounds[1]:
             label = RowLabel(FIXED_DURATION, arc=arc_where_several(layout, index))
-            rows.add(layout.duration(index), 1.0, rows.of_duration(index), label)
+            rows.add(layout.duration(index), 1.0, label, rows.of_duration(index))
 
 
 def _periodicities(rows: _Equations) -> Iterator[int]:
@@ -175,11 +168,11 @@ def _periodicities(rows: _Equations) -> Iterator[int]:
             before, others = spline_map.entries(quantity, int(periodicity.order[component]), 0)
             columns, values = np.concatenate([after, before]), np.concatenate([factors, -sign * others])
             label = RowLabel(periodicity.name, labels[component])
-            rows.add(columns, values, rows.of_periodicity(number, component), label)
+            rows.add(columns, values, label, rows.of_periodicity(number, component))
 
 
 def _continuity(rows: _Equations) -> Iterator[tuple[int, str]]:
-    """Add continuity of positions; yield (arc, quantity) of what must be rows."""
+    """Add continuity of positions; yield (arc, quantity) of those that must be rows."""
     problem, spline_map = rows.problem, rows.spline_map
     nodes = spline_map.nodes
     for arc, kept in enumerate(problem.continuity_at_borders):
@@ -191,12 +184,12 @@ def _continuity(rows: _Equations) -> Iterator[tuple[int, str]]:
             after, others = spline_map.entries("q", j, right)
             columns, values = np.concatenate([before, after]), np.concatenate([factors, -others])
             label = RowLabel(continuity_name("q"), joint, left, float(nodes.s[left]), arc)
-            rows.add(columns, values, ZERO, label)
+            rows.add(columns, values, label)
         for order in range(1, int(kept.max(initial=0)) + 1):
             yield arc, SPLINE_LEAVES[order]
 
 
-def linear_equations_among(problem: Problem, constraint: Constraint) -> Array:
+def linear_equations_among(problem: ProblemData, constraint: Constraint) -> Array:
     """Which components of a constraint are equations that are linear in the unknowns."""
     quantity, equal = constraint.term.quantity, constraint.lower == constraint.upper
     if constraint.over.is_difference:
@@ -224,7 +217,7 @@ def _add_control_points(rows: _Equations, number: int, equal: Array) -> None:
             source = rows.of_constraint(number, joint)
             for i in range(basis.count):
                 label = RowLabel(constraint.name, joints[joint], arc=where, control_point=i)
-                rows.add(layout.column(arc, i, joint), 1.0, source, label)
+                rows.add(layout.column(arc, i, joint), 1.0, label, source)
 
 
 def _add_node_equalities(rows: _Equations, number: int, equal: Array) -> None:
@@ -246,12 +239,12 @@ def _add_node_equalities(rows: _Equations, number: int, equal: Array) -> None:
                 if leaf.order and shortest == longest:
                     order = leaf.order
                 elif leaf.order:
-                    source = ZERO
+                    source = 0
                 if leaf.order == 1 and shortest < longest:
                     columns = np.append(columns, layout.duration(arc))
                     values = np.append(values, -constraint.lower[component])
             label = _label(spline_map, constraint, names[component], int(k))
-            rows.add(columns, values, source, label, arc, order)
+            rows.add(columns, values, label, source, arc, order)
 
 
 def _label(spline_map: SplineMap, constraint: Constraint, component: str, node: int) -> RowLabel:

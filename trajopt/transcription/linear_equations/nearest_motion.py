@@ -1,6 +1,6 @@
 """The motion nearest to another one among those that meet the linear equations.
 
-With x = N y + c the solutions of the equations and x' a motion that meets others, for another goal say, it is
+With x = N y + c the solutions of the equations and x' a motion that meets others (another goal's), it is
 
     min over y of  sum over nodes and curves of (d^2 (p - p') / ds^2)^2  +  |x - x'|^2,
 
@@ -16,8 +16,8 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from trajopt.base.arrays import Array
+from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.linear_equations.elimination import Elimination, GeneralSolution
-from trajopt.transcription.spline_map import SplineMap
 
 
 def nearest_change(spline_map: SplineMap, solution: GeneralSolution) -> Array:
@@ -30,7 +30,7 @@ def nearest_change(spline_map: SplineMap, solution: GeneralSolution) -> Array:
 
 
 def nearest_point(elimination: Elimination, change: Array, fixed: Array, x: Array) -> Array:
-    """The y of the motion nearest to x; `change` is what `nearest_change` gives, `fixed` as there."""
+    """The y of the motion nearest to x; `change` is that of `nearest_change`, `fixed` as there."""
     y = elimination.reduce(x)
     return y + change @ (elimination.expand(y) - x)[fixed]
 

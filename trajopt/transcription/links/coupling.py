@@ -14,10 +14,9 @@ from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
+from trajopt.base.rounding import AGREEMENT
 from trajopt.transcription.links.linked_problems import LinkedProblems
 from trajopt.transcription.nlp import NLP
-
-AGREEMENT = 1e-9  # relative: two boundary values that differ by less are the same
 
 
 @dataclass(frozen=True, eq=False)

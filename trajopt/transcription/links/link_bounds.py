@@ -13,14 +13,12 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
-from trajopt.graph.leaves import extra_leaf, parameter_leaf
-from trajopt.graph.names import own_term
+from trajopt.base.rounding import AGREEMENT
+from trajopt.graph.keys import extra_leaf, own_term, parameter_leaf
 from trajopt.problem.instant import Instant
 from trajopt.problem.links.link import Link, TermLink, place
 from trajopt.problem.links.phases import Phases
 from trajopt.splines.node_sets import PATH
-
-SLACK = 1e-9  # relative: what rounding leaves of two equal values
 
 
 def refuse_links_out_of_bounds(phases: Phases) -> None:
@@ -43,7 +41,7 @@ def _refuse(
     relation: str,
 ) -> None:
     size = 1.0 + np.nan_to_num(np.abs(np.concatenate([found, wanted])), posinf=0.0).max(axis=0)
-    apart = (found[0] > wanted[1] + SLACK * size) | (found[1] < wanted[0] - SLACK * size)
+    apart = (found[0] > wanted[1] + AGREEMENT * size) | (found[1] < wanted[0] - AGREEMENT * size)
     crossed = (found[0] > found[1]) | (wanted[0] > wanted[1])  # what contradicts itself is told elsewhere
     for i in np.flatnonzero(apart & ~crossed)[:1]:
         names = dict.fromkeys(f"'{phases.phase_names[phases.number_of(each)]}'" for each in instants)

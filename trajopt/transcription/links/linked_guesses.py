@@ -16,7 +16,7 @@ from trajopt.base.arrays import Array
 from trajopt.problem.instant import Instant
 from trajopt.problem.links.link import Link, TermLink, place
 from trajopt.problem.links.phases import Phases
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.splines.node_sets import END, START
 from trajopt.transcription.initial_point import FALLBACK_DURATION, fixed_ends, smooth_curve
 
@@ -26,7 +26,7 @@ ENDS = (START, END)
 LEAST = 1e-9  # entries of a unit vector, and singular values relative to the largest, that are less are zero
 
 
-def guess_curves_that_meet(phases: Phases, problems: Sequence[Problem]) -> None:
+def guess_curves_that_meet(phases: Phases, problems: Sequence[ProblemData]) -> None:
     """Guess a curve in problems without one whose free ends are linked to others by linear equations of q.
 
     problems : of the phases, copies that may change

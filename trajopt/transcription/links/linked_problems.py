@@ -10,19 +10,19 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, ShapeError
-from trajopt.graph.leaves import parameter_leaf
+from trajopt.graph.keys import parameter_leaf
 from trajopt.problem.costs_and_constraints import Constraint, Cost, Parameter
 from trajopt.problem.independent_copy import independent_copy
 from trajopt.problem.instant import Instant
 from trajopt.problem.links.link import Function, TermLink, place
 from trajopt.problem.links.phases import Phases
-from trajopt.problem.problem import Problem
+from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.terms import term as terms
 from trajopt.transcription.initial_point import first_guess
+from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.links.link_bounds import refuse_links_out_of_bounds
 from trajopt.transcription.links.linked_guesses import guess_curves_that_meet
-from trajopt.transcription.spline_map import SplineMap
 
 PARAMETER = "parameter:"
 
@@ -37,7 +37,7 @@ class LinkedProblems:
     hosts : name of another link -> the phase among whose constraints it is
     """
 
-    problems: tuple[Problem, ...]
+    problems: tuple[ProblemData, ...]
     copies: tuple[frozenset[str], ...]
     shared: Mapping[str, tuple[int, ...]]
     term_links: Mapping[str, str]
@@ -49,7 +49,7 @@ class _Linking:
     """Problems under construction."""
 
     phases: Phases
-    problems: list[Problem]
+    problems: list[ProblemData]
     copies: list[set[str]]
     term_links: dict[str, str] = field(default_factory=dict)
     hosts: dict[str, int] = field(default_factory=dict)
@@ -145,7 +145,7 @@ def linked_problems(phases: Phases) -> LinkedProblems:
     )
 
 
-def held(problem: Problem, values: Mapping[str, Array]) -> Problem:
+def held(problem: ProblemData, values: Mapping[str, Array]) -> ProblemData:
     """A copy of a problem whose parameters of these names have these values, (width,) each."""
     other = independent_copy(problem)
     for name, value in values.items():
@@ -153,7 +153,7 @@ def held(problem: Problem, values: Mapping[str, Array]) -> Problem:
     return other
 
 
-def _shared(phases: Phases, problems: list[Problem]) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _shared(phases: Phases, problems: list[ProblemData]) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Parameters that several phases have, and which; slacks of the same name stand for different values."""
     names = phases.phase_names
     own = [
@@ -181,7 +181,7 @@ def _shared(phases: Phases, problems: list[Problem]) -> Iterator[tuple[str, tupl
             yield parameter, having
 
 
-def _value_at(problem: Problem, term: Any, instant: Instant) -> Array:
+def _value_at(problem: ProblemData, term: Any, instant: Instant) -> Array:
     """The value of a term at an instant of the guess; zero where it is not finite there."""
     spline_map = SplineMap.of(problem)
     graph = graph_of(problem, [term])

@@ -10,6 +10,7 @@ import dynamics
 import problems
 import trajopt
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
+from trajopt.problem.problem_graph import graph_of
 
 
 def least_time(model, p, first, second, limit, steps):
@@ -186,6 +187,12 @@ def test_every_quantity_has_exact_first_and_second_derivatives(kind):
     assert gradient == pytest.approx(2.0, abs=0.1)
 
 
+def torques(on_path, u):
+    """tau of the robot, by the graph of a problem along the path."""
+    problem = trajopt.Problem(on_path, trajopt.Trajectory.uniform(3))
+    return graph_of(problem, [trajopt.tau]).values(u)["tau"]
+
+
 def test_torques_are_those_of_the_robot_in_that_motion():
     model = random_tree(0)
     on_path = trajopt.on_path(model, random_path(1, model.n))
@@ -199,7 +206,7 @@ def test_torques_are_those_of_the_robot_in_that_motion():
     )
     np.testing.assert_allclose((ahead - behind) / (2.0 * h), v, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose((ahead - 2.0 * q + behind) / h**2, a, rtol=1e-4, atol=1e-3)
-    tau = on_path.block(("tau",)).value(u)["tau"]
+    tau = torques(on_path, u)
     np.testing.assert_allclose(tau, dynamics.rnea(model, q, v, a), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(on_path.forward_dynamics(s, rate, tau), second, rtol=1e-9)
 
@@ -208,7 +215,7 @@ def test_forces_of_the_guide_have_no_effect_along_the_path():
     model = random_tree(0)
     on_path = trajopt.on_path(model, random_path(1, model.n))
     s, rate, second = np.array([[0.4]]), np.array([[1.0]]), np.array([[0.3]])
-    tau = on_path.block(("tau",)).value({"q": s, "v": rate, "a": second})["tau"]
+    tau = torques(on_path, {"q": s, "v": rate, "a": second})
     along = on_path.path(s.ravel(), 1)[0]
     across = np.linalg.svd(along[None])[2][1]
     np.testing.assert_allclose(on_path.forward_dynamics(s, rate, tau + 5.0 * across), second, rtol=1e-8)

@@ -13,7 +13,8 @@ from trajopt.certified.bracketing.control_point_gain import gain_of_control_poin
 from trajopt.certified.bracketing.local_mesh import cut, raised
 from trajopt.certified.bracketing.remaining_gain import RemainingGain
 from trajopt.refinement.search_settings import SearchSettings
-from trajopt.solvers.time_budget import TimeBudget
+from trajopt.solvers.run import TimedSolver
+from trajopt.solvers.solver import Run
 
 TWO_LINKS = 0.39185453951  # s: the optimum by switching arcs, and by shooting
 WITHOUT_ARCS = SearchSettings(arc_iterations=1, refinements=0, bracket_width=1e-4)
@@ -28,7 +29,7 @@ def bracketed():
 def test_every_mesh_brackets_the_exact_optimum_of_two_links():
     settings = SearchSettings(bracket_width=1e-5)
     plain = trajopt.solve(problems.two_link_rr.build())
-    search = BracketSearch(plain, TimeBudget.of(trajopt.Ipopt(), 120.0), False, settings)
+    search = BracketSearch(plain, TimedSolver(trajopt.Ipopt(), Run().within(120.0)), False, settings)
     search.run()
     assert search.why_ended == "the bracket is as narrow as asked for"
     assert all(mesh.lower < TWO_LINKS < mesh.objective for mesh in search.meshes)
@@ -84,7 +85,7 @@ def test_knots_are_placed_around_the_centre_of_the_gain_one_deviation_apart():
 @pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in cases() if "gravity" not in name and "axis" not in name])
 def test_estimates_cover_the_known_optimum_on_every_mesh(name):
-    found = coverage(name, cases()[name], seconds=15.0)
+    found = coverage(name, cases()[name])
     if found is None:
         pytest.skip("no confirmed optimum to compare with")
     assert found.contained, f"{found.optimum}: {found.meshes}"
@@ -95,7 +96,7 @@ def test_estimates_cover_the_known_optimum_on_every_mesh(name):
 def test_one_mesh_that_hardly_narrows_the_bracket_does_not_end_the_search(seed):
     """The brackets of these arms ended at 4e-6, 3e-5 and 8e-7 with one mesh, or with two starts."""
     plain = trajopt.solve(drawn_arm(seed))
-    search = BracketSearch(plain, TimeBudget.of(trajopt.Ipopt(), 600.0), False, SearchSettings())
+    search = BracketSearch(plain, TimedSolver(trajopt.Ipopt(), Run().within(600.0)), False, SearchSettings())
     search.run()
     assert search.narrowest.width < 1e-7 * search.refined.objective
     assert search.refined.objective == search.narrowest.objective

@@ -124,7 +124,7 @@ def test_what_a_problem_recommends_is_used_unless_another_refinement_or_none_is_
 
 
 def test_rows_in_rounds_are_solved_again_from_the_motion_that_there_is():
-    refined = trajopt.solve(slide(), trajopt.RowsInRounds(), refine=trajopt.LimitNodes(accuracy=1e-3))
+    refined = trajopt.solve(slide(), trajopt.ConstraintGeneration(), refine=trajopt.LimitNodes(accuracy=1e-3))
     same = trajopt.solve(slide(), refine=trajopt.LimitNodes(accuracy=1e-3))
     assert refined.verify(accuracy=1e-3).verdict == "PASS"
     assert refined.objective == pytest.approx(same.objective, rel=1e-3)
@@ -146,6 +146,6 @@ def test_what_is_no_refinement_is_refused(wrong):
 
 def test_a_coarse_first_round_may_be_left_out():
     with pytest.raises(OptionError, match="coarse"):
-        trajopt.RowsInRounds(coarse=-1.0)
-    answer = trajopt.solve(slide(), replace(trajopt.RowsInRounds(), coarse=0.0))
+        trajopt.ConstraintGeneration(coarse=-1.0)
+    answer = trajopt.solve(slide(), replace(trajopt.ConstraintGeneration(), coarse=0.0))
     assert answer.converged

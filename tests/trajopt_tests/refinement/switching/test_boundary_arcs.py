@@ -13,8 +13,8 @@ from scipy.optimize import brentq, root
 
 import dynamics
 import trajopt
+from trajopt.certificates.arc_problem import ArcRows, arc_problem
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
-from trajopt.certified.switching.arc_problem import ArcRows, arc_problem
 from trajopt.certified.switching.multiplier_signs import boundary_sign_check
 from trajopt.certified.switching.shooting import switching_times
 from trajopt.refinement.search_settings import SearchSettings

@@ -9,9 +9,9 @@ from hand_written import PointMasses
 import dynamics
 import trajopt
 from trajopt.checks.check_times import Samples
-from trajopt.checks.equations.equation_scales import equation_scales
 from trajopt.checks.equations.path_equations import path_equations
 from trajopt.checks.equations.residual_forces import residual_forces
+from trajopt.checks.scales import equation_scales
 
 G, Z = 9.81, np.array([0.0, 0.0, 1.0])
 ONE_SPAN = trajopt.SplineBasis.uniform(1, 14)

@@ -23,7 +23,7 @@ from problems import catalogue
 from trajopt import DenseInteriorPoint, Ipopt
 from trajopt.base.errors import OptionError
 from trajopt.solvers.optimality.kkt import kkt_residuals
-from trajopt.solvers.solver import Status
+from trajopt.solvers.solver import Run, Status
 from trajopt.transcription.transcribe import transcribe
 
 # Free time, effort, both; linear and nonlinear equations; limits of positions, velocities, torques, paths.
@@ -146,7 +146,10 @@ def test_the_order_of_rows_and_last_digits_of_the_start_do_not_matter():
 
 def test_what_contradicts_itself_ends_as_with_ipopt_and_says_who_found_it():
     seen = []
-    ours, theirs = DenseInteriorPoint().solve(infeasible(), seen.append), Ipopt().solve(infeasible())
+    ours, theirs = (
+        DenseInteriorPoint().solve(infeasible(), run=Run(callback=seen.append)),
+        Ipopt().solve(infeasible()),
+    )
     assert ours.status is theirs.status and "by IPOPT after" in ours.detail
     numbers = [each.iteration for each in seen]  # IPOPT counts an iterate twice where it restores feasibility
     assert numbers == sorted(numbers) and set(numbers) == set(range(ours.iterations + 1))

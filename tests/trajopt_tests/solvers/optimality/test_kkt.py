@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 from small_nlps import INF, equality_quadratic, quadratic_with_rows
 
-from trajopt.solvers.optimality.active_set import active_set
-from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, kkt_residuals, lagrangian_gradient
+from trajopt.solvers.optimality.kkt import (
+    active_set,
+    is_optimal_to_rounding,
+    kkt_residuals,
+    lagrangian_gradient,
+)
 from trajopt.solvers.solver import WarmStart
 
 

@@ -23,29 +23,36 @@ def solve_with_checkpoints(problem, path, **options):
 
 
 SLOW_SOLVE = """
-    import sys, time
+    import pathlib, sys, time
     sys.path.insert(0, {tests!r})
     import trajopt
     from hand_written import two_link_minimum_time
     from trajopt.solvers.wrappers.checkpoint import Checkpointed
     solver = Checkpointed(trajopt.Ipopt(), {path!r}, every=0.0)
-    trajopt.solve(two_link_minimum_time(20), solver, progress=lambda iteration: time.sleep(0.1))
+    def pause(iteration):
+        if iteration.iteration == 8:
+            pathlib.Path({reached!r}).touch()
+            time.sleep(3600.0)
+    trajopt.solve(two_link_minimum_time(20), solver, progress=pause)
 """
 
 
 def test_a_killed_solve_resumes_to_the_same_optimum(tmp_path):
     path = tmp_path / "solve.ckpt"
     support = Path(__file__).parents[3] / "support"
-    script = textwrap.dedent(SLOW_SOLVE).format(tests=str(support), path=str(path))
-    process = subprocess.Popen([sys.executable, "-c", script])
-    deadline, iterates = time.monotonic() + 600.0, set()
-    while len(iterates) < 3 and time.monotonic() < deadline:
-        time.sleep(0.05)
-        if path.exists():
-            iterates.add(path.read_bytes())  # each is whole: a checkpoint is renamed into its place
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
+    reached = tmp_path / "reached"
+    script = textwrap.dedent(SLOW_SOLVE).format(tests=str(support), path=str(path), reached=str(reached))
     nlp = trajopt.transcribe(two_link_minimum_time(20))
+    process = subprocess.Popen([sys.executable, "-c", script])
+    try:
+        while not reached.exists():
+            time.sleep(0.01)
+            assert process.poll() is None
+            if path.exists():
+                read(path, nlp)  # each is whole: a checkpoint is renamed into its place
+    finally:
+        process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
     assert not np.array_equal(read(path, nlp), nlp.start)
     resumed = trajopt.solve(two_link_minimum_time(20), Checkpointed(trajopt.Ipopt(), path))
     plain = trajopt.solve(two_link_minimum_time(20))

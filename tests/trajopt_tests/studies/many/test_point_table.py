@@ -9,14 +9,14 @@ import pytest
 
 from trajopt.base.errors import OptionError
 from trajopt.studies.many import point_table
-from trajopt.studies.many.point import Point
+from trajopt.studies.many.point import StudyPoint
 from trajopt.studies.many.progress import Lines, Meter, duration_in_words, report_of
 
 
 def rows(count):
     return [
         point_table.row_of(
-            Point(
+            StudyPoint(
                 i, {"mass": 0.1 + i, "file": "a, b", "q": [1, math.inf]}, "converged", True, 1 / 3, None, 7
             ),
             f"{i:012x}",
@@ -29,23 +29,23 @@ def test_numbers_are_read_back_as_they_were(tmp_path):
     path = tmp_path / "table.csv"
     for row in rows(3)[::-1]:
         point_table.append(path, row)
-    found = point_table.read(path)
+    found = point_table.read_rows(path)
     assert [row["number"] for row in found] == ["2", "1", "0"], "in the order in which they were done"
     assert float(found[0]["duration"]) == 1 / 3 and found[0]["parameter file"] == "a, b"
     assert found[0]["q"] == "[1, 'inf']"
     back = point_table.point_of(found[0], {})
     assert (back.converged, back.objective, back.iterations, back.tries) == (True, None, 7, 1)
     point_table.rewrite(path, rows(3))
-    assert [row["number"] for row in point_table.read(path)] == ["0", "1", "2"]
-    assert path.read_text() == point_table.written(rows(3))
+    assert [row["number"] for row in point_table.read_rows(path)] == ["0", "1", "2"]
+    assert path.read_text() == point_table.csv_of(rows(3))
 
 
 def test_every_length_to_which_a_file_can_be_cut_gives_whole_rows_only(tmp_path):
-    whole, path = point_table.written(rows(3)), tmp_path / "table.csv"
+    whole, path = point_table.csv_of(rows(3)), tmp_path / "table.csv"
     expected = list(csv.DictReader(io.StringIO(whole)))
     for length in range(len(whole) + 1):
         path.write_text(whole[:length])
-        found = point_table.read(path)
+        found = point_table.read_rows(path)
         assert found == expected[: len(found)]
         assert len(found) == max(0, whole[:length].count("\n") - 1)
 
@@ -89,7 +89,7 @@ def test_columns_of_one_kind_stay_so_and_others_become_text():
 def test_the_time_left_is_that_of_the_rate():
     clock = iter([0.0, 30.0, 32.0, 34.0, 36.0])
     meter = Meter(10, 2, lambda: next(clock))
-    point = Point(0, {}, "converged", True)
+    point = StudyPoint(0, {}, "converged", True)
     told = [meter.counted(point) for _ in range(4)]
     assert [progress.done for progress in told] == [3, 4, 5, 6]
     assert told[0].seconds_left is None and told[3].seconds_left == pytest.approx(4 * 36.0 / 4)
@@ -101,7 +101,7 @@ def test_only_recent_points_count_for_the_rate():
     clock = iter(times)
     meter = Meter(100, 0, lambda: next(clock))
     for _ in range(61):
-        last = meter.counted(Point(0, {}, "converged", True))
+        last = meter.counted(StudyPoint(0, {}, "converged", True))
     assert last.seconds_left == pytest.approx(39.0)
 
 
@@ -110,7 +110,7 @@ def test_lines_tell_failures_and_the_end_and_do_not_flood():
     report = Lines(stream)
     for number in range(1000):
         error = "ProblemError: no" if number == 500 else ""
-        report(meter.counted(Point(number, {}, "failed", error=error)))
+        report(meter.counted(StudyPoint(number, {}, "failed", error=error)))
     lines = stream.getvalue().splitlines()
     assert any("500  ProblemError: no" in line for line in lines) and lines[-1].endswith("[1000 of 1000]")
     assert len(lines) < 100

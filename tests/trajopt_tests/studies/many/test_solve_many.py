@@ -12,7 +12,7 @@ import trajopt
 from problems import catalogue
 from trajopt.base.errors import OptionError, ResultFolderError
 from trajopt.studies.many import portable
-from trajopt.studies.many.point import Point
+from trajopt.studies.many.point import StudyPoint
 from trajopt.studies.many.study import Study
 
 MASSES = (4.0, 1.0, 2.25)
@@ -183,7 +183,7 @@ def test_a_problem_of_the_library_survives_being_sent():
 
 
 def point(number, converged=True, **parameters):
-    return Point(number, parameters, "converged", converged, 1.0 + number, 2.0 + number, 5, 0.1, 1e-9)
+    return StudyPoint(number, parameters, "converged", converged, 1.0 + number, 2.0 + number, 5, 0.1, 1e-9)
 
 
 def test_the_figure_has_a_curve_for_each_combination_and_crosses_where_nothing_converged():

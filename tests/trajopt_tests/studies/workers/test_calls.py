@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from trajopt.base.errors import ClusterError, OptionError, WorkerDiedError
-from trajopt.studies.workers.calls import Call, completed, single
+from trajopt.studies.workers.calls import Call, outcomes_of, single
 from trajopt.studies.workers.interrupts import interrupts_deferred
 from trajopt.studies.workers.workers import Workers, opened
 
@@ -45,27 +45,27 @@ def calls(*numbers):
 
 def test_a_call_that_a_worker_took_along_is_made_again_and_no_other_is():
     executor = Scripted("die", "solve", "die", "solve")
-    found = {outcome.call.key: outcome for outcome in completed(calls(1, 2, 3), Workers(executor, 1))}
+    found = {outcome.call.key: outcome for outcome in outcomes_of(calls(1, 2, 3), Workers(executor, 1))}
     assert {key: outcome.value for key, outcome in found.items()} == {1: 1, 2: 4, 3: 9}
     assert sorted(executor.given) == [1, 1, 2, 3, 3] and [found[key].tries for key in (1, 2, 3)] == [2, 1, 2]
 
 
 def test_a_call_that_kills_every_worker_is_an_error_and_the_others_are_not():
-    found = list(completed(calls(1), Workers(Scripted("die", "die", "die"), 1)))
+    found = list(outcomes_of(calls(1), Workers(Scripted("die", "die", "die"), 1)))
     assert isinstance(found[0].error, WorkerDiedError) and found[0].tries == 3
     assert "the worker that solved it died 3 times" in str(found[0].error)
 
 
 def test_what_a_call_raises_is_its_outcome_and_is_not_tried_again():
     executor = Scripted()
-    (found,) = completed([single(Call("a", square, ("text",)))], Workers(ThreadPoolExecutor(1), 1))
+    (found,) = outcomes_of([single(Call("a", square, ("text",)))], Workers(ThreadPoolExecutor(1), 1))
     assert isinstance(found.error, TypeError) and found.tries == 1
     assert not executor.given
 
 
 def test_a_lost_connection_ends_the_study():
     with pytest.raises(ClusterError, match="the connection to the workers was lost: start them anew"):
-        list(completed(calls(1, 2), Workers(Scripted("lose", "hang"), 1)))
+        list(outcomes_of(calls(1, 2), Workers(Scripted("lose", "hang"), 1)))
 
 
 def test_a_chain_is_told_what_became_of_its_calls():
@@ -74,21 +74,24 @@ def test_a_chain_is_told_what_became_of_its_calls():
         yield Call("second", square, (first.value,))
 
     with ThreadPoolExecutor(2) as executor:
-        found = list(completed([chain()], Workers(executor, 2)))
+        found = list(outcomes_of([chain()], Workers(executor, 2)))
     assert [outcome.value for outcome in found] == [9, 81]
 
 
-def test_no_more_calls_are_handed_over_than_keep_the_workers_busy():
+def test_no_more_calls_are_handed_over_than_keep_the_workers_busy(monkeypatch):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("trajopt.studies.workers.calls._Running.next_done", interrupted)
     executor = Scripted(*["hang"] * 100)
-    outcomes = completed(calls(*range(100)), Workers(executor, 2))
-    threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+    outcomes = outcomes_of(calls(*range(100)), Workers(executor, 2))
     with pytest.raises(KeyboardInterrupt):
         next(outcomes)
     assert len(executor.given) == 6
 
 
 def test_ctrl_c_keeps_the_outcomes_that_were_there():
-    outcomes = completed(calls(1, 2, 3), Workers(Scripted("solve", "solve", "hang"), 1))
+    outcomes = outcomes_of(calls(1, 2, 3), Workers(Scripted("solve", "solve", "hang"), 1))
     next(outcomes)
     kept = [outcomes.throw(KeyboardInterrupt())]
     with pytest.raises(KeyboardInterrupt):
@@ -125,16 +128,16 @@ def wait_long(path):
 def test_a_pool_that_a_dead_process_broke_is_replaced(tmp_path):
     keys = [str(tmp_path / f"{i}") for i in range(3)]
 
-    def outcomes_of(pool):
+    def outcomes_from(pool):
         with opened(pool, None) as workers:
-            return list(completed((single(Call(key, die_once, (key,))) for key in keys), workers, tries=9))
+            return list(outcomes_of((single(Call(key, die_once, (key,))) for key in keys), workers, tries=9))
 
     told = "a process of the executor died, which breaks it as a whole: 1"
     with (
         ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
         pytest.warns(UserWarning, match=told),
     ):
-        outcomes = outcomes_of(pool)
+        outcomes = outcomes_from(pool)
     found = {outcome.call.key: outcome.value for outcome in outcomes}
     assert found == dict.fromkeys(keys, "alive")
 
@@ -143,7 +146,7 @@ def test_a_pool_that_a_dead_process_broke_is_replaced(tmp_path):
 def test_own_processes_end_at_once(tmp_path):
     path = tmp_path / "begun"
     with opened(None, 2) as workers:
-        outcomes = completed([single(Call(i, wait_long, (str(path),))) for i in range(2)], workers)
+        outcomes = outcomes_of([single(Call(i, wait_long, (str(path),))) for i in range(2)], workers)
 
         def interrupt():
             while not path.exists():
@@ -172,4 +175,4 @@ def test_an_executor_that_is_shut_down_is_named():
     executor = ThreadPoolExecutor(1)
     executor.shutdown()
     with pytest.raises(OptionError, match="the executor takes no calls"):
-        list(completed(calls(1), Workers(executor, 1)))
+        list(outcomes_of(calls(1), Workers(executor, 1)))

@@ -1,0 +1,158 @@
+"""A cart-pole held upright, solved again at every step: `python -m benchmarks.solvers.mpc`.
+
+The motion of two seconds ahead, on 20 intervals of three Radau points with a force that is constant on each
+(260 unknowns, 240 equations), is optimized from a state that moves: the plant is one interval further under
+the first force found, plus a seeded disturbance. Ours: the compiled program from its guess and from the
+solution before. The peer, in the same run, is the same collocation in CasADi's Opti with IPOPT, functions
+expanded, its solver made once with the state as a parameter, cold and from its solution before.
+Milliseconds are processor time of one call, the least of three, the medians over all steps.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import casadi
+import numpy as np
+
+import trajopt
+
+INTERVALS, POINTS, HORIZON, STEPS, REPEATS, SEED = 20, 3, 2.0, 12, 3, 0
+TOLERANCE = 1e-9  # of IPOPT on both sides, the default of ours
+FORCE = 20.0  # N, the largest
+WEIGHTS = (10.0, 100.0, 1.0, 1.0)  # of the squares of place, angle from upright, speed and spin
+EFFORT = 0.01  # of the squared force
+CART, POLE, LENGTH, GRAVITY = 1.0, 0.3, 0.5, 9.81  # kg, kg, m, m/s^2
+FIRST = np.array([0.4, 0.3, 0.0, 0.0])
+DISTURBANCE = 0.02  # standard deviation, in every state
+
+
+def rates_of(angle: Any, speed: Any, spin: Any, force: Any, sin: Any, cos: Any) -> list[Any]:
+    """x' of a cart and its pole, the angle from upright."""
+    s, c = sin(angle), cos(angle)
+    inertia = CART + POLE * s**2
+    return [
+        speed,
+        spin,
+        (force - POLE * LENGTH * s * spin**2 + POLE * GRAVITY * s * c) / inertia,
+        (c * force - POLE * LENGTH * s * c * spin**2 + (CART + POLE) * GRAVITY * s) / (LENGTH * inertia),
+    ]
+
+
+def compiled_problem() -> trajopt.CompiledProgram:
+    """The problem with its first state as an input."""
+
+    def rates(node: Any) -> list[Any]:
+        return rates_of(node.angle, node.speed, node.spin, node.force, np.sin, np.cos)
+
+    @trajopt.term
+    def deviation(node: Any) -> Any:
+        states = (node.x, node.angle, node.speed, node.spin)
+        return sum(w * each**2 for w, each in zip(WEIGHTS, states, strict=True)) + EFFORT * node.force**2
+
+    system = trajopt.system(("x", "angle", "speed", "spin"), ("force",), rates)
+    mesh = trajopt.Trajectory.collocation(INTERVALS, POINTS, "radau", duration=HORIZON)
+    problem = trajopt.Problem(system, mesh, name="cart-pole MPC")
+    problem.control("force", -FORCE, FORCE, degree=0)
+    problem.start_at(x=FIRST)
+    problem.minimize(deviation)
+    return trajopt.compile(problem)
+
+
+class OptiProblem:
+    """The same program in Opti, its functions expanded, solved from a guess or from its last solution."""
+
+    def __init__(self, warm: bool) -> None:
+        self.opti = opti = casadi.Opti()
+        C, D, B = casadi.collocation_coeff(casadi.collocation_points(POINTS, "radau"))
+        self.state, h = opti.parameter(4), HORIZON / INTERVALS
+        self.X, self.U = opti.variable(4, POINTS * INTERVALS), opti.variable(1, INTERVALS)
+        first, cost = self.state, 0.0
+        for k in range(INTERVALS):
+            points = casadi.horzcat(first, self.X[:, POINTS * k : POINTS * (k + 1)])
+            slopes, u = points @ C, self.U[k]
+            for j in range(POINTS):
+                x = points[:, j + 1]
+                rates = casadi.vertcat(*rates_of(x[1], x[2], x[3], u, casadi.sin, casadi.cos))
+                opti.subject_to(slopes[:, j] == h * rates)
+                deviation = sum(WEIGHTS[i] * x[i] ** 2 for i in range(4)) + EFFORT * u**2
+                cost = cost + B[j] * h * deviation
+            first = points @ D
+        opti.subject_to(opti.bounded(-FORCE, self.U, FORCE))
+        opti.minimize(cost)
+        options: dict[str, Any] = {"print_level": 0, "sb": "yes", "tol": TOLERANCE}
+        if warm:
+            options |= {"warm_start_init_point": "yes", "mu_init": 1e-6}
+            pushes = "bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mult_bound_push"
+            options |= {f"warm_start_{name}": 1e-9 for name in pushes}
+        opti.solver("ipopt", {"print_time": False, "expand": True}, options)
+
+    def solve(self, state: np.ndarray, before: Any = None) -> Any:
+        """The solution, from a rest at the state or from a solution before and its multipliers."""
+        opti = self.opti
+        opti.set_value(self.state, state)
+        if before is None:
+            opti.set_initial(self.X, np.tile(state[:, None], (1, POINTS * INTERVALS)))
+            opti.set_initial(self.U, 0.0)
+        else:
+            opti.set_initial(before.value_variables())
+            opti.set_initial(opti.lam_g, before.value(opti.lam_g))
+        return opti.solve()
+
+
+def least(call: Callable[[], Any]) -> tuple[float, Any]:
+    seconds, answer = [], None
+    for _ in range(REPEATS):
+        began = time.process_time()
+        answer = call()
+        seconds.append(time.process_time() - began)
+    return 1e3 * min(seconds), answer
+
+
+def states(program: trajopt.CompiledProgram) -> list[np.ndarray]:
+    """Where the cart-pole is at every step."""
+    rng, state, found = np.random.default_rng(SEED), FIRST, []
+    for _ in range(STEPS):
+        found.append(state)
+        motion = program.solve(x_start=state)
+        state = motion.q(HORIZON / INTERVALS) + DISTURBANCE * rng.standard_normal(4)
+    return found
+
+
+def line(name: str, ms: Sequence[float], iterations: Sequence[int], costs: Sequence[float]) -> str:
+    steps = statistics.median(iterations)
+    return f"| {name} | {statistics.median(ms):.2f} | {max(ms):.2f} | {steps:g} | {sum(costs):.9f} |"
+
+
+def rows(solve: Callable[..., Any], wanted: Sequence[np.ndarray], warm: bool) -> list[tuple[float, Any]]:
+    """Milliseconds and the answer of every step but the first, from a guess or from the answer before."""
+    found, before = [], solve(wanted[0], None) if warm else None
+    for state in wanted[1:]:
+        ms, answer = least(lambda: solve(state, before))  # noqa: B023  called at once
+        found.append((ms, answer))
+        before = answer if warm else None
+    return found
+
+
+def main() -> None:
+    program = compiled_problem()
+    wanted = states(program)
+    first = program.solve(x_start=wanted[0])
+    print(f"{first.n_variables} unknowns, {first.n_constraints} equations")
+    print("| method | ms, median | worst | iterations | sum of costs |\n| --- | --- | --- | --- | --- |")
+    for warm, name in ((False, "cold"), (True, "warm")):
+        ms, answers = zip(*rows(lambda x, s: program.solve(x_start=x, start=s), wanted, warm), strict=True)
+        counts, costs = [each.iterations for each in answers], [each.objective for each in answers]
+        print(line(f"compiled, {name}", ms, counts, costs), flush=True)
+        peer = OptiProblem(warm)
+        ms, answers = zip(*rows(peer.solve, wanted, warm), strict=True)
+        counts = [each.stats()["iter_count"] for each in answers]
+        costs = [float(each.value(peer.opti.f)) for each in answers]
+        print(line(f"CasADi's Opti, {name}", ms, counts, costs), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Checks of the numbers, the tree and the masses of a robot."""

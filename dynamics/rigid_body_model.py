@@ -1,0 +1,99 @@
+"""`RigidBodyModel`, what users make and hold: the kinematic tree with methods that compute its dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dynamics.model.body import Body, Frame
+from dynamics.model.kinematic_tree import KinematicTree
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RigidBodyModel(KinematicTree):
+    """A robot: a kinematic tree of rigid bodies on joints, in a uniform gravity field.
+
+    bodies : parents before children
+    gravity : (3,) m/s^2, the field in world axes
+    name : for tables and files
+    rotors : "exact", every rotor is a body on the parent sharing the joint's coordinate; "armature", the
+        parent carries its mass and gear_ratio^2 * axial inertia is added to the diagonal of M; "none"
+    frames : named frames fixed to links
+    ground_mass : kg of links that are held to the ground and never move; nothing is computed from it
+
+    A coordinate belongs to every joint that mimics no other, in the order of the bodies; `ball_joint` and
+    `free_joint` make three joints whose coordinates are a rotation vector. Equality is
+    identity; compare `to_json()` for equality of content. Raises ModelError naming the element: TreeError
+    (names, parents, cycles, mimics), InertiaError (leaf without mass, singular mass matrix), JointError.
+    """
+
+    if TYPE_CHECKING:  # more is taken than kept; `ArrayField` would not fit protocols such as `Robot`
+
+        def __init__(
+            self,
+            bodies: Iterable[Body],
+            gravity: ArrayLike = (0.0, 0.0, -9.81),
+            name: str = "",
+            rotors: Literal["exact", "armature", "none"] = "exact",
+            frames: Iterable[Frame] = (),
+            ground_mass: float = 0.0,
+        ) -> None: ...
+
+    @property
+    def quantities(self) -> Mapping[str, Any]:
+        """What `block` computes, name -> `DeclaredQuantity`: width, unit, names of components, inputs."""
+        from dynamics.blocks.declared_quantities import QUANTITIES
+
+        return QUANTITIES
+
+    def block(self, outputs: Iterable[str], loads: Iterable[str] = ()) -> Any:
+        """A block that evaluates these outputs with exact derivatives, for trajectory optimization.
+
+        outputs : names in `quantities`; loads : names of links with an external wrench as input "load:NAME"
+        """
+        from dynamics.blocks.model_block import block
+
+        return block(self, outputs, loads)
+
+    def designed_block(
+        self, outputs: Iterable[str], loads: Iterable[str], fixed: Mapping[str, np.ndarray]
+    ) -> Any:
+        """`block` with properties of the robot as further inputs, "design:forearm.mass" say.
+
+        fixed : property -> (width,), NaN in components that are inputs; the others are constant
+        """
+        from dynamics.blocks.designed_block import designed_block
+
+        return designed_block(self, outputs, loads, fixed)
+
+    def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """Accelerations a = M(q)^-1 (tau - C(q, v) v - g(q)), (..., n): `aba` without external wrenches."""
+        from dynamics.algorithms.aba import aba
+
+        return aba(self, q, v, tau)
+
+    def loaded_forward_dynamics(
+        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, loads: Mapping[str, np.ndarray]
+    ) -> np.ndarray:
+        """`forward_dynamics` under wrenches on links: name -> (..., 6) [moment; force], world axes.
+
+        Moments are about the world origin. Raises UnknownNameError for a link that does not exist.
+        """
+        from dynamics.algorithms.aba import aba
+
+        external = np.zeros((*np.shape(tau)[:-1], self.link_count, 6))
+        for link, wrench in loads.items():
+            external[..., self.link_index(link), :] += wrench
+        return aba(self, q, v, tau, external)
+
+    def skeleton(self, q: np.ndarray) -> np.ndarray:
+        """(..., segments, 2, 3) m, lines from joint origins to child origins and link tips, for plots."""
+        from dynamics.quantities.kinematics import skeleton
+
+        return skeleton(self, q)

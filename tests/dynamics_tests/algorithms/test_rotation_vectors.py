@@ -1,0 +1,344 @@
+"""Robots with free and ball joints against Pinocchio, whose joints have quaternions, and the chart by itself.
+
+Pinocchio computes in the tangent space, with velocities of the base in its own axes. Torques and derivatives
+in p follow from its own by the chart's closed form (Rodrigues), written out here and differentiated by
+differences, so that nothing of the chart is shared with the package.
+"""
+
+from fractions import Fraction
+from math import factorial, pi
+from pathlib import Path
+
+import numpy as np
+import pytest
+from random_trees import (
+    floating_tree,
+    random_rotation,
+    random_state,
+    random_tree,
+    random_wrenches,
+    relative_error,
+)
+
+import dynamics
+from dynamics.kernels.polynomial import MONOMIALS
+from dynamics.kernels.rotation_chart import serial_chart
+from dynamics.kernels.stumpff import stumpff
+
+URDFS = sorted((Path(__file__).parents[2] / "support" / "robots").glob("*.urdf"))
+STEP = 1e-30
+
+
+# --- the chart in closed form -----------------------------------------------------------------------------
+
+
+def hat(p):
+    zero = np.zeros_like(p[..., 0])
+    rows = [[zero, -p[..., 2], p[..., 1]], [p[..., 2], zero, -p[..., 0]], [-p[..., 1], p[..., 0], zero]]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def rotation(p):
+    """Exp(p) by Rodrigues' formula; p is not zero here."""
+    t = np.sqrt((p * p).sum(-1))[..., None, None]
+    return np.eye(3) + np.sin(t) / t * hat(p) + (1 - np.cos(t)) / t**2 * hat(p) @ hat(p)
+
+
+def jacobian(p):
+    """The right Jacobian, omega = J p' in axes of the body."""
+    t = np.sqrt((p * p).sum(-1))[..., None, None]
+    return np.eye(3) - (1 - np.cos(t)) / t**2 * hat(p) + (t - np.sin(t)) / t**3 * hat(p) @ hat(p)
+
+
+def slope(function, at, direction):
+    """d function / d at along a direction: central differences of order 4, errors of 1e-12."""
+    h = 2e-3
+    ends = [function(at + step * h * direction) for step in (-2, -1, 1, 2)]
+    return (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * h)
+
+
+def columns(function, at):
+    """d function / d at, the direction last."""
+    return np.stack([slope(function, at, direction) for direction in np.eye(len(at))], axis=-1)
+
+
+# --- Pinocchio --------------------------------------------------------------------------------------------
+
+
+class Peer:
+    """A robot of a URDF with Pinocchio's free flyer, at q = (x, p, joints) about a centre."""
+
+    def __init__(self, path, model, pinocchio):
+        self.pinocchio = pinocchio
+        self.model = pinocchio.buildModelFromUrdf(str(path), pinocchio.JointModelFreeFlyer())
+        self.data = self.model.createData()
+        joints = [self.model.joints[self.model.getJointId(name)].idx_v for name in model.joint_names[6:]]
+        self.rows = np.array([*range(6), *joints])  # theirs of our coordinates
+
+    def theirs(self, vector):
+        found = np.empty_like(vector)
+        found[self.rows] = vector
+        return found
+
+    def square(self, matrix):
+        """A matrix of theirs in the order of our coordinates."""
+        return np.array(matrix)[np.ix_(self.rows, self.rows)]
+
+    def mass_matrix(self, at):
+        upper = np.triu(self.pinocchio.crba(self.model, self.data, at))
+        return self.square(upper + np.triu(upper, 1).T)
+
+    def rnea(self, at, v, a):
+        found = self.pinocchio.rnea(self.model, self.data, at, self.theirs(v), self.theirs(a))
+        return found[self.rows]
+
+    def configuration(self, centre, q):
+        """Its configuration with unbounded angles as cosine and sine."""
+        found = np.zeros(self.model.nq)
+        R = centre @ rotation(q[3:6])
+        found[:7] = self.pinocchio.SE3ToXYZQUAT(self.pinocchio.SE3(R, q[:3]))
+        theirs = self.theirs(q)
+        for joint in self.model.joints[2:]:
+            angle = theirs[joint.idx_v]
+            found[joint.idx_q : joint.idx_q + joint.nq] = (
+                (np.cos(angle), np.sin(angle)) if joint.nq == 2 else (angle,)
+            )
+        return found
+
+
+def tangent(centre, q, v):
+    """Velocity of the free flyer: both parts in axes of the body."""
+    R, found = centre @ rotation(q[3:6]), np.array(v, dtype=np.result_type(q, v))
+    found[:3], found[3:6] = R.T @ v[:3], jacobian(q[3:6]) @ v[3:6]
+    return found
+
+
+def tangent_map(centre, q):
+    """T with tangent = T v, (n, n)."""
+    return np.stack([tangent(centre, q, column) for column in np.eye(len(q))], axis=1)
+
+
+def tangent_rate(centre, q, v, a):
+    """Rate of `tangent` along the motion."""
+    return tangent(centre, q + 1j * STEP * v, v).imag / STEP + tangent(centre, q, a)
+
+
+@pytest.fixture(params=URDFS, ids=lambda path: path.stem)
+def case(request):
+    pinocchio = pytest.importorskip("pinocchio")
+    model = dynamics.load_urdf(request.param, floating_base="free").with_rotors("none")
+    if any(joint.mimics for joint in model.joints):
+        pytest.skip("Pinocchio's model frees mimic joints")
+    centre = random_rotation(np.random.default_rng(7))
+    model = model.with_centres({model.rotation_joints[0].link: centre})
+    peer = Peer(request.param, model, pinocchio)
+    q, v, a = random_state(model, 3)
+    return model, centre, peer, q, v, a
+
+
+def test_torques_of_floating_robots_agree_with_pinocchio(case):
+    model, centre, peer, q, v, a = case
+    tau, M = dynamics.rnea(model, q, v, a), dynamics.crba(model, q)
+    for k in range(len(q)):
+        T, at = tangent_map(centre, q[k]), peer.configuration(centre, q[k])
+        moving = tangent(centre, q[k], v[k]), tangent_rate(centre, q[k], v[k], a[k])
+        assert relative_error(tau[k], T.T @ peer.rnea(at, *moving)) < 1e-10
+        assert relative_error(M[k], T.T @ peer.mass_matrix(at) @ T) < 1e-10
+
+
+def test_forward_dynamics_of_floating_robots_agrees_with_pinocchio(case):
+    model, centre, peer, q, v, tau = case
+    found = dynamics.aba(model, q, v, tau)
+    for k in range(len(q)):
+        T, at = tangent_map(centre, q[k]), peer.configuration(centre, q[k])
+        forces, moving = (peer.theirs(x) for x in (np.linalg.solve(T.T, tau[k]), tangent(centre, q[k], v[k])))
+        theirs = peer.pinocchio.aba(peer.model, peer.data, at, moving, forces)
+        rest = theirs[peer.rows] - tangent_rate(centre, q[k], v[k], np.zeros(model.n))
+        assert relative_error(found[k], np.linalg.solve(T, rest)) < 1e-8
+
+
+def test_derivatives_of_floating_robots_agree_with_pinocchio(case):
+    """Those of tau = T' tau_tangent(q, T v, d(T v)/dt), chained through T."""
+    model, centre, peer, q, v, a = case
+    found = dynamics.rnea_derivatives(model, q, v, a)
+    accelerated = dynamics.aba_derivatives(model, q, v, found.tau)
+    q, v, a = q[0], v[0], a[0]
+    at, T = peer.configuration(centre, q), tangent_map(centre, q)
+    moving = tangent(centre, q, v), tangent_rate(centre, q, v, a)
+    derivatives = peer.pinocchio.computeRNEADerivatives(
+        peer.model, peer.data, at, *(peer.theirs(x) for x in moving)
+    )
+    by_q, by_v = (peer.square(part) for part in derivatives[:2])
+    by_a, theirs = peer.mass_matrix(at), peer.rnea(at, *moving)
+    dtau_dq = T.T @ (
+        by_q @ T
+        + by_v @ columns(lambda x: tangent(centre, x, v), q)
+        + by_a @ columns(lambda x: tangent_rate(centre, x, v, a), q)
+    ) + columns(lambda x: tangent_map(centre, x).T @ theirs, q)
+    dtau_dv = T.T @ (by_v @ T + by_a @ columns(lambda x: tangent_rate(centre, q, x, a), v))
+    M = T.T @ by_a @ T
+    assert relative_error(found.dtau_dq[0], dtau_dq) < 1e-10
+    assert relative_error(found.dtau_dv[0], dtau_dv) < 1e-10
+    assert relative_error(found.dtau_da[0], M) < 1e-10
+    assert relative_error(M @ accelerated.da_dq[0], -dtau_dq) < 1e-8
+    assert relative_error(M @ accelerated.da_dv[0], -dtau_dv) < 1e-8
+
+
+def test_kinematics_of_floating_robots_agree_with_pinocchio(case):
+    model, centre, peer, q, v, _ = case
+    poses, velocities = dynamics.forward_kinematics(model, q), dynamics.momentum(model, q, v)
+    link = model.link_index(model.rotation_joints[0].link)
+    for k in range(len(q)):
+        at, moving = peer.configuration(centre, q[k]), peer.theirs(tangent(centre, q[k], v[k]))
+        peer.pinocchio.forwardKinematics(peer.model, peer.data, at, moving)
+        for i, name in enumerate(model.joint_names[6:], start=link + 1):
+            theirs = peer.data.oMi[peer.model.getJointId(name)]
+            np.testing.assert_allclose(poses.rotation[k, i], theirs.rotation, atol=1e-12)
+            np.testing.assert_allclose(poses.position[k, i], theirs.translation, atol=1e-12)
+        theirs = peer.pinocchio.computeCentroidalMomentum(peer.model, peer.data, at, moving)
+        assert relative_error(velocities[k, 3:], theirs.linear) < 1e-11
+
+
+# --- ball joints inside a tree ------------------------------------------------------------------------------
+
+
+def test_a_ball_joint_inside_a_tree_agrees_with_pinocchio():
+    """Pinocchio's spherical joint has unit quaternions and angular velocities in axes of the link."""
+    pinocchio = pytest.importorskip("pinocchio")
+    for seed in range(5):
+        model = floating_tree(seed, 4)
+        peer, order = spherical_peer(pinocchio, model)
+        data = peer.createData()
+        q, v, a = (part[0] for part in random_state(model, 1, seed=seed))
+        at, T, rate = np.zeros(peer.nq), np.zeros((peer.nv, model.n)), np.zeros(peer.nv)
+        turned = {joint.first_link: joint for joint in model.rotation_joints}
+        for i, index in order.items():
+            joint = peer.joints[index]
+            if i in turned:
+                here = turned[i].coordinates
+                R, J = turned[i].centre @ rotation(q[here]), jacobian(q[here])
+                at[joint.idx_q : joint.idx_q + 4] = pinocchio.Quaternion(R).coeffs()
+                T[joint.idx_v : joint.idx_v + 3, here] = J
+                moved = jacobian(q[here] + 1j * STEP * v[here]).imag / STEP
+                rate[joint.idx_v : joint.idx_v + 3] = moved @ v[here]
+                continue
+            place = int(model.coordinate[i])
+            at[joint.idx_q], T[joint.idx_v, place] = q[place], 1.0
+        tau = pinocchio.rnea(peer, data, at, T @ v, T @ a + rate)
+        assert relative_error(dynamics.rnea(model, q, v, a), T.T @ tau) < 1e-11
+
+
+def spherical_peer(pinocchio, model):
+    """The robot in Pinocchio with spherical joints, and its joint of every link that starts one."""
+    found = pinocchio.Model()
+    found.gravity = pinocchio.Motion(model.gravity, np.zeros(3))
+    turned = {joint.first_link for joint in model.rotation_joints}
+    index, order = {-1: 0}, {}
+    for i in depth_first(model, -1):
+        body = model.bodies[i]
+        above = index[int(model.parent[i])]
+        if body.joint.kind == "rotation_vector" and i not in turned:
+            index[i] = above
+        else:
+            kinds = {"revolute": "RevoluteUnaligned", "prismatic": "PrismaticUnaligned"}
+            made = pinocchio.JointModelSpherical()
+            if i not in turned:
+                made = getattr(pinocchio, f"JointModel{kinds[body.joint.kind]}")(body.joint.axis)
+            placement = pinocchio.SE3(body.joint.rotation, body.joint.position)
+            index[i] = order[i] = found.addJoint(above, made, placement, body.joint.name)
+        inertia = pinocchio.Inertia(body.mass, body.centre_of_mass, body.inertia)
+        found.appendBodyToJoint(index[i], inertia, pinocchio.SE3.Identity())
+    return found, order
+
+
+def depth_first(model, parent):
+    for i in np.flatnonzero(model.parent == parent):
+        yield int(i)
+        yield from depth_first(model, int(i))
+
+
+# --- the chart ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("s", [0.0, 1e-12, 1e-3, 1.0, 9.9, 10.1, 39.0, 400.0])
+def test_functions_of_the_squared_length_are_exact_near_zero_and_far_from_it(s):
+    exact = [float(sum((-Fraction(s)) ** j / factorial(2 * j + k) for j in range(120))) for k in range(11)]
+    found = stumpff(np.array([s]), 10)[0]
+    np.testing.assert_allclose(found[:4], exact[:4], rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(found, exact, rtol=2e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("length", [0.0, 1e-9, 0.7, pi / 2, pi, 5.0])
+@pytest.mark.parametrize("degree", [1, 2, 3, 4])
+def test_the_serial_chart_is_approached_with_the_order_of_its_polynomials(length, degree):
+    """The remainder of degree d falls by 2^(d+1) when the step is halved."""
+    p = length * np.array([[0.36, -0.48, 0.8]])
+    R, polynomials = (part[0].reshape(3, -1) for part in serial_chart(p, degree))
+    remainders = []
+    for h in (4e-2, 2e-2):
+        d = h * np.array([0.3, -0.5, 0.7])
+        C = R.T @ rotation(p[0] + d)
+        exact = np.array([np.arctan2(-C[1, 2], C[2, 2]), np.arcsin(C[0, 2]), np.arctan2(-C[0, 1], C[0, 0])])
+        powers = [np.prod(d ** np.array(powers)) for powers in MONOMIALS[: polynomials.shape[1]]]
+        remainders.append(np.abs(polynomials @ powers - exact).max())
+    assert abs(np.log2(remainders[0] / remainders[1]) - (degree + 1)) < 0.2
+
+
+@pytest.mark.parametrize("length", [0.0, 1e-8, 1.0, pi / 2, 3.0, 5.5])
+def test_everything_is_exact_at_every_length_of_the_vector(length):
+    """No angle of the chart is singular below 2 pi, half turns and right angles of pitch included."""
+    model = floating_tree(1, 4, rotors=True)
+    q, v, a = random_state(model, 2)
+    directions = np.array([[0.0, 1.0, 0.0], [0.6, 0.0, 0.8]])
+    for joint in model.rotation_joints:
+        q[:, joint.coordinates] = length * directions
+    tau, M = dynamics.rnea(model, q, v, a), dynamics.crba(model, q)
+    assert relative_error(dynamics.aba(model, q, v, tau), a) < 1e-8
+    energy = 0.5 * np.einsum("ki,kij,kj->k", v, M, v)
+    assert relative_error(dynamics.kinetic_energy(model, q, v), energy) < 1e-12
+    by_q = dynamics.rnea_derivatives(model, q, v, a).dtau_dq
+    slopes = [slope(lambda x: dynamics.rnea(model, x, v, a), q, direction) for direction in np.eye(model.n)]
+    assert relative_error(by_q, np.stack(slopes, axis=-1)) < 1e-8
+    if length != pi / 2:  # there the angles of the serial form, which are held, have no slope
+        stepped = [dynamics.rnea(model, q + 1j * STEP * e, v, a).imag / STEP for e in np.eye(model.n)]
+        assert relative_error(by_q, np.stack(stepped, axis=-1)) < 1e-11
+
+
+def test_the_same_motion_about_other_centres_has_the_same_poses_velocities_and_forces():
+    model, rng = floating_tree(2, 4), np.random.default_rng(0)
+    other = model.with_centres({name: random_rotation(rng) for name in ("trunk", "arm")})
+    q, v, a = random_state(model, 5)
+    moved = dynamics.recentred(model, other, q, v, a)
+    for function, count in ((dynamics.momentum, 2), (dynamics.base_wrench, 3)):
+        there = function(other, *moved[:count])
+        assert relative_error(function(model, *(q, v, a)[:count]), there) < 1e-11
+    back = dynamics.recentred(other, model, *moved)
+    for array, given in zip(back, dynamics.recentred(model, model, q, v, a), strict=True):
+        assert relative_error(array, given) < 1e-11
+    np.testing.assert_allclose(dynamics.recentred(model, other, q), moved[0], rtol=0.0, atol=1e-14)
+
+
+def test_the_rotation_vector_of_a_rotation_is_exact_for_every_angle():
+    directions = np.random.default_rng(0).normal(size=(50, 3))
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
+    for length in (1e-12, 1e-5, 1.0, 3.0, pi - 1e-9):
+        p = length * directions
+        np.testing.assert_allclose(dynamics.rotation_vector(rotation(p)), p, rtol=0.0, atol=3e-15)
+    assert not dynamics.rotation_vector(np.eye(3)).any()
+    with pytest.raises(dynamics.ShapeError, match=r"give \(..., 3, 3\)"):
+        dynamics.rotation_vector(np.eye(4))
+    with pytest.raises(dynamics.ModelError, match="other joints"):
+        dynamics.recentred(floating_tree(2, 4), random_tree(2), np.zeros(14))
+
+
+def test_wrenches_on_links_of_a_rotation_vector_act_on_the_link_that_it_turns():
+    model = floating_tree(3, 4)
+    q, v, a = random_state(model, 2)
+    W = random_wrenches(model, 2)
+    together = W.copy()
+    for joint in model.rotation_joints:
+        first = joint.first_link
+        together[:, first + 2] += together[:, first] + together[:, first + 1]
+        together[:, first : first + 2] = 0.0
+    found = dynamics.rnea(model, q, v, a, W)
+    assert relative_error(found, dynamics.rnea(model, q, v, a, together)) < 1e-12

@@ -1,0 +1,89 @@
+"""Minima of random quadratic programs, reached from those of others, meet the optimality conditions."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from trajopt.solvers.newton.quadratic_program import QuadraticProgram, followed
+
+
+def random_program(rng, n=6, m=14):
+    """Strictly convex, feasible at a random point, with an equation in the first row."""
+    factor = rng.standard_normal((n, n))
+    A, inside = rng.standard_normal((m, n)), rng.standard_normal(n)
+    lower, upper = A @ inside - rng.uniform(0.1, 1.0, m), A @ inside + rng.uniform(0.1, 1.0, m)
+    upper[m // 2 :] = np.inf
+    lower[0] = upper[0] = A[0] @ inside
+    return QuadraticProgram(factor @ factor.T + 0.1 * np.eye(n), rng.standard_normal(n), A, lower, upper)
+
+
+def assert_optimal(program, found):
+    values = program.A @ found.d
+    assert np.all(values >= program.lower - 1e-8) and np.all(values <= program.upper + 1e-8)
+    gradient = program.H @ found.d + program.g + program.A.T @ found.multipliers
+    np.testing.assert_allclose(gradient, 0.0, atol=1e-8)
+    free = program.lower < program.upper
+    assert np.all(found.multipliers[free & (values > program.lower + 1e-7)] >= -1e-9)
+    assert np.all(found.multipliers[free & (values < program.upper - 1e-7)] <= 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_minimum_is_reached_from_any_active_set_that_is_independent(seed):
+    rng = np.random.default_rng(seed)
+    one, other = random_program(rng), random_program(rng)
+    only_equation = (np.arange(one.lower.size) == 0).astype(int)
+    first = followed(one, np.zeros(one.lower.size), only_equation, 100)
+    assert first is not None and first.tau == 1.0
+    assert_optimal(one, first)
+    second = followed(other, first.multipliers, first.side, 100)
+    assert second is not None and second.tau == 1.0
+    assert_optimal(other, second)
+    again = followed(other, second.multipliers, second.side, 100)
+    assert again is not None and again.changes == 0
+    np.testing.assert_allclose(again.d, second.d, atol=1e-9)
+
+
+def test_a_minimum_found_by_updates_of_the_inverse_is_that_of_a_new_factorization(monkeypatch):
+    rng = np.random.default_rng(3)
+    one, other = random_program(rng), random_program(rng)
+    only_equation = (np.arange(one.lower.size) == 0).astype(int)
+    first = followed(one, np.zeros(one.lower.size), only_equation, 100)
+    assert first is not None
+    updated = followed(other, first.multipliers, first.side, 100)
+    monkeypatch.setattr("trajopt.solvers.newton.quadratic_program.ACCURATE", -1.0)
+    factorized = followed(other, first.multipliers, first.side, 100)
+    assert updated is not None and factorized is not None and updated.changes > 0
+    np.testing.assert_allclose(updated.d, factorized.d, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(updated.multipliers, factorized.multipliers, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_many_limits_that_are_violated_at_first_are_met_without_cycling(seed):
+    rng = np.random.default_rng(seed)
+    program = random_program(rng, 12, 45)
+    found = followed(program, np.zeros(45), np.zeros(45, dtype=int), 100)
+    assert found is not None and found.tau == 1.0
+    assert_optimal(program, found)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_more_constraints_are_active_than_there_are_unknowns_however_ill_conditioned_the_program(seed):
+    rng = np.random.default_rng(seed)
+    program = random_program(rng, 12, 45)
+    axes = np.linalg.qr(program.A[:12])[0]
+    H = axes * 10.0 ** rng.uniform(-7.0, 5.0, 12) @ axes.T
+    found = followed(replace(program, H=(H + H.T) / 2.0), np.zeros(45), np.zeros(45, dtype=int), 1000)
+    assert found is None or np.count_nonzero(found.side) <= 12
+
+
+def test_contradicting_limits_end_the_way_before_its_end():
+    program = QuadraticProgram(
+        np.eye(2),
+        np.zeros(2),
+        np.array([[1.0, 0.0], [1.0, 0.0]]),
+        np.array([1.0, -np.inf]),
+        np.array([np.inf, 0.5]),
+    )
+    found = followed(program, np.zeros(2), np.zeros(2, dtype=int), 10)
+    assert found is None or found.tau < 1.0

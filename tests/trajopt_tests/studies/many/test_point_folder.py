@@ -1,0 +1,121 @@
+"""A folder of points is resumed only where problem, code, parameters and solutions are those of its rows."""
+
+import importlib
+import shutil
+import sys
+from functools import partial
+
+import pytest
+
+import problems
+import trajopt
+from trajopt.base.errors import ResultFolderError, SolutionFileError
+from trajopt.studies.many.code_digest import code_of_file, code_of_names
+
+BUILD = """
+import problems
+
+def build(mass=1.0):
+    from study_parts.masses import scaled
+    return problems.double_integrator.build(mass=scaled(mass))
+"""
+OTHER_CODE = r"row 0 of table\.csv has other parameters, .* or the code of its problem has changed"
+
+
+@pytest.fixture
+def study_code(tmp_path, monkeypatch):
+    """A folder with the module `study_code`, whose function imports a module of a package of the user's."""
+    folder = tmp_path / "code"
+    (folder / "study_parts").mkdir(parents=True)
+    (folder / "study_parts" / "__init__.py").touch()
+    (folder / "study_parts" / "masses.py").write_text(
+        "from .factor import FACTOR\n\ndef scaled(mass):\n    return FACTOR * mass\n"
+    )
+    (folder / "study_parts" / "factor.py").write_text("FACTOR = 1.0\n")
+    (folder / "study_code.py").write_text(BUILD)
+    monkeypatch.syspath_prepend(str(folder))
+    yield folder
+    forget()
+
+
+def forget():
+    """As in a new process: modules are read from their files again."""
+    for name in ("study_code", "study_parts", "study_parts.masses", "study_parts.factor"):
+        sys.modules.pop(name, None)
+    importlib.invalidate_caches()
+
+
+def swept(folder):
+    forget()
+    build = importlib.import_module("study_code").build
+    return trajopt.sweep(build, {"mass": [1.0, 4.0]}, processes=1, folder=folder)
+
+
+@pytest.mark.parametrize("changed", ["study_code.py", "study_parts/masses.py", "study_parts/factor.py"])
+def test_a_sweep_does_not_resume_after_code_of_its_problem_has_changed(study_code, tmp_path, changed):
+    first = swept(tmp_path / "results")
+    assert [point.duration for point in first.points] == pytest.approx([2.0, 4.0], rel=1e-6)
+    assert [point.seconds for point in swept(tmp_path / "results").points] == [
+        p.seconds for p in first.points
+    ]
+    with (study_code / changed).open("a") as stream:
+        stream.write("\nFACTOR = 4.0\n")
+    with pytest.raises(ResultFolderError, match=OTHER_CODE):
+        swept(tmp_path / "results")
+
+
+def test_a_list_of_problems_is_not_resumed_after_the_code_of_a_term_has_changed(study_code, tmp_path):
+    source = partial(problems.double_integrator.build, mass=1.0)
+    term = "import trajopt\n\ndef mine():\n    return trajopt.v\n"
+    (study_code / "study_code.py").write_text(f"{term}\ndef built(build):\n    return build()\n")
+
+    def solve():
+        forget()
+        built = importlib.import_module("study_code").built
+        return trajopt.solve_many([partial(built, source)], processes=1, folder=tmp_path / "results")
+
+    solve()
+    (study_code / "study_code.py").write_text(f"{term}\ndef built(build):\n    return  build()\n")
+    with pytest.raises(ResultFolderError, match=OTHER_CODE):
+        solve()
+
+
+def test_digests_of_code_leave_installed_packages_out(tmp_path):
+    nothing = code_of_names([])
+    assert code_of_names(["numpy", "json", "trajopt.solve", "no such module", "study_no_module"]) == nothing
+    assert code_of_names(["problems.kirk"]) != nothing
+    (tmp_path / "own.py").write_text("import numpy, study_beside")
+    assert code_of_file(tmp_path / "own.py") == nothing
+    (tmp_path / "study_beside.py").write_text("import own\nthis is no Python")
+    assert code_of_file(tmp_path / "own.py") != nothing
+
+
+def test_digests_of_code_cover_what_is_executed_and_what_a_package_gives_out_by_name(tmp_path):
+    package = tmp_path / "study_lazy"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from study_lazy import other as other\n"
+    )
+    (package / "used.py").write_text("LENGTH = 1.0\n")
+    digests = {}
+    for text in ("from study_lazy import used", "import study_lazy.used", "import study_lazy"):
+        (tmp_path / "own.py").write_text(text)
+        (package / "other.py").write_text("MASS = 1.0\n")
+        before = code_of_file(tmp_path / "own.py")
+        (package / "other.py").write_text("MASS = 2.0\n")
+        digests[text] = before == code_of_file(tmp_path / "own.py")
+    assert list(digests.values()) == [True, True, False]
+
+
+def test_a_solution_that_was_swapped_for_another_is_not_taken_for_that_of_its_row(tmp_path):
+    build, axes = problems.double_integrator.build, {"mass": [1.0, 4.0]}
+    study = trajopt.sweep(build, axes, processes=1, folder=tmp_path)
+    shutil.copy(tmp_path / "0001.npz", tmp_path / "0000.npz")
+    message = r"0000\.npz is not the solution that row 0 of table\.csv describes"
+    with pytest.raises(SolutionFileError, match=message):
+        _ = study.points[0].solution
+    with pytest.raises(SolutionFileError, match=message):
+        trajopt.sweep(build, axes, processes=1, folder=tmp_path)
+    (tmp_path / "0000.npz").unlink()
+    again = trajopt.sweep(build, axes, processes=1, folder=tmp_path)
+    assert [solution.duration for solution in again.solutions] == pytest.approx([2.0, 4.0], rel=1e-6)

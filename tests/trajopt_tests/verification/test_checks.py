@@ -1,0 +1,127 @@
+"""Reports, certificates and refinements read the same checks, whose search finds peaks side by side."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hand_written import PointMasses
+
+import trajopt
+from trajopt.certificates.certificate_lines import certificate_lines
+from trajopt.checks.check_times import CHECK_DENSITY, Density, sample_times
+from trajopt.checks.constraint_checks import ConstraintChecks
+from trajopt.checks.limit_violations import largest_violations
+from trajopt.checks.peaks import Peaks
+from trajopt.checks.violations import violations
+from trajopt.refinement.limit_nodes import limit_peaks
+
+
+@pytest.fixture(scope="module")
+def motion():
+    """One metre in a second; constraints are added to its problem afterwards."""
+    problem = trajopt.Problem(PointMasses(1, 1e3, 1e3), trajopt.Trajectory.uniform(6, 5, duration=1.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.a**2)
+    return trajopt.solve(problem)
+
+
+def asked(motion, function, lower=None, upper=None, over="path"):
+    """The motion, of a problem that also states a limit on a function of time."""
+    problem = motion.problem.on(motion.problem.trajectory)
+
+    @trajopt.term
+    def planted(node):
+        return function(node.t)
+
+    problem.subject_to(planted, lower, upper, over=over, name="planted")
+    return replace(motion, known_problem=problem)
+
+
+def found(solution):
+    (report,) = (each for each in violations(solution, 1e-2) if each.name == "planted")
+    (line,) = (each for each in certificate_lines(solution, 1e-6, 1e-6) if each.name == "planted")
+    return report, line
+
+
+def bump(at, width):
+    """A bump of height one, of blocks of NumPy that have no enclosure."""
+    return lambda t: np.exp(-(((t - at) / width) ** 2))
+
+
+@pytest.mark.parametrize("at", [0.31234567, 0.5, 0.77777])
+@pytest.mark.parametrize("width", [1e-1, 1e-2, 1e-3])
+def test_a_peak_between_samples_has_one_height_in_reports_certificates_and_refinements(motion, at, width):
+    solution = asked(motion, bump(at, width), upper=0.5)
+    report, line = found(solution)
+    assert report.dense_violation == pytest.approx(0.5, abs=1e-5)
+    assert line.value == pytest.approx(report.dense_violation, rel=1e-12) and line.time == report.dense_time
+    assert limit_peaks(solution).largest == pytest.approx(report.dense_relative, rel=1e-12)
+    assert max(v.value for v in largest_violations(solution) if v.name == "planted") <= 0.5 + 1e-12
+
+
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e12])
+def test_what_is_found_does_not_depend_on_the_unit(motion, size):
+    report, line = found(asked(motion, lambda t: size * bump(0.4, 1e-2)(t), upper=0.5 * size))
+    assert report.dense_relative == pytest.approx(1.0, rel=1e-4) and report.scale == pytest.approx(0.5 * size)
+    assert line.value == pytest.approx(0.5 * size, rel=1e-4) and not line.holds
+
+
+def test_both_sides_are_searched_by_themselves(motion):
+    """The violation that is larger is not the one that is larger for its scale."""
+
+    def function(t):
+        return bump(0.3, 1e-2)(t) * 11.0 - 0.5 * bump(0.7, 1e-2)(t)
+
+    solution = asked(motion, function, lower=0.0, upper=10.0)
+    (result,) = (r for r in ConstraintChecks(solution).results(CHECK_DENSITY) if r.name == "planted")
+    lower, upper = result.between
+    assert lower.value == pytest.approx(0.5, abs=1e-4) and lower.time == pytest.approx(0.7, abs=1e-3)
+    assert upper.value == pytest.approx(1.0, abs=1e-3) and upper.time == pytest.approx(0.3, abs=1e-3)
+    report, line = found(solution)
+    assert report.dense_violation == line.value == upper.value
+
+
+def test_a_limit_with_one_side_says_nothing_of_the_other(motion):
+    report, line = found(asked(motion, lambda t: -5.0 + bump(0.4, 1e-2)(t), upper=1.0))
+    assert report.dense_violation == 0.0 and line.holds
+    report, line = found(asked(motion, lambda t: -5.0 + bump(0.4, 1e-2)(t), lower=-5.5))
+    assert report.dense_violation == 0.0 and line.value == pytest.approx(-0.5, abs=1e-2) and line.holds
+
+
+@pytest.mark.parametrize("function", [np.sqrt, np.log], ids=["nan", "-inf"])
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_not_finite_between_nodes_is_found_by_all_and_left_out_of_peaks(motion, function):
+    def gap(t):
+        return np.maximum(np.abs(t - 0.4321) - 1e-3, 0.0 if function is np.log else -1.0)
+
+    solution = asked(motion, lambda t: function(gap(t)), lower=-1e3, upper=1e3)
+    report, line = found(solution)
+    assert np.isnan(report.dense_relative) and np.isnan(line.value) and not line.holds
+    assert report.dense_time == pytest.approx(0.4321, abs=2e-3)
+    assert np.all(np.isfinite(limit_peaks(solution).relative))
+    assert not np.isnan([each.value for each in largest_violations(solution)]).any()
+
+
+@pytest.mark.parametrize("window", [(0.1, 0.1 + 1e-6), (0.43, 0.44), (0.2, 0.9)])
+def test_windows_are_searched_between_nodes_and_not_beyond_their_ends(motion, window):
+    first, last = window
+    inside = asked(motion, bump(0.5 * (first + last), 0.1 * (last - first)), upper=0.5, over=window)
+    assert all(
+        each == pytest.approx(0.5, abs=1e-4)
+        for each in (found(inside)[0].dense_violation, found(inside)[1].value)
+    )
+    beyond = asked(motion, bump(last + 1e-3, 1e-4), upper=0.5, over=window)
+    report, line = found(beyond)
+    assert report.dense_violation == 0.0 and line.holds
+
+
+def test_thinned_samples_are_among_all_samples(motion):
+    few = sample_times(motion, CHECK_DENSITY.thinned(8))
+    assert few.size < 0.2 * sample_times(motion, CHECK_DENSITY).size
+    assert sample_times(motion, Density(1)).size < few.size
+
+
+def test_peaks_of_no_times_violate_nothing(motion):
+    peaks = Peaks(motion.problem.constraints[0], np.empty(0), np.empty((0, 1)))
+    assert peaks.worst(0)[0].value == -np.inf and peaks.side.size == 0

@@ -1,0 +1,156 @@
+"""A program that is built once and solved again with other values of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from trajopt.api.solution import Solution
+from trajopt.base.arguments import short_repr
+from trajopt.base.blas_threads import one_blas_thread
+from trajopt.base.errors import OptionError
+from trajopt.parametric.input_table import InputTable, input_table, with_values_in_the_matrix
+from trajopt.parametric.inputs import LimitInput
+from trajopt.parametric.warm_start import warm_program
+from trajopt.problem.derived_parts import checked_problem
+from trajopt.problem.independent_copy import independent_copy
+from trajopt.problem.problem import ProblemData
+from trajopt.solution.records.run_record import RunRecord
+from trajopt.solution.solution import SolutionData
+from trajopt.solvers import registry
+from trajopt.solvers.fallback import Fallback
+from trajopt.solvers.newton.newton import ActiveSetNewton
+from trajopt.solvers.progress import iteration_callback
+from trajopt.solvers.run import run_solver, takes_hessian
+from trajopt.solvers.solver import Run, Solver, WarmStart
+from trajopt.transcription.derivative_check import check_problem
+from trajopt.transcription.nlp import NLP
+from trajopt.transcription.transcribe import ProgramStructure, cold_program, structure_of, values_of
+
+Progress = Literal["auto", "silent"] | Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledProgram:
+    """The program of a problem, built once, for many values of its inputs; `trajopt.compile` makes it.
+
+    Several threads may solve it at once: every solve has functions and starting point of its own. It can be
+    pickled, for other processes.
+
+    problem : as it was when it was compiled; what is added to the original later has no effect
+    structure : all that no input changes
+    inputs : what may change; printed, it tells how every value is written
+    """
+
+    problem: ProblemData
+    structure: ProgramStructure
+    inputs: InputTable
+    solver: Solver | None = None
+
+    def problem_with(self, values: Mapping[str, Any] | None = None, /, **inputs: Any) -> ProblemData:
+        """The problem with other values of its inputs.
+
+        Raises UnknownNameError for what is no input, StructureError for a value that needs another program,
+        ShapeError or NotFiniteError for what is no value of the input.
+        """
+        return self.inputs.applied(self.problem, self._together(values, inputs))
+
+    def program(
+        self,
+        values: Mapping[str, Any] | None = None,
+        /,
+        *,
+        start: SolutionData | None = None,
+        **inputs: Any,
+    ) -> tuple[NLP, WarmStart | None]:
+        """The program with these values, and where it starts if that is not its own guess; see `solve`."""
+        return self._program(self.problem_with(values, **inputs), start)
+
+    def solve(
+        self,
+        values: Mapping[str, Any] | None = None,
+        /,
+        *,
+        start: SolutionData | None = None,
+        solver: Solver | None = None,
+        progress: Progress = "silent",
+        **inputs: Any,
+    ) -> Solution:
+        """Solve with other values of some inputs; those that are not named have the values of the problem.
+
+            compiled.solve(q_end=(1.1, -1.0), start=previous)
+
+        values : the same by name, for inputs whose names are no Python names, or the names of arguments here
+        start : a solution of this problem for other values. Its motion and its multipliers are the start,
+            from which a few steps of Newton's method lead to the new optimum. None: the guess
+        solver : that of the compilation, or the one that the problem recommends, or IPOPT
+
+        It is one solve, on the problem's own mesh, without further starts and without refinement.
+        Raises what `problem_with` raises, and InfeasibleBoundsError or DegreesOfFreedomError where the values
+        contradict each other. Not converging raises nothing.
+        """
+        if solver is not None:
+            registry.check_solver(solver)
+        chosen = solver or self.solver or self.problem.solver or registry.create()
+        problem = self.problem_with(values, **inputs)
+        run = RunRecord.of(chosen, {"compiled": True, **self._together(values, inputs)})
+        with one_blas_thread(), iteration_callback(progress) as callback, np.errstate(all="ignore"):
+            nlp, point = self._program(problem, start)
+            tol = getattr(chosen, "tol", None)
+            if point is not None and tol is not None and takes_hessian(chosen):
+                chosen = Fallback(ActiveSetNewton(tol), chosen)
+            result = run_solver(chosen, nlp, point, Run(callback=callback))
+            return replace(Solution.of(problem, nlp, result), run=run)
+
+    def _program(self, problem: ProblemData, start: SolutionData | None) -> tuple[NLP, WarmStart | None]:
+        values = values_of(self.structure, problem)
+        if start is None:
+            return cold_program(self.structure, values, problem), None
+        if not isinstance(start, SolutionData):
+            named = any("start" in each.names for each in self.inputs)
+            raise OptionError(
+                f"start is {short_repr(start)}: give a Solution of this problem, or None for the guess"
+                + "; the input of this name is set by solve({'start': value})" * named
+            )
+        return warm_program(self.structure, values, problem, start)
+
+    def _together(self, values: Mapping[str, Any] | None, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        if values is not None and not isinstance(values, Mapping):
+            raise OptionError(
+                f"the values are {short_repr(values)}: give a dictionary, input -> value, or keywords"
+            )
+        return {**(values or {}), **inputs}
+
+    def __str__(self) -> str:
+        return f"{self.problem.name}, compiled for other values of\n{self.inputs}"
+
+
+def compiled_program(
+    problem: ProblemData, inputs: Sequence[str] | None = None, solver: Solver | None = None
+) -> CompiledProgram:
+    """See `trajopt.compile`."""
+    own = independent_copy(checked_problem(problem))
+    if solver is not None:
+        registry.check_solver(solver)
+    table = input_table(own)
+    if inputs is not None:
+        if isinstance(inputs, str) or not isinstance(inputs, Collection):
+            raise OptionError(f"inputs is {short_repr(inputs)}: give a list of their names, or None for all")
+        table = table.chosen(inputs)
+    rows = _kept_as_rows(own, table)
+    if rows:
+        table = input_table(own, rows).chosen([each.keyword for each in table])
+    with np.errstate(all="ignore"):
+        check_problem(own)
+        return CompiledProgram(own, structure_of(own, rows), table, solver)
+
+
+def _kept_as_rows(problem: ProblemData, table: InputTable) -> tuple[int, ...]:
+    """Declared velocities and accelerations at free durations, which can change as rows of the program."""
+    if not table.declared:
+        return ()
+    numbers = [each.number for each in table if isinstance(each, LimitInput) and each.table == "constraints"]
+    return tuple(number for number in numbers if np.any(with_values_in_the_matrix(problem, number)))

@@ -1,0 +1,80 @@
+"""`trajopt.PhasesSolution`: the values of a solution of phases with its checks, its file and its card."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from trajopt.api.solution import Solution, solution_from
+from trajopt.solution.phases_solution import PhasesSolutionData
+
+if TYPE_CHECKING:
+    from trajopt.certificates.phases_certificate import PhasesCertificate
+    from trajopt.problem.links.phases import Phases
+    from trajopt.verification.phases_report import PhasesReport
+
+
+class PhasesSolution(PhasesSolutionData):
+    __doc__ = PhasesSolutionData.__doc__
+
+    phases: tuple[Solution, ...]
+
+    @cached_property
+    def certificate(self) -> PhasesCertificate | None:
+        """A line for every statement of every phase and every link; None where nothing was certified."""
+        from trajopt.certificates.phases_certificate import certificate_of_phases
+
+        return certificate_of_phases(self)
+
+    def verify(self, accuracy: float | None = None) -> PhasesReport:
+        """Check every phase as `Solution.verify` does, all links, and the optimality of all together."""
+        from trajopt.verification.phases_report import verify
+
+        return verify(self, accuracy)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a .npz file that `load` reads; the file appears whole or not at all."""
+        from trajopt.archive.phases_archive import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], phases: Phases | None = None) -> PhasesSolution:
+        """Read saved phases; terms need the problems, given here or rebuilt by recipe.
+
+        Raises SolutionFileError for a file that is unreadable, foreign or of other phases.
+        """
+        from trajopt.archive.phases_archive import load
+
+        return phases_solution_from(load(path, phases))
+
+    def __getattr__(self, name: str) -> Any:
+        known = hasattr(Solution, name) or name in Solution.__dataclass_fields__
+        if name.startswith("_") or not known:
+            raise AttributeError(f"a solution of phases has no '{name}'")
+        raise AttributeError(f"every phase has its own '{name}': ask one, solution.phases[0].{name}")
+
+    def __repr__(self) -> str:
+        from trajopt.display.solution_facts import solution_facts
+
+        return str(solution_facts(self))
+
+    def _repr_html_(self) -> str:
+        from trajopt.display.solution_facts import solution_card
+
+        return solution_card(self)
+
+
+def phases_solution_from(data: PhasesSolutionData) -> PhasesSolution:
+    """The solution of phases with these values and what was computed from them, which are shared."""
+    if isinstance(data, PhasesSolution) and all(isinstance(part, Solution) for part in data.phases):
+        return data
+    solution = object.__new__(type(data) if isinstance(data, PhasesSolution) else PhasesSolution)
+    vars(solution).update(vars(data), phases=tuple(solution_from(part) for part in data.phases))
+    return solution
+
+
+def answer_from(data: Any) -> Any:
+    """The solution, or the solution of phases, with these values."""
+    return phases_solution_from(data) if isinstance(data, PhasesSolutionData) else solution_from(data)

@@ -1,0 +1,33 @@
+"""`trajopt.Problem`: a problem that describes itself, with the size of its program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trajopt.problem.problem import ProblemData
+
+if TYPE_CHECKING:
+    from trajopt.display.problem_summary import ProblemSummary
+
+
+class Problem(ProblemData):
+    __doc__ = ProblemData.__doc__
+
+    def summary(self) -> ProblemSummary:
+        """All costs, constraints and unknowns, and how large the program is, before it is solved; print it.
+
+        Raises ProblemError or a subclass where the problem contradicts itself.
+        """
+        from trajopt.display.problem_summary import ProblemSummary
+
+        return ProblemSummary.of(self)
+
+    def __repr__(self) -> str:
+        from trajopt.display.problem_facts import problem_facts
+
+        return str(problem_facts(self))
+
+    def _repr_html_(self) -> str:
+        from trajopt.display.problem_facts import problem_facts
+
+        return problem_facts(self).html()

@@ -1,0 +1,124 @@
+"""`trajopt.Solution`: the values of a solution with its checks, its files and its card in a notebook."""
+
+from __future__ import annotations
+
+import copy
+import os
+from typing import TYPE_CHECKING, Any
+
+from trajopt.base.blas_threads import one_blas_thread
+from trajopt.solution.solution import SolutionData
+
+if TYPE_CHECKING:
+    from functools import cached_property
+
+    from trajopt.api.problem import Problem
+    from trajopt.certificates.certificate import Certificate
+    from trajopt.display.samples import Samples
+    from trajopt.parametric.sensitivity import Sensitivity
+    from trajopt.problem.problem import ProblemData
+    from trajopt.verification.diagnosis import Diagnosis
+    from trajopt.verification.verify import Report
+
+
+class Solution(SolutionData):
+    __doc__ = SolutionData.__doc__
+
+    if TYPE_CHECKING:
+        certificate: Certificate | None
+
+        @cached_property
+        def problem(self) -> Problem: ...
+
+    def verify(self, accuracy: float | None = None) -> Report:
+        """Check the answer by means that the solver never saw; the report prints itself, its verdict first.
+
+        accuracy : what is allowed between nodes, relative to a limit's range or an equation's scale: 0.01
+        """
+        from trajopt.verification.verify import verify
+
+        with one_blas_thread():
+            return verify(self, accuracy)
+
+    def diagnose(self) -> Diagnosis:
+        """What stands in the way of a solve that failed or got stuck; the diagnosis prints itself."""
+        from trajopt.verification.diagnosis import diagnose
+
+        return diagnose(self.problem, solution=self)
+
+    def sensitivity(self, input: str) -> Sensitivity:
+        """Derivatives of this optimum by an input of its problem: "q_end", "torque_limits" ...
+
+            solution.sensitivity("q_end").duration        # (m,) seconds per radian
+
+        The inputs are those that `trajopt.compile(problem).inputs` lists, data excepted. Derivatives are
+        those of the optimum that keeps its active constraints. Raises UnknownNameError for what is no input,
+        OptionError for a solution that did not converge, EvaluationError where the optimum has no derivative.
+        """
+        from trajopt.parametric.sensitivity import sensitivity
+
+        return sensitivity(self, input)
+
+    def sample(self, rate: float = 100.0) -> Samples:
+        """The motion at 0, 1/rate, 2/rate ... and at its end, as columns with names and units; rate in Hz.
+
+        solution.sample(1000)["tau elbow"]        # (K,) N m
+        """
+        from trajopt.display.samples import samples_of
+
+        return samples_of(self, rate)
+
+    def to_csv(self, path: str | os.PathLike[str], rate: float = 100.0) -> None:
+        """Write `sample(rate)` as comma-separated values, units in the first line, "q elbow [rad]"."""
+        self.sample(rate).to_csv(path)
+
+    def to_dataframe(self, rate: float = 100.0) -> Any:
+        """`sample(rate)` as a `pandas.DataFrame`; OptionError where pandas is not installed."""
+        return self.sample(rate).to_dataframe()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a .npz file that `load` reads; the file appears whole or not at all."""
+        from trajopt.archive.solution_archive import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], problem: ProblemData | None = None) -> Solution:
+        """Read a saved solution: q, v, a at once; torques need the problem, given here or rebuilt by recipe.
+
+        Raises SolutionFileError for a file that is unreadable, foreign or of another problem.
+        """
+        from trajopt.archive.solution_archive import load
+        from trajopt.certificates.certificate_json import restored
+
+        return solution_from(load(path, problem, restored))
+
+    def __repr__(self) -> str:
+        from trajopt.display.solution_facts import solution_facts
+
+        return str(solution_facts(self))
+
+    def _repr_html_(self) -> str:
+        from trajopt.display.solution_facts import solution_card
+
+        return solution_card(self)
+
+
+def solution_from(data: SolutionData) -> Solution:
+    """The solution with these values, and with what was computed from them; its certificate's motion too."""
+    certificate = _about_a_solution(data.certificate)
+    if isinstance(data, Solution) and certificate is data.certificate:
+        return data
+    solution = object.__new__(type(data) if isinstance(data, Solution) else Solution)
+    vars(solution).update(vars(data), certificate=certificate)
+    return solution
+
+
+def _about_a_solution(certificate: Certificate | None) -> Certificate | None:
+    """The certificate, with what was computed of it, about a `Solution` where it was about its values."""
+    motion = None if certificate is None else certificate.motion
+    if motion is None or isinstance(motion, Solution):
+        return certificate
+    other = copy.copy(certificate)
+    object.__setattr__(other, "motion", solution_from(motion))
+    return other

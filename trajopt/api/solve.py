@@ -1,0 +1,213 @@
+"""`solve`: checks the derivatives of a problem, solves it once, and refines the solution where asked to."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from trajopt.api.phases_solution import PhasesSolution, answer_from
+from trajopt.api.problem import Problem
+from trajopt.api.solution import Solution
+from trajopt.base.arguments import MOST_STARTS, check_positive, short_repr
+from trajopt.base.blas_threads import one_blas_thread
+from trajopt.base.errors import OptionError
+from trajopt.problem.links.phases import Phases, checked_asked
+from trajopt.problem.refinement_protocol import Refinement, check_refinement
+from trajopt.refinement.mesh_levels import solve_direct, solve_on_levels, worth_levels
+from trajopt.refinement.starts.several_starts import best_of_starts, retried, worth_retrying
+from trajopt.refinement.starts.start_rules import ONE, StartRule, start_rule
+from trajopt.refinement.starts.starts_of_phases import best_start_of_phases
+from trajopt.solution.records.run_record import RunRecord
+from trajopt.solution.records.solve_history import recorded_solves
+from trajopt.solvers import registry
+from trajopt.solvers.progress import iteration_callback
+from trajopt.solvers.run import SolvesStopped, TimedSolver, without_checkpoints
+from trajopt.solvers.solver import Callback, Run, Solver
+from trajopt.transcription.derivative_check import check_problem
+from trajopt.transcription.links.linked_problems import linked_problems
+
+Starts = int | Literal["auto"]
+Progress = Literal["auto", "silent"] | Callable[..., Any]
+
+
+@overload
+def solve(
+    problem: Problem,
+    solver: Solver | None = None,
+    *,
+    refine: Refinement | Literal["auto"] | None = "auto",
+    starts: Starts = "auto",
+    coarse_to_fine: bool | Literal["auto"] = "auto",
+    time_limit: float | None = None,
+    progress: Progress = "silent",
+) -> Solution: ...
+@overload
+def solve(
+    problem: Phases,
+    solver: Solver | None = None,
+    *,
+    refine: Refinement | None = None,
+    starts: Starts = "auto",
+    time_limit: float | None = None,
+    progress: Progress = "silent",
+) -> PhasesSolution: ...
+def solve(
+    problem: Problem | Phases,
+    solver: Solver | None = None,
+    *,
+    refine: Refinement | Literal["auto"] | None = "auto",
+    starts: Starts = "auto",
+    coarse_to_fine: bool | Literal["auto"] = "auto",
+    time_limit: float | None = None,
+    progress: Progress = "silent",
+) -> Solution | PhasesSolution:
+    """Minimize the problem's costs subject to its constraints; `status` of the solution says how it ended.
+
+    solver : `trajopt.Ipopt(...)` for instance; None: the one that the problem recommends, else IPOPT with its
+        defaults
+    refine : "auto": what the problem recommends, mostly nothing; None: nothing.
+        `trajopt.Certified(tol=1e-6)` makes the limits hold between nodes and, where the switching
+        structure can be confirmed, finds the true optimum; the solution then has a `certificate`.
+        `trajopt.Refined(...)` halves knot intervals until estimated errors are small, `trajopt.LimitNodes()`
+        adds nodes for limits where they are violated between nodes.
+    starts : with several, perturbed guesses are solved on a coarse mesh too, and the best different optima
+        carried to the problem's own; the solution has the table, `solution.starts`. Once several starts agree
+        on the lowest optimum, the others are left out; where none of them finds a solution, further ones are
+        tried. "auto": up to 8 where nothing is guessed and motions are known to have several optima: 4 joints
+        or more, or a turn of more than 90 degrees, in a free duration, and joints without motors; what the
+        problem recommends, where its first start finds an optimum. Else 1, and further ones only where that
+        one finds nothing
+    coarse_to_fine : True: solve on 10 to 19 spans first, then on twice as many, up to the problem's own mesh,
+        each from the last solution. "auto": where durations are free, nothing is guessed, and an arc has more
+        than 20 spans. The table is `solution.levels`; a coarse solve that fails is followed by a direct one
+    time_limit : wall seconds for starts, meshes and refinement together; None: that of the solver for each
+        solve of a refinement, and for starts and meshes together
+    progress : "auto" (a live line on a terminal, plain lines elsewhere), "silent", or a function called with
+        every `Iteration`, those of the refinement included
+
+    `trajopt.Phases` are solved on their own meshes, from their own guesses or from several `starts` that
+    perturb them, and refined by the same three; the search for a switching structure and coarse_to_fine are
+    for single problems.
+
+    The constraints hold at the nodes to the solver's tolerance; between nodes see `Solution.verify`.
+    BLAS has one thread until the solve ends, unless OPENBLAS_NUM_THREADS, OMP_NUM_THREADS or MKL_NUM_THREADS
+    is set: the matrices are small.
+
+    Raises ProblemError for a problem that contradicts itself, EvaluationError where a term is not finite at
+    the start, DerivativeError for a user's block with wrong derivatives. Not converging raises nothing.
+    """
+    _check_arguments(problem, solver, refine, coarse_to_fine)
+    _check_ways(starts, coarse_to_fine, time_limit)
+    starts = starts if starts == "auto" else int(starts)
+    solver = solver or problem.solver or registry.create()
+    if isinstance(refine, str):
+        refine = None if isinstance(problem, Phases) else problem.refinement
+    run = RunRecord.of(
+        solver,
+        {"refine": refine, "starts": starts, "coarse_to_fine": coarse_to_fine, "time_limit": time_limit},
+    )
+    deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+    for part in problem.parts:
+        check_problem(part)
+    # The monitor reports NaN with its term and node; NumPy's warnings would only repeat it.
+    with (
+        one_blas_thread(),
+        recorded_solves() as solves,
+        iteration_callback(progress) as callback,
+        np.errstate(all="ignore"),
+    ):
+        timed = TimedSolver(solver, Run(deadline=deadline, callback=callback))
+        solution = first = _from_starts(problem, timed, starts, coarse_to_fine)
+        if refine is not None and time.monotonic() < deadline:
+            first = answer_from(replace(first, run=run))
+            solution = _refined(refine.refine, first, without_checkpoints(solver), deadline, callback)
+        known = replace(solution, run=run, levels=first.levels, starts=first.starts, solves=tuple(solves))
+        return answer_from(known)
+
+
+def _from_starts(
+    problem: Problem | Phases,
+    timed: TimedSolver,
+    starts: int | Literal["auto"],
+    coarse_to_fine: bool | Literal["auto"],
+) -> Any:
+    """The answer from one start or several, over coarse meshes or on the problem's own at once."""
+    if isinstance(problem, Phases):
+        for part in linked_problems(problem).problems:
+            check_problem(part)
+        return best_start_of_phases(problem, timed, 1 if starts == "auto" else starts)
+    # A solver's own time limit holds for all meshes and starts together.
+    timed = replace(timed, run=timed.run.within(getattr(timed.solver, "time_limit", None)))
+    by_levels = worth_levels(problem, timed.solver) if coarse_to_fine == "auto" else coarse_to_fine
+    first = solve_on_levels if by_levels else solve_direct
+    rule = start_rule(problem, timed.solver) if coarse_to_fine is not False else ONE
+    rule = rule if starts == "auto" else StartRule(starts)
+    solution = first(problem, timed)
+    if rule.count > 1 and (solution.converged or rule.after_failure):
+        solution = best_of_starts(problem, timed, solution, rule.count, rule.agreed, rule.carried)
+    retry = starts != 1 and worth_retrying(solution, timed)
+    return retried(problem, timed, solution) if retry else solution
+
+
+def _refined(
+    better: Callable[[Any, Solver, Callback | None], Any],
+    solution: Any,
+    solver: Solver,
+    deadline: float,
+    callback: Callback | None,
+) -> Any:
+    """The refined solution of a problem or of phases; the former one where a deadline or an error ends it."""
+    run = Run(deadline=deadline, callback=callback)
+    limited = TimedSolver(solver, run) if np.isfinite(deadline) else solver
+    try:
+        return better(solution, limited, callback)
+    except SolvesStopped:
+        return solution
+    except Exception as error:  # whatever it is, the finished solve must not be lost
+        warnings.warn(
+            f"the refinement ended in an error, the solution is as it was before ({type(error).__name__}: "
+            f"{error})",
+            stacklevel=3,
+        )
+        return solution
+
+
+def _check_ways(starts: Any, coarse_to_fine: Any, time_limit: Any) -> None:
+    number = isinstance(starts, int | np.integer) and not isinstance(starts, bool)
+    whole = number and 1 <= starts <= MOST_STARTS
+    if not (whole or (isinstance(starts, str) and starts == "auto")):
+        raise OptionError(
+            f"starts is {short_repr(starts)}: give a whole number of at least 1, {MOST_STARTS} at most, "
+            "or 'auto'"
+        )
+    if not (
+        isinstance(coarse_to_fine, bool) or (isinstance(coarse_to_fine, str) and coarse_to_fine == "auto")
+    ):
+        raise OptionError(f"coarse_to_fine is {short_repr(coarse_to_fine)}: use 'auto', True or False")
+    check_positive("time_limit", time_limit, optional=True)
+
+
+def _check_arguments(problem: Any, solver: Any, refine: Any, coarse_to_fine: Any) -> None:
+    checked_asked(problem)
+    if solver is not None:
+        registry.check_solver(solver)
+    if isinstance(refine, str) and refine == "auto":
+        refine = None
+    check_refinement(refine, "refine")
+    if not isinstance(problem, Phases):
+        return
+    if refine is not None and not getattr(refine, "takes_links", False):
+        raise OptionError(
+            f"{type(refine).__name__} is for single problems: phases are refined by refine="
+            "trajopt.Refined(...) or trajopt.LimitNodes(...) or trajopt.Certified(...)"
+        )
+    if coarse_to_fine is True:
+        raise OptionError(
+            "coarse_to_fine is for single problems: solve phases on coarse meshes by themselves and give "
+            "them as a guess, fine.guess(solution)"
+        )

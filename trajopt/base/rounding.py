@@ -1,0 +1,7 @@
+"""Tolerance for rounding errors, shared by all rooms."""
+
+from __future__ import annotations
+
+#: Relative difference of one number that was computed in two ways. Sums of some hundred terms, and functions
+#: of them, keep ten digits; numbers that differ in meaning differ by more.
+AGREEMENT = 1e-9

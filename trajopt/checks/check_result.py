@@ -1,0 +1,108 @@
+"""What was found of one bounded component of a constraint on a motion: the result that all checks share.
+
+Reports and certificates compare the same results with tolerances of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.checks.check_times import Interval
+from trajopt.checks.peaks import Sides, Worst
+from trajopt.problem.costs_and_constraints import Constraint
+
+AT_TIMES = 1e-6  # of its scale: the tolerance of an equation at a single time
+
+
+class ControlPointBound(NamedTuple):
+    """A bound for all times of the violation of a curve's derivative, by its control points.
+
+    value : no violation is larger;  time : seconds, where one comes nearest to it
+    hull : the same without any cut of the polynomials
+    """
+
+    value: float
+    time: float
+    hull: float
+
+
+class Place(NamedTuple):
+    """The component of a constraint over an interval of time that a result is about."""
+
+    constraint: Constraint
+    component: int
+    interval: Interval
+
+
+@dataclass(frozen=True, eq=False)
+class CheckResult:
+    """The largest violations of one bounded component that were found on a motion.
+
+    lower, upper : bounds in the `unit`, infinite where there is none; equal of an equation
+    scales : what violations of the lower and of the upper side are compared with
+    at_nodes : the largest violation of each side at the nodes that carry it
+    between : the same at all times that were looked at; None where nothing is stated between nodes
+    evidence : "evaluated", stated for single times; "sampled", computed at times `resolution` seconds apart
+        and narrowed around their peaks; "enclosure", of an integral that was enclosed
+    bound : for all times, where the component is a derivative of a curve over an interval
+    size : of an eliminated equation: values of this size have rounding errors; 0 of others
+    jumps : seconds, at which the component is infinite because the velocity or the acceleration jumps
+    place : the component over an interval of time; None where single times or integrals are meant
+    note : what the result does not cover, or why there is none
+    """
+
+    name: str
+    component: str
+    unit: str
+    lower: float
+    upper: float
+    scales: tuple[float, float]
+    at_nodes: Sides
+    between: Sides | None
+    evidence: Literal["evaluated", "sampled", "enclosure"]
+    resolution: float = 0.0
+    bound: ControlPointBound | None = None
+    size: float = 0.0
+    jumps: Array = field(default_factory=lambda: np.empty(0))
+    place: Place | None = None
+    note: str = ""
+
+    @property
+    def equation(self) -> bool:
+        return self.lower == self.upper
+
+    @property
+    def over_time(self) -> bool:
+        """Whether all times of an interval are meant, so that it may be missed between nodes alone."""
+        return self.place is not None
+
+    @property
+    def scale(self) -> float:
+        """The smaller scale of the sides that have a bound."""
+        bounded = np.isfinite([self.lower, self.upper])
+        return float(np.array(self.scales)[bounded].min(initial=np.inf))
+
+    @property
+    def found(self) -> Sides:
+        """The largest violation of each side at any time that was looked at."""
+        return self.at_nodes if self.between is None else self.between
+
+    @property
+    def worst(self) -> Worst:
+        """The larger violation of the two sides in its unit; NaN is the largest."""
+        return self.found[_larger(*(side.value for side in self.found))]
+
+    def relative(self, sides: Sides) -> tuple[Worst, float]:
+        """The violation that is larger for its scale, and that scale; NaN is the largest."""
+        ratios = (side.value / scale for side, scale in zip(sides, self.scales, strict=True))
+        at = _larger(*ratios)
+        return sides[at], self.scales[at]
+
+
+def _larger(lower: float, upper: float) -> int:
+    """1 where the upper of two sides is the larger one, else 0; NaN is the largest."""
+    return int(np.isnan(upper) or not (np.isnan(lower) or lower >= upper))

@@ -1,1 +1,0 @@
-"""Every statement of a problem checked on a motion, one line for each of its components."""

@@ -1,0 +1,177 @@
+"""The search for the largest violations of bounds over time: local maxima of samples, narrowed between them.
+
+The lower and the upper side of every bounded component are searched by themselves, in the unit of the
+component: what is found does not depend on what violations are compared with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.checks.check_times import Density, interval_of, sample_times
+from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.solution.solution import SolutionData
+from trajopt.solvers.optimality.kkt import side_violations
+
+ROUNDS, POINTS = 3, 17  # each round narrows a bracket eight-fold, from two samples to 1/256 of one
+MOST_PEAKS = 16  # of one side of a component that are narrowed: those that may reach highest
+
+
+class Worst(NamedTuple):
+    """The largest signed violation of one side of a component, in its unit, and its time in seconds.
+
+    Negative where the side holds with a margin; -inf where it has no bound; NaN where a value is not finite,
+    at the first such time.
+    """
+
+    value: float
+    time: float
+
+
+Sides = tuple[Worst, Worst]  # of the lower and the upper side
+NOWHERE: Sides = Worst(-np.inf, 0.0), Worst(-np.inf, 0.0)  # at no time at all
+
+
+def violations_of_sides(constraint: Constraint, values: Array) -> Array:
+    """lower - value and value - upper, (K, 2, width), of values (K, width): see `Worst`."""
+    bounds = np.stack([constraint.lower, constraint.upper])
+    with np.errstate(invalid="ignore"):
+        both = np.stack(side_violations(values, *bounds), axis=1)
+    both = np.where(np.isfinite(values)[:, None], both, np.nan)
+    return np.where(np.isfinite(bounds), both, -np.inf)
+
+
+class Peaks:
+    """The local maxima over time of every side's violation, each bracketed by the neighbouring samples.
+
+    Between samples a peak is taken to exceed its own sample by less than that differs from its neighbours.
+    Left out are peaks that can reach neither the highest sample of their side nor `above`, and those of a
+    side that is not violated and further from its bound than the other one. Of one side the `most` that may
+    reach highest are kept, all of them where it is None.
+
+    side : of every peak, its column in (2 width,), all lower sides first
+    times, values : of every peak, (peaks,);  spacing : seconds, of the samples around it
+    reach : the largest size of every component's finite values, (width,)
+    resolution : seconds, the largest step between samples
+    """
+
+    def __init__(
+        self,
+        constraint: Constraint,
+        times: Array,
+        values: Array,
+        above: float = np.inf,
+        most: int | None = MOST_PEAKS,
+    ) -> None:
+        self.constraint = constraint
+        self.reach = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=0, initial=0.0)
+        self.resolution = float(np.diff(times).max(initial=0.0))
+        violation = violations_of_sides(constraint, values).reshape(len(times), 2 * constraint.lower.size)
+        self.side = np.empty(0, dtype=int)
+        self.times = self.values = self.spacing = self._low = self._high = np.empty(0)
+        self._worst = np.full(violation.shape[1], -np.inf), np.zeros(violation.shape[1])
+        if not times.size:
+            return
+        highest = np.argmax(violation, axis=0)  # NaN is the largest
+        self._worst = np.take_along_axis(violation, highest[None], axis=0)[0], times[highest]
+        if most != 0:
+            self._bracket(times, violation, above, most)
+
+    def _bracket(self, times: Array, violation: Array, above: float, most: int | None) -> None:
+        """Choose the peaks among the samples."""
+        highest = self._worst[0]
+        columns = np.flatnonzero(np.isfinite(highest))
+        own = violation[:, columns]
+        edge = np.full((1, columns.size), -np.inf)
+        left, right = np.concatenate([edge, own[:-1]]), np.concatenate([own[1:], edge])
+        rises = np.stack([own - left, own - right])
+        reach = own + np.where(np.isfinite(rises), rises, 0.0).max(axis=0)
+        other = np.roll(highest, highest.size // 2)[columns]
+        peak = (own >= left) & (own >= right) & ((reach >= highest[columns]) | (reach > above))
+        place, column = np.nonzero(peak & ((reach > 0.0) | (reach >= other)))
+        if most is not None and place.size > most:
+            order = np.lexsort((-reach[place, column], column))
+            rank = np.arange(order.size) - np.searchsorted(column[order], column[order])
+            kept = np.sort(order[rank < most])
+            place, column = place[kept], column[kept]
+        self.side, self.times, self.values = columns[column], times[place], own[place, column]
+        self._low = times[np.maximum(place - 1, 0)]
+        self._high = times[np.minimum(place + 1, times.size - 1)]
+        self.spacing = np.maximum(self.times - self._low, self._high - self.times)
+
+    def worst(self, component: int) -> Sides:
+        """The largest violation of the lower and the upper side of a component."""
+        values, times = self._worst
+        width = values.size // 2
+        lower, upper = (
+            Worst(float(values[each]), float(times[each])) for each in (component, width + component)
+        )
+        return lower, upper
+
+    def _raise(self) -> None:
+        """Take the highest peaks over where they exceed the samples; NaN exceeds all."""
+        values, times = self._worst
+        for peak in np.argsort(self.values, kind="stable"):  # NaN is the last
+            if not self.values[peak] <= values[self.side[peak]]:
+                values[self.side[peak]], times[self.side[peak]] = self.values[peak], self.times[peak]
+
+
+def search(
+    solution: SolutionData,
+    constraints: Sequence[Constraint],
+    density: Density,
+    above: float = np.inf,
+    most: int | None = MOST_PEAKS,
+) -> list[Peaks]:
+    """The narrowed peaks of every constraint, over its interval of time; `above` and `most` as in `Peaks`.
+
+    All are sampled with one evaluation of the motion, and the brackets of one term are narrowed with one more
+    in each round.
+    """
+    if not constraints:
+        return []
+    intervals = [interval_of(constraint.over, solution.curve) for constraint in constraints]
+    times = {each: sample_times(solution, density, each) for each in set(intervals)}
+    every = np.unique(np.concatenate(list(times.values())))
+    values = solution.values(list({c.term.quantity: c.term for c in constraints}.values()), every)
+    found = []
+    for constraint, interval in zip(constraints, intervals, strict=True):
+        own = values[constraint.term.quantity][np.searchsorted(every, times[interval])]
+        found.append(Peaks(constraint, times[interval], own, above, most))
+    by_term: dict[str, list[Peaks]] = {}
+    for peaks in found:
+        if peaks.side.size:
+            by_term.setdefault(peaks.constraint.term.quantity, []).append(peaks)
+    for some in by_term.values():
+        _narrow_together(solution, some)
+        for peaks in some:
+            peaks._raise()
+    return found
+
+
+def _narrow_together(solution: SolutionData, some: Sequence[Peaks]) -> None:
+    """Narrow the brackets of the peaks of constraints of one term."""
+    term, width = some[0].constraint.term, some[0].constraint.lower.size
+    side = np.concatenate([peaks.side for peaks in some])
+    bounds = [np.concatenate([peaks.constraint.lower, peaks.constraint.upper])[peaks.side] for peaks in some]
+    sign, bound = np.where(side < width, -1.0, 1.0)[:, None], np.concatenate(bounds)[:, None]
+    low, high = (np.concatenate([getattr(peaks, name) for peaks in some]) for name in ("_low", "_high"))
+    times, values = (np.concatenate([getattr(peaks, name) for peaks in some]) for name in ("times", "values"))
+    rows, along = np.arange(side.size), np.linspace(0.0, 1.0, POINTS)
+    for _ in range(ROUNDS):
+        grid = low[:, None] + (high - low)[:, None] * along
+        found = solution.value(term, grid)[rows, :, side % width]
+        with np.errstate(invalid="ignore"):
+            violation = np.where(np.isfinite(found), sign * (found - bound), np.nan)
+        best = np.argmax(violation, axis=1)
+        better = ~(violation[rows, best] <= values) & ~np.isnan(values)
+        times = np.where(better, grid[rows, best], times)
+        values = np.where(better, violation[rows, best], values)
+        low, high = grid[rows, np.maximum(best - 1, 0)], grid[rows, np.minimum(best + 1, POINTS - 1)]
+    ends = np.cumsum([peaks.side.size for peaks in some])[:-1]
+    for peaks, own_times, own_values in zip(some, np.split(times, ends), np.split(values, ends), strict=True):
+        peaks.times, peaks.values = own_times, own_values

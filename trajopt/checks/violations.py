@@ -1,0 +1,152 @@
+"""The violations that a verification reports: the checks of a motion, compared with relative tolerances.
+
+At nodes and between them violations are compared with the range of a limit or the scale of an equation. NaN
+counts as a violation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from trajopt.checks.check_result import CheckResult
+from trajopt.checks.check_times import CHECK_DENSITY, dense_samples, node_samples
+from trajopt.checks.constraint_checks import ConstraintChecks
+from trajopt.checks.end_checks import end_checks
+from trajopt.checks.equations.residual_forces import UNIT, residual_forces
+from trajopt.checks.integral_checks import INTEGRAL_ACCURACY, integral_checks
+from trajopt.checks.proofs import suprema
+from trajopt.solution.solution import SolutionData
+from trajopt.taylor_models.suprema import Supremum
+
+MOST_JOINTS = (
+    8  # of which limits are proved: inverse dynamics of larger robots takes seconds in Taylor models
+)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """Largest violation of a component of a constraint, at nodes and between them; 0 where it holds.
+
+    scale : range of the limit or scale of the equation, in its unit
+    node_relative, dense_relative : the violation largest for its scale, divided by it; NaN where a value is
+    equation : whether the constraint is an equation
+    nodes_only : it is stated for nodes, so that `dense_violation` is that at the nodes
+    over_time : it is meant for all times of a part of the motion, and may be missed between nodes alone
+    evidence : how what is reported of the times between nodes is known: "proved", by a bound no violation
+        exceeds the accuracy at any time, "sampled", or "evaluated" where it is stated for single times
+    """
+
+    name: str
+    component: str
+    node_violation: float
+    node_time: float
+    dense_violation: float
+    dense_time: float
+    limit: float = 1.0  # the largest finite bound
+    scale: float = 1.0
+    unit: str = ""
+    node_relative: float = 0.0
+    dense_relative: float = 0.0
+    equation: bool = False
+    nodes_only: bool = False
+    over_time: bool = False
+    evidence: Literal["proved", "sampled", "evaluated"] = "sampled"
+
+    @staticmethod
+    def of(result: CheckResult, accuracy: float = 0.0) -> Violation:
+        """What was found of a component; proved where a bound is within an accuracy of the scale."""
+        node, node_scale = result.relative(result.at_nodes)
+        dense, scale = result.relative(result.found)
+        proved = result.evidence == "enclosure" or (result.over_time and result.bound is not None)
+        value = result.worst.value if result.bound is None else result.bound.value
+        at_nodes, at_any = (float(np.maximum(each.value, 0.0)) for each in (node, dense))
+        bounds = np.abs([result.lower, result.upper])
+        found = Violation(
+            result.name,
+            result.component,
+            at_nodes,
+            node.time,
+            at_any,
+            dense.time,
+            float(bounds[np.isfinite(bounds)].max(initial=0.0)),
+            scale,
+            result.unit,
+            at_nodes / node_scale,
+            at_any / scale,
+            result.equation,
+            result.between is None,
+            result.over_time,
+            "evaluated" if result.evidence == "evaluated" else "sampled",
+        )
+        if result.jumps.size:  # whatever it is on both sides
+            return replace(
+                found, dense_violation=np.inf, dense_relative=np.inf, dense_time=float(result.jumps[0])
+            )
+        within = proved and value <= accuracy * result.scale
+        return replace(found, evidence="proved") if within else found
+
+    def with_supremum(self, supremum: Supremum, scale: float) -> Violation:
+        """This violation with what a search for its bound over all times proved, or met between samples."""
+        if supremum.reached > max(supremum.allowed, self.dense_violation):
+            reached = supremum.reached
+            met = {"dense_violation": reached, "dense_time": supremum.time, "dense_relative": reached / scale}
+            return replace(self, **met, scale=scale)
+        return replace(self, evidence="proved") if supremum.value <= supremum.allowed else self
+
+    @property
+    def label(self) -> str:
+        """The constraint, and the component where there are several."""
+        return f"{self.name}, {self.component}" if self.component else self.name
+
+    def __str__(self) -> str:
+        unit = f" {self.unit}" if self.unit else ""
+        return (
+            f"{self.label}: "
+            f"{self.node_violation:.3g}{unit} at nodes (t = {self.node_time:.4f} s), "
+            f"{self.dense_violation:.3g}{unit} between them (t = {self.dense_time:.4f} s)"
+        )
+
+
+def violations(solution: SolutionData, accuracy: float | None = None) -> list[Violation]:
+    """One entry per bounded component of every constraint, in the order in which they were made.
+
+    accuracy : relative, between nodes; what is within it by samples is tried to be proved, if it is given
+    """
+    results, provable = ConstraintChecks(solution).results(CHECK_DENSITY), False
+    found = [Violation.of(result, accuracy or 0.0) for result in results]
+    if accuracy is not None and solution.problem.dynamics.n <= MOST_JOINTS:
+        provable, tolerances = True, [accuracy * result.scale for result in results]
+        for i, supremum in enumerate(suprema(solution, results, tolerances)):
+            if supremum is not None:
+                found[i] = found[i].with_supremum(supremum, results[i].scale)
+    found += _forces_together(solution)
+    integrals = integral_checks(solution, accuracy or INTEGRAL_ACCURACY, provable)
+    found += [Violation.of(result, accuracy or 0.0) for result in integrals]
+    return found + [Violation.of(result) for result in end_checks(solution)]
+
+
+def _forces_together(solution: SolutionData) -> Iterator[Violation]:
+    """The residuals of torque equations that hold together, as one force; at nodes each speaks for itself."""
+    dense = dense_samples(solution)
+    largest = {entry.owners: entry.largest for entry in residual_forces(solution, node_samples(solution))}
+    for entry in residual_forces(solution, dense):
+        worst, times = int(np.argmax(entry.missing)), dense.times[entry.at]
+        miss, scale = float(entry.missing[worst]), max(entry.largest, largest.get(entry.owners, 0.0))
+        yield Violation(
+            "residual forces",
+            f"{times.min():.3g} to {times.max():.3g} s",
+            *(0.0, 0.0),
+            miss,
+            float(times[worst]),
+            0.0,
+            scale,
+            UNIT,
+            0.0,
+            miss / scale,
+            equation=True,
+            over_time=True,
+        )

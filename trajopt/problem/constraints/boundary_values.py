@@ -1,0 +1,72 @@
+"""Boundary values as users give them: numbers, or None for a coordinate that stays free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.base.arguments import numbers, short_repr
+from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
+from trajopt.graph.protocols.dynamics import Dynamics
+from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
+from trajopt.problem.systems.system import System
+from trajopt.terms import term as terms
+
+
+def boundary_values(
+    dynamics: Dynamics, place: str, given: Mapping[str, Any]
+) -> Iterator[tuple[terms.Quantity, NDArray, NDArray, str]]:
+    """(term, lower and upper bounds, label) of each value that is given: see `Problem.start_at`.
+
+    place : "start" or "end"
+    given : values of q, v, a and x, None where there are none; x are the states of a system, which are its
+        q, or the further states of a robot, one after the other
+    Raises OptionError where both q and x of a system are given, or x of a robot without states, and what
+    `bounds_of_values` raises.
+    """
+    x = given["x"]
+    if x is not None and not isinstance(dynamics, AugmentedDynamics):
+        if given["q"] is not None:
+            raise OptionError(
+                f"q and x at the {place} are both given: x are the states of a system, q joints"
+            )
+        label = f"x at the {place}"
+        yield terms.q, *bounds_of_values(x, label, dynamics.joint_names, "states"), label
+    for letter in ("q", "v", "a"):
+        if given[letter] is not None:
+            label, kind = f"{letter} at the {place}", "states" if isinstance(dynamics, System) else "joints"
+            bounds = bounds_of_values(given[letter], label, dynamics.joint_names, kind)
+            yield terms.Quantity(letter), *bounds, label
+    if x is not None and isinstance(dynamics, AugmentedDynamics):
+        lower, upper = bounds_of_values(x, f"x at the {place}", dynamics.state_names, "states")
+        first = 0
+        for name, width in dynamics.states.items():
+            own = slice(first, first + width)
+            first += width
+            if np.any(np.isfinite(lower[own])):
+                yield terms.extra(name), lower[own], upper[own], f"{name} at the {place}"
+
+
+def bounds_of_values(value: Any, name: str, coordinates: Sequence[str], kind: str) -> tuple[NDArray, NDArray]:
+    """Lower and upper bounds (n,) that fix the given coordinates and leave those that are None free.
+
+    kind : the word for the coordinates in messages, "joints" or "states"
+    Raises ShapeError, NotFiniteError or, where nothing is fixed, OptionError.
+    """
+    listed = isinstance(value, (list, tuple))
+    free = np.array([each is None for each in value] if listed else [False], dtype=bool)
+    array = numbers([0.0 if each is None else each for each in value] if listed else value, name)
+    if array.shape not in ((), (len(coordinates),)):
+        raise ShapeError(
+            f"{name} has shape {array.shape} but the dynamics has n = {len(coordinates)} "
+            f"{kind} ({', '.join(coordinates)}): give one number for all, or one each"
+        )
+    if not np.all(np.isfinite(array)):
+        raise NotFiniteError(f"{name} is {short_repr(array)}: give finite numbers, or None for a free one")
+    if free.size and free.all():
+        raise OptionError(f"{name} leaves all of {', '.join(coordinates)} free: leave it out")
+    every = np.ones(len(coordinates))
+    return np.where(free, -np.inf, array) * every, np.where(free, np.inf, array) * every

@@ -1,0 +1,89 @@
+"""Bounded integrals: lower <= integral of a term over a part of the motion <= upper: energy budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trajopt.base.errors import OptionError
+from trajopt.graph.protocols.term import Term
+from trajopt.problem.input_checks import bounds_or_value
+from trajopt.problem.term_checks import label_of, no_term
+from trajopt.splines.node_sets import PATH, NodeSet
+from trajopt.splines.over import Over, node_set
+
+
+@dataclass(frozen=True)
+class Integral:
+    """The integral of a term over time, (width,), to be bounded or minimized; `trajopt.integral` makes it."""
+
+    term: Any
+    over: NodeSet
+
+    @property
+    def name(self) -> str:
+        """The name in reports."""
+        part = "" if self.over == PATH else f" over {self.over}"
+        return f"integral of {self.term.name}{part}"
+
+    def check_over(self, over: Any, absent: Any) -> None:
+        """Raise OptionError where a part of the motion is given beside the integral's own.
+
+        absent : the default of `over`
+        """
+        if over is not absent and over != absent:
+            raise OptionError(
+                f"'{self.name}' says itself what it is over: trajopt.integral(term, over={over!r})"
+            )
+
+
+def integral(term: Any, over: Over = "path") -> Integral:
+    """The integral of a term over time, component by component, for `subject_to` and `minimize`.
+
+        problem.subject_to(trajopt.integral(heat), upper=500.0)
+
+    over : "path", a window (s0, s1) of normalised time that ends at breakpoints, or `ArcNodes(arc, "whole")`
+    It is the quadrature of the trajectory's rule, in the unit of the term times seconds. Raises OptionError
+    for an object that is no term, and where nothing can be integrated.
+    """
+    if not isinstance(term, Term):
+        raise no_term(term)
+    where = node_set(over)
+    if not (where.has_cost and where.integrates):
+        raise OptionError(
+            f"nothing can be integrated over {where}: use 'path', a window (s0, s1), "
+            "or ArcNodes(arc, 'whole')"
+        )
+    return Integral(term, where)
+
+
+@dataclass(frozen=True, eq=False)
+class IntegralConstraint:
+    """lower <= integral of the term's components over a part of the motion <= upper, (width,)."""
+
+    term: Any
+    over: NodeSet
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    name: str
+
+    def violation(self, value: NDArray) -> NDArray[np.float64]:
+        """By how much a value (width,) lies outside, NaN where it is NaN."""
+        return np.maximum(np.maximum(self.lower - value, value - self.upper), 0.0)
+
+
+def bounded_integral(
+    integral: Integral,
+    bounds: tuple[ArrayLike | None, ArrayLike | None, ArrayLike | None],
+    name: str | None,
+    width_of_term: Callable[[Any], int],
+) -> IntegralConstraint:
+    """The bounded integral of a call of `Problem.subject_to`; see there."""
+    label, width = label_of(name, integral), width_of_term(integral.term)
+    names = [str(i) if width > 1 else "" for i in range(width)]
+    lower, upper = bounds_or_value(*bounds, width, label, names)
+    return IntegralConstraint(integral.term, integral.over, lower, upper, label)

@@ -1,0 +1,85 @@
+"""Lower continuity of single coordinates where arcs meet: see `Problem.continuity`.
+
+At a border of arcs every coordinate and as many derivatives of it agree as the trajectory says. An impact, a
+jump of one state or a torque that switches is a border at which one coordinate keeps fewer of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trajopt.base.arguments import list_names, short_repr
+from trajopt.base.errors import OptionError, UnknownNameError, near_matches
+from trajopt.splines.trajectory import Trajectory
+
+MAY_JUMP = {-1: "its value", 0: "its rate", 1: "its acceleration"}  # the lowest derivative that does
+
+
+@dataclass(frozen=True)
+class LowerContinuity:
+    """A coordinate that keeps `order` continuous derivatives, -1 for none and no value, at a border of arcs.
+
+    after : the arc before the border; None for every border
+    """
+
+    coordinate: int
+    order: int
+    after: int | None
+
+    def borders(self, count: int) -> slice:
+        """The borders that are meant, of `count`."""
+        return slice(None) if self.after is None else slice(self.after, min(self.after + 1, count))
+
+
+def lower_continuity(
+    names: Sequence[str], trajectory: Trajectory, coordinate: Any, order: Any, after: Any
+) -> LowerContinuity:
+    """The value of a call of `Problem.continuity`; see there, also for errors."""
+    names = list(names)
+    if not isinstance(coordinate, str) or coordinate not in names:
+        raise UnknownNameError(
+            f"no coordinate is called {short_repr(coordinate)}{near_matches(coordinate, names)}: there are "
+            f"{list_names(names)}"
+        )
+    highest = trajectory.continuity - 1
+    whole = isinstance(order, (int, np.integer)) and not isinstance(order, bool)
+    if not whole or not -1 <= order <= highest:
+        known = " or ".join(f"{k} ({MAY_JUMP[k]} may jump)" for k in range(-1, highest + 1))
+        raise OptionError(
+            f"the continuity of '{coordinate}' is {short_repr(order)}, but where arcs meet the trajectory "
+            "has "
+            f"{trajectory.continuity}, and only less can be asked for: use {known}"
+        )
+    found = LowerContinuity(names.index(coordinate), int(order), _arc(after))
+    check_borders(trajectory, [found])
+    return found
+
+
+def check_borders(trajectory: Trajectory, given: Iterable[LowerContinuity]) -> None:
+    """OptionError where a lower continuity is given for a border that the trajectory does not have."""
+    count = len(trajectory.arcs) - 1
+    for each in given:
+        if not count:
+            raise OptionError(
+                "the continuity of a coordinate is given for borders of arcs; the trajectory has one arc: "
+                "cut it where it may jump, Trajectory((arc, arc)) or "
+                "Trajectory.collocation(intervals, order, arcs=2)"
+            )
+        if each.after is not None and each.after >= count:
+            raise OptionError(
+                f"after is {each.after}, but borders follow arcs 0 to {count - 1} of the {count + 1} arcs"
+            )
+
+
+def _arc(after: Any) -> int | None:
+    if after is None:
+        return None
+    if not isinstance(after, (int, np.integer)) or isinstance(after, bool) or after < 0:
+        raise OptionError(
+            f"after is {short_repr(after)}: give the number of the arc before the border, from 0"
+        )
+    return int(after)

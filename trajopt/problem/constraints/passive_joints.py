@@ -1,0 +1,65 @@
+"""Joints without motors: their torque is zero, an equation of the robot that every motion must satisfy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from trajopt.base.arguments import list_names, short_repr
+from trajopt.base.errors import OptionError, UnknownNameError, near_matches
+from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
+from trajopt.splines.node_sets import PATH, NodeSet
+from trajopt.terms.term import ExpressionTerm
+
+PassiveJoints = Mapping[str, tuple[NodeSet, ...]]  # joint -> where it is passive already
+
+
+def passive_torques(
+    dynamics: Dynamics, known: PassiveJoints, joints: Sequence[str], part: NodeSet
+) -> list[tuple[str, ExpressionTerm]]:
+    """The torques that vanish over a part of the motion; see `Problem.passive`, also for errors."""
+    if part.is_difference:
+        raise OptionError(f"joints cannot be passive over {part}: use 'path', a window or an arc")
+    if not joints:
+        raise OptionError("no joint is named: use, for example, problem.passive('pole')")
+    names = list(dynamics.joint_names)
+    for number, joint in enumerate(joints):
+        if not isinstance(joint, str) or joint not in names:
+            raise UnknownNameError(
+                f"no joint is called {short_repr(joint)}{near_matches(joint, names)}: there are "
+                f"{list_names(names)}"
+            )
+        before = known.get(joint, ())
+        if joint in joints[:number] or part in before or PATH in before or (before and part == PATH):
+            raise OptionError(f"the joint '{joint}' is passive already: name it once")
+    return [(joint, _torque(joint, names.index(joint), _unit(dynamics, joint))) for joint in joints]
+
+
+def refuse_springs(dynamics: Dynamics, designs: Iterable[str], passive: Iterable[str]) -> None:
+    """OptionError for a passive joint whose spring would be left out: tau is the transmitted torque."""
+    described = dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
+    sprung = {each.name for each in described if getattr(each, "stiffness", 0.0)}
+    sprung |= {name.removesuffix(".stiffness") for name in designs if name.endswith(".stiffness")}
+    for joint in passive:
+        if joint in sprung:
+            place = list(dynamics.joint_names).index(joint)
+            raise OptionError(
+                f"the joint '{joint}' has a spring, which is no part of tau, so it cannot be passive: bound "
+                f"a term that returns node.motor_torque[{place}] by equals=0.0"
+            )
+
+
+def _torque(joint: str, index: int, unit: str) -> ExpressionTerm:
+    """tau_j under the problem's loads, (1,)."""
+
+    def torque(node: Any) -> Any:
+        return node.tau[index]
+
+    return ExpressionTerm(torque, f"torque at {joint}", unit=unit)
+
+
+def _unit(dynamics: Dynamics, joint: str) -> str:
+    kinds = (
+        {each.name: each.kind for each in dynamics.joints} if isinstance(dynamics, DescribedJoints) else {}
+    )
+    return {"revolute": "N m", "prismatic": "N"}.get(kinds.get(joint, ""), "N m or N")

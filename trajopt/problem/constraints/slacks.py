@@ -1,0 +1,140 @@
+"""Smooth forms of terms with kinks: slacks in costs and bounded integrals, one bound for every piece."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trajopt.base.arguments import numbers
+from trajopt.base.errors import InfeasibleBoundsError, OptionError
+from trajopt.problem.constraints.integrals import Integral, IntegralConstraint, bounded_integral
+from trajopt.problem.costs_and_constraints import (
+    AdditionalCurve,
+    Constraint,
+    NodeValues,
+    Parameter,
+    with_curve,
+)
+from trajopt.splines.node_sets import PATH, NodeSet
+from trajopt.terms import term as terms
+from trajopt.terms.nonsmooth import Maximum, has_kinks
+from trajopt.terms.smooth_forms import selections, with_slacks
+from trajopt.terms.smoothed_term import Slacked
+
+
+@dataclass(frozen=True, eq=False)
+class Slack:
+    """Values s with s >= every piece of a maximum, at the nodes with weight in a part of the motion.
+
+    name : of the additional curve whose values at these nodes they are
+    """
+
+    name: str
+    maximum: Maximum
+    over: NodeSet
+
+    @property
+    def rows(self) -> Iterator[tuple[Any, NDArray[np.float64] | float]]:
+        """Terms and their lower bounds: s - piece >= 0, s >= floor."""
+        slack = terms.extra(self.name)
+        for piece in self.maximum.pieces:
+            yield slack - piece, 0.0
+        if self.maximum.floor is not None:
+            yield slack, np.asarray(self.maximum.floor)
+
+
+def smooth_cost(problem: Any, term: Any, weight: float, over: NodeSet) -> Any:
+    """A cost's term with slacks of the problem in place of its maxima; OptionError where it is not convex."""
+    if not has_kinks(term):
+        return term
+    with_slacks(term, weight, lambda maximum: maximum)  # raises before the problem is changed
+    slack_of = _curve_of if over.integrates else _value_of
+    return with_slacks(term, weight, lambda maximum: slack_of(problem, maximum, over))
+
+
+def integral_constraint(
+    problem: Any, integral: Integral, bounds: tuple[Any, Any, Any], name: str | None
+) -> IntegralConstraint:
+    """The bounded integral of a call of `Problem.subject_to`; its maxima become slacks.
+
+    Raises OptionError where the bounds of a term with kinks are not convex.
+    """
+    lower, upper, equals = bounds
+    bounded = bounded_integral(integral, bounds, name, problem.width_of_term)
+    if not has_kinks(integral.term):
+        return bounded
+    if equals is not None or (lower is not None and upper is not None):
+        raise OptionError(
+            f"'{integral.name}' has kinks, so that it is convex: it can be bounded from one side only, above "
+            "for absolute values and maxima"
+        )
+    if lower is None and upper is None:
+        raise _no_bound(bounded.name)
+    sign = -1.0 if upper is None else 1.0
+    return replace(bounded, term=smooth_cost(problem, integral.term, sign, integral.over))
+
+
+def smooth_bounds(
+    term: Any, lower: ArrayLike | None, upper: ArrayLike | None, equals: ArrayLike | None, label: str
+) -> Iterator[tuple[Any, Any, Any, str]]:
+    """Smooth terms with their bounds and names that together are equivalent to a bounded one with kinks."""
+    if equals is not None or (lower is not None and upper is not None):
+        raise OptionError(
+            f"'{label}' has kinks, so that it is convex: bound it from one side only, above for absolute "
+            "values and maxima"
+        )
+    if upper is None:
+        for piece, low, high, name in smooth_bounds(-term, None, _negative(lower, label), None, label):
+            yield -piece, None if high is None else -np.asarray(high), None if low is None else -low, name
+        return
+    bound = numbers(upper, f"a bound of '{label}'")
+    if isinstance(term, Maximum) and term.is_absolute:
+        yield term.pieces[0], -bound, bound, label
+        return
+    for piece, number, named in selections(term):
+        if piece is not None:
+            yield piece, None, bound - number, f"{label}, {named}"
+        elif np.any(number > bound):
+            raise InfeasibleBoundsError(
+                f"'{label}' is at least {named}, which is above its upper bound {bound}: raise the bound"
+            )
+
+
+def _no_bound(label: str) -> OptionError:
+    return OptionError(f"'{label}' has no bound: give upper, or lower for what is to stay above it")
+
+
+def _negative(bound: ArrayLike | None, label: str) -> Any:
+    if bound is None:
+        raise _no_bound(label)
+    return -numbers(bound, f"a bound of '{label}'")
+
+
+def _curve_of(problem: Any, maximum: Maximum, over: NodeSet) -> Slacked:
+    """The slack of a maximum at the nodes of a part of the motion, made on first use."""
+    name = f"slack of {maximum.name}" if over == PATH else f"slack of {maximum.name} over {over}"
+    width = problem.width_of_term(maximum)
+    if name not in problem.slacks:
+        free = np.full(width, np.inf)
+        curve = AdditionalCurve(name, -free, free, np.ones(width), NodeValues())
+        problem.extras = with_curve(problem.extras, curve)
+        problem.slacks[name] = Slack(name, maximum, over)
+    return Slacked(maximum, terms.extra(name).quantity)
+
+
+def _value_of(problem: Any, maximum: Maximum, over: NodeSet) -> Slacked:
+    """The slack of a maximum at one node: a parameter, with its inequalities as constraints."""
+    name, width = f"slack of {maximum.name} at {over}", problem.width_of_term(maximum)
+    if name not in problem.parameters:
+        free = np.full(width, np.inf)
+        lower = -free if maximum.floor is None else np.broadcast_to(np.asarray(maximum.floor), (width,))
+        problem.parameters[name] = Parameter(name, lower, free, np.maximum(lower, 1.0), is_slack=True)
+        for i, piece in enumerate(maximum.pieces):
+            gap = terms.parameter(name) - piece
+            label = f"{name}, {i + 1} of {len(maximum.pieces)}"
+            problem.constraints.append(Constraint(gap, np.zeros(width), free, over, label))
+    return Slacked(maximum, terms.parameter(name).quantity)

@@ -1,0 +1,1 @@
+"""Newton's method on the optimality conditions, by quadratic programs whose active set is nearly known."""

@@ -1,0 +1,218 @@
+"""Factors of the matrix of a quadratic program with active constraints, which change one at a time.
+
+    K = [H  A_W'; A_W  0]      H (n, n), A_W the rows of the active constraints
+
+`DenseFactors` keeps the inverse of K and changes it by one row and column, `SparseFactors` keeps a sparse
+factorization of the first K and the Schur complement of what changed since then.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from trajopt.solvers.newton.matrices import Triplets, largest_entry
+
+__all__ = ["DenseFactors", "KktFactors", "SparseFactors", "factorized"]
+
+LARGEST = 1e12  # entries of the inverse above: the active constraints depend on each other, or H is flat
+# Of 1 / |H|, subtracted from the zero block, so that no pivot of its diagonal is zero: what that changes is
+# corrected by the residual of a solve.
+REGULARIZATION = 1e-9
+# Residual of a solve for limits of size 1, corrected once, above which constraints may depend on each other.
+INEXACT = 1e-6
+
+
+class KktFactors(Protocol):
+    """Solves with K; `active` are its constraints, in the order of its last rows.
+
+    is_strict : whether H is positive definite along the first active constraints
+    """
+
+    active: list[int]
+
+    @property
+    def is_strict(self) -> bool: ...
+    def solve(self, right: np.ndarray) -> np.ndarray: ...
+    def column(self, place: int) -> np.ndarray: ...
+    def add(self, constraint: int, row: np.ndarray, solved: np.ndarray, square: float) -> None: ...
+    def drop(self, place: int) -> None: ...
+
+
+def factorized(H: Any, A: Any, active: list[int]) -> KktFactors | None:
+    """The factors for active constraints of A (m, n); None where K is singular up to rounding."""
+    if isinstance(H, np.ndarray):
+        found: DenseFactors | SparseFactors = DenseFactors(H, A[active], active)
+    else:
+        found = SparseFactors(H, A, active)
+    return found if found.exists else None
+
+
+class DenseFactors:
+    """The inverse of K: with A' = Y R and Z the rest of an orthogonal basis,
+
+        K^-1 = [P  B; B'  -G' H B],    P = Z (Z' H Z)^-1 Z',    B = G - P H G,    G = Y R^-T.
+
+    Nocedal and Wright, Numerical Optimization (2006), section 16.2.
+    """
+
+    def __init__(self, H: np.ndarray, A: np.ndarray, active: list[int]) -> None:
+        self.n, self.active, self.exists = len(H), list(active), False
+        n, k = self.n, len(A)
+        basis, R = np.linalg.qr(A.T, mode="complete")
+        Z = basis[:, k:]
+        transposed, singular = lapack.dtrtrs(R[:k], basis[:, :k].T) if k else (np.empty((0, n)), 0)
+        along = Z.T @ H @ Z
+        factor, bent = lapack.dpotrf(along) if k < n else (along, 0)
+        self.is_strict = bent == 0
+        if bent == 0:
+            half = lapack.dtrtrs(factor, Z.T, trans=1)[0] if k < n else np.empty((0, n))
+            P = half.T @ half
+        else:
+            _, _, P, singular_along = lapack.dgesv(along, Z.T)
+            singular, P = singular or singular_along, Z @ P
+        if singular:
+            return
+        G = transposed.T
+        HG = H @ G
+        B = G - P @ HG
+        self._room = np.zeros((2 * n + 1, 2 * n + 1))
+        inverse = self._inverse
+        inverse[:n, :n], inverse[:n, n:], inverse[n:, :n] = P, B, B.T
+        inverse[n:, n:] = -HG.T @ B
+        self.exists = bool(np.abs(inverse).max(initial=0.0) < LARGEST)
+
+    @property
+    def _inverse(self) -> np.ndarray:
+        """K^-1: the corner of a room for more constraints, else zeros."""
+        size = self.n + len(self.active)
+        return self._room[:size, :size]
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """K^-1 right; a right-hand side of n entries has zeros for the constraints."""
+        return self._inverse[:, : right.size] @ right
+
+    def add(self, constraint: int, row: np.ndarray, solved: np.ndarray, square: float) -> None:
+        """Add a constraint whose row gives K^-1 (row, 0) = solved, square = (row, 0)' solved."""
+        self._subtract(np.append(solved, -1.0), square)  # its last row and column are new
+        self.active.append(constraint)
+
+    def column(self, place: int) -> np.ndarray:
+        """The column of K^-1 of an active constraint."""
+        return self._inverse[self.n + place]
+
+    def drop(self, place: int) -> None:
+        """Drop an active constraint."""
+        place, last = self.n + place, self.n + len(self.active) - 1
+        inverse = self._inverse
+        self._subtract(inverse[place], float(inverse[place, place]))
+        inverse[place], inverse[:, place] = inverse[last], inverse[:, last]
+        inverse[place, place] = inverse[last, last]
+        inverse[last] = inverse[:, last] = 0.0
+        self.active[place - self.n] = self.active[-1]
+        self.active.pop()
+
+    def _subtract(self, column: np.ndarray, divisor: float) -> None:
+        """Subtract column column' / divisor, in place, from K^-1 and the zeros after it."""
+        whole = np.zeros(len(self._room))
+        whole[: column.size] = column
+        blas.dger(-1.0 / divisor, whole, whole, a=self._room.T, overwrite_x=0, overwrite_y=0, overwrite_a=1)
+
+
+class SparseFactors:
+    """L D L' of the first K by SuperLU without exchanges of rows, and the Schur complement of its changes.
+
+    With borders V, one column for each change, the matrix is [K V; V' 0]: (row, 0) adds a constraint, the
+    unit vector of its multiplier drops one (Gill, Murray, Saunders and Wright, SIAM J. Sci. Stat. Comput. 5,
+    1984, 562). The signs of the pivots tell whether H is positive definite along the constraints (Sylvester).
+    """
+
+    def __init__(self, H: Any, A: Any, active: list[int]) -> None:
+        from scipy.sparse import coo_array
+        from scipy.sparse.linalg import splu
+
+        self.n, self.active, self.exists = H.shape[0], list(active), False
+        n, size, own = self.n, self.n + len(active), A[active]
+        lowered, tail = REGULARIZATION / largest_entry(H), np.arange(n, size)
+        row = np.concatenate([H.rows, n + own.rows, own.columns])
+        column = np.concatenate([H.columns, own.columns, n + own.rows])
+        self._K = Triplets(row, column, np.concatenate([H.data, own.data, own.data]), (size, size))
+        data = np.append(self._K.data, np.full(tail.size, -lowered))
+        matrix = coo_array((data, (np.append(row, tail), np.append(column, tail))), shape=(size, size))
+        try:
+            self._lu = splu(
+                matrix.tocsc(),
+                permc_spec="MMD_AT_PLUS_A",
+                diag_pivot_thresh=0.0,
+                panel_size=1,  # faster for columns as short as these
+                options={"SymmetricMode": True},
+            )
+        except RuntimeError:  # a pivot is zero
+            return
+        if not np.array_equal(self._lu.perm_r, self._lu.perm_c):
+            return
+        self._borders = self._solved_borders = np.zeros((size, 0))  # V and K^-1 V
+        self._of_added = np.zeros(0, dtype=bool)  # which borders add a constraint
+        self._left = np.arange(size)  # places of unknowns and first constraints that are left
+        # Where constraints depend on each other, no correction helps against arbitrary limits.
+        limits = np.concatenate([np.zeros(n), np.cos(np.arange(len(active)))])
+        missed = limits - self._K @ self._base_solve(limits)
+        self.exists = bool(np.abs(missed).max(initial=0.0) <= INEXACT)
+
+    @property
+    def is_strict(self) -> bool:
+        return int(np.count_nonzero(self._lu.U.diagonal() > 0.0)) == self.n
+
+    def _base_solve(self, right: np.ndarray) -> np.ndarray:
+        """The solution with the first K, corrected by its residual once."""
+        found = self._lu.solve(right)
+        return found + self._lu.solve(right - self._K @ found)
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """K^-1 right; a right-hand side of n entries has zeros for the constraints."""
+        first, of_added = np.zeros(len(self._borders)), right[self._left.size :]
+        left = self._left[: right.size]
+        first[left] = right[: left.size]
+        found = self._base_solve(first)
+        if not self._borders.shape[1]:
+            return found
+        of_borders = np.zeros(self._of_added.size)
+        if of_added.size:
+            of_borders[self._of_added] = of_added
+        schur = self._borders.T @ self._solved_borders
+        z = np.linalg.solve(schur, self._borders.T @ found - of_borders)
+        found = found - self._solved_borders @ z
+        return np.concatenate([found[self._left], z[self._of_added]])
+
+    def column(self, place: int) -> np.ndarray:
+        """The column of K^-1 of an active constraint."""
+        unit = np.zeros(self.n + len(self.active))
+        unit[self.n + place] = 1.0
+        return self.solve(unit)
+
+    def add(self, constraint: int, row: np.ndarray, solved: np.ndarray, square: float) -> None:
+        """Add a constraint with this row of A."""
+        self._border(np.concatenate([row, np.zeros(len(self._borders) - self.n)]), True)
+        self.active.append(constraint)
+
+    def drop(self, place: int) -> None:
+        """Drop an active constraint."""
+        self.active.pop(place)
+        place += self.n
+        if place < self._left.size:
+            unit = np.zeros(len(self._borders))
+            unit[self._left[place]] = 1.0
+            self._border(unit, False)
+            self._left = np.delete(self._left, place)
+        else:
+            border = np.flatnonzero(self._of_added)[place - self._left.size]
+            self._borders = np.delete(self._borders, border, axis=1)
+            self._solved_borders = np.delete(self._solved_borders, border, axis=1)
+            self._of_added = np.delete(self._of_added, border)
+
+    def _border(self, column: np.ndarray, adds: bool) -> None:
+        self._borders = np.column_stack([self._borders, column])
+        self._solved_borders = np.column_stack([self._solved_borders, self._base_solve(column)])
+        self._of_added = np.append(self._of_added, adds)

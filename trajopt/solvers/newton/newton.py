@@ -1,0 +1,315 @@
+"""Newton's method on the optimality conditions, from a start whose active set is nearly that of the optimum.
+
+Each step solves the quadratic program of sequential quadratic programming, with the exact Hessian of the
+Lagrangian, by a parametric active-set method that starts from the active set of the step before. The first
+step from the optimum of a program with other values is the tangential predictor: the optimum's derivative by
+the values, times their change, with all changes of the active set on the way. Diehl, Bock, Schloeder et al.,
+J. Process Control 12 (2002) 577, "initial value embedding".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack
+
+from trajopt.solvers.monitor import Monitor, monitor_of
+from trajopt.solvers.newton.kkt_factors import factorized
+from trajopt.solvers.newton.matrices import DenseMatrices, Matrices, largest_entry, matrices_of, row_lengths
+from trajopt.solvers.newton.quadratic_program import (
+    DEPENDENT,
+    SMALLEST,
+    QuadraticProgram,
+    QuadraticSolution,
+    followed,
+)
+from trajopt.solvers.optimality.kkt import KKT, kkt_residuals_of
+from trajopt.solvers.optimality.multipliers import least_squares_multipliers
+from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
+
+__all__ = [
+    "ActiveSetNewton",
+    "NewtonFromMotion",
+    "NewtonIterates",
+    "Values",
+    "active_sides",
+    "dense_steps_fit",
+]
+
+MOST_STEPS = 12
+# Of the active set in one step, or as many as there are unknowns: these cost what a few factorizations do.
+MOST_CHANGES = 60
+# Of the largest entry of the Hessian, added to its diagonal: the first holds what the objective does not
+# decide where it is, the others make up for directions in which the Lagrangian is concave on the way.
+SHIFTS = (1e-6, 1e-2, 1e-1, 1.0)
+CONCAVE = 1e-8  # of the largest entry of the Hessian: negative curvature that a minimum may have
+ENOUGH = 0.9  # of a step
+# Of the largest entry of the Hessian: flat valleys have a curvature of 1e-9 of it, in which the usual shift
+# of 1e-6 makes dozens of short steps.
+FLAT_VALLEY_SHIFT = 1e-12
+# Of the tolerance, unless rounding ends the steps before: they end quadratically, and rows of large gradients
+# are scaled by as little as 1e-5.
+FINER = 1e-3
+# The steps are dense: most unknowns, and most entries of the matrix of all constraints, rows and bounds.
+LARGEST, MOST_ENTRIES = 1000, 10_000_000
+# Steps with matrices that are known, which lower the error about as much as the step before did. So many may
+# lead to the tolerance: each takes a fifth of one that has to solve a quadratic program, and a tenth of one
+# with sparse factors.
+AGAIN, AGAIN_IF_SPARSE = 2, 4
+
+
+@dataclass(frozen=True)
+class ActiveSetNewton:
+    """Newton's method from a start near the optimum: the first solver of a `Fallback`.
+
+    The conditions of an optimum are checked at `tol`. Along the active constraints whose multipliers are not
+    zero, the Hessian of the Lagrangian must have no curvature below -1e-6 of its largest entry (or of 1 where
+    that is larger), so that a saddle as flat as this passes. Constraints that depend on others of the active
+    set are left out of it. For hundreds of unknowns, where derivatives are sparse for thousands.
+
+    shift : the first of the multiples of the identity that are added to the Hessian, see `SHIFTS`
+    finer : of `tol`: the KKT error down to which steps go on while each lowers it
+    """
+
+    tol: float
+    shift: float = SHIFTS[0]
+    finer: float = 1.0
+
+    @property
+    def iterates(self) -> type[NewtonIterates]:
+        """How the steps are made."""
+        return NewtonIterates
+
+    def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
+        """Whether there are second derivatives and multipliers to begin with."""
+        return start is not None and start.has_multipliers and nlp.has_hessian
+
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
+        """The result of the steps, STEP_TOO_SMALL where they find no optimum and a solver has to go on.
+
+        start : without multipliers, least squares over the constraints that it meets or violates give them
+        """
+        monitor = monitor_of(nlp, start, run, self.tol)
+        with monitor.interruptible():
+            at = monitor.start
+            if not at.has_multipliers:
+                at = least_squares_multipliers(nlp, at.y, signed=False)
+            found = self.iterates(nlp, monitor, at, self.tol, self.shift, self.finer).result()
+        return monitor.result(Status.STEP_TOO_SMALL, None, 0, "") if found is None else found
+
+
+@dataclass(frozen=True)
+class NewtonFromMotion(ActiveSetNewton):
+    """Newton's method from the optimum of a program that lacked a few of the rows.
+
+    Multipliers of the start are not used: least squares over the constraints that it meets or violates give
+    them, and the steps follow the active set as the violated rows are pushed back to their limits.
+    """
+
+    shift: float = FLAT_VALLEY_SHIFT
+    finer: float = FINER
+
+    def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
+        return dense_steps_fit(nlp)
+
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
+        return super().solve(nlp, WarmStart(nlp.start if start is None else start.y), run)
+
+
+def dense_steps_fit(nlp: Program) -> bool:
+    """Whether a program has second derivatives, and is small enough for dense steps with all of its rows."""
+    n = nlp.variable_count
+    return nlp.has_hessian and n <= LARGEST and n * (n + nlp.row_count) <= MOST_ENTRIES
+
+
+def active_sides(nlp: Program, multipliers: np.ndarray, tol: float) -> np.ndarray:
+    """The active set that multipliers of rows, then of bounds, tell: -1, 0 or 1 for each, (m + n,).
+
+    An interior-point method leaves small multipliers for all limits; equations are always active.
+    """
+    lower = np.concatenate([nlp.row_lower, nlp.lower])
+    upper = np.concatenate([nlp.row_upper, nlp.upper])
+    size = np.abs(multipliers)
+    strong = size > np.sqrt(tol) * max(1.0, float(size.max(initial=0.0)))
+    at_upper = strong & np.isfinite(upper) & (multipliers > 0.0)
+    at_lower = strong & np.isfinite(lower) & (multipliers < 0.0)
+    side = np.where(at_upper, 1, np.where(at_lower, -1, 0))
+    side[(lower == upper) & (side == 0)] = 1
+    return side
+
+
+class Values(NamedTuple):
+    """What is known at y: f, its gradient g, the rows, and A = [J; I] of rows and bounds (m + n, n)."""
+
+    f: float
+    g: np.ndarray
+    rows: np.ndarray
+    A: Any
+
+
+class NewtonIterates:
+    """The iterates: unknowns y, multipliers and active sides of rows, then of bounds of the unknowns.
+
+    Here every step is a full one, without damping; `_is_near` and `_step` are what a damped method changes.
+    """
+
+    may_be_sparse, most_steps, steps = True, MOST_STEPS, "Newton steps"
+
+    def __init__(
+        self, nlp: Program, monitor: Monitor, start: WarmStart, tol: float, shift: float, finer: float
+    ) -> None:
+        self.nlp, self.monitor, self.tol, self.finest = nlp, monitor, tol, finer * tol
+        self.matrices: Matrices = matrices_of(nlp) if self.may_be_sparse else DenseMatrices(nlp)
+        self.shifts = (shift, *(each for each in SHIFTS if each > shift))
+        n, m = nlp.variable_count, nlp.row_count
+        self.lower = np.concatenate([nlp.row_lower, nlp.lower])
+        self.upper = np.concatenate([nlp.row_upper, nlp.upper])
+        self.y = np.array(start.y, dtype=float)
+        rows, low, high = start.row_multipliers, start.lower_multipliers, start.upper_multipliers
+        assert rows is not None and low is not None and high is not None
+        self.multipliers = np.concatenate([rows, high - low])
+        self.m, self.n = m, n
+        self.error, self.rate = np.inf, np.inf  # of the last iterate, and the quotient of the last two errors
+        self.program: QuadraticSolution | None = None  # the last that was solved
+        self.repeated = False  # whether the last step was one with its matrices
+
+    def result(self) -> Result | None:
+        """The optimum, or the best iterate where the time limit, Ctrl-C or the callback ends the steps.
+
+        None where the steps do not lead to an optimum.
+        """
+        monitor, here = self.monitor, self._values()
+        side, changes = active_sides(self.nlp, self.multipliers, self.finest), 0
+        if isinstance(here.A, np.ndarray):
+            side = self._independent(here, side)
+        for number in range(self.most_steps + 1):
+            at = self._point()
+            residuals = self._residuals(at, here)
+            if not np.isfinite(residuals.error):
+                return None
+            goes_on = monitor.iterate(number, at, here.rows, here.f, residuals.stationarity, np.nan)
+            detail = f"{number} {self.steps}, {changes} changes of the active set"
+            near = self._is_near(number, residuals)
+            if near and self._is_minimum(here, side) and monitor.reason is not Status.INTERRUPTED:
+                return monitor.result(Status.CONVERGED, at, number, detail)
+            step = self._step(here, side, near) if goes_on else None
+            if step is None:
+                return monitor.result(Status.SOLVER_ERROR, None, number, detail) if monitor.stopped else None
+            self.y, self.multipliers, side = self.y + step.d, step.multipliers, step.side
+            here, changes = self._values(), changes + step.changes
+        return None
+
+    def _is_near(self, number: int, residuals: KKT) -> bool:
+        """Whether an iterate meets the tolerance, and further steps lower its error no more."""
+        at_rounding = residuals.error >= self.error and not self.repeated
+        self.rate, self.error = residuals.error / max(self.error, SMALLEST), residuals.error
+        enough = self.error <= self.finest or at_rounding
+        return number > 0 and self.error <= self.tol and enough
+
+    def _step(self, here: Values, side: np.ndarray, near: bool) -> QuadraticSolution | None:
+        """The next step; None where there is none, and at a point that is near and yet no minimum."""
+        if near:
+            return None
+        again = AGAIN if isinstance(here.A, np.ndarray) else AGAIN_IF_SPARSE
+        self.repeated = self.program is not None and self.error * self.rate**again <= self.finest
+        if self.repeated:
+            return self._step_again(here)
+        self.program = self._full_step(here, side)
+        if self.program is None and not isinstance(here.A, np.ndarray):
+            # Sparse factors do not bear constraints that depend on others, dense ones find them.
+            self.matrices = DenseMatrices(self.nlp)
+            here = self._values()
+            self.program = self._full_step(here, self._independent(here, side))
+        return self.program
+
+    def _step_again(self, here: Values) -> QuadraticSolution:
+        """A step with the Hessian, the Jacobian and the active set of the last quadratic program."""
+        last, values = self.program, np.concatenate([here.rows, self.y])
+        assert last is not None
+        of_lagrangian = here.g + here.A.T @ self.multipliers
+        limits = np.where(last.side < 0, self.lower, self.upper)
+        d, changed = last.step_of(-of_lagrangian, limits - values)
+        return replace(last, d=d, multipliers=self.multipliers + changed, changes=0)
+
+    def _independent(self, here: Values, side: np.ndarray) -> np.ndarray:
+        """The active set without constraints that depend on others of it, which take over their multipliers.
+
+        Two limits that are one and the same at a node are both active, and both have a multiplier.
+        """
+        active = np.flatnonzero(side)
+        if not active.size:
+            return side
+        A = here.A[active]
+        length = np.maximum(np.linalg.norm(A, axis=1), SMALLEST)
+        R, order, *_ = lapack.dgeqp3((A / length[:, None]).T)
+        kept = order[: np.count_nonzero(np.abs(np.diagonal(R)) > DEPENDENT)] - 1
+        if kept.size == active.size:
+            return side
+        force = A.T @ self.multipliers[active]
+        found = np.zeros(side.size, dtype=side.dtype)
+        found[active[kept]] = side[active[kept]]
+        self.multipliers = np.where(side != 0, 0.0, self.multipliers)
+        self.multipliers[active[kept]] = np.linalg.lstsq(A[kept].T, force, rcond=None)[0]
+        # A limit that would have to pull is no start: of the forces on it, others of the set bear more.
+        found[(found * self.multipliers < 0.0) & (self.lower != self.upper)] = 0
+        return found
+
+    def _values(self) -> Values:
+        nlp, y = self.nlp, self.y
+        A = self.matrices.constraints(nlp.jacobian(y))
+        return Values(float(nlp.objective(y)), np.asarray(nlp.gradient(y), dtype=float), nlp.rows(y), A)
+
+    def _residuals(self, at: WarmStart, here: Values) -> KKT:
+        of_rows = here.A.T @ self.multipliers - self.multipliers[self.m :]  # J' times those of the rows
+        return kkt_residuals_of(self.nlp, at, here.rows, here.g + of_rows)
+
+    def _full_step(self, here: Values, side: np.ndarray) -> QuadraticSolution | None:
+        """The step from an active set, with the least of some shifts of the Hessian that lets it pass."""
+        program, best = self._program_at(here), None
+        size = largest_entry(program.H)
+        for shift in self.shifts:
+            shifted = replace(program, H=self.matrices.shifted(program.H, shift * size))
+            most = max(MOST_CHANGES, self.n)
+            found = followed(shifted, self.multipliers, side, most, lambda: self.monitor.stopped)
+            if found is not None and (best is None or found.tau > best.tau):
+                best = found
+            if (best is not None and best.tau > ENOUGH) or self.monitor.stopped:
+                break
+        return best
+
+    def _is_minimum(self, here: Values, side: np.ndarray) -> bool:
+        """Whether H has no curvature below -CONCAVE, relative, along the constraints that have multipliers.
+
+        A limit that is met without a multiplier may be left, and the objective fall on the other side of it.
+        """
+        active = np.flatnonzero(side)
+        force = np.abs(self.multipliers[active]) * row_lengths(here.A[active])
+        strong = force > self.finest * max(1.0, float(force.max(initial=0.0)))
+        held = active[strong | (self.lower == self.upper)[active]]
+        if len(held) >= self.n:  # a vertex: there is no direction along them
+            return True
+        H, A = self._hessian(), here.A
+        least = CONCAVE * largest_entry(H)
+        if not isinstance(A, np.ndarray):
+            factors = factorized(self.matrices.shifted(H, least), A, held.tolist())
+            if factors is not None and factors.is_strict:
+                return True
+            H, A = H.toarray(), A.toarray()
+        Z = np.linalg.qr(A[held].T, mode="complete")[0][:, len(held) :]
+        return lapack.dpotrf(Z.T @ H @ Z + least * np.eye(Z.shape[1]))[1] == 0
+
+    def _program_at(self, here: Values) -> QuadraticProgram:
+        values = np.concatenate([here.rows, self.y])
+        return QuadraticProgram(self._hessian(), here.g, here.A, self.lower - values, self.upper - values)
+
+    def _hessian(self) -> Any:
+        """Of the Lagrangian, (n, n)."""
+        return self.matrices.hessian(self.nlp.hessian(self.y, self.multipliers[: self.m], 1.0))
+
+    def _point(self) -> WarmStart:
+        bounds = self.multipliers[self.m :]
+        return WarmStart(
+            self.y, self.multipliers[: self.m], np.maximum(-bounds, 0.0), np.maximum(bounds, 0.0)
+        )

@@ -1,0 +1,273 @@
+"""A parametric active-set method for a quadratic program whose active set is nearly known.
+
+    minimize g' d + d' H d / 2   subject to   lower <= A d <= upper
+
+Multipliers mu, positive at upper limits and negative at lower ones, and their active set W are taken for the
+optimum of another program: with gradient -A' mu, limits that d = 0 meets where they are in W, and limits that
+d = 0 does not violate elsewhere. Its data are moved to those of the program along a line, tau from 0 to 1.
+d and mu are linear in tau between changes of the active set, where an inactive constraint meets its limit
+and is added, or a multiplier becomes zero and its constraint is dropped. Limits that d = 0 violates begin
+beyond it: if all of them began at d = 0, they would all be met at tau = 0, and changes of the active set
+there could repeat without end. Each change changes the
+factors of K = [H  A_W'; A_W  0] (`kkt_factors.py`). Best, "An algorithm for the solution of the parametric
+quadratic programming problem" (1996); Ferreau, Bock and Diehl, Int. J. Robust Nonlinear Control 18 (2008)
+816.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from trajopt.solvers.newton.kkt_factors import KktFactors, factorized
+from trajopt.solvers.newton.matrices import dense_row, divided_rows, row_lengths, summed_rows
+
+__all__ = ["QuadraticProgram", "QuadraticSolution", "followed"]
+
+DEPENDENT = 1e-8  # what is left of a row of unit length beside active ones: below, it depends on them
+FLAT = 1e-10  # curvature below is none
+SMALLEST = 1e-12  # length of a row that is not zero
+SLOW = 1e-13  # rates below are none
+BEYOND = 0.01  # of what d = 0 violates a limit by: how far on the other side of d = 0 the limit begins
+LEAST_WAY = 0.1  # of tau: a way that ends before leads nowhere
+ACCURATE = 1e-11  # residual of a minimum: above, the inverse has lost too much by its updates
+
+
+@dataclass(frozen=True)
+class QuadraticProgram:
+    """H (n, n), g (n,), A (m, n), lower and upper (m,), infinite where there is no limit.
+
+    H and A are both arrays, or both compressed sparse rows.
+    """
+
+    H: Any
+    g: np.ndarray
+    A: Any
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+@dataclass(frozen=True)
+class QuadraticSolution:
+    """The step d (n,), multipliers (m,), the side (m,) of each active limit, -1, 0 or 1.
+
+    A minimum where H is positive definite along the active constraints, which is not asked of their first
+    set: a way without changes leads to a stationary point.
+
+    tau : 1, or less where no step meets all constraints: the minimum of the program as it is there
+    changes : of the active set on the way
+    factors : of K for the active constraints, whose rows were divided by `lengths` (m,)
+    """
+
+    d: np.ndarray
+    multipliers: np.ndarray
+    side: np.ndarray
+    tau: float
+    changes: int
+    factors: KktFactors
+    lengths: np.ndarray
+
+    def step_of(self, of_gradient: np.ndarray, of_limits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """d (n,) and the changes of all multipliers (m,) with H d + A' mu = of_gradient, A_W d = of_limits.
+
+        of_limits : (m,), of which the active ones are read
+        """
+        active, n = self.factors.active, self.d.size
+        lengths = self.lengths[active]
+        found = self.factors.solve(np.concatenate([of_gradient, of_limits[active] / lengths]))
+        changes = np.zeros(self.multipliers.size)
+        changes[active] = found[n:] / lengths
+        return found[:n], changes
+
+
+def followed(
+    program: QuadraticProgram,
+    multipliers: np.ndarray,
+    side: np.ndarray,
+    most_changes: int,
+    stopped: Callable[[], bool] = lambda: False,
+) -> QuadraticSolution | None:
+    """The minimum that is reached from an active set and its multipliers; None where the way ends early.
+
+    It ends where active constraints depend on each other, H is not positive definite along them, no step
+    meets all constraints, the active set changes more than `most_changes` times, or where `stopped`, asked
+    before every change, says so.
+    """
+    size = np.maximum(row_lengths(program.A), SMALLEST)
+    unit = QuadraticProgram(
+        program.H, program.g, divided_rows(program.A, size), program.lower / size, program.upper / size
+    )
+    active = np.flatnonzero(side).tolist()
+    factors = factorized(unit.H, unit.A, active) if len(active) <= program.g.size else None
+    if factors is None:
+        return None
+    found = _Way(unit, multipliers * size, side, factors).followed(most_changes, stopped)
+    return None if found is None else replace(found, multipliers=found.multipliers / size, lengths=size)
+
+
+class _Way:
+    """d, multipliers and active set at tau, and the factors of K."""
+
+    def __init__(
+        self, program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray, factors: KktFactors
+    ) -> None:
+        self.program, self.tau, self.factors = program, 0.0, factors
+        self.n = program.g.size
+        self.side = side.copy()
+        self.mu = np.where(side != 0, multipliers, 0.0)
+        self.d = np.zeros(self.n)
+        self.is_equation = program.lower == program.upper
+        self.gradient_rate = program.g + program.A.T @ self.mu
+        # At tau = 0 no limit is violated, and those in the active set are met.
+        lower = np.where(side < 0, 0.0, np.minimum(program.lower, -BEYOND * program.lower))
+        upper = np.where(side > 0, 0.0, np.maximum(program.upper, -BEYOND * program.upper))
+        both = self.is_equation & (side != 0)
+        lower[both] = upper[both] = 0.0
+        #: limits minus A d, upper and lower, positive where they hold; how fast the limits themselves close
+        self.gaps = np.array([upper, -lower])
+        with np.errstate(invalid="ignore"):
+            rates = np.array([upper - program.upper, program.lower - lower])
+        self.rates = np.where(np.isfinite(rates), rates, 0.0)
+
+    def followed(self, most_changes: int, stopped: Callable[[], bool]) -> QuadraticSolution | None:
+        """The minimum at tau = 1, or at the tau where the way ends; None where that is early."""
+        changes = 0
+        while changes <= most_changes and not stopped():
+            event = self.advance()
+            if event is None:
+                return self.solution(changes)
+            if not self.change(*event):
+                break
+            changes += 1
+        return self.partial(changes) if self.tau >= LEAST_WAY else None
+
+    def advance(self) -> tuple[int, int] | None:
+        """Go on to tau = 1 (None), or to the next change: a constraint, and its side or 0 to drop it."""
+        active = np.array(self.factors.active, dtype=int)
+        side = self.side[active]
+        limit_rates = np.where(side < 0, self.rates[1, active], -self.rates[0, active])
+        step = self.factors.solve(np.concatenate([-self.gradient_rate, limit_rates]))
+        mu_rate, Ad_rate = step[self.n :], self.program.A @ step[: self.n]
+        closing = self.rates.copy()
+        closing[0] += Ad_rate
+        closing[1] -= Ad_rate
+        towards = closing > SLOW
+        towards[:, active] = False
+        length, event = 1.0 - self.tau, None
+        if towards.any():
+            lengths = np.full(closing.shape, np.inf)
+            np.divide(np.maximum(self.gaps, 0.0), closing, out=lengths, where=towards)
+            first = int(np.argmin(lengths))
+            if lengths.flat[first] < length:
+                at_lower, constraint = divmod(first, self.side.size)
+                length, event = float(lengths.flat[first]), (constraint, -1 if at_lower else 1)
+        falling = -side * mu_rate
+        towards = np.flatnonzero((falling > SLOW) & ~self.is_equation[active])
+        if towards.size:
+            own = active[towards]
+            lengths = np.maximum(side[towards] * self.mu[own], 0.0) / falling[towards]
+            first = int(np.argmin(lengths))
+            if lengths[first] < length:
+                length, event = float(lengths[first]), (int(own[first]), 0)
+        self.tau += length
+        self.d += length * step[: self.n]
+        self.gaps -= length * closing
+        self.mu[active] += length * mu_rate
+        return event
+
+    def change(self, constraint: int, side: int) -> bool:
+        """Add a constraint at a side of it, or drop it; False where that is not possible."""
+        if side == 0:
+            return self._drop(constraint)
+        row = dense_row(self.program.A, constraint)
+        solved, square, independent = self._beside_active(row)
+        if not independent:
+            if not self._exchange(side, solved[self.n :], constraint):
+                return False
+            solved, square, independent = self._beside_active(row)
+            if not independent:
+                return False
+        self.factors.add(constraint, row, solved, square)
+        self.side[constraint] = side
+        return True
+
+    def _beside_active(self, row: np.ndarray) -> tuple[np.ndarray, float, bool]:
+        """K^-1 (row, 0), its product with the row, and whether the row is no combination of active ones.
+
+        Beside n active rows it is one, however much of it an inverse that is not exact leaves over.
+        """
+        active = self.factors.active
+        solved = self.factors.solve(row)
+        rest = row - summed_rows(self.program.A, active, solved[self.n :])
+        square = float(row @ solved[: self.n])
+        independent = len(active) < self.n and np.sqrt(rest @ rest) > DEPENDENT and square > 0.0
+        return solved, square, bool(independent)
+
+    def _exchange(self, side: int, weights: np.ndarray, constraint: int) -> bool:
+        """Drop an active constraint in favour of one that depends on them: row = sum_j weights_j row_j.
+
+        The new multiplier grows at the cost of theirs until the first of them is zero.
+        """
+        active = np.array(self.factors.active, dtype=int)
+        shrinking = side * weights * self.side[active]
+        towards = np.flatnonzero((shrinking > DEPENDENT) & ~self.is_equation[active])
+        if not towards.size:
+            return False
+        lengths = np.maximum(self.side[active[towards]] * self.mu[active[towards]], 0.0) / shrinking[towards]
+        first = int(np.argmin(lengths))
+        self.mu[active] -= float(lengths[first]) * side * weights
+        self.mu[constraint] = float(lengths[first]) * side
+        return self._drop(int(active[towards[first]]))
+
+    def _drop(self, constraint: int) -> bool:
+        place = self.factors.active.index(constraint)
+        if self.factors.column(place)[self.n + place] >= -FLAT:
+            return False  # H would not be positive definite along those that are left
+        self.factors.drop(place)
+        self.side[constraint], self.mu[constraint] = 0, 0.0
+        return True
+
+    def partial(self, changes: int) -> QuadraticSolution:
+        """The minimum at the tau that was reached."""
+        return self._found(self.d, self.mu, self.tau, changes)
+
+    def solution(self, changes: int) -> QuadraticSolution | None:
+        """The minimum at tau = 1, solved once more for the active set that is left.
+
+        A strict minimum stays one: more constraints leave fewer directions, and `_drop` sees to the others.
+        """
+        d, mu, error = self._solved()
+        if changes and not (self.factors.is_strict and error <= ACCURATE):
+            again = factorized(self.program.H, self.program.A, self.factors.active)
+            if again is None:
+                return None
+            self.factors = again
+            d, mu, error = self._solved()
+        multipliers = np.zeros(self.side.size)
+        multipliers[self.factors.active] = mu
+        return self._found(d, multipliers, 1.0, changes)
+
+    def _found(self, d: np.ndarray, mu: np.ndarray, tau: float, changes: int) -> QuadraticSolution:
+        ones = np.ones(self.side.size)  # the rows have unit length
+        return QuadraticSolution(d, mu, self.side, tau, changes, self.factors, ones)
+
+    def _solved(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """d and the multipliers of the active constraints at tau = 1, improved by their residual once.
+
+        The third is the residual that is left, relative to the right-hand side or to 1.
+        """
+        program, active = self.program, np.array(self.factors.active, dtype=int)
+        A, below = program.A[active], self.side[active] < 0
+        right = np.concatenate([-program.g, np.where(below, program.lower[active], program.upper[active])])
+
+        def rest(found: np.ndarray) -> np.ndarray:
+            d, mu = found[: self.n], found[self.n :]
+            return right - np.concatenate([program.H @ d + A.T @ mu, A @ d])
+
+        found = self.factors.solve(right)
+        found = found + self.factors.solve(rest(found))
+        size = max(1.0, float(np.abs(right).max(initial=0.0)))
+        return found[: self.n], found[self.n :], float(np.abs(rest(found)).max(initial=0.0)) / size

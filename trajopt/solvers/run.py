@@ -1,0 +1,175 @@
+"""Runs solvers: settings within a run, many solves before one deadline, solvers with the former arguments."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from trajopt.base.arguments import check_count, check_positive
+from trajopt.base.errors import OptionError, near_matches
+from trajopt.solvers.solver import Callback, Program, Result, Run, Solver, Status, WarmStart
+
+__all__ = [
+    "OUT_OF_TIME",
+    "SolverSettings",
+    "SolvesStopped",
+    "TimedSolver",
+    "run_of",
+    "run_solver",
+    "takes_hessian",
+    "with_options",
+    "without_checkpoints",
+]
+
+FEASIBILITY = 1e-6  # scaled violation up to which an iterate counts as feasible when the best one is chosen
+# Of a bound, or absolutely: how far interior-point methods move bounds outwards, so that there is an interior
+# where two of them meet.
+BOUND_RELAXATION = 1e-10
+# Interior-point methods from a start with multipliers: how far they push it off its bounds, of a bound or of
+# the range between two, the least multiplier, and the first barrier parameter.
+WARM_PUSH, WARM_MULTIPLIER, WARM_BARRIER = 1e-9, 1e-9, 1e-7
+
+OUT_OF_TIME = "the time limit of the refinement was reached"
+FORMER = (
+    "solve(nlp, callback, start) is the former order, which goes in version 0.3: write "
+    "solve(nlp, start, run), with run = trajopt.solvers.solver.Run(callback=...)"
+)
+
+SettingsT = TypeVar("SettingsT", bound="SolverSettings")
+
+
+def run_solver(solver: Any, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
+    """`solver.solve(nlp, start, run)`; a solver with the former arguments gets solve(nlp, callback, start).
+
+    The latter gets the tolerance and the limits of a run where it has the settings of IPOPT, or methods
+    `with_tolerance`, `with_time_limit` and `with_max_iterations`.
+    """
+    if _takes_run(getattr(solver.solve, "__func__", solver.solve)):
+        return solver.solve(nlp, start, run)
+    run = run or Run()
+    if isinstance(solver, SolverSettings):
+        solver = solver.within(run)
+    for name, value in (
+        ("with_tolerance", run.tol),
+        ("with_time_limit", run.seconds_left),
+        ("with_max_iterations", run.max_iterations),
+    ):
+        if value is not None and callable(getattr(solver, name, None)):
+            solver = getattr(solver, name)(value)
+    return solver.solve(nlp, run.callback, start)
+
+
+@functools.cache
+def _takes_run(solve: Any) -> bool:
+    """Whether a method `solve` has the present arguments; warns of the former ones once for each class."""
+    found = "run" in inspect.signature(solve).parameters
+    if not found:
+        warnings.warn(f"{getattr(solve, '__qualname__', solve)}: {FORMER}", DeprecationWarning, stacklevel=4)
+    return found
+
+
+def run_of(start: Any, run: Any, callback: Callback | None = None) -> tuple[WarmStart | None, Run]:
+    """Start and run from the arguments of `solve`, which may be in the former order, callback first."""
+    if callback is None and not callable(start) and not isinstance(run, WarmStart):
+        return start, run or Run()
+    warnings.warn(FORMER, DeprecationWarning, stacklevel=3)
+    if callable(start) or isinstance(run, WarmStart):
+        start, run, callback = run, None, start or callback
+    return start, replace(run or Run(), callback=callback)
+
+
+def takes_hessian(solver: Solver) -> bool:
+    """Whether nobody told the solver to do without second derivatives, so that Newton steps may be made."""
+    return getattr(solver, "hessian", "exact") == "exact"
+
+
+def without_checkpoints(solver: Solver) -> Solver:
+    """The solver for NLPs other than the one whose checkpoints it writes; without checkpoints, itself."""
+    return getattr(solver, "without_checkpoints", solver)
+
+
+def with_options(solver: Any, options: Mapping[str, Any]) -> Any:
+    """The solver with options by name: its fields, those of the solver that it works through, or of IPOPT.
+
+    OptionError for an unknown one, and where the solver takes none at all.
+    """
+    if not options:
+        return solver
+    if not is_dataclass(solver):
+        raise OptionError(f"{type(solver).__name__} takes no options, but {', '.join(options)} was given")
+    known = [each.name for each in fields(solver) if each.init]
+    if "solver" in known:
+        return replace(solver, solver=with_options(solver.solver, options))  # type: ignore[type-var]
+    own = {name: value for name, value in options.items() if name in known and name != "options"}
+    others = {name: value for name, value in options.items() if name not in own}
+    if others and "options" in known:
+        own["options"] = {**solver.options, **others}  # type: ignore[union-attr]
+    elif others:
+        name = next(iter(others))
+        near = near_matches(name, known) or f": it has {', '.join(known)}"
+        raise OptionError(f"{type(solver).__name__.lower()} has no option '{name}'{near}")
+    return replace(solver, **own)  # type: ignore[type-var]
+
+
+@dataclass(frozen=True)
+class SolverSettings:
+    """The settings that IPOPT, SLSQP and the dense method share.
+
+    tol             what its solver says it means
+    max_iterations  iterations allowed
+    time_limit      wall seconds allowed, None: no limit
+
+    Raises OptionError on construction for a value out of range.
+    """
+
+    tol: float = 1e-9
+    max_iterations: int = 1000
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        check_positive("tol", self.tol)
+        check_count("max_iterations", self.max_iterations)
+        check_positive("time_limit", self.time_limit, optional=True)
+
+    def within(self: SettingsT, run: Run) -> SettingsT:
+        """These settings with the tolerance of a run, and the smaller limits of both."""
+        count, limits = run.max_iterations, (self.time_limit, run.seconds_left)
+        return replace(
+            self,
+            tol=run.tol or self.tol,
+            max_iterations=self.max_iterations if count is None else min(self.max_iterations, count),
+            time_limit=min((limit for limit in limits if limit is not None), default=None),
+        )
+
+
+class SolvesStopped(Exception):
+    """The deadline passed or the user pressed Ctrl-C: no further solve, the last solution stays."""
+
+
+@dataclass(frozen=True)
+class TimedSolver:
+    """`solver` for many solves before the deadline of `run`; a solve after it raises SolvesStopped.
+
+    run : of every solve; what a solve asks for itself goes before
+    """
+
+    solver: Solver
+    run: Run = field(default_factory=Run)
+
+    def asking(self, **changes: Any) -> TimedSolver:
+        """With other entries of the run."""
+        return replace(self, run=replace(self.run, **changes))
+
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
+        """Solve in what is left of the time; raises SolvesStopped where none is, and after Ctrl-C."""
+        run = self.run if run is None else run.over(self.run)
+        if run.expired:
+            raise SolvesStopped(OUT_OF_TIME)
+        result = run_solver(self.solver, nlp, start, run)
+        if result.status is Status.INTERRUPTED:
+            raise SolvesStopped("the refinement was interrupted")
+        return result

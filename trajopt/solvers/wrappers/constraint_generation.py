@@ -1,0 +1,375 @@
+"""Constraint generation: solve with a working set of rows, add the rows that the answer violates, repeat.
+
+An outer loop around another solver, as in active-set and cutting-plane methods. An interior-point method pays
+for every row in every factorization, and of the rows of a problem with many nodes few are active. The program
+with a subset of the rows is a relaxation, so an answer that violates none of the others solves the whole NLP;
+their multipliers are zero.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from trajopt.base.arguments import check_count, check_positive, pluralize, short_repr
+from trajopt.base.errors import OptionError
+from trajopt.solvers.fallback import Fallback
+from trajopt.solvers.ipopt import Ipopt
+from trajopt.solvers.newton.damped_newton import DampedNewton
+from trajopt.solvers.newton.newton import NewtonFromMotion, dense_steps_fit
+from trajopt.solvers.optimality.kkt import bound_violation, largest_violation
+from trajopt.solvers.run import run_of, run_solver, takes_hessian
+from trajopt.solvers.solver import (
+    Callback,
+    Iteration,
+    Program,
+    ProgramValue,
+    Result,
+    Run,
+    Solver,
+    StartKind,
+    Status,
+    WarmStart,
+)
+from trajopt.solvers.wrappers.least_violation import least_violation
+
+__all__ = ["ConstraintGeneration"]
+
+ROUNDS = 8  # most rounds with a working set; then all rows enter
+# Where an answer violates more than a share of the rows left out, or one of them by FAR, scaled, all rows
+# enter, and the answer is no start for them.
+MOST, FAR = 0.5, 3.0
+RANKED = 1e-3  # tolerance where objectives are only compared
+NEARLY_MET = 1e-2  # scaled violation, within which a round with `patience` has to come
+# Statuses that more rows would not change. DIVERGING is none: a relaxation may be unbounded.
+_FINAL = (Status.INFEASIBLE, Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.INTERRUPTED)
+
+
+@dataclass(frozen=True)
+class ConstraintGeneration:
+    """Constraint generation around `solver`: `solve(problem, ConstraintGeneration(Ipopt()))`.
+
+    The first working set holds the equalities and the rows that the start violates or that lie within
+    `margin` of their bounds there, scaled; it is solved to a coarse tolerance. Every round adds the rows that
+    its answer violates by more than the `tol` of the solver. Where those are most of what was left out, or
+    one is violated by more than 3, scaled, the answer says nothing about the optimum: all rows enter, from
+    the point where that round began. Worth while where rows outnumber unknowns by far, few of them are active
+    and an optimum without the others is near, as for whole bodies; in minimum time all rows from the start
+    are faster.
+
+    time_limit : wall seconds for all rounds together, None: that of the solver
+    coarse : tolerance of the first round of a solve without a warm start, where that is above the solver's
+        own: which rows are violated shows long before convergence
+    patience : the first round must reach an iterate that violates none of its rows by more than 0.01, scaled,
+        within so many iterations, later rounds within half as many; None: no such limit. A round that does
+        not ends at the point of least squared violation (`least_violation`): as INFEASIBLE, or, where the
+        rows hold there, the solve goes on from that point without this limit. INFEASIBLE is then what the
+        search came to, no proof
+    newton : tolerance of rounds after which damped Newton steps with all rows follow (`damped_newton_steps`);
+        a solve whose first round is not coarse begins with them. None: rounds alone, as also where the steps
+        find no optimum, or are too large to be dense
+
+    Raises OptionError for a solver whose tolerance cannot be set, a margin that is not positive, or a
+    patience that is no whole number from 1.
+    """
+
+    solver: Solver = field(default_factory=Ipopt)
+    margin: float = 1e-6
+    time_limit: float | None = None
+    coarse: float = 1e-1
+    patience: int | None = None
+    newton: float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.solver, type) or getattr(self.solver, "tol", None) is None:
+            raise OptionError(
+                f"ConstraintGeneration works through a solver with a tol, not {short_repr(self.solver)}: "
+                "try Ipopt()"
+            )
+        check_positive("margin", self.margin)
+        check_positive("time_limit", self.time_limit, optional=True)
+        if not (isinstance(self.coarse, int | float) and 0.0 <= self.coarse < np.inf):
+            raise OptionError(
+                f"coarse is {short_repr(self.coarse)}: give a tolerance, 0 for the solver's own"
+            )
+        check_positive("newton", self.newton, optional=True)
+        if self.patience is not None:
+            check_count("patience", self.patience, least=1)
+
+    @property
+    def can_rank(self) -> bool:
+        """Whether starts are told apart faster than they are solved: Newton steps right after one round."""
+        return self.newton is not None
+
+    def solve(
+        self,
+        nlp: Program,
+        start: WarmStart | None = None,
+        run: Run | None = None,
+        callback: Callback | None = None,
+    ) -> Result:
+        """Solve `nlp`; the result is that of the last round, with multipliers of all rows.
+
+        Where a relaxation is unbounded or does not converge for another reason, all rows enter. A start near
+        its solution is not solved coarsely, and one that lacks nothing but a few rows goes on by Newton's
+        method first. Objectives that are only compared are found to about a thousandth, and given up after
+        half as many iterations where rows are not met.
+        """
+        start, run = run_of(start, run, callback)
+        settings, tol = self, run.tol or self.solver.tol  # type: ignore[attr-defined]  # checked above
+        if run.ranking and self.newton is not None:
+            patience = None if self.patience is None else max(self.patience // 2, 1)
+            settings = replace(self, patience=patience, newton=max(self.coarse, self.newton))
+            tol = max(RANKED, tol)
+        if run.start_kind is not None:
+            settings = replace(settings, coarse=0.0)
+        run = replace(run, tol=tol, max_iterations=None, row_tolerances=None, ranking=False)
+        rounds = _Rounds(settings)
+        if run.start_kind is not StartKind.SAME_MOTION or not takes_hessian(self.solver):
+            return rounds.solve(nlp, start, run)
+        return Fallback(NewtonFromMotion(tol), rounds).solve(nlp, start, run)
+
+
+class _Rounds:
+    """The rounds of one solve."""
+
+    def __init__(self, settings: ConstraintGeneration) -> None:
+        self.settings = settings
+        own = getattr(settings.solver, "time_limit", None)
+        limits = [limit for limit in (settings.time_limit, own) if limit is not None]
+        self.time_limit = min(limits, default=None)  # of all rounds together
+
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
+        assert run is not None and run.tol is not None
+        settings, tol = self.settings, run.tol
+        first = at = WarmStart(np.asarray(nlp.start, dtype=float)) if start is None else start
+        fixed = np.asarray(nlp.row_lower) == np.asarray(nlp.row_upper)
+        kept = fixed | _above(_row_violation(nlp, at.y), -settings.margin)
+        results: list[Result] = []
+        patience = settings.patience
+        able = takes_hessian(settings.solver) and dense_steps_fit(nlp)
+        newton = max(settings.newton, tol) if settings.newton is not None and able else None
+        if newton is not None and settings.coarse <= tol:
+            results.append(DampedNewton(tol).solve(nlp, at, self._run(run, results)))
+            if results[-1].status is not Status.STEP_TOO_SMALL:
+                return results[-1]
+            newton = None
+        while True:
+            asked = newton or tol
+            if not results and start is None:
+                asked = max(settings.coarse, asked)
+            try:
+                results.append(self._round(nlp, kept, at, replace(run, tol=asked), results, patience))
+            except _RowsNotMet as unmet:
+                spent = unmet.iterations[-1].seconds
+                result = _where_least_violated(nlp, kept, unmet, self._run(run, results, spent))
+                results.append(result)
+                if result.status is Status.INTERRUPTED or not result.infeasibility <= tol:
+                    return _whole(nlp, kept, results)
+                at, patience = WarmStart(result.y), None
+                continue
+            result = results[-1]
+            violation = _row_violation(nlp, result.y)
+            missing = ~kept & _above(violation, tol)
+            done = asked == tol and not missing.any()
+            if result.status is Status.INFEASIBLE and not (at.y is first.y or settings.patience):
+                kept, at = np.ones_like(kept), first  # infeasible from the answer of another set of rows
+                continue
+            if done or result.status in _FINAL or (kept.all() and not result.converged):
+                return _whole(nlp, kept, results)
+            left_out = violation[~kept]
+            if missing.sum() > MOST * left_out.size or _above(left_out, FAR).any():
+                kept, at = np.ones_like(kept), replace(at, row_multipliers=None)
+                continue
+            if newton is not None and result.converged and asked <= newton:
+                point = _spread_point(result, kept)
+                results.append(DampedNewton(tol).solve(nlp, point, self._run(run, results)))
+                if results[-1].status is not Status.STEP_TOO_SMALL:
+                    return _whole(nlp, np.ones_like(kept), results)
+                newton = None
+            kept = kept | missing if result.converged and len(results) < ROUNDS else np.ones_like(kept)
+            # Multipliers of another set of rows cost more iterations than they save.
+            usable = result.converged and not np.isnan(violation).any()
+            at = WarmStart(result.y) if usable else replace(at, row_multipliers=None)
+
+    def _round(
+        self,
+        nlp: Program,
+        kept: np.ndarray,
+        at: WarmStart,
+        run: Run,
+        before: list[Result],
+        patience: int | None,
+    ) -> Result:
+        subset, own = _Subset(nlp, kept), self._run(run, before)
+        if patience is not None:
+            patience = max(patience // 2, 1) if before else patience
+            own = replace(own, callback=_PatienceCallback(subset, patience, own.callback))
+        return run_solver(self.settings.solver, subset.program, _restricted(at, kept), own)
+
+    def _run(self, run: Run, before: list[Result], spent: float = 0.0) -> Run:
+        """The run of one round: in the time that is left, counting iterations and seconds through all rounds.
+
+        spent : seconds of a round that is not among those before
+        """
+        # The first round ends by the solver's own limit, whose clock starts after its libraries are loaded.
+        limit = self.time_limit if before or spent else self.settings.time_limit
+        left = None if limit is None else limit - _seconds(before) - spent
+        return replace(run, callback=_continued(run.callback, before)).within(left)
+
+
+class _Subset:
+    """The program with those of its rows that are kept, (m,) boolean, and where its rows were finite last."""
+
+    def __init__(self, nlp: Program, kept: np.ndarray) -> None:
+        self.last = np.asarray(nlp.start, dtype=float)
+        entries = np.flatnonzero(kept[nlp.jacobian_rows])
+        selecting = getattr(nlp, "jacobian_of_rows", None)
+
+        def rows(y: np.ndarray) -> np.ndarray:
+            found = nlp.rows(y)
+            if np.all(np.isfinite(found)):
+                self.last = np.array(y)
+            return found[kept]
+
+        def hessian(y: np.ndarray, row_multipliers: np.ndarray, objective_factor: float) -> np.ndarray:
+            return nlp.hessian(y, _spread(row_multipliers, kept), objective_factor)
+
+        self.program = replace(
+            ProgramValue.of(nlp),
+            row_count=int(kept.sum()),
+            row_lower=nlp.row_lower[kept],
+            row_upper=nlp.row_upper[kept],
+            jacobian_rows=(np.cumsum(kept) - 1)[nlp.jacobian_rows[entries]],
+            jacobian_columns=nlp.jacobian_columns[entries],
+            rows=rows,
+            jacobian=(lambda y: nlp.jacobian(y)[entries]) if selecting is None else selecting(kept),
+            hessian=hessian,
+        )
+
+
+class _RowsNotMet(Exception):
+    """No iterate of a round came near its rows."""
+
+    def __init__(self, subset: _Subset, iterations: list[Iteration]) -> None:
+        super().__init__()
+        self.subset, self.iterations = subset, iterations
+
+
+class _PatienceCallback:
+    """The callback of a round: raises _RowsNotMet after `patience` iterations, none of them near its rows.
+
+    callback : the caller's, told every iteration
+    """
+
+    def __init__(self, subset: _Subset, patience: int, callback: Callback | None) -> None:
+        self._subset, self._patience, self._callback = subset, patience, callback
+        self._seen: list[Iteration] = []
+        self._met = False
+
+    def __call__(self, iteration: Iteration) -> None:
+        if self._callback is not None:
+            self._callback(iteration)
+        self._met = self._met or iteration.infeasibility <= NEARLY_MET
+        if not self._met:
+            self._seen.append(iteration)
+            if len(self._seen) > self._patience:
+                raise _RowsNotMet(self._subset, self._seen)
+
+
+def _where_least_violated(nlp: Program, kept: np.ndarray, unmet: _RowsNotMet, run: Run) -> Result:
+    """The end of a round that did not come near its rows, at the point that violates all rows least."""
+    began, status = time.perf_counter(), Status.INFEASIBLE
+    try:
+        y = least_violation(nlp, unmet.subset.last, seconds=run.seconds_left or np.inf)
+    except KeyboardInterrupt:
+        y, status = unmet.subset.last, Status.INTERRUPTED
+    count = len(unmet.iterations) - 1
+    scale = unmet.subset.program.objective_scale
+    history = [(each.iteration, scale * each.objective, each.infeasibility) for each in unmet.iterations]
+    return Result(
+        status=status,
+        y=y,
+        row_multipliers=np.zeros(int(kept.sum())),
+        lower_multipliers=np.zeros(y.size),
+        upper_multipliers=np.zeros(y.size),
+        objective=float(nlp.objective(y)),
+        infeasibility=largest_violation(nlp, y, nlp.rows(y)),
+        iterations=count,
+        seconds=unmet.iterations[-1].seconds + time.perf_counter() - began,
+        history=np.array(history),
+        detail=f"none of {count} iterates came near its rows",
+    )
+
+
+def _row_violation(nlp: Program, y: np.ndarray) -> np.ndarray:
+    """By how much each row leaves its bounds, scaled; negative inside."""
+    return bound_violation(nlp.rows(y), nlp.row_lower, nlp.row_upper)
+
+
+def _above(violation: np.ndarray, limit: float) -> np.ndarray:
+    """Which rows exceed a limit or are NaN there: a row that is left out would hide it."""
+    return ~(violation <= limit)
+
+
+def _spread(row_multipliers: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    whole = np.zeros(kept.size)
+    whole[kept] = row_multipliers
+    return whole
+
+
+def _spread_point(result: Result, kept: np.ndarray) -> WarmStart:
+    """The point of a round, with multipliers of all rows."""
+    of_rows = _spread(result.row_multipliers, kept)
+    return WarmStart(result.y, of_rows, result.lower_multipliers, result.upper_multipliers)
+
+
+def _restricted(at: WarmStart, kept: np.ndarray) -> WarmStart:
+    return at if at.row_multipliers is None else replace(at, row_multipliers=at.row_multipliers[kept])
+
+
+def _continued(callback: Callback | None, before: list[Result]) -> Callback | None:
+    """The caller's callback, with iteration numbers and seconds counted through all rounds."""
+    if callback is None:
+        return None
+    count, spent = _iterates(before), _seconds(before)
+
+    def seen(iteration: Iteration) -> object:
+        number, seconds = count + iteration.iteration, spent + iteration.seconds
+        return callback(replace(iteration, iteration=number, seconds=seconds))
+
+    return seen
+
+
+def _iterates(results: list[Result]) -> int:
+    """How many iterates some rounds had, the start of each included; not every solver tells its history."""
+    return sum(max(len(result.history), result.iterations + 1) for result in results)
+
+
+def _seconds(results: list[Result]) -> float:
+    """Wall seconds of some rounds by the solver's own clock, which starts after its libraries are loaded."""
+    return sum(result.seconds for result in results)
+
+
+def _whole(nlp: Program, kept: np.ndarray, results: list[Result]) -> Result:
+    """The last result as one of the whole program, with iterations and times of all rounds."""
+    last = results[-1]
+    histories = [
+        result.history + np.array([_iterates(results[:round_]), 0.0, 0.0])
+        for round_, result in enumerate(results)
+    ]
+    kinds = dict.fromkeys(kind for result in results for kind in result.timings)
+    timings = {kind: sum(result.timings.get(kind, 0.0) for result in results) for kind in kinds}
+    detail = f"{int(kept.sum())} of {kept.size} rows in {pluralize(len(results), 'round')}"
+    return replace(
+        last,
+        row_multipliers=_spread(last.row_multipliers, kept),
+        infeasibility=max(last.infeasibility, float(_row_violation(nlp, last.y).max(initial=0.0))),
+        iterations=_iterates(results) - 1,
+        seconds=_seconds(results),
+        timings=timings,
+        history=np.concatenate(histories),
+        detail=f"{last.detail}; {detail}" if last.detail else detail,
+    )

@@ -1,0 +1,134 @@
+"""Digest of the code that builds a problem: the user's modules that it names, and those that they import.
+
+A pickle names functions by their module, so the table of a study would not change when their code does. The
+digest covers the content of every such module and, recursively, of the user's modules that its source
+imports, at its top or inside functions. It does not cover installed packages, the standard library and this
+framework, and cannot know modules that are imported by a computed name, nor data files that a function reads.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import pickletools
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+DIGITS = 12  # hexadecimal digits of a digest, 48 bits: no two of a million points agree by chance
+FRAMEWORK = ("trajopt", "dynamics")  # not the code of a problem
+LIBRARY = "problems"  # the code of problems, also where it is installed
+INSTALLED = ("site-packages", "dist-packages")  # folders of installed packages
+LONGEST = 400  # characters of a module's name and a function's
+
+
+def short_digest(content: bytes) -> str:
+    """Twelve hexadecimal digits of some bytes (SHA-256)."""
+    return hashlib.sha256(content).hexdigest()[:DIGITS]
+
+
+def names_in_pickle(content: bytes) -> frozenset[str]:
+    """All texts of a pickle that may name a module; functions that it holds by value are in the pickle."""
+    texts = (argument for _, argument, _ in pickletools.genops(content) if isinstance(argument, str))
+    # protocol 0 joins the module and the name of a function by a space
+    parts = (part for text in texts if len(text) <= LONGEST for part in text.split(" "))
+    return frozenset(part for part in parts if part.replace(".", "_").isidentifier())
+
+
+def code_of_names(names: Iterable[str]) -> str:
+    """Digest of the user's modules among the named ones, and of the user's modules that they import."""
+    return _digest_of(_imported(sorted(names), sys.path))
+
+
+def code_of_file(path: Path) -> str:
+    """Digest of the user's modules that a Python file imports; the file's own content is left out."""
+    folders = [str(path.resolve().parent), *sys.path]
+    return _digest_of(_imported(_imports(path.read_bytes(), path.stem, path, False, folders), folders))
+
+
+def _digest_of(sources: dict[str, bytes]) -> str:
+    parts = (
+        name.encode() + b"\0" + short_digest(content).encode() for name, content in sorted(sources.items())
+    )
+    return short_digest(b"\n".join(parts))
+
+
+def _imported(names: Iterable[str], folders: Sequence[str]) -> dict[str, bytes]:
+    """Module -> content, of all user's modules among `names` and of those that they import."""
+    found: dict[str, bytes] = {}
+    waiting, known = list(names), set()
+    while waiting:
+        name = waiting.pop()
+        for module, path in _files(name, folders):
+            # A package that is named itself may give out, on first use, what it imports for type checkers;
+            # a package above a named module is executed only.
+            whole = module == name and path.name == "__init__.py"
+            if (module, whole) in known:
+                continue
+            known.add((module, whole))
+            content = found.get(module) or _content(path)
+            if content is not None:
+                found[module] = content
+                waiting += _imports(content, module, path, whole, folders)
+    return found
+
+
+def _files(name: str, folders: Sequence[str]) -> Iterator[tuple[str, Path]]:
+    """A user's module and the packages above it, each with its file; nothing for any other text."""
+    parts = name.split(".")
+    top = parts[0]
+    if not all(part.isidentifier() for part in parts) or top in sys.stdlib_module_names or top in FRAMEWORK:
+        return
+    for count in range(1, len(parts) + 1):
+        module = ".".join(parts[:count])
+        path = _file_of(module, parts[:count], folders)
+        if path is not None and (top == LIBRARY or not set(path.parts) & set(INSTALLED)):
+            yield module, path
+
+
+def _file_of(module: str, parts: Sequence[str], folders: Sequence[str]) -> Path | None:
+    """The file of a module that is loaded, or that an import would find; None where there is none."""
+    loaded = getattr(sys.modules.get(module), "__file__", None)
+    if loaded is not None:
+        return Path(loaded)
+    for folder in folders:
+        place = Path(folder, *parts)
+        for path in (place / "__init__.py", place.with_name(f"{parts[-1]}.py")):
+            if path.is_file():
+                return path
+    return None
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:  # a module in an archive, or one that was removed
+        return None
+
+
+def _imports(source: bytes, module: str, path: Path, whole: bool, folders: Sequence[str]) -> Iterator[str]:
+    """Every module that a source imports; `whole` counts the imports for type checkers, too."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):  # a compiled module, or one that cannot be imported
+        return
+    package = module.split(".")[: None if path.name == "__init__.py" else -1]
+    for node in _executed(tree, whole):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*above, *filter(None, [node.module])])
+            for alias in node.names:
+                inner = f"{origin}.{alias.name}".lstrip(".")
+                is_module = any(name == inner for name, _ in _files(inner, folders))
+                yield inner if is_module else origin
+
+
+def _executed(tree: ast.AST, whole: bool) -> Iterator[ast.AST]:
+    """All nodes of a source, without those below `if TYPE_CHECKING` unless it is wanted whole."""
+    for node in ast.iter_child_nodes(tree):
+        is_for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        if not is_for_types or whole:
+            yield node
+            yield from _executed(node, whole)

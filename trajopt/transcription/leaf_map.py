@@ -1,0 +1,367 @@
+"""The leaves at the nodes as functions of the unknowns; gradients and Jacobians by y from those by leaves.
+
+At a node of arc a, with control points P and the arc's duration T_a,
+
+    q = B_0 P,   v = B_1 P / T_a,   a = B_2 P / T_a^2,   jerk = B_3 P / T_a^3,   t = s T_a + earlier T,
+
+so every leaf is z = Q / T^l with Q = B_l P linear in x (`SplineMap`), and in y (`LeafMap`). Additional curves
+(contact forces, for example) are columns of P, of order 0, or have P and B of their own, as controls do.
+Derivatives by z become derivatives by (Q, T) node by node, with dz/dT = -l z / T at fixed Q; the rest is a
+constant sparse matrix (`sparse_entries`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from scipy import sparse
+
+from trajopt.base.arrays import Array
+from trajopt.base.content_cache import Content, cached_if_small, of_matrix
+from trajopt.graph.keys import SplineLeaf, parameter_leaf
+from trajopt.graph.protocols.block import Values
+from trajopt.problem.problem import ProblemData
+from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
+from trajopt.splines.trajectory import Nodes
+from trajopt.transcription.derivatives.sparse_entries import Entries, entries_of_rows, matrix_by_rows
+from trajopt.transcription.unknowns import CurvePlaces, Layout, layout_of
+
+
+@dataclass(frozen=True, eq=False)
+class GroupAtNodes:
+    """Curves with a common basis, at the nodes.
+
+    basis : (4, K, width) derivatives of the basis functions of the local control points
+    columns : (K, width, curves) the column of x of local control point i and curve j
+    first_curve : the first of them among all curves
+    """
+
+    basis: Array
+    columns: Array
+    first_curve: int
+
+    def own(self, curves: slice) -> slice:
+        """These curves, counted among those of the group."""
+        return slice(curves.start - self.first_curve, curves.stop - self.first_curve)
+
+
+class SplineMap:
+    """The leaves at all nodes as functions of x: which columns, basis functions and durations each takes.
+
+    layout : of x
+    groups : curves with a common basis, the joints' first
+    spline : leaves that are derivatives of curves, by name, with order and curves
+    """
+
+    def __init__(self, nodes: Nodes, spline: Mapping[str, SplineLeaf], layout: Layout) -> None:
+        self.nodes, self.spline, self.layout = nodes, spline, layout
+        bases = [self.nodes.basis, *(basis_at(self.nodes, g.bases) for g in self.layout.groups[1:])]
+        self.groups = tuple(
+            _group_at_nodes(self.nodes, basis, places)
+            for basis, places in zip(bases, self.layout.groups, strict=True)
+        )
+        self._global = _global_jacobians(self.nodes, self.layout)
+
+    @staticmethod
+    def of(problem: ProblemData) -> SplineMap:
+        """The map of a problem; problems with the same nodes, curves and parameters share it."""
+        nodes, spline, layout = problem.trajectory.nodes, problem.spline_leaves, layout_of(problem)
+        leaves = (
+            (name, each.order, each.curves.stop, each.width, each.group) for name, each in spline.items()
+        )
+        return _spline_map(layout.size, Content((nodes, spline, layout), nodes, *leaves, layout.key))
+
+    def arc_durations(self, x: Array) -> Array:
+        """Duration of every node's arc, (K,)."""
+        return x[self.layout.durations][self.nodes.arc]
+
+    def entries(self, leaf: str, component: int, node: int) -> tuple[Array, Array]:
+        """Columns of x and factors of the numerator T^l z_l of a leaf's component at a node."""
+        spline = self.spline[leaf]
+        group = self.groups[spline.group]
+        own = group.own(spline.curves).start + component
+        return group.columns[node, :, own], group.basis[spline.order, node]
+
+    def leaf_values(self, x: Array, needed: set[str]) -> Values:
+        """The needed leaves at all nodes, (K, width); real or complex x."""
+        duration = self.arc_durations(x)[:, None]
+        values: Values = {}
+        for leaf, spline in self.spline.items():
+            if leaf in needed:
+                group = self.groups[spline.group]
+                local = x[group.columns[:, :, group.own(spline.curves)]]
+                shape = np.einsum("ki,kij->kj", group.basis[spline.order], local)
+                values[leaf] = shape / duration**spline.order
+        tail = x[self.layout.control_point_count :]
+        for leaf in needed.difference(self.spline):
+            values[leaf] = self._global[leaf] @ tail
+        return values
+
+    @property
+    def global_leaves(self) -> tuple[str, ...]:
+        """The leaves that are linear in durations and parameters, in the order of all leaves."""
+        return tuple(self._global)
+
+    def global_jacobian(self, leaf: str) -> Array:
+        """d leaf / d (durations, parameters), constant, (K, width, durations and parameters)."""
+        return self._global[leaf]
+
+
+@cached_if_small
+def _spline_map(parts: Content[tuple[Nodes, Mapping[str, SplineLeaf], Layout]]) -> SplineMap:
+    return SplineMap(*parts.value)
+
+
+def _group_at_nodes(nodes: Nodes, basis: Array, places: CurvePlaces) -> GroupAtNodes:
+    width, curves = basis.shape[2], places.curve_count
+    points = np.concatenate([basis.first_control_point for basis in places.bases])[nodes.span]
+    first = places.offsets[nodes.arc] + curves * points
+    columns = first[:, None, None] + curves * np.arange(width)[:, None] + np.arange(curves)
+    # A padded basis function of a short arc may point past it; its values are zero.
+    return GroupAtNodes(basis, np.minimum(columns, max(places.stop - 1, 0)), places.first_curve)
+
+
+def basis_at(nodes: Nodes, bases: Sequence[SplineBasis]) -> Array:
+    """d^l B / ds^l of bases on the breakpoints of the arcs, at the nodes, (4, K, width)."""
+    width = max(basis.degree for basis in bases) + 1
+    found, first = np.zeros((HIGHEST_DERIVATIVE + 1, nodes.count, width)), _first_span(bases)
+    for arc, basis in enumerate(bases):
+        here = np.flatnonzero(nodes.arc == arc)
+        values = basis.local_values(nodes.span[here] - first[arc], nodes.s[here])
+        found[:, here, : values.shape[2]] = values
+    return found
+
+
+def _first_span(bases: Sequence[SplineBasis]) -> Array:
+    """The number of every arc's first span, counted through all arcs."""
+    return np.concatenate([[0], np.cumsum([basis.span_count for basis in bases])[:-1]]).astype(int)
+
+
+def _global_jacobians(nodes: Nodes, layout: Layout) -> dict[str, Array]:
+    """Constant Jacobians of time, durations and parameters at the nodes by durations and parameters."""
+    arcs = len(layout.bases)
+    shape = (nodes.count, 1, layout.global_count)
+    time, total, own = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    every = np.arange(nodes.count)
+    own[every, 0, nodes.arc] = 1.0
+    total[:, 0, :arcs] = 1.0
+    time[:, 0, :arcs] = np.arange(arcs) < nodes.arc[:, None]
+    time[every, 0, nodes.arc] = nodes.s
+    found = {"t": time, "duration": total, "arc_duration": own}
+    for name, place in layout.parameters.items():
+        width = place.stop - place.start
+        selection = np.zeros((nodes.count, width, layout.global_count))
+        first = place.start - layout.control_point_count
+        selection[:, np.arange(width), first + np.arange(width)] = 1.0
+        found[parameter_leaf(name)] = selection
+    return found
+
+
+DURATION = "arc_duration"  # the leaf that is T
+EXPONENTS = np.arange(7)  # powers of 1/T, up to two jerks in one product
+
+
+@dataclass(frozen=True, eq=False)
+class CurveGroup:
+    """Leaves that are derivatives of the same curves.
+
+    orders : of the leaves
+    x_columns : (K, width, curves) of x, of the local control points
+    columns : of these leaves among all leaves, side by side
+    basis : (K, 1, width, orders) values of the basis functions of the local control points
+    """
+
+    leaves: tuple[str, ...]
+    orders: Array
+    x_columns: Array
+    columns: slice
+    basis: Array
+
+    @property
+    def curve_count(self) -> int:
+        return self.x_columns.shape[2]
+
+
+@dataclass(frozen=True, eq=False)
+class LeafPoint:
+    """Leaves at one y.
+
+    z : (K, width)
+    order : of the leaf of every column, (width,)
+    powers : of 1/T, from 0 to the highest, (arcs, 7)
+    scale, inverse : dz/dQ = 1/T^l (K, width) and 1/T (K, 1); one row where there is one arc
+    values : z by name
+    """
+
+    z: Array
+    order: Array
+    powers: Array
+    scale: Array
+    inverse: Array
+    values: Values
+
+    @cached_property
+    def slope(self) -> Array:
+        """dz/dT at fixed Q, (K, width)."""
+        return -self.order * self.inverse * self.z
+
+
+class LeafMap:
+    """The leaves that are needed, side by side: derivatives of joints, extra curves, then global leaves.
+
+    Global leaves (time, durations, parameters) are linear in durations and parameters.
+
+    columns : leaf -> its columns, spline leaves in the first `spline_width` ones
+    order : (width,) the order of the leaf of every column
+    duration_column : the column of T
+    N : x = N y + c
+    B : Q = B y + offset at all nodes, (K width, variables); the offset follows from c
+    """
+
+    def __init__(self, spline_map: SplineMap, N: sparse.csr_array, needed: Iterable[str]) -> None:
+        wanted = {DURATION, *needed}
+        shared = [leaf for leaf in spline_map.global_leaves if leaf in wanted]
+        spline = [leaf for leaf in spline_map.spline if leaf in wanted]
+        self.spline_map, self.N = spline_map, N
+        self.leaves = (*spline, *shared)
+        self.nodes = spline_map.nodes.count
+        self.groups = _curve_groups(spline_map, spline)
+        self.spline_width = max((group.columns.stop for group in self.groups), default=0)
+        widths = [spline_map.global_jacobian(leaf).shape[1] for leaf in shared]
+        by_leaf = [group.curve_count for group in self.groups for _ in group.leaves]
+        ends = np.cumsum([0, *by_leaf, *widths]).tolist()
+        self.columns = {leaf: slice(*place) for leaf, place in zip(self.leaves, pairwise(ends), strict=True)}
+        self.width, self.duration_column = ends[-1], self.columns[DURATION].start
+        by_column = [np.repeat(group.orders, group.curve_count) for group in self.groups]
+        self.order = np.concatenate([*by_column, np.zeros(sum(widths), dtype=np.int64)]).astype(np.int64)
+        arc = spline_map.nodes.arc
+        self._arc = None if arc[-1] == 0 else arc
+        self._first_of_arc = np.flatnonzero(np.diff(arc, prepend=-1))
+        self._by_x = _leaf_matrix(spline_map, self.groups, shared, (self.nodes, self.width))
+        self.B = sparse.csr_array(self._by_x @ N)
+        self.B.sum_duplicates()
+        self._B_transposed = self.B.T
+
+    @staticmethod
+    def of(spline_map: SplineMap, N: sparse.csr_array, needed: Iterable[str]) -> LeafMap:
+        """The map, the same one as before for the same arguments."""
+        return _leaf_map(spline_map.layout.size, spline_map, of_matrix(N), frozenset(needed))
+
+    def offset(self, c: Array) -> Array:
+        """The share of eliminated unknowns in Q, (K width,), where x = N y + c."""
+        return self._by_x @ c
+
+    def at(self, y: Array, offset: Array) -> LeafPoint:
+        """All leaves at y, real or complex."""
+        Q = (self.B @ y + offset).reshape(self.nodes, self.width)
+        inverse = 1.0 / Q[self._first_of_arc, self.duration_column]
+        powers = inverse[:, None] ** EXPONENTS
+        scale, inverse = self.by_node(powers[:, self.order]), self.by_node(inverse[:, None])
+        z = Q * scale
+        values = {leaf: z[:, place].copy() for leaf, place in self.columns.items()}
+        return LeafPoint(z, self.order, powers, scale, inverse, values)
+
+    def depending(self, pattern: Values, width: int) -> Array:
+        """Which components of a quantity depend on any unknown at which node, (K, width).
+
+        pattern : leaf -> where derivatives of the quantity by it may differ from zero, (width, leaf width)
+        """
+        moving = np.diff(self.B.indptr).reshape(self.nodes, self.width) > 0
+        found = np.zeros((self.nodes, width), dtype=bool)
+        for leaf, part in pattern.items():
+            place = self.columns[leaf]
+            found |= moving[:, place] @ part.T
+            if self.order[place.start] > 0:  # divided by the duration of the arc
+                found |= moving[:, [self.duration_column]] & part.any(axis=1)
+        return found
+
+    def by_node(self, by_arc: Array) -> Array:
+        """(arcs, ...) as (K, ...), or as (1, ...) where there is one arc."""
+        return by_arc if self._arc is None else by_arc[self._arc]
+
+    def gradient(self, point: LeafPoint, bar: Array) -> Array:
+        """d/dy of a scalar from its adjoints bar (K, width) of z."""
+        by_Q = bar * point.scale
+        by_Q[:, self.duration_column] += (bar * point.slope).sum(axis=1)
+        return self._B_transposed @ by_Q.ravel()
+
+    # -- Jacobian -----------------------------------------------------------------------------------------
+
+    def jacobian(self, point: LeafPoint, D: Array) -> Array:
+        """The raw derivatives of `jacobian_entries`, by (Q, T), from those by z, D (K, rows, width)."""
+        raw = D * point.scale[:, None, :]
+        raw[:, :, self.duration_column] += np.matmul(D, point.slope[:, :, None])[:, :, 0]
+        return raw.ravel()
+
+    def jacobian_at(self, point: LeafPoint, D: Array, node: Array) -> Array:
+        """As `jacobian` for single rows at nodes: D (lines, width) at the nodes `node`, (lines,)."""
+        raw = D * (point.scale if len(point.scale) == 1 else point.scale[node])
+        raw[:, self.duration_column] += (D * point.slope[node]).sum(axis=1)
+        return raw.ravel()
+
+    def jacobian_entries(self, pattern: Array, stride: int) -> tuple[Entries, int]:
+        """Node and row, as k * stride + row, and column of y of every raw derivative; and their number.
+
+        pattern : (rows, width), where D may differ from zero
+        """
+        pattern = pattern.copy()
+        pattern[:, self.duration_column] |= pattern[:, self.order > 0].any(axis=1)
+        shape = (self.nodes, *pattern.shape)
+        index = np.flatnonzero(np.broadcast_to(pattern, shape))
+        k, row, leaf = np.unravel_index(index, shape)
+        origin, column, factor = entries_of_rows(self.B, k * self.width + leaf)
+        place = (k * stride + row)[origin]
+        return Entries(index[origin], place, column, factor), int(np.prod(shape))
+
+
+@cached_if_small
+def _leaf_map(spline_map: SplineMap, N: Content[sparse.csr_array], needed: frozenset[str]) -> LeafMap:
+    return LeafMap(spline_map, N.value, needed)
+
+
+def _curve_groups(spline_map: SplineMap, spline: list[str]) -> tuple[CurveGroup, ...]:
+    by_curves: dict[tuple[int, int], list[str]] = {}
+    for leaf in spline:
+        curves = spline_map.spline[leaf].curves
+        by_curves.setdefault((curves.start, curves.stop), []).append(leaf)
+    groups, cursor = [], 0
+    for leaves in by_curves.values():
+        first = spline_map.spline[leaves[0]]
+        at_nodes = spline_map.groups[first.group]
+        columns = at_nodes.columns[:, :, at_nodes.own(first.curves)]
+        orders = np.array([spline_map.spline[leaf].order for leaf in leaves])
+        end = cursor + orders.size * first.width
+        basis = np.ascontiguousarray(np.moveaxis(at_nodes.basis[orders], 0, -1)[:, None])
+        groups.append(CurveGroup(tuple(leaves), orders, columns, slice(cursor, end), basis))
+        cursor = end
+    return tuple(groups)
+
+
+def _leaf_matrix(spline_map: SplineMap, groups, shared, shape: tuple[int, int]) -> sparse.csr_array:
+    """Q at all nodes, component by component, as a matrix times x."""
+    nodes, width = shape
+    tail = spline_map.layout.control_point_count
+    rows, columns, values = [], [], []
+    for group in groups:
+        by_order = group.basis[:, 0].transpose(0, 2, 1)[:, :, None, :]  # (K, orders, 1, i)
+        target = group.x_columns.transpose(0, 2, 1)[:, None]  # (K, 1, curves, i)
+        full = np.broadcast_shapes(by_order.shape, target.shape)
+        component = group.columns.start + np.arange(full[1] * full[2]).reshape(full[1], full[2], 1)
+        row = np.arange(nodes)[:, None, None, None] * width + component
+        for into, part in ((rows, row), (columns, target), (values, by_order)):
+            into.append(np.broadcast_to(part, full).ravel())
+    cursor = groups[-1].columns.stop if groups else 0
+    for leaf in shared:
+        jacobian = spline_map.global_jacobian(leaf)
+        k, component, column = np.nonzero(jacobian)
+        rows.append(k * width + cursor + component)
+        columns.append(tail + column)
+        values.append(jacobian[k, component, column])
+        cursor += jacobian.shape[1]
+    row, column, value = (np.concatenate(parts) for parts in (rows, columns, values))
+    kept = value != 0.0
+    return matrix_by_rows(row[kept], column[kept], value[kept], (nodes * width, spline_map.layout.size))
