@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import architecture
+from scripts import architecture, code_counts
 
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("dynamics", "trajopt", "problems")
@@ -72,6 +72,32 @@ def test_no_folder_holds_more_than_sixteen_files_but_catalogues_of_like_things()
         counts[folder] = counts.get(folder, 0) + (path.name != "__init__.py")
     crowded = {folder for folder, count in counts.items() if count > 16}
     assert crowded <= {"problems"}
+
+
+def test_no_public_name_of_trajopt_is_defined_twice():
+    assert code_counts.names_defined_twice("trajopt") == {}
+
+
+def test_a_solve_and_a_verification_run_through_no_more_files_than_before():
+    """In a process of its own: what is imported and cached already would change what runs."""
+    code = (
+        "import json; from scripts import solve_trace as s;"
+        "print(json.dumps([{k: len(t.files) for k, t in s.traces().items()}, s.MOST_FILES]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    files, most = json.loads(done.stdout)
+    assert all(files[what] <= most[what] for what in most), files
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert f"in one solve with defaults | {most['solve']} |" in page
+    assert f"in one verification | {most['verify']} |" in page
+
+
+def test_lines_of_code_are_those_that_run():
+    text = '"""Doc."""\nimport os\n\n# a comment\nx = (\n    1,\n    2.5,\n)\n\n\ndef f():\n    """Doc."""\n    return x\n'
+    assert code_counts.code_lines(text) == 7  # four of x, two of f, and the end of the file
+    tree = ast.parse("ONE, TWO = 1, -2.5\nNAME = 'x'\nc: float = 3.0\n")
+    assert code_counts.numeric_constants(tree) == 3
+    assert code_counts.numeric_literals(tree) == 2
 
 
 def test_every_room_says_what_it_is_and_stands_in_the_picture():
