@@ -1,6 +1,7 @@
 """The arrows of the architecture: which room may import which, and what `import` must not cost."""
 
 import ast
+import json
 import functools
 import subprocess
 import sys
@@ -93,7 +94,8 @@ def test_a_solve_and_a_verification_run_through_no_more_files_than_before():
 
 
 def test_lines_of_code_are_those_that_run():
-    text = '"""Doc."""\nimport os\n\n# a comment\nx = (\n    1,\n    2.5,\n)\n\n\ndef f():\n    """Doc."""\n    return x\n'
+    head = '"""Doc."""\nimport os\n\n# a comment\nx = (\n    1,\n    2.5,\n)\n'
+    text = head + '\n\ndef f():\n    """Doc."""\n    return x\n'
     assert code_counts.code_lines(text) == 7  # four of x, two of f, and the end of the file
     tree = ast.parse("ONE, TWO = 1, -2.5\nNAME = 'x'\nc: float = 3.0\n")
     assert code_counts.numeric_constants(tree) == 3
