@@ -27,7 +27,6 @@ from trajopt.splines.node_sets import Neighbours, difference
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.derivatives.sparse_entries import entries_of_rows
 from trajopt.transcription.leaf_map import LeafMap
-from trajopt.transcription.linear_equations.elimination import AGREEMENT
 from trajopt.transcription.linear_equations.linear_rows import Conditions
 from trajopt.transcription.unknowns import RowLabel, continuity_name
 
