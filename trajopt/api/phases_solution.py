@@ -6,7 +6,7 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from trajopt.api.solution import Solution, solution_from
+from trajopt.api.solution import PublicAnswer, Solution, solution_from
 from trajopt.solution.phases_solution import PhasesSolutionData
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trajopt.verification.phases_report import PhasesReport
 
 
-class PhasesSolution(PhasesSolutionData):
+class PhasesSolution(PublicAnswer, PhasesSolutionData):
     __doc__ = PhasesSolutionData.__doc__
 
     phases: tuple[Solution, ...]
@@ -54,16 +54,6 @@ class PhasesSolution(PhasesSolutionData):
         if name.startswith("_") or not known:
             raise AttributeError(f"a solution of phases has no '{name}'")
         raise AttributeError(f"every phase has its own '{name}': ask one, solution.phases[0].{name}")
-
-    def __repr__(self) -> str:
-        from trajopt.display.solution_facts import solution_facts
-
-        return str(solution_facts(self))
-
-    def _repr_html_(self) -> str:
-        from trajopt.display.solution_facts import solution_card
-
-        return solution_card(self)
 
 
 def phases_solution_from(data: PhasesSolutionData) -> PhasesSolution:

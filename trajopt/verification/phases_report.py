@@ -54,6 +54,11 @@ class PhasesReport(Verdict):
     status: str
 
     @property
+    def named_parts(self) -> tuple[tuple[str, Report], ...]:
+        """(name, report) of every phase."""
+        return tuple(zip(self.names, self.reports, strict=True))
+
+    @property
     def holds_at_nodes(self) -> bool:
         """Whether all holds at the nodes and between phases, and the motions are optimal together."""
         return not self._wrong_together() and all(report.holds_at_nodes for report in self.reports)
@@ -79,7 +84,7 @@ class PhasesReport(Verdict):
         return ""
 
     def _wrong_phases(self) -> Iterator[str]:
-        for name, report in zip(self.names, self.reports, strict=True):
+        for name, report in self.named_parts:
             if report.reason:
                 yield f"phase '{name}': {report.reason}"
 
@@ -106,7 +111,7 @@ class PhasesReport(Verdict):
         """The path equations of all phases, whose names begin with the phase's."""
         return tuple(
             replace(equation, name=f"{name}: {equation.name}")
-            for name, report in zip(self.names, self.reports, strict=True)
+            for name, report in self.named_parts
             for equation in report.equations
         )
 
@@ -119,14 +124,15 @@ class PhasesReport(Verdict):
     @property
     def differences(self) -> tuple[str, ...]:
         """What the solutions tell otherwise than their motions, in words."""
-        told = zip(self.names, self.reports, strict=True)
-        return tuple(f"phase '{name}': {each}" for name, report in told for each in report.differences)
+        return tuple(
+            f"phase '{name}': {each}" for name, report in self.named_parts for each in report.differences
+        )
 
     def worst(self, count: int = 5) -> tuple[Violation, ...]:
         """The components violated most at nodes in any phase, largest first."""
         every = [
             replace(violation, name=f"{name}: {violation.name}")
-            for name, report in zip(self.names, self.reports, strict=True)
+            for name, report in self.named_parts
             for violation in report.worst(count)
         ]
         return tuple(sorted(every, key=lambda v: -np.nan_to_num(v.node_violation, nan=np.inf))[:count])
@@ -142,7 +148,7 @@ class PhasesReport(Verdict):
             ]
         known = "recomputed" if self.kkt_recomputed else "as the solution tells, not recomputed"
         lines.append(f"KKT error of all phases {self.kkt_error:.3e}, {known}")
-        for name, report in zip(self.names, self.reports, strict=True):
+        for name, report in self.named_parts:
             lines += ["", f"phase '{name}'", indent(str(report), "  ")]
         return printable("\n".join(lines))
 

@@ -66,6 +66,11 @@ class Report(Verdict):
     rounding: float = 0.0
 
     @property
+    def named_parts(self) -> tuple[tuple[str, Report], ...]:
+        """The report itself, without a name; of phases that of each."""
+        return (("", self),)
+
+    @property
     def holds_at_nodes(self) -> bool:
         """Whether all holds at the nodes, to 1e-6 of each scale, and the motion is optimal."""
         return not self._wrong_at_nodes()
