@@ -9,7 +9,7 @@ from typing import Any
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
 from trajopt.certificates.certificate import Certificate, row
-from trajopt.certificates.certificate_lines import EXACT, OF_RANGE, CertificateLine
+from trajopt.certificates.certificate_lines import IDENTITY, OF_RANGE, CertificateLine
 from trajopt.certificates.certified_lines import CertifiedLines
 from trajopt.checks.check_result import AT_TIMES
 from trajopt.checks.limit_violations import largest_violations
@@ -173,7 +173,7 @@ def _of_phase(certification: Certification, motion: SolutionData) -> Certificate
 
 def _line(link: LinkViolation, tol: float) -> CertificateLine:
     """Equations hold to 1e-6 of their scale, limits to the tolerance, at most a hundredth of theirs."""
-    exact = link.equation and link.value <= EXACT * link.scale
+    exact = link.equation and link.value <= IDENTITY * link.scale
     return CertificateLine(
         link.name,
         link.component,

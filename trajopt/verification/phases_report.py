@@ -11,7 +11,7 @@ import numpy as np
 
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
-from trajopt.checks.equation_report import EquationResidual
+from trajopt.checks.equations.path_equations import EquationResidual
 from trajopt.checks.link_violations import (
     OF_ALL,
     LinkViolation,

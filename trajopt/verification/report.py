@@ -11,7 +11,7 @@ import numpy as np
 
 from trajopt.base.printable_text import printable
 from trajopt.base.rounding import AGREEMENT
-from trajopt.checks.equation_report import EquationResidual
+from trajopt.checks.equations.path_equations import EquationResidual
 from trajopt.checks.optimality.cost_check import CostCheck
 from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
 from trajopt.checks.violations import Violation
@@ -37,7 +37,7 @@ class Report(Verdict):
     simulation : of the solution's torques
     free_simulation : without the torques by which equations are missed; None where no equation has any
     resolution : seconds, the largest step between samples
-    differences : what the solution tells otherwise than its motion gives it, in words
+    differences : what the solution reports inconsistently with its motion, in words
     minimality : whether the stationary motion is a minimum, as far as that was looked at
     designs : properties of the robot that follow from parameters, and their values
     unbuilt : why a robot with these properties cannot exist; empty where it can
@@ -108,7 +108,7 @@ class Report(Verdict):
                 "smaller tolerance"
             )
         if self.differences:
-            return f"the solution tells otherwise than its motion: {self.differences[0]}"
+            return f"the solution is inconsistent with its motion: {self.differences[0]}"
         return ""
 
     def _not_finite(self) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import interval_of, node_samples, trajectory_of
+from trajopt.checks.integral_checks import NEGLIGIBLE_COST
 from trajopt.checks.optimality.cancellation import size_of_parts
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.adaptive_quadrature import adaptive_integral
@@ -17,7 +18,6 @@ from trajopt.terms.smoothed_term import exact_of
 PANELS = 2  # per span, at least: samples are as near as those of statements between nodes
 SHARPNESS = (1e-3, 1e-2)  # of the integral and of its size: estimated errors that are sought, of all costs
 MOST_POINTS = 20_000  # as large robots take long
-NEGLIGIBLE = 1e-6  # of all costs together: where a cost is smaller, its own size is no measure
 CANCELLED = 1e-12  # of the size of their parts: costs below are zero, as the square of 1e-6 is
 MISSED = 1e-4  # of the size of their parts: the square of the 1 % by which equations may be missed
 WRONG = 1e-2  # of all costs together: errors below are not worth a closer look at their parts
@@ -52,7 +52,7 @@ class CostCheck:
     @property
     def changed(self) -> float:
         """How far the recomputed quadrature is from the solution's value, relative; 0 where not known."""
-        size = max(self.size, NEGLIGIBLE * self.total)
+        size = max(self.size, NEGLIGIBLE_COST * self.total)
         return 0.0 if np.isnan(self.by_nodes) else abs(self.by_nodes - self.value) / size
 
     @property
@@ -96,7 +96,7 @@ def cost_checks(solution: SolutionData) -> list[CostCheck]:
 
 def _zero(solution: SolutionData, found: Sequence[CostCheck]) -> float:
     """What `CostCheck.zero` says; looked at only where something is wrong by the costs' own sizes."""
-    if not any(c.relative > WRONG or c.changed > NEGLIGIBLE for c in found):
+    if not any(c.relative > WRONG or c.changed > NEGLIGIBLE_COST for c in found):
         return 0.0
     parts = size_of_parts(solution)
     at_nodes = sum(max(abs(c.value), abs(np.nan_to_num(c.by_nodes))) for c in found)
