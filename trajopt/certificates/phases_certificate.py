@@ -1,4 +1,4 @@
-"""Certificate of phases: every statement of every phase, every link, and what they share, with evidence."""
+"""Certificate of phases: every constraint of every phase, every link, and what they share, with evidence."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class PhasesCertificate(CertifiedLines):
 
     @property
     def undecided(self) -> str:
-        """The error that ended the certification, or why statements cannot be checked, or nothing."""
+        """The error that ended the certification, or why constraints cannot be checked, or nothing."""
         each = zip(self.names, self.phases, strict=True)
         of_phase = (f"phase '{name}': {part.unchecked}" for name, part in each if part.unchecked)
         return self.certification.failed or self.unchecked or next(of_phase, "")
@@ -135,7 +135,7 @@ def certificate_of_phases(solution: PhasesSolutionData) -> PhasesCertificate | N
     if phases is not None:
         try:
             linked = linked_problems(phases)
-            # Without the values at which shared parameters are held: their own bounds are statements, too.
+            # Without the values at which shared parameters are held: their own bounds are constraints, too.
             each = zip(parts, linked.problems, strict=True)
             parts = tuple(replace(part, known_problem=own) for part, own in each)
             found = (*link_violations(parts, phases), *disagreements(parts, linked))
@@ -157,7 +157,7 @@ def certificate_of_phases(solution: PhasesSolutionData) -> PhasesCertificate | N
 def _of_phase(certification: Certification, motion: SolutionData) -> Certificate:
     try:
         violations = tuple(largest_violations(motion))
-    except TrajoptError:  # its certificate tells it again, as what cannot be checked
+    except TrajoptError:  # its certificate reports it again, as what cannot be checked
         violations = ()
     return Certificate(
         certification.tolerance,

@@ -74,8 +74,8 @@ class PhasesReport(Verdict):
                     f"{allowed:.0e} allowed"
                 )
         if not self.kkt_error <= max(OPTIMAL, min(10.0 * self.kkt_of_solve.error, LOOSEST)):
-            told = f"{self.kkt_of_solve.error:.2g} by the solution"
-            return f"the phases are not optimal together: KKT error {self.kkt_error:.2g}, {told}"
+            reported = f"{self.kkt_of_solve.error:.2g} by the solution"
+            return f"the phases are not optimal together: KKT error {self.kkt_error:.2g}, {reported}"
         return ""
 
     def _wrong_phases(self) -> Iterator[str]:
@@ -118,9 +118,9 @@ class PhasesReport(Verdict):
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """What the solutions tell otherwise than their motions, in words."""
-        told = zip(self.names, self.reports, strict=True)
-        return tuple(f"phase '{name}': {each}" for name, report in told for each in report.differences)
+        """What the solutions report inconsistently with their motions, in words."""
+        each_report = zip(self.names, self.reports, strict=True)
+        return tuple(f"phase '{name}': {each}" for name, report in each_report for each in report.differences)
 
     def worst(self, count: int = 5) -> tuple[Violation, ...]:
         """The components violated most at nodes in any phase, largest first."""
@@ -140,7 +140,7 @@ class PhasesReport(Verdict):
             lines += [
                 f"{link.label:<{width}}{link.value:>10.3e}{link.relative:>10.1e}" for link in self.links
             ]
-        known = "recomputed" if self.kkt_recomputed else "as the solution tells, not recomputed"
+        known = "recomputed" if self.kkt_recomputed else "as the solution reports, not recomputed"
         lines.append(f"KKT error of all phases {self.kkt_error:.3e}, {known}")
         for name, report in zip(self.names, self.reports, strict=True):
             lines += ["", f"phase '{name}'", indent(str(report), "  ")]
