@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arrays import Array
+from trajopt.base.rounding import AGREEMENT
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.curve import Curve
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
@@ -19,7 +20,6 @@ from trajopt.splines.trajectory import Trajectory
 
 BORDER_SIDE = 1e-12  # of the duration: how far from a breakpoint either of its sides is looked at
 ARC_END = 1e-9  # of an arc: what counts as its end
-SAME_NODE = 1e-9  # of the duration: rounding of the times of nodes, computed in two ways
 
 
 @dataclass(frozen=True)
@@ -165,5 +165,5 @@ def trajectory_of(solution: SolutionData) -> Trajectory | None:
     if found.nodes.count != solution.node_times.size:
         return None
     times = curve.starts[found.nodes.arc] + found.nodes.s * curve.durations[found.nodes.arc]
-    same_times = np.allclose(times, solution.node_times, rtol=0.0, atol=SAME_NODE * curve.duration)
+    same_times = np.allclose(times, solution.node_times, rtol=0.0, atol=AGREEMENT * curve.duration)
     return found if same_times else None

@@ -11,7 +11,7 @@ import numpy as np
 
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
-from trajopt.checks.equation_report import EquationResidual
+from trajopt.checks.equations.path_equations import EquationResidual
 from trajopt.checks.link_violations import (
     OF_ALL,
     LinkViolation,
@@ -79,8 +79,8 @@ class PhasesReport(Verdict):
                     f"{allowed:.0e} allowed"
                 )
         if not self.kkt_error <= max(OPTIMAL, min(10.0 * self.kkt_of_solve.error, LOOSEST)):
-            told = f"{self.kkt_of_solve.error:.2g} by the solution"
-            return f"the phases are not optimal together: KKT error {self.kkt_error:.2g}, {told}"
+            reported = f"{self.kkt_of_solve.error:.2g} by the solution"
+            return f"the phases are not optimal together: KKT error {self.kkt_error:.2g}, {reported}"
         return ""
 
     def _wrong_phases(self) -> Iterator[str]:
@@ -123,7 +123,7 @@ class PhasesReport(Verdict):
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """What the solutions tell otherwise than their motions, in words."""
+        """What the solutions report inconsistently with their motions, in words."""
         return tuple(
             f"phase '{name}': {each}" for name, report in self.named_parts for each in report.differences
         )
@@ -146,7 +146,7 @@ class PhasesReport(Verdict):
             lines += [
                 f"{link.label:<{width}}{link.value:>10.3e}{link.relative:>10.1e}" for link in self.links
             ]
-        known = "recomputed" if self.kkt_recomputed else "as the solution tells, not recomputed"
+        known = "recomputed" if self.kkt_recomputed else "as the solution reports, not recomputed"
         lines.append(f"KKT error of all phases {self.kkt_error:.3e}, {known}")
         for name, report in self.named_parts:
             lines += ["", f"phase '{name}'", indent(str(report), "  ")]
