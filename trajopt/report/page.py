@@ -174,7 +174,7 @@ def _refinement(solution: Answer) -> str:
 def _solves(solution: Answer) -> str:
     """The tables of starts and meshes, where there were several solves."""
     tables = [] if solution.starts is None else [str(solution.starts)]
-    if not isinstance(solution, PhasesSolution) and len(solution.levels) > 1:
+    if len(solution.levels) > 1:
         tables.append("\n".join([HEADER, *map(str, solution.levels)]))
     return "".join(f"<pre>{escape(table)}</pre>" for table in tables)
 
