@@ -27,7 +27,7 @@ from trajopt.solution.records.refinement_record import RefinementRecord
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.records.solve_history import histories_of
 from trajopt.solution.solution import SolutionData
-from trajopt.solution.solve_table import StartTable
+from trajopt.solution.solve_table import MeshSolve, StartTable, recorded
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.transcription.links.linked_problems import LinkedProblems, held, linked_problems
 
@@ -58,6 +58,7 @@ class PhasesHeader:
     detail: str
     has_point: bool
     run: RunRecord | None = None
+    levels: tuple[MeshSolve, ...] = ()
     starts: StartTable | None = None
     refinement: RefinementRecord | None = None
     certification: Certification | None = None
@@ -76,7 +77,7 @@ def contents(solution: PhasesSolutionData) -> dict[str, Any]:
         **solve_values(solution),
         "names": list(solution.names),
         "recipe": recorded_recipe(solution.recipe),
-        "starts": None if solution.starts is None else asdict(solution.starts),
+        **recorded(solution.levels, solution.starts),
         "certification": None if solution.certification is None else asdict(solution.certification),
     }
     arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), **solve_arrays(solution)}
@@ -109,7 +110,7 @@ def _read(file: ArrayFile) -> PhasesSolutionData:
     if not 1 <= len(header.names) <= MOST:
         file.refuse(f"{len(header.names)} phases")
     same = ("names", "kkt", "iterations", "seconds", "n_variables", "n_constraints", "name", "timings")
-    same += ("detail", "run", "starts", "refinement", "certification")
+    same += ("detail", "run", "levels", "starts", "refinement", "certification")
     return PhasesSolutionData(
         **{key: getattr(header, key) for key in same},
         phases=tuple(_phase(file.part(_prefix(k))) for k in range(len(header.names))),
