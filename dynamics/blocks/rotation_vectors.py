@@ -1,7 +1,7 @@
 """The block of a robot with rotation vectors, from the one of its serial form by the chain rule.
 
 Outputs are those of the inner block, generalized forces ("tau", "motor_torque") multiplied by E' of
-`kernels/serial_motion.py`; inputs are the robot's own q, v and a, and the inner block's loads and designs.
+`serial_motion.py`; inputs are the robot's own q, v and a, and the inner block's loads and designs.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from dynamics.algorithms.rotation_any_arithmetic import serial_numbers
 from dynamics.blocks.declared_quantities import QUANTITIES, family
 from dynamics.kernels.node_batch import batch
-from dynamics.kernels.serial_curvature import SerialCurvature
-from dynamics.kernels.serial_motion import MOTION, SOURCES, SerialMotion
+from dynamics.kernels.rotation_vectors.serial_curvature import SerialCurvature
+from dynamics.kernels.rotation_vectors.serial_motion import MOTION, SOURCES, SerialMotion
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
