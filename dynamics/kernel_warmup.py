@@ -27,6 +27,7 @@ from dynamics.model.body import Body
 from dynamics.model.joint import Joint
 from dynamics.model.rotation_joint import ball_joint
 from dynamics.model.rotor import Rotor
+from dynamics.quantities.kinematics import forward_kinematics
 from dynamics.rigid_body_model import RigidBodyModel
 
 NODES = 3
@@ -85,7 +86,7 @@ def _steps() -> dict[str, Callable[[], Any]]:
         "mass matrix": lambda: crba(robot, q),
         "derivatives of torques, wrenches and loads": lambda: _first_derivatives(torques),
         "second derivatives of them": lambda: _second_derivatives(torques),
-        "poses and velocities of links": lambda: _first_derivatives(places),
+        "poses and velocities of links": lambda: (forward_kinematics(robot, q), _first_derivatives(places)),
         "second derivatives of poses": lambda: _second_derivatives(places),
         "momentum and energy": lambda: _first_derivatives(masses),
         "second derivatives of momentum": lambda: _second_derivatives(masses),

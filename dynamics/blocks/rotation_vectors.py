@@ -221,7 +221,7 @@ class RotationVectorBlock:
         """Which of the robot's coordinates a row depends on: with one of a rotation vector on all of it."""
         found = part[:, self.model.serial_bodies.own]
         for joint in self.model.rotation_joints:
-            found[:, joint.coordinates] = found[:, joint.coordinates].any(axis=1)[:, None]
+            found[:, joint.coordinates] = found[:, joint.coordinates].any(axis=1, keepdims=True)
         return found
 
     # --- inputs ---------------------------------------------------------------------------------------
