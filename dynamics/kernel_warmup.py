@@ -25,7 +25,9 @@ from dynamics.algorithms.rnea import rnea
 from dynamics.kernels.compile import cache_folder
 from dynamics.model.body import Body
 from dynamics.model.joint import Joint
+from dynamics.model.rotation_joint import ball_joint
 from dynamics.model.rotor import Rotor
+from dynamics.quantities.kinematics import forward_kinematics
 from dynamics.rigid_body_model import RigidBodyModel
 
 NODES = 3
@@ -84,7 +86,7 @@ def _steps() -> dict[str, Callable[[], Any]]:
         "mass matrix": lambda: crba(robot, q),
         "derivatives of torques, wrenches and loads": lambda: _first_derivatives(torques),
         "second derivatives of them": lambda: _second_derivatives(torques),
-        "poses and velocities of links": lambda: _first_derivatives(places),
+        "poses and velocities of links": lambda: (forward_kinematics(robot, q), _first_derivatives(places)),
         "second derivatives of poses": lambda: _second_derivatives(places),
         "momentum and energy": lambda: _first_derivatives(masses),
         "second derivatives of momentum": lambda: _second_derivatives(masses),
@@ -93,7 +95,18 @@ def _steps() -> dict[str, Callable[[], Any]]:
         "Coriolis matrix": lambda: coriolis_matrix(robot, q, v),
         "Coriolis products": lambda: coriolis_product(robot, q, v, a),
         "Christoffel symbols": lambda: christoffel_symbols(robot, q),
+        "rotation vectors": lambda: _rotation_vectors(_ball()),
     }
+
+
+def _rotation_vectors(ball: RigidBodyModel) -> None:
+    q, v, a = np.full((3, NODES, ball.n), 0.1)
+    for function in (rnea, aba, aba_derivatives):
+        function(ball, q, v, a)
+    crba(ball, q)
+    torques = ball.block(("tau",))
+    _first_derivatives(torques)
+    _second_derivatives(torques)
 
 
 def _inputs(block: Any) -> dict[str, np.ndarray]:
@@ -125,3 +138,9 @@ def _robot() -> RigidBodyModel:
         ),
     )
     return RigidBodyModel(bodies, name="slide and two links").with_rotors("exact")
+
+
+def _ball() -> RigidBodyModel:
+    """A link on a ball joint."""
+    link = Body("link", Joint("ball"), None, 1.0, np.array([0.1, 0.0, 0.0]), 0.1 * np.eye(3))
+    return RigidBodyModel(ball_joint(link), name="ball")

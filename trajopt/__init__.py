@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from trajopt.api.solve import solve as solve
     from trajopt.base.errors import TrajoptError as TrajoptError
     from trajopt.certified.certified import Certified as Certified
+    from trajopt.certified.search_settings import SearchSettings as SearchSettings
     from trajopt.certified.switching.shooting import switching_times as switching_times
     from trajopt.display.problem_summary import ProblemSummary as ProblemSummary
     from trajopt.display.samples import Samples as Samples
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from trajopt.problem.systems.robot_on_path import on_path as on_path
     from trajopt.refinement.limit_nodes import LimitNodes as LimitNodes
     from trajopt.refinement.refined import Refined as Refined
-    from trajopt.refinement.search_settings import SearchSettings as SearchSettings
     from trajopt.solvers.dense.interior_point import DenseInteriorPoint as DenseInteriorPoint
     from trajopt.solvers.ipopt import Ipopt as Ipopt
     from trajopt.solvers.slsqp import Slsqp as Slsqp

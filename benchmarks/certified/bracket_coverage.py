@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import trajopt
 from trajopt.certified.bracketing.bracket_search import BracketSearch, Mesh
+from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.structure_detection import is_regular
-from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solvers.run import TimedSolver
 from trajopt.solvers.solver import Run
 

@@ -19,7 +19,7 @@ from problems.human.assessment.score import TEN, Score, mean_correlation, scores
 from problems.human.gait.cycle import gait_cycle
 from problems.human.gait.formulation import FORMULATIONS
 from problems.human.gait.step import Step
-from trajopt.refinement.starts.perturbed_guess import perturbed_guess
+from trajopt.refinement.starts.perturbed_guess import perturbed
 
 AT_TRIAL: dict[str, Any] = {"speed": 1.253, "step_length": 0.717, "intervals": 5}
 AT_WINTER: dict[str, Any] = {"speed": 1.325, "step_length": 0.72, "intervals": 5}
@@ -77,10 +77,7 @@ def row(seed: int = 0, source: str = TRIAL, **parameters: Any) -> dict[str, Any]
     """One solve: scores, peaks of the vertical reaction, criteria that are not met, CPU seconds."""
     problem = gait.build(**parameters)
     if seed:
-        nlp = trajopt.transcribe(problem)
-        rng = np.random.default_rng([0, seed])
-        guess = perturbed_guess(nlp.unknowns.curve(nlp.start), problem.dynamics.n, rng, SPREAD)
-        problem.guess(*guess)
+        problem = perturbed(problem, [0, seed], SPREAD)
     began = time.process_time()
     solution = trajopt.solve(problem, refine=None, starts=1, progress="silent")
     seconds = time.process_time() - began

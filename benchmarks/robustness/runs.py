@@ -15,7 +15,7 @@ import numpy as np
 
 import trajopt
 from benchmarks.robustness.cases import Case, arm_cases, problem_cases
-from trajopt.studies.multistart import perturb
+from trajopt.refinement.starts.perturbed_guess import perturbed
 
 LIMIT = 120.0  # seconds of one solve; a solve takes a tenth of it on a machine without other work
 SPREAD = 0.3
@@ -51,7 +51,7 @@ def row(case: Case, mesh: int, start: str, number: int, options: dict[str, Any])
     try:
         problem = case.build(mesh)
         if number:
-            perturb(problem, np.random.default_rng([0, number]), SPREAD)
+            problem = perturbed(problem, [0, number], SPREAD)
         began, used = time.perf_counter(), time.process_time()
         solution = trajopt.solve(problem, problem.solver or trajopt.Ipopt(time_limit=LIMIT), **options)
         found = {

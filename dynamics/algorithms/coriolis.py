@@ -30,7 +30,7 @@ from dynamics.kernels.inertia import (
 )
 from dynamics.kernels.node_batch import batch
 from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.kernels.serial_motion import SerialMotion
+from dynamics.kernels.rotation_vectors.serial_motion import SerialMotion
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import (
     add,
@@ -192,7 +192,8 @@ def coriolis_matrix(
 
 def serial_coriolis(motion: SerialMotion, body_factor: Literal["christoffel", "plain"]) -> tuple[Any, ...]:
     """C = E' (C_e E + M_e dE/dt), Mdot and M of a model with rotation vectors, by its serial form."""
-    found = coriolis_matrix(motion.model.serial, *motion.arrays, body_factor)
+    q, v = motion.arrays
+    found = coriolis_matrix(motion.model.serial, q, v, body_factor)
     C, M = motion.matrix(found.C), found.M
     for chart, D1 in zip(motion.charts, motion.D1, strict=True):
         C[:, :, chart.coordinates] += motion.rows(M[:, :, motion.form.own[chart.coordinates]] @ D1)

@@ -23,7 +23,7 @@ from dynamics.kernels.inertia import (
 )
 from dynamics.kernels.node_batch import Batch, batch
 from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.kernels.serial_motion import SerialMotion, times
+from dynamics.kernels.rotation_vectors.serial_motion import SerialMotion, times
 from dynamics.kernels.simd import gather, load, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add6,
@@ -120,8 +120,9 @@ def serial_products(model: KinematicTree, nodes: Batch) -> tuple[np.ndarray, np.
     """Both products of a model with rotation vectors, C = E' (C_e E + M_e dE/dt), by its serial form."""
     w = nodes.arrays[2]
     motion = SerialMotion(model, Batch(nodes.arrays[:2], nodes.shape, nodes.dtype), 2)
-    virtual, M = motion.velocities(w), crba(model.serial, motion.arrays[0])
-    _, product, transposed = products(model.serial, *motion.arrays, virtual)
+    q, v = motion.arrays
+    virtual, M = motion.velocities(w), crba(model.serial, q)
+    _, product, transposed = products(model.serial, q, v, virtual)
     turning, weighted = np.zeros_like(product), times(M, virtual)
     transposed = motion.forces(transposed)
     for chart, D1 in zip(motion.charts, motion.D1, strict=True):

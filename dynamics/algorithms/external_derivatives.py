@@ -11,7 +11,7 @@ from dynamics.algorithms.external_wrench_derivatives import external_wrench_part
 from dynamics.algorithms.rnea_derivatives import stacked_rows
 from dynamics.arguments import names_of
 from dynamics.kernels.node_batch import batch
-from dynamics.kernels.serial_motion import SerialMotion
+from dynamics.kernels.rotation_vectors.serial_motion import SerialMotion
 from dynamics.model.kinematic_tree import packed_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.joint_motion import add_joint_motion, joint_force, local_pose
 from dynamics.kernels.node_batch import Batch, batch, batch_with
 from dynamics.kernels.pose import ground_frame, link_axes, local_force, rotated_frame
-from dynamics.kernels.serial_motion import SerialMotion
+from dynamics.kernels.rotation_vectors.serial_motion import SerialMotion
 from dynamics.kernels.simd import gather, load, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add,

@@ -43,7 +43,7 @@ from dynamics.kernels.outward_sweep import (
     sweep_body,
 )
 from dynamics.kernels.pose import link_axes, local_force
-from dynamics.kernels.serial_motion import SerialMotion
+from dynamics.kernels.rotation_vectors.serial_motion import SerialMotion
 from dynamics.kernels.simd import gather, load, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add6,

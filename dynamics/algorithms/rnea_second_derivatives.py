@@ -43,8 +43,8 @@ from dynamics.kernels.outward_sweep import (
     sweep_body,
 )
 from dynamics.kernels.pose import body_axes, world_motion
-from dynamics.kernels.serial_curvature import SerialCurvature
-from dynamics.kernels.serial_motion import MOTION, SerialMotion
+from dynamics.kernels.rotation_vectors.serial_curvature import SerialCurvature
+from dynamics.kernels.rotation_vectors.serial_motion import MOTION, SerialMotion
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import (
     add,

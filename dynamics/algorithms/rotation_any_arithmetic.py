@@ -1,6 +1,6 @@
 """Rotation vectors in any arithmetic: motion and forces of the serial form from numbers with + - and *.
 
-With c_k(s) of `kernels/stumpff.py`, s = p . p, in axes of the link:
+With c_k(s) of `kernels/rotation_vectors/stumpff.py`, s = p . p, in axes of the link:
 
     omega = J p' = p' - c_2 p x p' + c_3 p x (p x p'),  omega' = J p'' + (dJ/dt) p',  tau = J' tau_e,
     e'' = omega' - (omega_2 omega_3, -omega_1 omega_3, omega_1 omega_2)
@@ -22,7 +22,7 @@ from dynamics.algorithms.any_arithmetic_vectors import (
     dot,
     scale,
 )
-from dynamics.kernels.stumpff import series
+from dynamics.kernels.rotation_vectors.stumpff import series
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree

@@ -1,7 +1,7 @@
 """The block of a robot with rotation vectors, from the one of its serial form by the chain rule.
 
 Outputs are those of the inner block, generalized forces ("tau", "motor_torque") multiplied by E' of
-`kernels/serial_motion.py`; inputs are the robot's own q, v and a, and the inner block's loads and designs.
+`serial_motion.py`; inputs are the robot's own q, v and a, and the inner block's loads and designs.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from dynamics.algorithms.rotation_any_arithmetic import serial_numbers
 from dynamics.blocks.declared_quantities import QUANTITIES, family
 from dynamics.kernels.node_batch import batch
-from dynamics.kernels.serial_curvature import SerialCurvature
-from dynamics.kernels.serial_motion import MOTION, SOURCES, SerialMotion
+from dynamics.kernels.rotation_vectors.serial_curvature import SerialCurvature
+from dynamics.kernels.rotation_vectors.serial_motion import MOTION, SOURCES, SerialMotion
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
@@ -221,7 +221,7 @@ class RotationVectorBlock:
         """Which of the robot's coordinates a row depends on: with one of a rotation vector on all of it."""
         found = part[:, self.model.serial_bodies.own]
         for joint in self.model.rotation_joints:
-            found[:, joint.coordinates] = found[:, joint.coordinates].any(axis=1)[:, None]
+            found[:, joint.coordinates] = found[:, joint.coordinates].any(axis=1, keepdims=True)
         return found
 
     # --- inputs ---------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import numpy as np
 from dynamics.arguments import real_array
 from dynamics.errors import DynamicsError, ShapeError
 from dynamics.kernels.node_batch import batch
-from dynamics.kernels.serial_motion import computed_frame, computed_motion
+from dynamics.kernels.rotation_vectors.serial_motion import computed_frame, computed_motion
 from dynamics.kernels.transposition import nodes_first
 from dynamics.model.checks.validation import finite_number
 from dynamics.model.kinematic_tree import packed_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynamics.arguments import names_of
-from dynamics.kernels.serial_motion import computed_frame, computed_motion
+from dynamics.kernels.rotation_vectors.serial_motion import computed_frame, computed_motion
 from dynamics.kernels.transposition import nodes_first
 from dynamics.quantities.frames import frame_requests, frame_values
 from dynamics.quantities.momentum import CENTRE_ROW, KINETIC_ROW, MOMENTUM_ROW, POTENTIAL_ROW, mass_values

@@ -9,8 +9,8 @@ import numpy as np
 from dynamics.arguments import real_array
 from dynamics.errors import ModelError, ShapeError
 from dynamics.kernels.node_batch import Batch, batch
-from dynamics.kernels.serial_motion import SerialMotion, solved, twice
-from dynamics.model.kinematic_tree import KinematicTree, packed_of
+from dynamics.kernels.rotation_vectors.serial_motion import SerialMotion, solved, twice
+from dynamics.model.kinematic_tree import KinematicTree, checked_model, packed_of
 
 
 def rotation_vector(rotations: Any) -> np.ndarray:
@@ -46,34 +46,36 @@ def _logarithm(R: np.ndarray) -> np.ndarray:
     return found[:, 1:] * np.where(length > 0.0, 2.0 * np.arctan2(length, found[:, 0]) / safe, 2.0)[:, None]
 
 
-def recentred(model: KinematicTree, other: KinematicTree, q: Any, v: Any = None, a: Any = None) -> Any:
+def recentred(here: KinematicTree, there: KinematicTree, q: Any, v: Any = None, a: Any = None) -> Any:
     """The same motion in the coordinates of a model with other centres: q, or (q, v), or (q, v, a).
 
     Of every rotation vector, R_c' Exp(p') = R_c Exp(p) with |p'| <= pi, and its rates follow from the angular
     velocity and acceleration. Other coordinates stay as they are.
 
-    other : `model.with_centres(...)`;  q, v, a : (..., n), as much as is wanted
-    Raises ModelError where the models differ in more than centres, ShapeError.
+    here : the model of q, v and a, (..., n), as much as is wanted;  there : `here.with_centres(...)`
+    Raises ModelError where the models differ in more than centres or a comes without v, ShapeError.
     """
-    here, there = model.rotation_joints, other.rotation_joints
-    if model.joint_names != other.joint_names or [j.link for j in here] != [j.link for j in there]:
-        raise ModelError("the models have other joints; give model.with_centres(...) as the other one")
+    joints, others = (checked_model(model).rotation_joints for model in (here, there))
+    same = [joint.link for joint in joints] == [joint.link for joint in others]
+    if here.joint_names != there.joint_names or not same:
+        raise ModelError("the models have other joints; give here.with_centres(...) as the second one")
+    if v is None and a is not None:
+        raise ModelError("a is given without v, on which it depends; give both")
     given = {name: array for name, array in (("q", q), ("v", v), ("a", a)) if array is not None}
-    nodes = batch(packed_of(model), **given)
-    motion = SerialMotion(model, nodes, max(1, len(given) - 1))
-    found = [array.copy() for array in nodes.arrays]
-    for one, new, chart in zip(here, there, motion.charts, strict=True):
-        found[0][:, new.coordinates] = _logarithm(
-            new.centre.T @ one.centre @ chart.rotation.reshape(-1, 3, 3)
-        )
+    nodes = batch(packed_of(here), **given)
     degree = max(1, len(given) - 1)
-    turned = SerialMotion(other, Batch((found[0],), nodes.shape, nodes.dtype), degree)
-    for chart in turned.charts:
+    motion = SerialMotion(here, nodes, degree)
+    found = [array.copy() for array in nodes.arrays]
+    for one, new, chart in zip(joints, others, motion.charts, strict=True):
+        R = one.centre @ chart.rotation.reshape(-1, 3, 3)
+        found[0][:, new.coordinates] = _logarithm(new.centre.T @ R)
+    moved = SerialMotion(there, Batch((found[0],), nodes.shape, nodes.dtype), degree)
+    for chart in moved.charts:
         own, at = motion.form.own[chart.coordinates], chart.coordinates
         if len(given) > 1:
             found[1][:, at] = solved(chart.E, motion.arrays[1][:, own])
         if len(given) > 2:
             rate = found[1][:, at]
             found[2][:, at] = solved(chart.E, motion.arrays[2][:, own] - twice(chart.E2, rate, rate))
-    shaped = tuple(nodes.unfold(array, model.n) for array in found)
+    shaped = tuple(nodes.unfold(array, here.n) for array in found)
     return shaped if len(given) > 1 else shaped[0]

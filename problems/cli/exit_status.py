@@ -36,9 +36,8 @@ def conclude(solution: Solution | PhasesSolution, report: Report | PhasesReport,
     elif not report.holds_at_nodes:
         lines.append("no constraint is violated at the nodes, but the point is not proven optimal")
     if not solution.converged and solution.certificate is None:
-        from trajopt import Solution
         from trajopt.verification.diagnosis import repeated_equations
 
-        lines += repeated_equations(solution) if isinstance(solution, Solution) else ()
+        lines += repeated_equations(solution)
     echo("\n".join(lines), err=True)
     sys.exit(NOT_CONVERGED)

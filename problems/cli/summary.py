@@ -63,29 +63,18 @@ def summary(solution: Solution | PhasesSolution, report: Report | PhasesReport |
 
 def _phases(solution: Solution | PhasesSolution) -> dict[str, Any]:
     """Durations and costs of phases, by name, where there are several."""
-    from trajopt import Solution
-
-    if isinstance(solution, Solution):
-        return {}
-    each = zip(solution.names, solution.phases, strict=True)
-    return {
-        "phases": {
-            name: {"duration": finite(phase.duration), "objective": finite(phase.objective)}
-            for name, phase in each
-        }
+    each = {
+        name: {"duration": finite(part.duration), "objective": finite(part.objective)}
+        for name, part in solution.named_parts
+        if name
     }
+    return {"phases": each} if each else {}
 
 
 def statements(report: Report | PhasesReport) -> list[dict[str, Any]]:
     """Every component of every constraint with its largest violations; of phases, those of each."""
-    from trajopt.verification.phases_report import PhasesReport
-
-    if isinstance(report, PhasesReport):
-        named = list(zip(report.names, report.reports, strict=True))
-    else:
-        named = [("", report)]
     found = []
-    for phase, part in named:
+    for phase, part in report.named_parts:
         for violation in part.violations:
             values = {name: plain(value) for name, value in asdict(violation).items()}
             found.append({"phase": phase, **values} if phase else values)

@@ -1,8 +1,8 @@
 """The arrows of the architecture: which room may import which, and what `import` must not cost."""
 
 import ast
-import json
 import functools
+import json
 import subprocess
 import sys
 from pathlib import Path

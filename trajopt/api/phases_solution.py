@@ -6,7 +6,7 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from trajopt.api.solution import Solution, solution_from
+from trajopt.api.solution import PublicAnswer, Solution, solution_from
 from trajopt.solution.phases_solution import PhasesSolutionData
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trajopt.verification.phases_report import PhasesReport
 
 
-class PhasesSolution(PhasesSolutionData):
+class PhasesSolution(PublicAnswer, PhasesSolutionData):
     __doc__ = PhasesSolutionData.__doc__
 
     phases: tuple[Solution, ...]
@@ -29,15 +29,15 @@ class PhasesSolution(PhasesSolutionData):
 
     def verify(self, accuracy: float | None = None) -> PhasesReport:
         """Check every phase as `Solution.verify` does, all links, and the optimality of all together."""
-        from trajopt.verification.phases_report import verify
+        from trajopt.verification.phases_report import verify_phases
 
-        return verify(self, accuracy)
+        return verify_phases(self, accuracy)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .npz file that `load` reads; the file appears whole or not at all."""
-        from trajopt.archive.phases_archive import save
+        from trajopt.archive.phases_archive import save_phases
 
-        save(self, path)
+        save_phases(self, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str], phases: Phases | None = None) -> PhasesSolution:
@@ -45,25 +45,15 @@ class PhasesSolution(PhasesSolutionData):
 
         Raises SolutionFileError for a file that is unreadable, foreign or of other phases.
         """
-        from trajopt.archive.phases_archive import load
+        from trajopt.archive.phases_archive import load_phases
 
-        return phases_solution_from(load(path, phases))
+        return phases_solution_from(load_phases(path, phases))
 
     def __getattr__(self, name: str) -> Any:
         known = hasattr(Solution, name) or name in Solution.__dataclass_fields__
         if name.startswith("_") or not known:
             raise AttributeError(f"a solution of phases has no '{name}'")
         raise AttributeError(f"every phase has its own '{name}': ask one, solution.phases[0].{name}")
-
-    def __repr__(self) -> str:
-        from trajopt.display.solution_facts import solution_facts
-
-        return str(solution_facts(self))
-
-    def _repr_html_(self) -> str:
-        from trajopt.display.solution_facts import solution_card
-
-        return solution_card(self)
 
 
 def phases_solution_from(data: PhasesSolutionData) -> PhasesSolution:
@@ -78,3 +68,10 @@ def phases_solution_from(data: PhasesSolutionData) -> PhasesSolution:
 def answer_from(data: Any) -> Any:
     """The solution, or the solution of phases, with these values."""
     return phases_solution_from(data) if isinstance(data, PhasesSolutionData) else solution_from(data)
+
+
+def load_any(path: str | os.PathLike[str]) -> Solution | PhasesSolution:
+    """A saved solution, or that of phases, whichever the file holds; SolutionFileError as of `load`."""
+    from trajopt.archive.phases_archive import is_of_phases
+
+    return (PhasesSolution if is_of_phases(path) else Solution).load(path)

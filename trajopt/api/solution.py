@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from trajopt.base.blas_threads import one_blas_thread
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Answer, SolutionData
 
 if TYPE_CHECKING:
     from functools import cached_property
@@ -21,7 +21,47 @@ if TYPE_CHECKING:
     from trajopt.verification.verify import Report
 
 
-class Solution(SolutionData):
+class PublicAnswer(Answer):
+    """What users do with a solution of a problem and with one of phases alike."""
+
+    def diagnose(self) -> Diagnosis:
+        """What stands in the way of a solve that failed or got stuck; the diagnosis prints itself."""
+        from trajopt.verification.diagnosis import diagnose
+
+        return diagnose(self.asked, solution=self)
+
+    def sample(self, rate: float = 100.0) -> Samples:
+        """The motion at 0, 1/rate, 2/rate ... and at its end, as columns with names and units; rate in Hz.
+
+        solution.sample(1000)["tau elbow"]        # (K,) N m
+
+        Each phase is sampled from its own start: "t" goes on, "phase" is its number, and what a phase does
+        not have is NaN in it.
+        """
+        from trajopt.display.samples import samples_of
+
+        return samples_of(self, rate)
+
+    def to_csv(self, path: str | os.PathLike[str], rate: float = 100.0) -> None:
+        """Write `sample(rate)` as comma-separated values, units in the first line, "q elbow [rad]"."""
+        self.sample(rate).to_csv(path)
+
+    def to_dataframe(self, rate: float = 100.0) -> Any:
+        """`sample(rate)` as a `pandas.DataFrame`; OptionError where pandas is not installed."""
+        return self.sample(rate).to_dataframe()
+
+    def __repr__(self) -> str:
+        from trajopt.display.solution_facts import solution_facts
+
+        return str(solution_facts(self))
+
+    def _repr_html_(self) -> str:
+        from trajopt.display.solution_facts import solution_card
+
+        return solution_card(self)
+
+
+class Solution(PublicAnswer, SolutionData):
     __doc__ = SolutionData.__doc__
 
     if TYPE_CHECKING:
@@ -40,12 +80,6 @@ class Solution(SolutionData):
         with one_blas_thread():
             return verify(self, accuracy)
 
-    def diagnose(self) -> Diagnosis:
-        """What stands in the way of a solve that failed or got stuck; the diagnosis prints itself."""
-        from trajopt.verification.diagnosis import diagnose
-
-        return diagnose(self.problem, solution=self)
-
     def sensitivity(self, input: str) -> Sensitivity:
         """Derivatives of this optimum by an input of its problem: "q_end", "torque_limits" ...
 
@@ -58,23 +92,6 @@ class Solution(SolutionData):
         from trajopt.parametric.sensitivity import sensitivity
 
         return sensitivity(self, input)
-
-    def sample(self, rate: float = 100.0) -> Samples:
-        """The motion at 0, 1/rate, 2/rate ... and at its end, as columns with names and units; rate in Hz.
-
-        solution.sample(1000)["tau elbow"]        # (K,) N m
-        """
-        from trajopt.display.samples import samples_of
-
-        return samples_of(self, rate)
-
-    def to_csv(self, path: str | os.PathLike[str], rate: float = 100.0) -> None:
-        """Write `sample(rate)` as comma-separated values, units in the first line, "q elbow [rad]"."""
-        self.sample(rate).to_csv(path)
-
-    def to_dataframe(self, rate: float = 100.0) -> Any:
-        """`sample(rate)` as a `pandas.DataFrame`; OptionError where pandas is not installed."""
-        return self.sample(rate).to_dataframe()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .npz file that `load` reads; the file appears whole or not at all."""
@@ -92,16 +109,6 @@ class Solution(SolutionData):
         from trajopt.certificates.certificate_json import restored
 
         return solution_from(load(path, problem, restored))
-
-    def __repr__(self) -> str:
-        from trajopt.display.solution_facts import solution_facts
-
-        return str(solution_facts(self))
-
-    def _repr_html_(self) -> str:
-        from trajopt.display.solution_facts import solution_card
-
-        return solution_card(self)
 
 
 def solution_from(data: SolutionData) -> Solution:

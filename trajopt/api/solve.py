@@ -18,10 +18,9 @@ from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.problem.links.phases import Phases, checked_asked
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
-from trajopt.refinement.mesh_levels import solve_direct, solve_on_levels, worth_levels
+from trajopt.refinement.mesh_levels import solve_on_levels, solved_on_mesh, worth_levels
 from trajopt.refinement.starts.several_starts import best_of_starts, retried, worth_retrying
-from trajopt.refinement.starts.start_rules import ONE, StartRule, start_rule
-from trajopt.refinement.starts.starts_of_phases import best_start_of_phases
+from trajopt.refinement.starts.start_rules import ONE, given_rule, start_rule
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.records.solve_history import recorded_solves
 from trajopt.solvers import registry
@@ -51,8 +50,9 @@ def solve(
     problem: Phases,
     solver: Solver | None = None,
     *,
-    refine: Refinement | None = None,
+    refine: Refinement | Literal["auto"] | None = "auto",
     starts: Starts = "auto",
+    coarse_to_fine: bool | Literal["auto"] = "auto",
     time_limit: float | None = None,
     progress: Progress = "silent",
 ) -> PhasesSolution: ...
@@ -90,9 +90,9 @@ def solve(
     progress : "auto" (a live line on a terminal, plain lines elsewhere), "silent", or a function called with
         every `Iteration`, those of the refinement included
 
-    `trajopt.Phases` are solved on their own meshes, from their own guesses or from several `starts` that
-    perturb them, and refined by the same three; the search for a switching structure and coarse_to_fine are
-    for single problems.
+    `trajopt.Phases` are solved from their own guesses, or from several `starts` that perturb them, on their
+    own meshes unless coarse_to_fine is True, and refined by the same three; the search for a switching
+    structure is for single problems.
 
     The constraints hold at the nodes to the solver's tolerance; between nodes see `Solution.verify`.
     BLAS has one thread until the solve ends, unless OPENBLAS_NUM_THREADS, OMP_NUM_THREADS or MKL_NUM_THREADS
@@ -101,7 +101,7 @@ def solve(
     Raises ProblemError for a problem that contradicts itself, EvaluationError where a term is not finite at
     the start, DerivativeError for a user's block with wrong derivatives. Not converging raises nothing.
     """
-    _check_arguments(problem, solver, refine, coarse_to_fine)
+    _check_arguments(problem, solver, refine)
     _check_ways(starts, coarse_to_fine, time_limit)
     starts = starts if starts == "auto" else int(starts)
     solver = solver or problem.solver or registry.create()
@@ -137,19 +137,17 @@ def _from_starts(
     coarse_to_fine: bool | Literal["auto"],
 ) -> Any:
     """The answer from one start or several, over coarse meshes or on the problem's own at once."""
-    if isinstance(problem, Phases):
-        for part in linked_problems(problem).problems:
-            check_problem(part)
-        return best_start_of_phases(problem, timed, 1 if starts == "auto" else starts)
+    for part in linked_problems(problem).problems if isinstance(problem, Phases) else ():
+        check_problem(part)
     # A solver's own time limit holds for all meshes and starts together.
     timed = replace(timed, run=timed.run.within(getattr(timed.solver, "time_limit", None)))
     by_levels = worth_levels(problem, timed.solver) if coarse_to_fine == "auto" else coarse_to_fine
-    first = solve_on_levels if by_levels else solve_direct
+    first = solve_on_levels if by_levels else solved_on_mesh
     rule = start_rule(problem, timed.solver) if coarse_to_fine is not False else ONE
-    rule = rule if starts == "auto" else StartRule(starts)
+    rule = rule if starts == "auto" else given_rule(problem, starts)
     solution = first(problem, timed)
     if rule.count > 1 and (solution.converged or rule.after_failure):
-        solution = best_of_starts(problem, timed, solution, rule.count, rule.agreed, rule.carried)
+        solution = best_of_starts(problem, timed, solution, rule)
     retry = starts != 1 and worth_retrying(solution, timed)
     return retried(problem, timed, solution) if retry else solution
 
@@ -192,7 +190,7 @@ def _check_ways(starts: Any, coarse_to_fine: Any, time_limit: Any) -> None:
     check_positive("time_limit", time_limit, optional=True)
 
 
-def _check_arguments(problem: Any, solver: Any, refine: Any, coarse_to_fine: Any) -> None:
+def _check_arguments(problem: Any, solver: Any, refine: Any) -> None:
     checked_asked(problem)
     if solver is not None:
         registry.check_solver(solver)
@@ -205,9 +203,4 @@ def _check_arguments(problem: Any, solver: Any, refine: Any, coarse_to_fine: Any
         raise OptionError(
             f"{type(refine).__name__} is for single problems: phases are refined by refine="
             "trajopt.Refined(...) or trajopt.LimitNodes(...) or trajopt.Certified(...)"
-        )
-    if coarse_to_fine is True:
-        raise OptionError(
-            "coarse_to_fine is for single problems: solve phases on coarse meshes by themselves and give "
-            "them as a guess, fine.guess(solution)"
         )

@@ -27,7 +27,7 @@ from trajopt.solution.records.refinement_record import RefinementRecord
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.records.solve_history import histories_of
 from trajopt.solution.solution import SolutionData
-from trajopt.solution.solve_table import StartTable
+from trajopt.solution.solve_table import MeshSolve, StartTable, recorded
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.transcription.links.linked_problems import LinkedProblems, held, linked_problems
 
@@ -58,17 +58,18 @@ class PhasesHeader:
     detail: str
     has_point: bool
     run: RunRecord | None = None
+    levels: tuple[MeshSolve, ...] = ()
     starts: StartTable | None = None
     refinement: RefinementRecord | None = None
     certification: Certification | None = None
 
 
-def save(solution: PhasesSolutionData, path: str | os.PathLike[str]) -> None:
+def save_phases(solution: PhasesSolutionData, path: str | os.PathLike[str]) -> None:
     """Write solutions of phases whole or not at all, as `Solution.save` does."""
-    write_arrays(path, contents(solution))
+    write_arrays(path, phases_contents(solution))
 
 
-def contents(solution: PhasesSolutionData) -> dict[str, Any]:
+def phases_contents(solution: PhasesSolutionData) -> dict[str, Any]:
     """Everything that a file of a solution of phases holds, by name."""
     header = {
         "format": FORMAT,
@@ -76,7 +77,7 @@ def contents(solution: PhasesSolutionData) -> dict[str, Any]:
         **solve_values(solution),
         "names": list(solution.names),
         "recipe": recorded_recipe(solution.recipe),
-        "starts": None if solution.starts is None else asdict(solution.starts),
+        **recorded(solution.levels, solution.starts),
         "certification": None if solution.certification is None else asdict(solution.certification),
     }
     arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), **solve_arrays(solution)}
@@ -85,7 +86,7 @@ def contents(solution: PhasesSolutionData) -> dict[str, Any]:
     return arrays
 
 
-def load(path: str | os.PathLike[str], phases: Phases | None = None) -> PhasesSolutionData:
+def load_phases(path: str | os.PathLike[str], phases: Phases | None = None) -> PhasesSolutionData:
     """Read what `save` wrote; see `PhasesSolution.load`."""
     if phases is not None and not isinstance(phases, Phases):
         raise SolutionFileError(f"phases is {short_repr(phases)}: give the trajopt.Phases that were solved")
@@ -109,7 +110,7 @@ def _read(file: ArrayFile) -> PhasesSolutionData:
     if not 1 <= len(header.names) <= MOST:
         file.refuse(f"{len(header.names)} phases")
     same = ("names", "kkt", "iterations", "seconds", "n_variables", "n_constraints", "name", "timings")
-    same += ("detail", "run", "starts", "refinement", "certification")
+    same += ("detail", "run", "levels", "starts", "refinement", "certification")
     return PhasesSolutionData(
         **{key: getattr(header, key) for key in same},
         phases=tuple(_phase(file.part(_prefix(k))) for k in range(len(header.names))),

@@ -1,4 +1,4 @@
-"""Certificate of a refined solution: every statement of its problem, switching structure, optimality."""
+"""Certificate of a refined solution: its constraints and costs, switching structure, optimality."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from trajopt.problem.problem import ProblemData
     from trajopt.solution.solution import SolutionData
 
-READABLE = 60  # lines; beyond, the page shows the worst component of every statement only
-HEADER = f"{'statement':<42}{'largest violation':>18}{'tolerance':>11}{'t [s]':>12}  evidence"
+READABLE = 60  # lines; beyond, the page shows the worst component of every constraint only
+HEADER = f"{'constraint':<42}{'largest violation':>18}{'tolerance':>11}{'t [s]':>12}  evidence"
 SAMPLED = (
     "sampled lines: a violation that lasts at least their resolution is seen, a shorter one may be missed"
 )
@@ -36,8 +36,8 @@ SAMPLED = (
 class Certificate(CertifiedLines):
     """What was checked about a solution, and what came out; `print` gives the page.
 
-    A line for every statement of the problem names its evidence (`statements.CertificateLine`). Lines are
-    computed from the motion on first access and never read from a file.
+    A line for every component of every constraint, and for every cost, names its evidence
+    (`CertificateLine`). Lines are computed from the motion on first access and never read from a file.
 
     tolerance : largest violation of a limit with which the certificate holds, in the limit's own unit
     violations : the largest violation of every component of every path limit that the search found
@@ -75,7 +75,7 @@ class Certificate(CertifiedLines):
 
     @property
     def lines(self) -> tuple[CertificateLine, ...]:
-        """One line for every component of every statement of the problem; none where there is no problem.
+        """One line for every component of every constraint of the problem; none where there is no problem.
 
         A saved solution whose problem is neither given nor in the library has none: `unchecked` says why.
         """
@@ -88,7 +88,7 @@ class Certificate(CertifiedLines):
 
     @property
     def undecided(self) -> str:
-        """The error that ended the certification, or why statements cannot be checked, or nothing."""
+        """The error that ended the certification, or why constraints cannot be checked, or nothing."""
         return self.failed or self.unchecked
 
     @cached_property
@@ -99,7 +99,7 @@ class Certificate(CertifiedLines):
         try:
             return certificate_lines(self.motion, self.tolerance, equation_tolerance), ""
         except TrajoptError as error:
-            return (), f"the statements of the problem cannot be checked: {error}"
+            return (), f"the constraints of the problem cannot be checked: {error}"
 
     @property
     def why_not(self) -> str:
@@ -188,7 +188,7 @@ class Certificate(CertifiedLines):
 
     @property
     def table(self) -> list[str]:
-        """The lines of all statements with their heading, and what is said of them, as text."""
+        """The lines of all constraints with their heading, and what is said of them, as text."""
         lines = ["", HEADER]
         lines += [row(line) for line in _shown(self.lines)]
         if not self.lines:
@@ -232,10 +232,10 @@ class Certificate(CertifiedLines):
         if self.motion is None or self.unchecked:
             return []
         kkt, when = self.motion.kkt, " before time scaling" if self.slowed else ""
-        told = "as saved with the structure" if self.stored else "of the solve"
+        origin = "as saved with the structure" if self.stored else "of the solve"
         return [
             "",
-            f"KKT residuals{when}, {told}: stationarity {kkt.stationarity:.1e}, primal {kkt.primal:.1e}, "
+            f"KKT residuals{when}, {origin}: stationarity {kkt.stationarity:.1e}, primal {kkt.primal:.1e}, "
             f"complementarity {kkt.complementarity:.1e}",
             *self._signs(),
             self.simulated,
@@ -272,7 +272,7 @@ class Certificate(CertifiedLines):
 
 
 def _shown(lines: tuple[CertificateLine, ...]) -> list[CertificateLine]:
-    """All lines; of many, the worst component of every statement."""
+    """All lines; of many, the worst component of every constraint."""
     if len(lines) <= READABLE:
         return list(lines)
     worst: dict[str, CertificateLine] = {}

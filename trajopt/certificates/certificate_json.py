@@ -2,7 +2,7 @@
 
 The keys are those of the first file format; where an attribute was renamed since, the key was kept
 (`excesses` holds `Certificate.violations`; `settling` and `room` are fields of `ArcSettings`). The lines of
-statements are not kept: a loaded certificate computes them again from the motion and its problem.
+constraints are not kept: a loaded certificate computes them again from the motion and its problem.
 """
 
 from __future__ import annotations

@@ -15,8 +15,7 @@ import numpy as np
 
 from trajopt.checks.check_result import AT_TIMES, CheckResult
 from trajopt.checks.check_times import CHECK_DENSITY
-from trajopt.checks.constraint_checks import ConstraintChecks
-from trajopt.checks.end_checks import end_checks
+from trajopt.checks.constraint_checks import ConstraintChecks, end_checks
 from trajopt.checks.integral_checks import INTEGRAL_ACCURACY, cost_differences, integral_checks
 from trajopt.checks.proofs import suprema
 from trajopt.solution.solution import SolutionData
@@ -24,7 +23,7 @@ from trajopt.taylor_models.suprema import MOST_PIECES, Supremum
 
 Evidence = Literal["identity", "hull", "enclosure", "evaluated", "sampled"]
 
-EXACT = 1e-12  # of the values: the rounding error of an eliminated equation
+IDENTITY = 1e-12  # of the values: the rounding error of an eliminated equation
 OF_RANGE = 1e-2  # of a limit's range: the most that its tolerance may be
 THINNED = 8  # where bounds are tried first: where one is found, samples only say how near it is reached
 INFINITE = "the velocity or the acceleration jumps at {} times: this is infinite there"
@@ -69,7 +68,7 @@ class CertificateLine:
             value, time = result.bound.value, result.bound.time
             if result.over_time:
                 evidence = "hull" if result.bound.hull <= tolerance else "enclosure"
-        if result.equation and result.size and value <= EXACT * result.size:
+        if result.equation and result.size and value <= IDENTITY * result.size:
             evidence = "identity"
         line = CertificateLine(
             result.name,

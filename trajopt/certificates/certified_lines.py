@@ -26,7 +26,7 @@ class CertifiedLines(ABC):
     @property
     @abstractmethod
     def lines(self) -> Sequence[CertificateLine]:
-        """One line for every component of every statement."""
+        """One line for every component of every constraint."""
 
     @property
     @abstractmethod
@@ -36,7 +36,7 @@ class CertifiedLines(ABC):
     @property
     @abstractmethod
     def undecided(self) -> str:
-        """The error that ended the certification, or why statements cannot be checked, or nothing."""
+        """The error that ended the certification, or why constraints cannot be checked, or nothing."""
 
     @property
     def failing(self) -> tuple[CertificateLine, ...]:
@@ -50,7 +50,7 @@ class CertifiedLines(ABC):
 
     @property
     def holds(self) -> bool:
-        """Whether every line of every statement holds, on a solve and a certification that ended well.
+        """Whether every line holds, on a solve and a certification that ended well.
 
         Sampled lines say nothing of violations shorter than their resolution: see `proved`.
         """
@@ -84,8 +84,8 @@ class CertifiedLines(ABC):
 
     def _repr_html_(self) -> str:
         """The facts with small plots of the motion, and all lines behind a click."""
-        parts = getattr(self.motion, "phases", (self.motion,))[:2]
-        pictures = [] if self.motion is None else [each for part in parts for each in small_plots(part)]
+        parts = () if self.motion is None else self.motion.parts[:2]
+        pictures = [each for part in parts for each in small_plots(part)]
         return self._facts().html(*pictures, details=str(self))
 
     def _facts(self) -> Facts:
@@ -97,7 +97,7 @@ class CertifiedLines(ABC):
         rows = [
             ("because", self.why_not),
             ("method", how),
-            ("statements", f"{len(self.lines)} lines, {proved} proved for all times, {failing} failing"),
+            ("constraints", f"{len(self.lines)} lines, {proved} proved for all times, {failing} failing"),
             ("motion", moved),
             ("structure", self.reason if structure is None else f"{structure.arc_count - 1} switches"),
             ("optimum", "" if self.bracket is None else str(self.bracket)),

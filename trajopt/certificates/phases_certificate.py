@@ -1,4 +1,4 @@
-"""Certificate of phases: every statement of every phase, every link, and what they share, with evidence."""
+"""Certificate of phases: every constraint of every phase, every link, and what they share, with evidence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
 from trajopt.certificates.certificate import Certificate, row
-from trajopt.certificates.certificate_lines import EXACT, OF_RANGE, CertificateLine
+from trajopt.certificates.certificate_lines import IDENTITY, OF_RANGE, CertificateLine
 from trajopt.certificates.certified_lines import CertifiedLines
 from trajopt.checks.check_result import AT_TIMES
 from trajopt.checks.limit_violations import largest_violations
@@ -80,7 +80,7 @@ class PhasesCertificate(CertifiedLines):
 
     @property
     def undecided(self) -> str:
-        """The error that ended the certification, or why statements cannot be checked, or nothing."""
+        """The error that ended the certification, or why constraints cannot be checked, or nothing."""
         each = zip(self.names, self.phases, strict=True)
         of_phase = (f"phase '{name}': {part.unchecked}" for name, part in each if part.unchecked)
         return self.certification.failed or self.unchecked or next(of_phase, "")
@@ -135,7 +135,7 @@ def certificate_of_phases(solution: PhasesSolutionData) -> PhasesCertificate | N
     if phases is not None:
         try:
             linked = linked_problems(phases)
-            # Without the values at which shared parameters are held: their own bounds are statements, too.
+            # Without the values at which shared parameters are held: their own bounds are constraints, too.
             each = zip(parts, linked.problems, strict=True)
             parts = tuple(replace(part, known_problem=own) for part, own in each)
             found = (*link_violations(parts, phases), *disagreements(parts, linked))
@@ -157,7 +157,7 @@ def certificate_of_phases(solution: PhasesSolutionData) -> PhasesCertificate | N
 def _of_phase(certification: Certification, motion: SolutionData) -> Certificate:
     try:
         violations = tuple(largest_violations(motion))
-    except TrajoptError:  # its certificate tells it again, as what cannot be checked
+    except TrajoptError:  # its certificate reports it again, as what cannot be checked
         violations = ()
     return Certificate(
         certification.tolerance,
@@ -173,7 +173,7 @@ def _of_phase(certification: Certification, motion: SolutionData) -> Certificate
 
 def _line(link: LinkViolation, tol: float) -> CertificateLine:
     """Equations hold to 1e-6 of their scale, limits to the tolerance, at most a hundredth of theirs."""
-    exact = link.equation and link.value <= EXACT * link.scale
+    exact = link.equation and link.value <= IDENTITY * link.scale
     return CertificateLine(
         link.name,
         link.component,

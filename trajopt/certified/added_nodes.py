@@ -17,13 +17,13 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.certificates.certificate import Certificate
 from trajopt.certificates.first_order_gain import FirstOrderGain, impulses_by_component
+from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.arc_solves import converged_to_rounding
 from trajopt.certified.time_scaling import time_scaled
 from trajopt.checks.limit_violations import largest_violations, path_limits, peak_times
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes
-from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped, TimedSolver

@@ -23,13 +23,13 @@ from trajopt.certificates.certificate import Certificate
 from trajopt.certified.added_nodes import INTERRUPTED, NodeRefinement
 from trajopt.certified.bracketing.bracket_search import BracketSearch
 from trajopt.certified.certified_phases import certified_phases
+from trajopt.certified.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
 from trajopt.certified.switching.structure_detection import is_regular
 from trajopt.certified.switching.structure_search import StructureSearch
 from trajopt.checks.equations.path_equations import path_equations
 from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.refined import Refined
-from trajopt.refinement.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records.certification import Certification
 from trajopt.solution.solution import Answer, SolutionData

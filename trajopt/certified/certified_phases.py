@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from trajopt.certificates.phases_certificate import PhasesCertificate, certificate_of_phases
 from trajopt.certified.added_nodes import INTERRUPTED, times_of_violations
+from trajopt.certified.search_settings import SearchSettings
 from trajopt.checks.equations.path_equations import path_equations
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes
 from trajopt.refinement.refined import Refined
-from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records.certification import NO_STRUCTURE, Certification
 from trajopt.solution.solve_once import solve_once

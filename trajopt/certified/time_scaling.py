@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.checks.limit_violations import (
     LimitViolation,
     largest_violations,
     path_limits,
     relative_violations,
 )
-from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 from trajopt.splines.node_sets import END, START
 
 if TYPE_CHECKING:

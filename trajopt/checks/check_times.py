@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arrays import Array
+from trajopt.base.rounding import AGREEMENT
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.curve import Curve
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
@@ -19,7 +20,6 @@ from trajopt.splines.trajectory import Trajectory
 
 BORDER_SIDE = 1e-12  # of the duration: how far from a breakpoint either of its sides is looked at
 ARC_END = 1e-9  # of an arc: what counts as its end
-SAME_NODE = 1e-9  # of the duration: rounding of the times of nodes, computed in two ways
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def sample_times(solution: SolutionData, density: Density, interval: Interval | 
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class MotionSamples:
     """Times (K,) at which constraints are looked at, and the arc that each belongs to.
 
     At the border of two arcs quantities may jump, so that both sides of it are looked at.
@@ -124,24 +124,24 @@ class Samples:
     inner: NDArray[np.bool_]  # not an end of the arc
 
     @staticmethod
-    def at(curve: Curve, times: NDArray) -> Samples:
+    def at(curve: Curve, times: NDArray) -> MotionSamples:
         """Any times (K,) inside the motion, in any order; at a border the arc that begins there."""
         arc = np.clip(np.searchsorted(curve.starts, times, side="right") - 1, 0, len(curve.bases) - 1)
-        return Samples._of_arcs(curve, times, arc)
+        return MotionSamples._of_arcs(curve, times, arc)
 
     @staticmethod
-    def _of_arcs(curve: Curve, times: NDArray, arc: NDArray) -> Samples:
+    def _of_arcs(curve: Curve, times: NDArray, arc: NDArray) -> MotionSamples:
         within = np.clip((times - curve.starts[arc]) / curve.durations[arc], 0.0, 1.0)
         inner = (within > ARC_END) & (within < 1.0 - ARC_END)
-        return Samples(times, arc, (arc + within) / len(curve.bases), inner)
+        return MotionSamples(times, arc, (arc + within) / len(curve.bases), inner)
 
 
-def dense_samples(solution: SolutionData, density: Density = CHECK_DENSITY) -> Samples:
+def dense_samples(solution: SolutionData, density: Density = CHECK_DENSITY) -> MotionSamples:
     """The times of a density over the whole motion."""
-    return Samples.at(solution.curve, sample_times(solution, density))
+    return MotionSamples.at(solution.curve, sample_times(solution, density))
 
 
-def node_samples(solution: SolutionData) -> Samples:
+def node_samples(solution: SolutionData) -> MotionSamples:
     """The nodes alone; of two at one time, each lies on its side of the breakpoint that they share."""
     curve, times, side = solution.curve, solution.node_times, BORDER_SIDE * solution.duration
     # Each border is the last node of one arc and the first of the next.
@@ -149,7 +149,7 @@ def node_samples(solution: SolutionData) -> Samples:
     arc = np.searchsorted(firsts, np.arange(times.size), side="right")
     pair = np.append((np.diff(times) <= side) & (np.diff(arc) == 0), False)
     apart = times + side * (np.roll(pair, 1).astype(float) - pair)
-    nodes = Samples._of_arcs(curve, apart, arc)
+    nodes = MotionSamples._of_arcs(curve, apart, arc)
     last = np.where(arc == len(curve.bases) - 1, curve.starts[arc + 1], curve.starts[arc + 1] - side)
     return replace(nodes, times=np.clip(apart, curve.starts[arc], last))
 
@@ -165,5 +165,5 @@ def trajectory_of(solution: SolutionData) -> Trajectory | None:
     if found.nodes.count != solution.node_times.size:
         return None
     times = curve.starts[found.nodes.arc] + found.nodes.s * curve.durations[found.nodes.arc]
-    same_times = np.allclose(times, solution.node_times, rtol=0.0, atol=SAME_NODE * curve.duration)
+    same_times = np.allclose(times, solution.node_times, rtol=0.0, atol=AGREEMENT * curve.duration)
     return found if same_times else None

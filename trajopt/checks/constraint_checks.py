@@ -3,11 +3,12 @@
 The constraints are those of the problem, and the bounds of its additional curves and parameters. Derivatives
 of curves are bounded for all times by control points; all other terms are sampled over the times for which
 they are stated and searched for peaks between the samples, or evaluated where these are single times.
+Periodicity, continuity between arcs and durations compare ends of the motion and of its arcs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -18,14 +19,17 @@ from trajopt.base.arrays import Array
 from trajopt.checks.check_result import CheckResult, ControlPointBound, Place
 from trajopt.checks.check_times import Density, Interval, interval_of, node_samples, trajectory_of
 from trajopt.checks.peaks import NOWHERE, Peaks, Worst, search
-from trajopt.checks.scales import equation_scales, side_scales, zero_bounded
+from trajopt.checks.scales import equation_scales, periodicity_scales, side_scales, zero_bounded
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.implied_constraints import all_constraints
 from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.units import units_of
 from trajopt.solution.solution import SolutionData
+from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.splines.node_sets import ArcNodes, TimeWindow
-from trajopt.splines.polynomial_bounds import jump_times, pieces_of_group, upper_bound
+from trajopt.splines.polynomial_bounds import jump_times, pieces_of, pieces_of_group, upper_bound
+from trajopt.terms import term as terms
+from trajopt.transcription.unknowns import continuity_name
 
 JUMP = 1e-6  # of the largest acceleration or velocity of a joint: smaller jumps are rounding
 MISPLACED = "stated for arcs that the motion does not have"
@@ -242,3 +246,72 @@ class ConstraintChecks:
 def _bounded(constraint: Constraint) -> list[int]:
     """The components that have a bound."""
     return np.flatnonzero(np.isfinite(constraint.lower) | np.isfinite(constraint.upper)).tolist()
+
+
+def end_checks(solution: SolutionData) -> Iterator[CheckResult]:
+    """Periodicities, then continuity at the borders of arcs, then durations."""
+    yield from _periodicities(solution)
+    yield from _continuity(solution)
+    yield from _durations(solution)
+
+
+def _periodicities(solution: SolutionData) -> Iterator[CheckResult]:
+    """term(T)_i - signs_i term(0)_order(i) - offset_i = 0."""
+    problem, T = solution.problem, solution.duration
+    if not problem.periodicities:
+        return
+    scales = periodicity_scales(solution, node_samples(solution))
+    for periodicity in problem.periodicities:
+        first, last = solution.value(periodicity.term, np.array([0.0, T]))
+        gap = last - periodicity.signs * first[periodicity.order] - periodicity.offset
+        names = problem.component_names(periodicity.term.quantity, gap.size)
+        units = units_of(problem, periodicity.term, gap.size)
+        each = zip(names, np.abs(gap), scales[periodicity.term.quantity], units, strict=True)
+        for name, miss, scale, unit in each:
+            yield _equation(periodicity.name, name, unit, float(scale), float(miss), T)
+
+
+def _continuity(solution: SolutionData) -> Iterator[CheckResult]:
+    """Jumps at the borders of arcs of what is continuous there, the worst of each joint."""
+    curve, problem = solution.curve, solution.problem
+    n, borders = problem.dynamics.n, len(curve.bases) - 1
+    if not borders:
+        return
+    units = [units_of(problem, leaf, n) for leaf in (terms.q, terms.v, terms.a)]
+    cut = borders != len(problem.trajectory.arcs) - 1  # by a refinement: at its switches torques may jump
+    kept = np.ones((borders, n)) if cut else problem.continuity_at_borders
+    for order in range(int(kept.max(initial=-1)) + 1):
+        sizes = np.abs(curve(solution.node_times, order)[:, :n]).max(axis=0)
+        sizes = np.maximum(sizes, 1e-6 * sizes.max()) if sizes.max() > 0.0 else np.ones(n)
+        for joint, name in enumerate(problem.dynamics.joint_names):
+            pieces = pieces_of(curve, joint, order)
+            at_border = np.isin(pieces.start[1:], curve.starts[1:-1][kept[:, joint] >= order])
+            if not at_border.any():
+                continue
+            jumps = np.abs(pieces.coefficients[1:, 0] - pieces.coefficients[:-1, -1]) * at_border
+            worst = int(np.argmax(jumps))
+            label, unit = continuity_name(("q", "v", "a")[order]), units[order][joint]
+            yield _equation(
+                label, name, unit, float(sizes[joint]), float(jumps[worst]), float(pieces.start[1:][worst])
+            )
+
+
+def _durations(solution: SolutionData) -> Iterator[CheckResult]:
+    """Durations of arcs within their bounds; of the whole motion where one arc was cut into several."""
+    arcs, durations = solution.problem.trajectory.arcs, np.asarray(solution.curve.durations)
+    if len(arcs) == 1:
+        durations = np.array([solution.duration])
+    if len(arcs) != durations.size:
+        return
+    for index, (arc, T) in enumerate(zip(arcs, durations.tolist(), strict=True)):
+        shortest, longest = arc.duration_bounds
+        lower, upper = side_violations(T, shortest, longest)
+        time = float(solution.curve.starts[index])
+        sides = Worst(float(lower), time), Worst(float(upper), time)
+        name = "duration" if len(arcs) == 1 else f"duration of arc {index}"
+        yield CheckResult(name, "", "s", shortest, longest, (T, T), sides, None, "evaluated", size=T)
+
+
+def _equation(name: str, component: str, unit: str, scale: float, miss: float, time: float) -> CheckResult:
+    sides = Worst(-miss, time), Worst(miss, time)
+    return CheckResult(name, component, unit, 0.0, 0.0, (scale, scale), sides, None, "evaluated", size=scale)

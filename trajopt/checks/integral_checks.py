@@ -28,9 +28,10 @@ INTEGRAL_ACCURACY = 1e-2  # of an integral's scale: the tolerance of costs and b
 OF_ENCLOSURE = 1e-3  # of the tolerance: the error that is sought of an enclosure
 OF_QUADRATURE = 1e-2  # of the tolerance: the same of a quadrature
 OF_SIZE = 1e-2  # of the integral of the absolute value: the error of itself that is sought of a quadrature
-NEGLIGIBLE_COST = 1e-6  # of the objective: what smaller costs are compared with
+NEGLIGIBLE_COST = (
+    1e-6  # of the costs together: what smaller ones are compared with, as their size is no measure
+)
 LEAST_COST = 1e-12  # in the cost's own unit: the same where the objective is zero
-TINY = float(np.finfo(float).tiny)
 
 RangeOf = Callable[..., "IntegralRange"]  # `enclosed_range` or `sampled_range`
 
@@ -301,6 +302,6 @@ def _range_of_cost(
         when = np.array([interval_of(cost.over, solution.curve).first])
         value = np.array([cost.weight * float(solution.value(cost.term, when).sum())])
         return IntegralRange(value, value, np.abs(value), time=0.0 if np.isfinite(value[0]) else when[0])
-    term, own_least = exact_of(cost.term), np.array([least / max(abs(cost.weight), TINY)])
+    term, own_least = exact_of(cost.term), np.array([least / max(abs(cost.weight), np.finfo(float).tiny)])
     found = range_of(solution, term, cost.over, own_least, accuracy, together=True)
     return found.times(cost.weight)

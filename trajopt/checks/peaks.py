@@ -85,22 +85,22 @@ class Peaks:
         """Choose the peaks among the samples."""
         highest = self._worst[0]
         columns = np.flatnonzero(np.isfinite(highest))
-        own = violation[:, columns]
-        edge = np.full((1, columns.size), -np.inf)
-        left, right = np.concatenate([edge, own[:-1]]), np.concatenate([own[1:], edge])
-        rises = np.stack([own - left, own - right])
-        reach = own + np.where(np.isfinite(rises), rises, 0.0).max(axis=0)
-        other = np.roll(highest, highest.size // 2)[columns]
-        peak = (own >= left) & (own >= right) & ((reach >= highest[columns]) | (reach > above))
-        place, column = np.nonzero(peak & ((reach > 0.0) | (reach >= other)))
-        if most is not None and place.size > most:
-            order = np.lexsort((-reach[place, column], column))
-            rank = np.arange(order.size) - np.searchsorted(column[order], column[order])
-            kept = np.sort(order[rank < most])
-            place, column = place[kept], column[kept]
+        own, other = violation[:, columns], np.roll(highest, highest.size // 2)[columns]
+        peak = np.ones(own.shape, dtype=bool)
+        peak[1:] &= own[1:] >= own[:-1]
+        peak[:-1] &= own[:-1] >= own[1:]
+        place, column = np.nonzero(peak)
+        before, after = np.maximum(place - 1, 0), np.minimum(place + 1, times.size - 1)
+        reach = 2.0 * own[place, column] - np.minimum(own[before, column], own[after, column])
+        kept = (reach >= highest[columns][column]) | (reach > above)
+        kept = np.flatnonzero(kept & ((reach > 0.0) | (reach >= other[column])))
+        if most is not None and kept.size > most:
+            order = np.lexsort((-reach[kept], column[kept]))
+            rank = np.arange(order.size) - np.searchsorted(column[kept][order], column[kept][order])
+            kept = np.sort(kept[order[rank < most]])
+        place, before, after, column = place[kept], before[kept], after[kept], column[kept]
         self.side, self.times, self.values = columns[column], times[place], own[place, column]
-        self._low = times[np.maximum(place - 1, 0)]
-        self._high = times[np.minimum(place + 1, times.size - 1)]
+        self._low, self._high = times[before], times[after]
         self.spacing = np.maximum(self.times - self._low, self._high - self.times)
 
     def worst(self, component: int) -> Sides:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import Samples
+from trajopt.checks.check_times import MotionSamples
 from trajopt.checks.equations.path_equations import holds_over_time, part_sums, scale_of
 from trajopt.checks.equations.residual_forces import contains_torques, residual_forces, static_parts
 from trajopt.problem.costs_and_constraints import Constraint
@@ -46,7 +46,7 @@ def zero_bounded(constraint: Constraint) -> Array:
 
 
 def equation_scales(
-    solution: SolutionData, equations: Sequence[Constraint], here: Samples
+    solution: SolutionData, equations: Sequence[Constraint], here: MotionSamples
 ) -> dict[Constraint, Array]:
     """The scale (width,) of every equation, found at the given times.
 
@@ -75,7 +75,7 @@ def equation_scales(
     return scales
 
 
-def periodicity_scales(solution: SolutionData, here: Samples) -> dict[str, Array]:
+def periodicity_scales(solution: SolutionData, here: MotionSamples) -> dict[str, Array]:
     """The scale (width,) of every periodicity by its quantity: its largest sum of parts at these times."""
     distinct = {p.term.quantity: p.term for p in solution.problem.periodicities}
     sums = part_sums(solution, list(distinct.values()), here.times)

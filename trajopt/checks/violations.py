@@ -14,17 +14,14 @@ import numpy as np
 
 from trajopt.checks.check_result import CheckResult
 from trajopt.checks.check_times import CHECK_DENSITY, dense_samples, node_samples
-from trajopt.checks.constraint_checks import ConstraintChecks
-from trajopt.checks.end_checks import end_checks
+from trajopt.checks.constraint_checks import ConstraintChecks, end_checks
 from trajopt.checks.equations.residual_forces import UNIT, residual_forces
 from trajopt.checks.integral_checks import INTEGRAL_ACCURACY, integral_checks
 from trajopt.checks.proofs import suprema
 from trajopt.solution.solution import SolutionData
 from trajopt.taylor_models.suprema import Supremum
 
-MOST_JOINTS = (
-    8  # of which limits are proved: inverse dynamics of larger robots takes seconds in Taylor models
-)
+MOST_JOINTS = 8  # of robots whose terms are enclosed: inverse dynamics of larger ones takes seconds there
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from io import StringIO
@@ -21,7 +21,7 @@ from trajopt.base.files.near_files import check_ending
 from trajopt.graph.keys import SPLINE_LEAVES, extra_leaf
 from trajopt.problem.systems.system import System
 from trajopt.problem.units import units_of_quantity
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Answer, SolutionData
 from trajopt.terms import term as terms
 
 RATE = 100.0  # Hz, by default
@@ -34,7 +34,8 @@ class Samples:
     """Times and curves of a motion: `samples["q elbow"]` is an array, one value per time.
 
     columns : name -> (K,), "t" first, then "q JOINT", "v JOINT", "a JOINT", "tau JOINT", then every
-        additional curve; of a system x' = f(x, u) its states and controls by their own names
+        additional curve; of a system x' = f(x, u) its states and controls by their own names; of phases
+        "phase" behind "t"
     units : name -> unit; "" where none is known
     """
 
@@ -91,26 +92,59 @@ class Samples:
         return frame
 
 
-def samples_of(solution: SolutionData, rate: float = RATE) -> Samples:
+def samples_of(answer: Answer, rate: float = RATE) -> Samples:
     """The motion at 0, 1/rate, 2/rate, ... and at its end, whatever is left of the last step.
+
+    Every phase is sampled so from its own start; "t" goes on from phase to phase, the column "phase" has the
+    phase's number, and what a phase does not have is NaN in it. Where phases meet there are two rows.
 
     Torques, additional curves and units need the problem: of a solution read from a file without it there
     are q, v and a alone. Raises OptionError for a rate that is no positive number, or too high a one.
     """
     check_positive("rate", rate)
-    if solution.duration * rate > MOST_SAMPLES:
+    if answer.duration * rate > MOST_SAMPLES:
         raise OptionError(
             f"rate is {rate:g} Hz, which makes more than {MOST_SAMPLES:.0e} samples of "
-            f"{solution.duration:.3g} s: give a lower one"
+            f"{answer.duration:.3g} s: give a lower one"
         )
-    t = sample_times(solution.duration, rate)
+    named = answer.named_parts
+    tables = [_samples_of_one(part, rate) for _, part in named]
+    if len(named) == 1 and not named[0][0]:
+        return tables[0]
+    return _joined([name for name, _ in named], tables)
+
+
+def _samples_of_one(solution: SolutionData, rate: float) -> Samples:
+    t = times_at_rate(solution.duration, rate)
     columns, units = {"t": t}, {"t": "s"}
     for name, values, unit in _columns(solution, t):
         columns[name], units[name] = values, unit
     return Samples(columns, units)
 
 
-def sample_times(duration: float, rate: float) -> NDArray[np.float64]:
+def _joined(names: Sequence[str], tables: Sequence[Samples]) -> Samples:
+    """The tables of phases below each other; a column with other units than before begins with its phase."""
+    starts = np.cumsum([0.0, *(table.t[-1] for table in tables)])
+    columns: dict[str, list[NDArray]] = {"t": [], "phase": []}
+    units = {"t": "s", "phase": ""}
+    for number, (name, table) in enumerate(zip(names, tables, strict=True)):
+        own = {"t": table.t + starts[number], "phase": np.full(len(table), float(number))}
+        for column, values in list(table.columns.items())[1:]:
+            unit = table.units[column]
+            own[column if units.setdefault(column, unit) == unit else f"{name}: {column}"] = values
+            units.setdefault(f"{name}: {column}", unit)
+        missing = [np.full(len(each), np.nan) for each in tables[:number]]
+        for column in own:
+            columns.setdefault(column, list(missing))
+        for column, found in columns.items():
+            found.append(own.get(column, np.full(len(table), np.nan)))
+    return Samples(
+        {name: np.concatenate(found) for name, found in columns.items()},
+        {name: units[name] for name in columns},
+    )
+
+
+def times_at_rate(duration: float, rate: float) -> NDArray[np.float64]:
     """0, 1/rate, ... below the duration, and the duration itself."""
     whole = int(np.ceil(duration * rate - ROUNDING))
     return np.append(np.arange(whole) / rate, duration)

@@ -15,8 +15,7 @@ from trajopt.base.palette import PALETTE
 from trajopt.base.svg_chart import line_chart
 from trajopt.problem.systems.system import System
 from trajopt.problem.units import units_of_quantity
-from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.solver import Status
 from trajopt.terms import term as terms
 
@@ -34,13 +33,15 @@ def solution_facts(solution: Any) -> Facts:
         ("objective", f"{solution.objective:.7g}"),
         ("costs", _named(solution.cost_terms) if len(solution.cost_terms) > 1 else ""),
     ]
-    if isinstance(solution, PhasesSolutionData):
-        each = zip(solution.names, solution.phases, strict=True)
-        rows += [(name, f"{part.duration:.7g} s, objective {part.objective:.7g}") for name, part in each]
-    else:
+    if isinstance(solution, SolutionData):
         rows += [
             ("parameters", _named(solution.parameters) if solution.parameters else ""),
             (coordinates_of(solution), f"{list_names(solution.joint_names)}; {_spans(solution)}"),
+        ]
+    else:
+        rows += [
+            (name, f"{part.duration:.7g} s, objective {part.objective:.7g}")
+            for name, part in solution.named_parts
         ]
     rows += [
         (
@@ -63,10 +64,9 @@ def coordinates_of(solution: SolutionData) -> str:
     return "states" if known is not None and isinstance(known.dynamics, System) else "joints"
 
 
-def solution_card(solution: SolutionData | PhasesSolutionData) -> str:
+def solution_card(solution: Answer) -> str:
     """The facts, and the motion in small plots, as HTML."""
-    parts = solution.phases if isinstance(solution, PhasesSolutionData) else (solution,)
-    return solution_facts(solution).html(*[each for part in parts[:2] for each in small_plots(part)])
+    return solution_facts(solution).html(*[each for part in solution.parts[:2] for each in small_plots(part)])
 
 
 def small_plots(solution: SolutionData) -> Iterator[str]:

@@ -8,13 +8,12 @@ from itertools import pairwise
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import Samples
+from trajopt.checks.check_times import MotionSamples
 from trajopt.checks.equations.path_equations import path_equations
 from trajopt.checks.equations.residual_forces import residual_forces
 from trajopt.checks.scales import equation_scales
 from trajopt.refinement.gain_indicator import gains_of_limits
 from trajopt.refinement.optimality_error import gains_of_halving
-from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 from trajopt.solution.solution import SolutionData
 
 POINTS, PER_DEGREE = 12, 3  # times per span at which equations are evaluated, at least, and per degree
@@ -64,9 +63,9 @@ class ErrorEstimate:
         return marks
 
 
-def estimated(solution: SolutionData, settings: SearchSettings = DEFAULT) -> ErrorEstimate:
+def estimated(solution: SolutionData) -> ErrorEstimate:
     """The error estimate of a solution on its own mesh."""
-    limits, finer = gains_of_limits(solution, settings), gains_of_halving(solution)
+    limits, finer = gains_of_limits(solution), gains_of_halving(solution)
     total = sum(abs(value) for value in solution.cost_terms.values()) or 1.0
     gains = limits if finer is None else [a + b for a, b in zip(limits, finer, strict=True)]
     return ErrorEstimate(tuple(equation_errors(solution)), tuple(values / total for values in gains))
@@ -88,7 +87,7 @@ def equation_errors(solution: SolutionData) -> list[Array]:
     fractions = np.clip(0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, count)), SIDE, 1.0 - SIDE)
     times = np.concatenate([(a[:-1, None] + np.diff(a)[:, None] * fractions).ravel() for a in edges])
     times = np.clip(times, 0.0, curve.duration)
-    here = Samples.at(curve, times)
+    here = MotionSamples.at(curve, times)
     values = solution.values([c.term for c in equations], times)
     scales = equation_scales(solution, equations, here)
     worst = np.zeros(times.size)

@@ -17,33 +17,36 @@ from numpy.typing import NDArray
 
 from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 from trajopt.solvers.optimality.kkt import bound_violation
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData
 
+SAMPLES_PER_SPAN = 16  # times at which the distance from a limit is averaged
+SIGNIFICANT_DENSITY = 1e-5  # of the largest: below it a multiplier is one that an inactive limit is left with
 
-def indicator(solution: SolutionData, settings: SearchSettings = DEFAULT) -> list[NDArray[np.float64]]:
-    """Gain in units of the objective, (spans,) for every arc; ones where no span has any."""
+
+def gains_of_limits(
+    solution: SolutionData, samples: int = SAMPLES_PER_SPAN, significant: float = SIGNIFICANT_DENSITY
+) -> list[NDArray[np.float64]]:
+    """Gain in units of the objective, (spans,) for every arc; zeros where there are no path limits.
+
+    samples : times per span
+    significant : multipliers per second below this part of the largest are taken as zero
+    """
     return [
-        gains if gains.max() > 0.0 else np.ones(gains.size) for gains in gains_of_limits(solution, settings)
+        _gain_by_span(solution, edges, samples, significant) for edges in solution.curve.knot_times_of_arcs
     ]
 
 
-def gains_of_limits(solution: SolutionData, settings: SearchSettings = DEFAULT) -> list[NDArray[np.float64]]:
-    """Gain in units of the objective, (spans,) for every arc; zeros where there are no path limits."""
-    return [_gain_by_span(solution, edges, settings) for edges in solution.curve.knot_times_of_arcs]
-
-
-def _gain_by_span(solution: SolutionData, edges: NDArray, settings: SearchSettings) -> NDArray:
+def _gain_by_span(solution: SolutionData, edges: NDArray, samples: int, significant: float) -> NDArray:
     """Gain of every span between neighbouring edges in seconds, (spans,).
 
     A violated limit counts in addition, its violation relative to its range times the objective's share of
     the span: it may have no multiplier.
     """
     lengths = np.diff(edges)
-    fractions = (np.arange(settings.samples_per_span) + 0.5) / settings.samples_per_span
+    fractions = (np.arange(samples) + 0.5) / samples
     times = edges[:-1, None] + lengths[:, None] * fractions
     total = np.zeros(lengths.size)
     for limit in path_limits(solution):
@@ -53,7 +56,7 @@ def _gain_by_span(solution: SolutionData, edges: NDArray, settings: SearchSettin
         violation = bound_violation(values, limit.lower, limit.upper) / width
         share = lengths / solution.duration * abs(solution.objective)
         total += share * np.maximum(violation, 0.0).mean(axis=1).sum(axis=1)
-        density = _density(solution, limit, edges, settings.significant_density)
+        density = _density(solution, limit, edges, significant)
         if density is not None:
             bound = np.where(density > 0.0, limit.upper, limit.lower)
             deviation = np.where(density != 0.0, np.abs(values.transpose(1, 0, 2) - bound), 0.0).mean(axis=0)

@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.errors import ShapeError
 from trajopt.problem.problem import ProblemData
-from trajopt.refinement.gain_indicator import indicator
-from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.trajectory import Arc, Trajectory
 
@@ -70,16 +68,6 @@ def with_bases(trajectory: Trajectory, bases: list[SplineBasis]) -> Trajectory:
     """The trajectory with its arcs on other spline bases, one per arc."""
     arcs = tuple(replace(arc, basis=basis) for arc, basis in zip(trajectory.arcs, bases, strict=True))
     return replace(trajectory, arcs=arcs)
-
-
-def adaptively_refined(solution: SolutionData, settings: SearchSettings = DEFAULT) -> ProblemData:
-    """The problem with spans halved whose indicator is large in their arc, those with the largest twice."""
-    indicators = indicator(solution, settings)
-    marks = [values >= settings.marked_share * values.max() for values in indicators]
-    heavy = [values >= settings.quartered_share * values.max() for values in indicators]
-    halved = split(solution.problem.trajectory, marks)
-    again = [np.repeat(most & mark, 1 + mark) for most, mark in zip(heavy, marks, strict=True)]
-    return solution.asked_on(split(halved, again))
 
 
 def uniformly_refined(solution: SolutionData) -> ProblemData:

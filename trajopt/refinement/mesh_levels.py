@@ -1,21 +1,20 @@
-"""Coarse meshes first: a problem is solved on few spans, then on twice as many, each from the last solution.
+"""Coarse meshes first: solves on few spans, then on twice as many, each from the last answer.
 
 Minimum-time motions have more local optima on fine meshes than on coarse ones, and a solve from a near
-start takes few iterations. The last solve is that of the user's own problem on its own mesh.
+start takes few iterations. The last solve is that of the user's own problem, or phases, on its own mesh.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from trajopt.base.errors import TrajoptError
-from trajopt.problem.guess import Motion
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.knots import with_bases
-from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solution.solve_table import MeshSolve
 from trajopt.solvers.run import TimedSolver, without_checkpoints
@@ -23,33 +22,55 @@ from trajopt.solvers.solver import Solver, Status
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.trajectory import Trajectory
 
+Mesh = tuple[Trajectory, ...]  # of every part
+
 FEWEST_SPANS = 10  # of the coarsest mesh, in the arc with the most
 FINE = 20  # spans of an arc above which a mesh is approached through coarser ones by default
 
 
-def solved_on_mesh(
-    problem: ProblemData, timed: TimedSolver, motion: Motion | None = None, last: bool = True
-) -> SolutionData:
-    """Solve on the problem's mesh in what is left of the time, from a motion or the problem's guess.
+def own_mesh(asked: Asked) -> Mesh:
+    """The trajectories of all parts."""
+    return tuple(part.trajectory for part in asked.parts)
 
-    Behind the deadline the solver still returns its start, as a solution that says so.
 
+def span_count(mesh: Mesh) -> int:
+    """Spans over all arcs of all parts."""
+    return sum(arc.basis.span_count for trajectory in mesh for arc in trajectory.arcs)
+
+
+def solved_on_mesh(asked: Any, timed: TimedSolver, motion: Any = None, last: bool = True) -> Any:
+    """Solve on the mesh of a problem or phases in what is left of the time, from a motion or the own guess.
+
+    Behind the deadline the solver still returns its start, as an answer that says so. The answer's table of
+    solves has this one.
+
+    motion : another answer
     last : whether this is the problem whose checkpoints the solver may write
     """
     solver = timed.solver if last else without_checkpoints(timed.solver)
-    return solve_once(problem, solver, timed.run, motion)
+    answer = solve_once(asked, solver, timed.run, motion)
+    return replace(answer, levels=(solve_of(answer),))
 
 
-def worth_levels(problem: ProblemData, solver: Solver) -> bool:
-    """Whether coarse meshes first are the default: free durations, no guess of the user, a fine mesh."""
-    arcs = problem.trajectory.arcs
-    guessed = problem.guessed_curve is not None or problem.guessed_durations is not None
+def worth_levels(asked: Asked, solver: Solver) -> bool:
+    """Whether coarse meshes first are the default: one part, free durations, no guess, a fine mesh."""
+    if isinstance(asked, Phases):
+        return False
+    arcs = asked.trajectory.arcs
+    guessed = asked.guessed_curve is not None or asked.guessed_durations is not None
     free = any(shortest < longest for shortest, longest in (arc.duration_bounds for arc in arcs))
     resumed = without_checkpoints(solver) is not solver
     return free and not guessed and not resumed and max(arc.basis.span_count for arc in arcs) > FINE
 
 
-def mesh_levels(trajectory: Trajectory, fewest: int = FEWEST_SPANS) -> tuple[Trajectory, ...]:
+def mesh_levels(asked: Asked, fewest: int = FEWEST_SPANS) -> tuple[Mesh, ...]:
+    """Meshes from the coarsest to the own one; parts with fewer levels begin with their coarsest repeated."""
+    each = [trajectory_levels(trajectory, fewest) for trajectory in own_mesh(asked)]
+    most = max(map(len, each))
+    return tuple(zip(*((own[0],) * (most - len(own)) + own for own in each), strict=True))
+
+
+def trajectory_levels(trajectory: Trajectory, fewest: int = FEWEST_SPANS) -> tuple[Trajectory, ...]:
     """Trajectories from the coarsest to the given one, each with every second breakpoint of the next.
 
     The spaces are nested, so that a motion is carried on exactly. Degrees, multiplicities and durations stay;
@@ -71,94 +92,83 @@ def halved(basis: SplineBasis) -> SplineBasis:
     return SplineBasis.of_any_degree(basis.breakpoints[kept], basis.degree, repeats)
 
 
-def solve_direct(problem: ProblemData, timed: TimedSolver) -> SolutionData:
-    """One solve on the problem's own mesh."""
-    solution = solved_on_mesh(problem, timed)
-    return replace(solution, levels=(solve_of(solution),))
-
-
-def solve_on_levels(problem: ProblemData, timed: TimedSolver) -> SolutionData:
-    """Solve on coarser meshes first; where that fails, from the problem's own guess as well.
+def solve_on_levels(asked: Any, timed: TimedSolver) -> Any:
+    """Solve on coarser meshes first; where that fails, from the own guess on the own mesh as well.
 
     Iterations and seconds are those of all solves. Raises what a direct solve raises.
     """
-    levels = mesh_levels(problem.trajectory)
-    coarse = coarsest_solution(problem, levels[0], timed) if len(levels) > 1 else None
+    levels = mesh_levels(asked)
+    coarse = coarsest_answer(asked, levels[0], timed) if len(levels) > 1 else None
     if coarse is None:
-        return solve_direct(problem, timed)
-    found = carried_on(problem, coarse, levels[1:], timed)
+        return solved_on_mesh(asked, timed)
+    found = carried_on(asked, coarse, levels[1:], timed)
     if found.converged or found.status is Status.INTERRUPTED or timed.run.expired:
         return found
-    direct = solve_direct(problem, timed)
+    direct = solved_on_mesh(asked, timed)
     return summed(direct if direct.converged else _better(direct, found), found, direct)
 
 
-def coarsest_solution(
-    problem: ProblemData, trajectory: Trajectory, timed: TimedSolver
-) -> SolutionData | None:
-    """The solution on a coarse trajectory from the problem's own guess; None where it cannot be solved."""
+def coarsest_answer(asked: Asked, mesh: Mesh, timed: TimedSolver) -> Any:
+    """The answer on a coarse mesh from the own guess; None where it cannot be solved."""
     try:
-        solution = solved_on_mesh(on_coarse(problem, trajectory), timed, last=False)
+        return solved_on_mesh(on_coarse(asked, mesh), timed, last=False)
     except TrajoptError:
         return None
-    return replace(solution, levels=(solve_of(solution),))
 
 
-def on_coarse(problem: ProblemData, trajectory: Trajectory) -> ProblemData:
-    """The problem on another trajectory with its own guess."""
-    other = problem.on(trajectory)
-    other.guessed_curve, other.guessed_durations = problem.guessed_curve, problem.guessed_durations
+def on_coarse(asked: Any, mesh: Mesh) -> Any:
+    """The problem or phases on another mesh with the own guess."""
+    other = asked.on(*mesh)
+    for own, part in zip(asked.parts, other.parts, strict=True):
+        part.guessed_curve, part.guessed_durations = own.guessed_curve, own.guessed_durations
     return other
 
 
-def carried_on(
-    problem: ProblemData, coarse: SolutionData, levels: Sequence[Trajectory], timed: TimedSolver
-) -> SolutionData:
-    """Solve on finer and finer trajectories, the problem's own the last, each from the one before.
+def carried_on(asked: Any, coarse: Any, levels: Sequence[Mesh], timed: TimedSolver) -> Any:
+    """Solve on finer and finer meshes, the own one the last, each from the answer before.
 
-    After a level that fails the next solve is on the problem's own mesh at once.
+    After a level that fails the next solve is on the own mesh at once.
     """
     current, spent = coarse, [coarse]
-    for trajectory in levels[:-1]:
+    for mesh in levels[:-1]:
         if not current.converged or timed.run.expired:
             break
         try:
-            finer = solved_on_mesh(problem.on(trajectory), timed, current, last=False)
+            finer = solved_on_mesh(asked.on(*mesh), timed, current, last=False)
         except TrajoptError:
             break
-        spent.append(replace(finer, levels=(solve_of(finer),)))
+        spent.append(finer)
         if not finer.converged:
             break
         current = finer
     interrupted = spent[-1].status is Status.INTERRUPTED
     ending = timed.asking(deadline=0.0) if interrupted else timed
-    final = solved_on_mesh(problem, ending, current)
+    final = solved_on_mesh(asked, ending, current)
     if interrupted:
         final = replace(final, status=Status.INTERRUPTED)
-    final = replace(final, levels=(solve_of(final),))
+        final = replace(final, levels=(solve_of(final),))
     return summed(final, *spent, final)
 
 
-def solve_of(solution: SolutionData) -> MeshSolve:
-    """The line of a solution in a table of solves."""
-    spans = sum(basis.span_count for basis in solution.curve.bases)
+def solve_of(answer: Any) -> MeshSolve:
+    """The line of an answer in a table of solves."""
     return MeshSolve(
-        spans,
-        str(solution.status.value),
-        solution.converged,
-        float(solution.objective),
-        int(solution.iterations),
-        float(solution.seconds),
+        sum(basis.span_count for part in answer.parts for basis in part.curve.bases),
+        str(answer.status.value),
+        answer.converged,
+        float(answer.objective),
+        int(answer.iterations),
+        float(answer.seconds),
     )
 
 
-def summed(chosen: SolutionData, *solutions: SolutionData) -> SolutionData:
-    """A solution with the levels of several in sequence, and the sums of iterations, seconds and timings."""
+def summed(chosen: Any, *answers: Any) -> Any:
+    """An answer with the levels of several in sequence, and the sums of iterations, seconds and timings."""
     timings: dict[str, float] = {}
-    for each in solutions:
+    for each in answers:
         for name, seconds in each.timings.items():
             timings[name] = timings.get(name, 0.0) + seconds
-    levels = tuple(level for each in solutions for level in each.levels)
+    levels = tuple(level for each in answers for level in each.levels)
     return replace(
         chosen,
         levels=levels,
@@ -168,6 +178,6 @@ def summed(chosen: SolutionData, *solutions: SolutionData) -> SolutionData:
     )
 
 
-def _better(one: SolutionData, other: SolutionData) -> SolutionData:
+def _better(one: Any, other: Any) -> Any:
     """Of two that did not converge the one that violates less, the first where they are alike."""
     return other if other.kkt.primal < one.kkt.primal else one

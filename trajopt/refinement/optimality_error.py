@@ -20,8 +20,8 @@ from scipy import sparse
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.refinement.carried_multipliers import carried_multipliers
+from trajopt.refinement.gain_indicator import SIGNIFICANT_DENSITY
 from trajopt.refinement.knots import uniformly_refined
-from trajopt.refinement.search_settings import DEFAULT
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import active_set, lagrangian_gradient
 from trajopt.transcription.nlp import NLP
@@ -80,7 +80,7 @@ def _active_limits(nlp: NLP, y: Array, multipliers: Array) -> sparse.csc_array:
     equal = nlp.row_lower == nlp.row_upper
     largest = np.abs(multipliers[~equal]).max(initial=LEAST * abs(nlp.objective(y)))
     active = (rows < nlp.row_lower) | (rows > nlp.row_upper)
-    active |= np.abs(multipliers) > DEFAULT.significant_density * max(largest, 1e-300)
+    active |= np.abs(multipliers) > SIGNIFICANT_DENSITY * max(largest, 1e-300)
     shape = (nlp.row_count, nlp.variable_count)
     places = (nlp.jacobian_rows, nlp.jacobian_columns)
     jacobian = sparse.coo_array((nlp.jacobian(y), places), shape=shape).tocsr()

@@ -14,7 +14,6 @@ from trajopt.base.errors import OptionError
 from trajopt.refinement.comparison import objection
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_equations
 from trajopt.refinement.knots import split
-from trajopt.refinement.search_settings import DEFAULT
 from trajopt.solution.records.refinement_record import RefinementRecord, RefinementRound
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
+MARKED_SHARE = 0.1  # of the largest error: spans above it are halved
 MOST_WITHOUT_GAIN = 3  # rounds in a row whose error does not fall
 LEAST_ITERATIONS = 200  # that a solve on a finer mesh may take
 ITERATION_FACTOR = 2  # times those of the first solve, where that is more
@@ -129,7 +129,7 @@ class Refined:
 
     def _marks(self, errors: ErrorEstimate) -> list[Array]:
         """The spans to halve, one boolean per span and arc."""
-        marks = errors.marks(self.tol, DEFAULT.marked_share)
+        marks = errors.marks(self.tol, MARKED_SHARE)
         return [np.ones_like(mark) for mark in marks] if self.spans == "uniform" else marks
 
 

@@ -109,9 +109,9 @@ def html(
     if not isinstance(solution, PhasesSolution):
         check_solution(solution)
     script = is_wanted(interactive)
-    middle = (
-        _of_phases(solution, script) if isinstance(solution, PhasesSolution) else _of_motion(solution, script)
-    )
+    middle = [*_links(solution)]
+    for name, part in solution.named_parts:
+        middle += _of_motion(part, script, f" of {name}" * bool(name))
     title = escape(str(solution)).replace("\n", "<br>")
     run = "" if solution.run is None else solution.run.id
     parts = [
@@ -151,13 +151,13 @@ def _of_motion(solution: SolutionData, script: bool, whose: str = "") -> Iterabl
     yield section(f"Active constraints{whose}", active)
 
 
-def _of_phases(solution: PhasesSolution, script: bool) -> Iterable[str]:
-    """Links, motions and active constraints of phases."""
-    rows = [(name, *(f"{price:.6g}" for price in prices)) for name, prices in solution.multipliers.items()]
-    if rows:
+def _links(solution: Answer) -> Iterable[str]:
+    """The prices of the links between phases."""
+    if isinstance(solution, PhasesSolution) and solution.multipliers:
+        rows = [
+            (name, *(f"{price:.6g}" for price in prices)) for name, prices in solution.multipliers.items()
+        ]
         yield section("Links", table(("link", "objective per unit of each component"), rows))
-    for name, phase in zip(solution.names, solution.phases, strict=True):
-        yield from _of_motion(phase, script, f" of {name}")
 
 
 def _detail(solution: Answer) -> str:
@@ -174,7 +174,7 @@ def _refinement(solution: Answer) -> str:
 def _solves(solution: Answer) -> str:
     """The tables of starts and meshes, where there were several solves."""
     tables = [] if solution.starts is None else [str(solution.starts)]
-    if not isinstance(solution, PhasesSolution) and len(solution.levels) > 1:
+    if len(solution.levels) > 1:
         tables.append("\n".join([HEADER, *map(str, solution.levels)]))
     return "".join(f"<pre>{escape(table)}</pre>" for table in tables)
 

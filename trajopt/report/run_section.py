@@ -9,13 +9,12 @@ import numpy as np
 
 from trajopt.base.arguments import SHOWN
 from trajopt.report.chart import DIGITS
-from trajopt.solution.phases_solution import PhasesSolutionData
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
+    from trajopt.solution.solution import Answer, SolutionData
 
 
-def run_rows(solution: SolutionData | PhasesSolutionData) -> Iterator[tuple[str, str]]:
+def run_rows(solution: Answer) -> Iterator[tuple[str, str]]:
     """Name and value of each fact about the run; none where the run is not known."""
     run = solution.run
     if run is None:
@@ -30,17 +29,12 @@ def run_rows(solution: SolutionData | PhasesSolutionData) -> Iterator[tuple[str,
     yield "run", run.id
 
 
-def parameter_rows(solution: SolutionData | PhasesSolutionData) -> Iterator[tuple[str, str, str]]:
+def parameter_rows(solution: Answer) -> Iterator[tuple[str, str, str]]:
     """Parameters of the problem as they were given, then those that were found: name, value, origin."""
     recipe = solution.recipe
     for name, value in ({} if recipe is None else recipe.parameters).items():
         yield name, short(value), "given"
-    parts = (
-        zip(solution.names, solution.phases, strict=True)
-        if isinstance(solution, PhasesSolutionData)
-        else [("", solution)]
-    )
-    for phase, part in parts:
+    for phase, part in solution.named_parts:
         for name, value in _found(part).items():
             yield f"{name} of {phase}" if phase else name, value, "found"
 

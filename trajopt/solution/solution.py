@@ -75,6 +75,11 @@ class Answer(ABC):
     def named_parts(self) -> tuple[tuple[str, SolutionData], ...]: ...
 
     @property
+    @abstractmethod
+    def duration(self) -> float:
+        """Seconds, of all phases together."""
+
+    @property
     def parts(self) -> tuple[SolutionData, ...]:
         """The solutions of all phases; of a single problem its own."""
         return tuple(part for _, part in self.named_parts)

@@ -1,7 +1,7 @@
 """IPOPT as CasADi's wheels contain it, by IPOPT's C interface.
 
-`Problem` has the part of cyipopt's interface that `ipopt.py` uses. CasADi's own `nlpsol` would take the
-functions of an NLP only as CasADi callbacks, and would give no iterate to the monitor; IPOPT's C interface
+`BundledProblem` has the part of cyipopt's interface that `ipopt.py` uses. CasADi's own `nlpsol` would take
+the functions of an NLP only as CasADi callbacks, and would give no iterate to the monitor; IPOPT's C interface
 (IpStdCInterface.h of IPOPT 3.14) gives both.
 """
 
@@ -45,7 +45,7 @@ class CyIpoptEvaluationError(Exception):
     """Raised by a function that cannot be evaluated at a point, as cyipopt's error of this name."""
 
 
-class Problem:
+class BundledProblem:
     """An NLP for IPOPT, as `cyipopt.Problem`.
 
     problem_obj : objective, gradient, constraints, jacobian, jacobianstructure; hessian and hessianstructure
@@ -159,6 +159,9 @@ class Problem:
     def _intermediate(self, *values: Any) -> bool:
         intermediate = getattr(self._functions, "intermediate", None)
         return True if intermediate is None else bool(intermediate(*values[:-1]))
+
+
+Problem = BundledProblem  # the name under which cyipopt has its own
 
 
 @functools.cache

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from trajopt.api.phases_solution import PhasesSolution
 from trajopt.api.problem import Problem
 from trajopt.api.solution import Solution
 from trajopt.base.arguments import MOST_STARTS, check_count, number, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.problem.links.phases import Phases
-from trajopt.refinement.starts.perturbed_guess import perturbed_guess
-from trajopt.refinement.starts.several_starts import EQUAL
-from trajopt.refinement.starts.starts_of_phases import perturbed
+from trajopt.refinement.starts.perturbed_guess import perturbed
+from trajopt.refinement.starts.several_starts import equal
 from trajopt.solvers.solver import Solver, Status
 from trajopt.studies.many.point import StudyPoint
 from trajopt.studies.many.portable import Source, packed, unpacked
@@ -27,7 +24,6 @@ from trajopt.studies.many.sent_solution import with_problem
 from trajopt.studies.many.solve_many import task_maker
 from trajopt.studies.many.study import Settings, run
 from trajopt.studies.workers.workers import Where
-from trajopt.transcription.transcribe import transcribe
 
 
 @dataclass(frozen=True)
@@ -63,7 +59,7 @@ class MultiStart:
         """Different objectives of converged starts, the lowest first."""
         found: list[float] = []
         for value in sorted(start.objective for start in self.starts if start.converged):
-            if not found or value - found[-1] > EQUAL * max(abs(value), 1e-300):
+            if not found or not equal(value, found[-1]):
                 found.append(value)
         return tuple(found)
 
@@ -121,12 +117,7 @@ class _PerturbedSource:
 
     def __call__(self) -> Problem | Phases:
         question = unpacked(self.content)
-        if not self.number:
-            return question
-        if isinstance(question, Phases):
-            return perturbed(question, [self.seed, self.number], self.spread)
-        perturb(question, np.random.default_rng([self.seed, self.number]), self.spread)
-        return question
+        return perturbed(question, [self.seed, self.number], self.spread) if self.number else question
 
 
 def _start(point: StudyPoint) -> Start:
@@ -145,9 +136,3 @@ def _start(point: StudyPoint) -> Start:
         seconds,
         point.error,
     )
-
-
-def perturb(problem: Problem, rng: np.random.Generator, spread: float) -> None:
-    """Move the problem's guess: sines that vanish at both ends, and a duration from half to twice as long."""
-    nlp = transcribe(problem)
-    problem.guess(*perturbed_guess(nlp.unknowns.curve(nlp.start), problem.dynamics.n, rng, spread))

@@ -166,7 +166,7 @@ EXPONENTS = np.arange(7)  # powers of 1/T, up to two jerks in one product
 
 
 @dataclass(frozen=True, eq=False)
-class CurveGroup:
+class LeafGroup:
     """Leaves that are derivatives of the same curves.
 
     orders : of the leaves
@@ -323,7 +323,7 @@ def _leaf_map(spline_map: SplineMap, N: Content[sparse.csr_array], needed: froze
     return LeafMap(spline_map, N.value, needed)
 
 
-def _curve_groups(spline_map: SplineMap, spline: list[str]) -> tuple[CurveGroup, ...]:
+def _curve_groups(spline_map: SplineMap, spline: list[str]) -> tuple[LeafGroup, ...]:
     by_curves: dict[tuple[int, int], list[str]] = {}
     for leaf in spline:
         curves = spline_map.spline[leaf].curves
@@ -336,7 +336,7 @@ def _curve_groups(spline_map: SplineMap, spline: list[str]) -> tuple[CurveGroup,
         orders = np.array([spline_map.spline[leaf].order for leaf in leaves])
         end = cursor + orders.size * first.width
         basis = np.ascontiguousarray(np.moveaxis(at_nodes.basis[orders], 0, -1)[:, None])
-        groups.append(CurveGroup(tuple(leaves), orders, columns, slice(cursor, end), basis))
+        groups.append(LeafGroup(tuple(leaves), orders, columns, slice(cursor, end), basis))
         cursor = end
     return tuple(groups)
 

@@ -56,6 +56,11 @@ class NLP(ProgramFunctions):
         return program
 
     @property
+    def durations(self) -> Array:
+        """The places of the durations among the unknowns."""
+        return self.unknowns.durations
+
+    @property
     def variable_count(self) -> int:
         return self.unknowns.count
 

@@ -1,4 +1,4 @@
-"""What a solution tells of itself, held against what its motion gives in its problem.
+"""What a solution reports of itself, compared with what its motion gives in its problem.
 
 A saved solution is a claim: whoever changes a number in the file must not be believed. Control points,
 durations and parameters are the motion; objective, costs, nodes, unknowns and the certificate follow from
@@ -19,7 +19,7 @@ from trajopt.solution.solution import SolutionData
 from trajopt.verification.recomputed_kkt import RebuiltProgram
 
 UNKNOWNS = 1e-6  # of the largest: the way from a motion to unknowns and back leaves rounding
-MISSTATED = 1e-6  # of a limit's range: how far a violation may be from what the certificate tells
+MISSTATED = 1e-6  # of a limit's range: how far a violation may be from what the certificate reports
 SWITCHES = 1e-6  # of the duration: how near a switch is to the border of two arcs
 SATURATED = 1e-2  # of a limit's range: how near a saturated component is to its bound; margins are smaller
 PLACES = np.array([0.25, 0.5, 0.75])  # of an arc, where saturated components are looked at
@@ -28,7 +28,7 @@ PLACES = np.array([0.25, 0.5, 0.75])  # of an arc, where saturated components ar
 def differences(
     solution: SolutionData, costs: Sequence[CostCheck], program: RebuiltProgram | None
 ) -> Iterator[str]:
-    """Every difference between what the solution tells and what its motion gives, in words.
+    """Every difference between what the solution reports and what its motion gives, in words.
 
     Single costs and the KKT error are compared by the report itself.
     """
@@ -52,13 +52,13 @@ def _objective(solution: SolutionData, costs: Sequence[CostCheck]) -> Iterator[s
 
 
 def _nodes(solution: SolutionData, program: RebuiltProgram | None) -> Iterator[str]:
-    """The nodes are where statements are looked at: too few of them would hide what is wrong."""
+    """The nodes are where constraints are looked at: too few of them would hide what is wrong."""
     if program is not None:
-        told, found = solution.node_times, program.node_times
-        if told.shape != found.shape or not np.allclose(
-            told, found, rtol=0.0, atol=AGREEMENT * solution.duration
+        reported, found = solution.node_times, program.node_times
+        if reported.shape != found.shape or not np.allclose(
+            reported, found, rtol=0.0, atol=AGREEMENT * solution.duration
         ):
-            yield f"nodes: {told.size} times that are not those of the problem's {found.size}"
+            yield f"nodes: {reported.size} times that are not those of the problem's {found.size}"
     elif trajectory_of(solution) is None:
         knots, slack = solution.knot_times, AGREEMENT * solution.duration
         inside = np.searchsorted(solution.node_times, knots[1:] + slack, "right") - np.searchsorted(
@@ -87,26 +87,28 @@ def _multipliers(solution: SolutionData, program: RebuiltProgram) -> Iterator[st
     expected = program.multipliers_of(solution.point, solution.scaling) or {}
     size = max((float(np.abs(each).max(initial=0.0)) for each in expected.values()), default=0.0)
     for name, found in expected.items():
-        told = solution.multipliers.get(name)
-        if told is None or told.shape != found.shape:
+        reported = solution.multipliers.get(name)
+        if reported is None or reported.shape != found.shape:
             yield f"multipliers of {name}: the solver's rows have other ones"
-        elif not np.allclose(told, found, rtol=0.0, atol=UNKNOWNS * size, equal_nan=True):
-            yield f"multipliers of {name}: up to {np.abs(told - found).max():.3g} from the solver's rows"
+        elif not np.allclose(reported, found, rtol=0.0, atol=UNKNOWNS * size, equal_nan=True):
+            yield f"multipliers of {name}: up to {np.abs(reported - found).max():.3g} from the solver's rows"
 
 
 def _violations(solution: SolutionData) -> Iterator[str]:
-    """Violations that are not what the certificate tells."""
+    """Violations that are not what the certificate reports."""
     assert solution.certificate is not None
-    told = {violation.label: violation.value for violation in solution.certificate.violations}
+    reported = {violation.label: violation.value for violation in solution.certificate.violations}
     limits = path_limits(solution)
-    if not told or not limits:  # a certificate without a search tells none
+    if not reported or not limits:  # a certificate without a search reports none
         return
     ranges = np.concatenate([limit_ranges(limit) for limit in limits])
     for found, width in zip(largest_violations(solution), ranges, strict=True):
-        if found.label not in told:
-            yield f"certificate: it tells nothing of {found.label}"
-        elif not np.isclose(found.value, told[found.label], rtol=0.0, atol=MISSTATED * width):
-            yield _told(f"certificate, largest violation of {found.label}", told[found.label], found.value)
+        if found.label not in reported:
+            yield f"certificate: it reports nothing of {found.label}"
+        elif not np.isclose(found.value, reported[found.label], rtol=0.0, atol=MISSTATED * width):
+            yield _misstated(
+                f"certificate, largest violation of {found.label}", reported[found.label], found.value
+            )
 
 
 def _structure(solution: SolutionData) -> Iterator[str]:
@@ -134,5 +136,5 @@ def _structure(solution: SolutionData) -> Iterator[str]:
                 yield f"certificate: {limit.name} is not at its bound {bound:.6g} on arc {arc}"
 
 
-def _told(what: str, claimed: float, found: float) -> str:
+def _misstated(what: str, claimed: float, found: float) -> str:
     return f"{what}: {claimed:.9g} by the solution, {found:.9g} by its control points"

@@ -25,16 +25,16 @@ from trajopt.base.arguments import short_repr
 from trajopt.base.errors import ShapeError
 from trajopt.checks.optimality.dependent_equations import sentences
 from trajopt.checks.optimality.elastic import Elastic, one_slack_for
-from trajopt.checks.optimality.limit_labels import LimitLabels, Place
-from trajopt.problem.derived_parts import checked_problem
-from trajopt.problem.problem import ProblemData
-from trajopt.solution.solution import SolutionData
+from trajopt.checks.optimality.limit_labels import LimitLabels, LimitPlace, limit_labels
+from trajopt.problem.links.phases import Asked, Phases, checked_asked
+from trajopt.solution.phases_solution import PhasesSolutionData
+from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers import registry
 from trajopt.solvers.run import run_solver, without_checkpoints
 from trajopt.solvers.solver import Solver
 from trajopt.transcription.initial_point import first_guess
+from trajopt.transcription.links.linked_program import LinkedProgram, linked_program, program_of
 from trajopt.transcription.nlp import NLP
-from trajopt.transcription.transcribe import transcribe
 
 FEASIBLE = 1e-6  # of a limit's size: a smaller slack is rounding
 BADLY_SCALED = 1e6  # ratio of row gradients, or of gradients by unknowns, that is reported
@@ -45,7 +45,7 @@ CANDIDATES = 6  # limits for which the smallest change is computed
 class Conflict:
     """A limit that is violated."""
 
-    place: Place  # where it is violated most
+    place: LimitPlace  # where it is violated most
     amount: float  # in the limit's unit
     relative: float  # of the limit's size
     rows: int  # how many of its rows are violated
@@ -113,35 +113,34 @@ class Diagnosis:
         return lines
 
 
-def diagnose(
-    problem: ProblemData, solver: Solver | None = None, solution: SolutionData | None = None
-) -> Diagnosis:
-    """Diagnose a problem: solve it (unless a solution is given), then minimize its elastic relaxation.
+def diagnose(problem: Asked, solver: Solver | None = None, solution: Answer | None = None) -> Diagnosis:
+    """Diagnose a problem, or phases: solve it (unless a solution is given), then minimize its relaxation.
 
-    Raises ProblemError as `solve` does; contradictions found there need no diagnosis. Raises ShapeError for
-    objects of another kind.
+    Of phases every limit begins with the name of its phase. Raises ProblemError as `solve` does;
+    contradictions found there need no diagnosis. Raises ShapeError for objects of another kind.
     """
-    if isinstance(problem, SolutionData):
+    if isinstance(problem, Answer):
         raise ShapeError(
             "diagnose takes the problem first and got a solution: write trajopt.diagnose(solution.problem, "
             "solution=solution)"
         )
-    if solution is not None and not isinstance(solution, SolutionData):
+    kind = PhasesSolutionData if isinstance(problem, Phases) else SolutionData
+    if solution is not None and not isinstance(solution, kind):
         raise ShapeError(f"solution is {short_repr(solution)}: give the trajopt.Solution of this problem")
-    solver = solver or checked_problem(problem).solver or registry.create()
-    nlp = transcribe(problem)
+    checked_asked(problem)
+    solver = solver or problem.solver or registry.create()
+    nlp = program_of(problem)
     if solution is None:
         answer = run_solver(solver, nlp)
-        status, y = answer.status, answer.y
+        status, y, known = answer.status, answer.y, True
     else:
-        status, y = solution.status, unknowns_of(problem, nlp, solution)
-    labels = LimitLabels(problem, nlp, y)
+        status, (y, known) = solution.status, unknowns_of(problem, nlp, solution)
+    labels = limit_labels(problem, nlp, y)
     relaxed, solver = Elastic(nlp), without_checkpoints(solver)
     y_relaxed = run_solver(solver, relaxed, relaxed.warm(y)).y
     over = relaxed.violations(y_relaxed)
     feasible = float(over.max(initial=0.0)) <= FEASIBLE
     conflicts = () if feasible else conflicts_of(labels, over)
-    known = solution is None or nlp.unknowns.fits(solution.curve, solution.parameters)
     worst = conflicts_of(labels, relaxed.violations(y)) if known else ()
     return Diagnosis(
         name=problem.name,
@@ -156,35 +155,42 @@ def diagnose(
     )
 
 
-def repeated_equations(solution: SolutionData) -> list[str]:
-    """Equations of a solution's problem that follow from others or contradict them where it ended.
+def repeated_equations(answer: Answer) -> list[str]:
+    """Equations of what was asked that follow from others or contradict them where the solve ended.
 
     Each as a sentence that names constraint, component and time; at most eight.
     """
-    nlp = transcribe(solution.problem)
-    y = unknowns_of(solution.problem, nlp, solution)
-    labels = LimitLabels(solution.problem, nlp, y)
-    return sentences(nlp, y, labels.name)
+    program = program_of(answer.asked)
+    y, _ = unknowns_of(answer.asked, program, answer)
+    return sentences(program, y, limit_labels(answer.asked, program, y).name)
 
 
-def unknowns_of(problem: ProblemData, nlp: NLP, solution: SolutionData) -> NDArray:
-    """The unknowns y at which a problem's NLP has the motion of a solution, or one near it on other knots."""
-    if nlp.unknowns.fits(solution.curve, solution.parameters):
-        return nlp.unknowns.of(solution.curve, solution.parameters)
-    moved = problem.on(problem.trajectory)
-    moved.guess(solution)
-    return nlp.unknowns.of(*first_guess(moved))
+def unknowns_of(asked: Asked, program: NLP | LinkedProgram, answer: Answer) -> tuple[NDArray, bool]:
+    """The unknowns y at which a program has the motions of an answer, and whether these are on its knots.
+
+    On other knots, motions near them.
+    """
+    programs = program.programs if isinstance(program, LinkedProgram) else (program,)
+    each = list(zip(programs, answer.parts, strict=True))
+    if all(own.unknowns.fits(part.curve, part.parameters) for own, part in each):
+        found = [own.unknowns.of(part.curve, part.parameters) for own, part in each]
+        return np.concatenate(found), True
+    moved = asked.on(*(part.trajectory for part in asked.parts))
+    moved.guess(answer)
+    if isinstance(moved, Phases):
+        return linked_program(moved).start, False
+    return programs[0].unknowns.of(*first_guess(moved)), False
 
 
 def changes(
-    nlp: NLP, labels: LimitLabels, conflicts: Sequence[Conflict], solver: Solver, y: NDArray
+    nlp: NLP | LinkedProgram, labels: LimitLabels, conflicts: Sequence[Conflict], solver: Solver, y: NDArray
 ) -> tuple[Change, ...]:
     """The smallest change of each conflicting limit that restores feasibility alone, where there is one."""
     found = []
     places = [conflict.place for conflict in conflicts[:CANDIDATES]]
-    places += [Place(name, "", None) for name in dict.fromkeys(place.limit for place in places)]
+    places += [LimitPlace(name, "", None) for name in dict.fromkeys(place.limit for place in places)]
     tried: set[bytes] = set()
-    for place in dict.fromkeys(Place(place.limit, place.component, None) for place in places):
+    for place in dict.fromkeys(LimitPlace(place.limit, place.component, None) for place in places):
         members = labels.members(place)
         if members.tobytes() in tried:
             continue
@@ -216,7 +222,7 @@ def conflicts_of(labels: LimitLabels, over: NDArray) -> tuple[Conflict, ...]:
     return tuple(sorted(result, key=lambda conflict: -conflict.relative))
 
 
-def warnings_of(nlp: NLP, y: NDArray, labels: LimitLabels) -> list[str]:
+def warnings_of(nlp: NLP | LinkedProgram, y: NDArray, labels: LimitLabels) -> list[str]:
     """Bad scaling of rows and unknowns, and equalities that follow from each other, at y."""
     found = []
     values = np.abs(nlp.jacobian(y))

@@ -11,7 +11,7 @@ import numpy as np
 
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
-from trajopt.checks.equation_report import EquationResidual
+from trajopt.checks.equations.path_equations import EquationResidual
 from trajopt.checks.link_violations import (
     OF_ALL,
     LinkViolation,
@@ -54,6 +54,11 @@ class PhasesReport(Verdict):
     status: str
 
     @property
+    def named_parts(self) -> tuple[tuple[str, Report], ...]:
+        """(name, report) of every phase."""
+        return tuple(zip(self.names, self.reports, strict=True))
+
+    @property
     def holds_at_nodes(self) -> bool:
         """Whether all holds at the nodes and between phases, and the motions are optimal together."""
         return not self._wrong_together() and all(report.holds_at_nodes for report in self.reports)
@@ -74,12 +79,12 @@ class PhasesReport(Verdict):
                     f"{allowed:.0e} allowed"
                 )
         if not self.kkt_error <= max(OPTIMAL, min(10.0 * self.kkt_of_solve.error, LOOSEST)):
-            told = f"{self.kkt_of_solve.error:.2g} by the solution"
-            return f"the phases are not optimal together: KKT error {self.kkt_error:.2g}, {told}"
+            reported = f"{self.kkt_of_solve.error:.2g} by the solution"
+            return f"the phases are not optimal together: KKT error {self.kkt_error:.2g}, {reported}"
         return ""
 
     def _wrong_phases(self) -> Iterator[str]:
-        for name, report in zip(self.names, self.reports, strict=True):
+        for name, report in self.named_parts:
             if report.reason:
                 yield f"phase '{name}': {report.reason}"
 
@@ -106,7 +111,7 @@ class PhasesReport(Verdict):
         """The path equations of all phases, whose names begin with the phase's."""
         return tuple(
             replace(equation, name=f"{name}: {equation.name}")
-            for name, report in zip(self.names, self.reports, strict=True)
+            for name, report in self.named_parts
             for equation in report.equations
         )
 
@@ -118,15 +123,16 @@ class PhasesReport(Verdict):
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """What the solutions tell otherwise than their motions, in words."""
-        told = zip(self.names, self.reports, strict=True)
-        return tuple(f"phase '{name}': {each}" for name, report in told for each in report.differences)
+        """What the solutions report inconsistently with their motions, in words."""
+        return tuple(
+            f"phase '{name}': {each}" for name, report in self.named_parts for each in report.differences
+        )
 
     def worst(self, count: int = 5) -> tuple[Violation, ...]:
         """The components violated most at nodes in any phase, largest first."""
         every = [
             replace(violation, name=f"{name}: {violation.name}")
-            for name, report in zip(self.names, self.reports, strict=True)
+            for name, report in self.named_parts
             for violation in report.worst(count)
         ]
         return tuple(sorted(every, key=lambda v: -np.nan_to_num(v.node_violation, nan=np.inf))[:count])
@@ -140,14 +146,14 @@ class PhasesReport(Verdict):
             lines += [
                 f"{link.label:<{width}}{link.value:>10.3e}{link.relative:>10.1e}" for link in self.links
             ]
-        known = "recomputed" if self.kkt_recomputed else "as the solution tells, not recomputed"
+        known = "recomputed" if self.kkt_recomputed else "as the solution reports, not recomputed"
         lines.append(f"KKT error of all phases {self.kkt_error:.3e}, {known}")
-        for name, report in zip(self.names, self.reports, strict=True):
+        for name, report in self.named_parts:
             lines += ["", f"phase '{name}'", indent(str(report), "  ")]
         return printable("\n".join(lines))
 
 
-def verify(solution: PhasesSolutionData, accuracy: float | None = None) -> PhasesReport:
+def verify_phases(solution: PhasesSolutionData, accuracy: float | None = None) -> PhasesReport:
     """The report of phases; raises OptionError for an accuracy that is not positive.
 
     Links are evaluated from the motions, without the parameters by which the solver met them.

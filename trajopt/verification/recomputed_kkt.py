@@ -60,7 +60,7 @@ def rebuilt_program(solution: SolutionData) -> RebuiltProgram | None:
         problem = _own_mesh(solution) if solution.certificate is None else _refined_problem(solution)
         nlp = None if problem is None else transcribe(problem)
     except (TrajoptError, IndexError, ValueError):
-        # The problem contradicts itself, or a file tells margins and limits that it does not have; the
+        # The problem contradicts itself, or a file holds margins and limits that it does not have; the
         # violations and `claims` say where.
         return None
     if nlp is None:

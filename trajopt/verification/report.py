@@ -11,7 +11,7 @@ import numpy as np
 
 from trajopt.base.printable_text import printable
 from trajopt.base.rounding import AGREEMENT
-from trajopt.checks.equation_report import EquationResidual
+from trajopt.checks.equations.path_equations import EquationResidual
 from trajopt.checks.optimality.cost_check import CostCheck
 from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
 from trajopt.checks.violations import Violation
@@ -37,7 +37,7 @@ class Report(Verdict):
     simulation : of the solution's torques
     free_simulation : without the torques by which equations are missed; None where no equation has any
     resolution : seconds, the largest step between samples
-    differences : what the solution tells otherwise than its motion gives it, in words
+    differences : what the solution reports inconsistently with its motion, in words
     minimality : whether the stationary motion is a minimum, as far as that was looked at
     designs : properties of the robot that follow from parameters, and their values
     unbuilt : why a robot with these properties cannot exist; empty where it can
@@ -64,6 +64,11 @@ class Report(Verdict):
     designs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     unbuilt: str = ""
     rounding: float = 0.0
+
+    @property
+    def named_parts(self) -> tuple[tuple[str, Report], ...]:
+        """The report itself, without a name; of phases that of each."""
+        return (("", self),)
 
     @property
     def holds_at_nodes(self) -> bool:
@@ -97,8 +102,8 @@ class Report(Verdict):
                     "motion in this problem, whose cost must have changed"
                 )
         if not self.kkt_error <= max(OPTIMAL, min(10.0 * self.kkt_of_solve.error, LOOSEST)):
-            told = f"{self.kkt_of_solve.error:.2g} by the solution"
-            return f"the motion is not optimal: KKT error {self.kkt_error:.2g}, {told}"
+            reported = f"{self.kkt_of_solve.error:.2g} by the solution"
+            return f"the motion is not optimal: KKT error {self.kkt_error:.2g}, {reported}"
         if self.minimality.reason:
             return self.minimality.reason
         if self.minimality.gain > self.accuracy:
@@ -108,7 +113,7 @@ class Report(Verdict):
                 "smaller tolerance"
             )
         if self.differences:
-            return f"the solution tells otherwise than its motion: {self.differences[0]}"
+            return f"the solution is inconsistent with its motion: {self.differences[0]}"
         return ""
 
     def _not_finite(self) -> str:
@@ -228,8 +233,8 @@ class Report(Verdict):
                 f"{v.node_violation:>10.3e}{_at(v.node_time)}{where}{share:>9.1e}  {v.evidence:<9} {v.unit}"
             )
             lines.append(f"{label:<{width}}{figures}".rstrip())
-        told = [f"inconsistent with the motion: {difference}" for difference in self.differences]
-        rest = [*self._equation_lines(width), "", *told, *self._cost_lines(), *self._last_lines()]
+        inconsistent = [f"inconsistent with the motion: {difference}" for difference in self.differences]
+        rest = [*self._equation_lines(width), "", *inconsistent, *self._cost_lines(), *self._last_lines()]
         return printable("\n".join([*lines, *rest]))
 
     def _headline(self) -> str:
@@ -239,8 +244,8 @@ class Report(Verdict):
         proved = sum(v.evidence == "proved" for v in over_time)
         known = f"; {proved} of {len(over_time)} are proved for all times" if proved else ""
         return fill(
-            f"PASS: all statements hold to {min(AT_NODES, self.accuracy):.0e} of their scale at nodes and to "
-            f"{self.accuracy:.2g} between them, where samples are at most {self.resolution:.2g} s apart"
+            f"PASS: all constraints hold to {min(AT_NODES, self.accuracy):.0e} of their scale at nodes and "
+            f"to {self.accuracy:.2g} between them, where samples are at most {self.resolution:.2g} s apart"
             + known,
             WIDTH,
         )
@@ -279,7 +284,7 @@ class Report(Verdict):
         ]
 
     def _last_lines(self) -> list[str]:
-        known = "recomputed" if self.kkt_recomputed else "as the solution tells, not recomputed"
+        known = "recomputed" if self.kkt_recomputed else "as the solution reports, not recomputed"
         lines = [
             f"KKT error {self.kkt_error:.3e} (stationarity {self.kkt.stationarity:.3e}, complementarity "
             f"{self.kkt.complementarity:.3e}), {known}",

@@ -1,6 +1,6 @@
 """Verification of a solution independently of its solver.
 
-Every statement of the problem is evaluated at the nodes and between them, at both sides of breakpoints;
+Every constraint of the problem is evaluated at the nodes and between them, at both sides of breakpoints;
 costs and KKT residuals are computed again from the problem; a stationary motion is looked at for better
 nearby points (`minimality`); the motion is simulated forward from its torques.
 """
@@ -14,8 +14,7 @@ import numpy as np
 from trajopt.base.arguments import number
 from trajopt.base.errors import OptionError
 from trajopt.checks.check_times import dense_samples
-from trajopt.checks.equation_report import EquationResidual, costs_of_residuals
-from trajopt.checks.equations.path_equations import path_equations
+from trajopt.checks.equations.path_equations import EquationResidual, costs_of_residuals, path_equations
 from trajopt.checks.equations.residual_forces import torque_equations
 from trajopt.checks.optimality.cost_check import cost_checks
 from trajopt.checks.simulation import simulate
@@ -37,7 +36,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
     """Violations at nodes and on a 10 times finer grid, costs, KKT residuals, simulation, and a verdict.
 
     What samples do not refute between nodes is proved for all times by enclosures, for up to 8 joints and
-    where they are known; the report tells which statements are.
+    where they are known; the report says which constraints are.
 
     accuracy : what is allowed between nodes, relative to the range of a limit (upper - lower, or the bound
         where it has one) or the scale of an equation; 0.01 where it is left out. At nodes 1e-6 is allowed.

@@ -98,7 +98,6 @@ def linkage_of(model: KinematicTree) -> Linkage:
     place: list[int] = []  # index in `links` of every body: rotors stand between them
     for body, parent, k in zip(model.bodies, model.parent, model.coordinate, strict=True):
         joint, carrier = body.joint, place[parent] if parent >= 0 else -1
-        _ = joint.motion  # a component of a rotation vector has none
         rotor = joint.rotor if model.rotors != "none" else None
         if rotor is not None and model.rotors == "exact":
             spindle = Screw("revolute", rotor.axis, np.eye(3), rotor.position)
@@ -111,7 +110,8 @@ def linkage_of(model: KinematicTree) -> Linkage:
                     links[carrier], rotor.mass, rotor.position + rotor.centre_of_mass
                 )
         place.append(len(links))
-        screw = Screw(joint.kind, joint.axis, joint.rotation, joint.position)
+        kind = "revolute" if joint.motion.turn else "prismatic"
+        screw = Screw(kind, joint.axis, joint.rotation, joint.position)
         links.append(Link(screw, carrier, body.mass, body.centre_of_mass, body.inertia))
         ratios.append((k, joint.ratio, joint.offset))
     reduction = np.zeros((len(links), model.n))

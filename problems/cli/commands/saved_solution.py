@@ -100,11 +100,9 @@ def loaded(file: Path, source: NamedProblem | None) -> Solution | PhasesSolution
 
 def read(file: Path) -> Solution | PhasesSolution:
     """A saved solution, or that of phases, as it is in the file; no problem is built."""
-    import trajopt
-    from trajopt.archive.phases_archive import is_of_phases
+    from trajopt.api.phases_solution import load_any
 
-    path = saved_file(file)
-    return (trajopt.PhasesSolution if is_of_phases(path) else trajopt.Solution).load(path)
+    return load_any(saved_file(file))
 
 
 def saved_file(file: Path) -> Path:

@@ -11,7 +11,7 @@ from hand_written import two_link_minimum_time
 
 import trajopt
 from trajopt.base.errors import OptionError, UnknownNameError
-from trajopt.display.samples import sample_times
+from trajopt.display.samples import times_at_rate
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def arm():
     ("duration", "rate"), [(0.39, 100.0), (1.0, 7.0), (0.3, 10.0), (2.0, 0.1), (1.1, 1e4)]
 )
 def test_times_are_multiples_of_the_step_and_the_end_of_the_motion(duration, rate):
-    t = sample_times(duration, rate)
+    t = times_at_rate(duration, rate)
     assert t[0] == 0.0 and t[-1] == duration
     assert np.allclose(t[:-1] * rate, np.arange(t.size - 1), rtol=1e-15, atol=0.0)
     last = np.diff(t)[-1] * rate

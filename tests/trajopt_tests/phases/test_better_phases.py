@@ -7,8 +7,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+import problems
 import trajopt
-from trajopt.base.errors import OptionError, ShapeError
+from trajopt.base.errors import ShapeError
 
 W = 5.0  # rad/s
 
@@ -167,12 +168,37 @@ def test_the_page_of_phases_has_every_phase_and_the_links(tmp_path):
     assert "the best of 2 starts" in text
 
 
+def test_phases_are_solved_on_coarse_meshes_first(tmp_path):
+    """Phases of 40 and 6 spans: two coarse solves, then the own phases from the last of them."""
+    both = swing(order=3, intervals=40)
+    both = both.on(both.parts[0].trajectory, trajopt.Trajectory.collocation(6, 3, duration=1.0))
+    direct = trajopt.solve(both)
+    found = trajopt.solve(both, coarse_to_fine=True)
+    assert [level.spans for level in found.levels] == [16, 26, 46]
+    assert found.converged and found.verify().holds and found.known is both
+    assert found.objective == pytest.approx(direct.objective, rel=1e-9)
+    assert found.iterations == sum(level.iterations for level in found.levels)
+    assert str(found.levels[0]) in trajopt.report.html(found)
+    found.save(tmp_path / "swing.npz")
+    assert trajopt.PhasesSolution.load(tmp_path / "swing.npz", both).levels == found.levels
+
+
+def test_links_of_several_phases_hold_on_every_mesh():
+    """Two masses that move in minimum time and in equal times."""
+    parts = [problems.sliding_mass.build(intervals=20) for _ in range(2)]
+    both = trajopt.Phases(*parts)
+    ends = [part.at("end") for part in parts]
+    both.link(lambda one, other: one.duration - other.duration, *ends, name="equal times")
+    direct, found = trajopt.solve(both), trajopt.solve(both, coarse_to_fine=True)
+    assert found.converged and [level.spans for level in found.levels] == [20, 40]
+    assert found.objective == pytest.approx(direct.objective, rel=1e-9)
+    assert found.multipliers.keys() == {"equal times"}
+
+
 # -- bad input ---------------------------------------------------------------------------------------------
 
 
 def test_what_is_there_for_single_problems_only_says_what_to_do():
-    with pytest.raises(OptionError, match=r"coarse_to_fine is for single problems.*fine\.guess\(solution\)"):
-        trajopt.solve(swing(), coarse_to_fine=True)  # type: ignore[call-overload]
     with pytest.raises(ShapeError, match=r"1 trajectories are given for 2 phases \(first, second\)"):
         swing().on(trajopt.Trajectory.collocation(4))
     for given in (3, None, trajopt.solve(swing()).phases[0]):

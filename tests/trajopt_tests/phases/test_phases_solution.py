@@ -168,3 +168,49 @@ def test_phases_of_one_name_are_numbered():
     both = hop(names=("leg", "leg"))
     assert both.phase_names == ("leg 0", "leg 1")
     assert repr(both) == "Phases(leg 0, leg 1; 2 links)"
+
+
+def test_samples_of_phases_go_on_from_phase_to_phase(solved, tmp_path):
+    samples, (stance, flight) = solved.sample(50), solved.phases
+    assert list(samples.columns)[:2] == ["t", "phase"]
+    in_flight = samples["phase"] == 1.0
+    assert samples.t[-1] == pytest.approx(solved.duration)
+    assert samples.t[in_flight][0] == stance.duration == samples.t[~in_flight][-1]
+    own = flight.sample(50)
+    for name, values in own.columns.items():
+        if name != "t":
+            assert np.array_equal(samples[name][in_flight], values)
+    for name in set(stance.sample(50).columns) - set(own.columns):
+        assert np.all(np.isnan(samples[name][in_flight])) and np.all(np.isfinite(samples[name][~in_flight]))
+    solved.to_csv(tmp_path / "hop.csv", rate=50)
+    assert len((tmp_path / "hop.csv").read_text().splitlines()) == 1 + len(samples)
+
+
+def test_limits_in_conflict_are_diagnosed_by_their_phases():
+    """Eight metres are the farthest in four seconds, two at full thrust in each phase; ten are asked."""
+    first, second = drive("first"), drive("second")
+    first.start_at(x=[0.0, 0.0])
+    second.end_at(x=[10.0, None])
+    both = trajopt.Phases(first, second)
+    for state in ("x", "v"):
+        both.link(trajopt.state(state), first.at("end"), second.at("start"), name=f"same {state}")
+    solution = trajopt.solve(both)
+    assert not solution.converged
+    diagnosis = solution.diagnose()
+    assert not diagnosis.feasible
+    named = {conflict.place.limit for conflict in diagnosis.conflicts}
+    assert named and all(name.startswith(("first: ", "second: ", "link of ")) for name in named)
+    assert diagnosis.changes and {change.limit.partition(": ")[0] for change in diagnosis.changes} <= {
+        "first",
+        "second",
+    }
+    assert "violated most at the last point" in str(diagnosis)  # its motion is on the knots of the program
+    assert trajopt.diagnose(both, solution=solution).conflicts == diagnosis.conflicts
+
+
+def drive(name):
+    car = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u])
+    problem = trajopt.Problem(car, trajopt.Trajectory.collocation(4, order=3, duration=(0.5, 2.0)), name=name)
+    problem.subject_to(trajopt.state("u"), -1.0, 1.0, name="thrust")
+    problem.minimize(effort)
+    return problem

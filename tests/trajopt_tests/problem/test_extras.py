@@ -7,7 +7,7 @@ from scipy import sparse
 
 import trajopt
 from trajopt.base import errors
-from trajopt.studies.multistart import perturb
+from trajopt.refinement.starts.perturbed_guess import perturbed
 
 
 @trajopt.term
@@ -103,8 +103,7 @@ def test_knots_are_refined_where_there_are_extra_curves():
 def test_the_starts_of_a_multistart_leave_extra_curves_where_the_guess_has_them():
     problem = pushed_mass(2)
     before = trajopt.transcribe(problem).start
-    perturb(problem, np.random.default_rng(0), spread=0.0)
-    after = trajopt.transcribe(problem)
+    after = trajopt.transcribe(perturbed(problem, [0], spread=0.0))
     motion = np.setdiff1d(np.arange(before.size), after.unknowns.durations)
     assert np.allclose(after.start[motion], before[motion], atol=1e-9)
 

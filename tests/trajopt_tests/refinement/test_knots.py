@@ -6,7 +6,7 @@ from hand_written import two_link_minimum_time
 
 import trajopt
 from trajopt.base import errors
-from trajopt.refinement.gain_indicator import indicator
+from trajopt.certified.switching.structure_search import indicator
 from trajopt.refinement.knots import split, uniformly_refined, with_breakpoints
 from trajopt.refinement.refined import Refined
 from trajopt.solution.solve_once import solve_once

@@ -9,7 +9,7 @@ import pytest
 import problems
 import trajopt
 from trajopt.base.errors import OptionError
-from trajopt.refinement.mesh_levels import mesh_levels, worth_levels
+from trajopt.refinement.mesh_levels import mesh_levels, trajectory_levels, worth_levels
 from trajopt.solvers.solver import Status
 
 
@@ -33,7 +33,7 @@ def spans(solution):
 @pytest.mark.parametrize(("intervals", "expected"), [(10, [10]), (25, [13, 25]), (80, [10, 20, 40, 80])])
 def test_every_mesh_contains_the_one_before(intervals, expected):
     trajectory = problems.cart_pole.build(intervals=intervals).trajectory
-    levels = mesh_levels(trajectory)
+    levels = trajectory_levels(trajectory)
     assert [level.arcs[0].basis.span_count for level in levels] == expected
     for coarse, fine in itertools.pairwise(levels):
         one, other = coarse.arcs[0].basis, fine.arcs[0].basis
@@ -41,6 +41,15 @@ def test_every_mesh_contains_the_one_before(intervals, expected):
         assert set(one.knots) <= set(other.knots)
         assert np.all(one.multiplicities == 3)
     assert levels[-1] is trajectory
+
+
+def test_phases_with_fewer_levels_begin_with_their_coarsest_mesh():
+    """Phases of 40, 20 and 6 spans: those of 6 stay as they are, those of 20 halve once."""
+    phases = trajopt.Phases(*(problems.cart_pole.build(intervals=count) for count in (40, 20, 6)))
+    levels = mesh_levels(phases)
+    counts = [[trajectory.arcs[0].basis.span_count for trajectory in mesh] for mesh in levels]
+    assert counts == [[10, 10, 6], [20, 10, 6], [40, 20, 6]]
+    assert all(one is part.trajectory for one, part in zip(levels[-1], phases.parts, strict=True))
 
 
 def test_the_answer_is_one_of_the_own_problem_on_its_own_mesh():

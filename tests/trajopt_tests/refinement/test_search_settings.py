@@ -7,7 +7,7 @@ from hand_written import two_link_minimum_time
 
 import trajopt
 from trajopt.base import errors
-from trajopt.refinement.search_settings import DEFAULT, SearchSettings
+from trajopt.certified.search_settings import DEFAULT, SearchSettings
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,20 @@ def test_windows_are_searched_between_nodes_and_not_beyond_their_ends(motion, wi
     assert report.dense_violation == 0.0 and line.holds
 
 
+@pytest.mark.parametrize("over", ["path", trajopt.ArcNodes(0, "whole"), trajopt.ArcNodes(0, (0.2, 0.9))])
+def test_peaks_on_an_arc_that_is_short_beside_the_other_are_found(over):
+    basis = trajopt.SplineBasis.uniform(2)
+    arcs = trajopt.Arc(basis, 1e-3), trajopt.Arc(basis, 10.0)
+    problem = trajopt.Problem(PointMasses(1, 1e9, 1e9), trajopt.Trajectory(arcs))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.a**2)
+    solution = asked(trajopt.solve(problem), bump(4.321e-4, 1e-5), upper=0.5, over=over)
+    report, line = found(solution)
+    assert report.dense_violation == pytest.approx(0.5, abs=1e-3) and not line.holds
+    assert report.dense_time == pytest.approx(4.321e-4, abs=1e-6)
+
+
 def test_thinned_samples_are_among_all_samples(motion):
     few = sample_times(motion, CHECK_DENSITY.thinned(8))
     assert few.size < 0.2 * sample_times(motion, CHECK_DENSITY).size

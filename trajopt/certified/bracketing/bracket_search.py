@@ -12,10 +12,10 @@ from trajopt.base.errors import TrajoptError
 from trajopt.certificates.objective_bracket import ObjectiveBracket
 from trajopt.certified.bracketing.local_mesh import cut, raised, span_limit
 from trajopt.certified.bracketing.remaining_gain import RemainingGain, remaining_gain
+from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.arc_solves import converged_to_rounding
 from trajopt.refinement.knots import split
 from trajopt.refinement.optimality_error import gains_of_halving
-from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.run import SolvesStopped, TimedSolver

@@ -8,8 +8,8 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.certified.bracketing.remaining_gain import RemainingGain
+from trajopt.certified.search_settings import SearchSettings
 from trajopt.refinement.knots import multiplicity_of_new_knots, with_bases, with_breakpoints
-from trajopt.refinement.search_settings import SearchSettings
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.trajectory import Trajectory
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.certified.bracketing.control_point_gain import gain_of_control_points
+from trajopt.certified.search_settings import SearchSettings
 from trajopt.checks.limit_violations import limit_ranges, path_limits
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import bound_violation
 

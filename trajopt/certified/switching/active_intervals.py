@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.certificates.switching_structure import ActiveInterval, Saturation
+from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData

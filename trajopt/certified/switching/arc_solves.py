@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from trajopt.certified.search_settings import SearchSettings
 from trajopt.problem.problem import ProblemData
-from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.fallback import Fallback

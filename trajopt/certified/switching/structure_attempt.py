@@ -20,6 +20,7 @@ from trajopt.certificates.arc_problem import arc_problem, is_free, read_back
 from trajopt.certificates.certificate import Certificate
 from trajopt.certificates.sign_check import Contradiction, component_label, sign_check
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
+from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.arc_gain import ArcGain, arc_gain
 from trajopt.certified.switching.arc_resolution import finer
 from trajopt.certified.switching.arc_solves import ArcSolves
@@ -40,7 +41,6 @@ from trajopt.checks.limit_violations import (
     relative_violations,
 )
 from trajopt.problem.problem import ProblemData
-from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.run import SolvesStopped
 from trajopt.solvers.solver import Status

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from trajopt.certificates.arc_problem import free_arcs
 from trajopt.certificates.sign_check import Contradiction
 from trajopt.certificates.switching_structure import Saturation, Structure
+from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.checks.limit_violations import LimitViolation, path_limits
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
-from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 from trajopt.splines.gauss_rules import gauss
 
 if TYPE_CHECKING:

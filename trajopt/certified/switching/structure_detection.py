@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.certificates.switching_structure import ActiveInterval, Structure
+from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.certified.switching.active_intervals import (
     BangDetection,
     DetectionOptions,
@@ -18,7 +19,6 @@ from trajopt.certified.switching.active_intervals import (
 from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem_graph import graph_of
-from trajopt.refinement.search_settings import DEFAULT, SearchSettings
 from trajopt.splines.node_sets import PATH
 
 if TYPE_CHECKING:

@@ -12,16 +12,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.certificates.arc_problem import is_free
 from trajopt.certificates.switching_structure import Structure
+from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.certified.switching.active_intervals import DetectionOptions
 from trajopt.certified.switching.arc_solves import ArcSolves
 from trajopt.certified.switching.structure_attempt import StructureAttempt
 from trajopt.certified.switching.structure_detection import detect, is_regular
-from trajopt.refinement.gain_indicator import indicator
-from trajopt.refinement.knots import adaptively_refined, uniformly_refined
-from trajopt.refinement.search_settings import DEFAULT, SearchSettings
+from trajopt.problem.problem import ProblemData
+from trajopt.refinement.gain_indicator import gains_of_limits
+from trajopt.refinement.knots import split, uniformly_refined
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.run import TimedSolver
@@ -138,3 +142,19 @@ class StructureSearch:
             if motion.knot_times.size <= s.bracket_first + 1:
                 self.moderate = motion
             yield motion, DetectionOptions(regular, s.longest_switch, fine=not regular)
+
+
+def indicator(solution: SolutionData, settings: SearchSettings = DEFAULT) -> list[Array]:
+    """What finer knots could gain in every span, (spans,) for every arc; ones where nothing is gained."""
+    found = gains_of_limits(solution, settings.samples_per_span, settings.significant_density)
+    return [gains if gains.max() > 0.0 else np.ones(gains.size) for gains in found]
+
+
+def adaptively_refined(solution: SolutionData, settings: SearchSettings = DEFAULT) -> ProblemData:
+    """The problem with spans halved whose indicator is large in their arc, those with the largest twice."""
+    indicators = indicator(solution, settings)
+    marks = [values >= settings.marked_share * values.max() for values in indicators]
+    heavy = [values >= settings.quartered_share * values.max() for values in indicators]
+    halved = split(solution.problem.trajectory, marks)
+    again = [np.repeat(most & mark, 1 + mark) for most, mark in zip(heavy, marks, strict=True)]
+    return solution.asked_on(split(halved, again))

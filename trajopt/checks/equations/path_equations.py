@@ -4,25 +4,37 @@ A spline meets a nonlinear equation at its nodes only. Between them it leaves a 
 which the motion found needs as a disturbance: the torque at a joint without a motor, for instance. Residuals
 of equations without torques are compared with the sum of what they add up, those of forces as
 `residual_forces` says.
+
+The solution is an optimum of the problem with value(t) = bound + r(t). By the multipliers, which are
+objective per unit of a row, its objective is to first order too low by
+
+    cost = integral of lambda(t) r(t) dt,   lambda(t_k) = multiplier_k / (T w_k),
+
+where w_k is the quadrature weight of node k and T the duration of its arc; lambda is interpolated between the
+nodes of a span. Nodes without weight carry no density.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.base.rounding import AGREEMENT
+from trajopt.checks.check_times import MotionSamples, node_samples, trajectory_of
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import SolutionData
+from trajopt.splines.gauss_rules import gauss
+from trajopt.splines.lagrange import lagrange_polynomials
 
 AT_REST = 1e-12  # SI units: a scale below this is what rounding leaves of a motion at rest
+RESIDUAL_POINTS = 12  # Gauss points per span for integrals of residuals
 
 
 def path_equations(problem: ProblemData) -> list[Constraint]:
@@ -72,3 +84,103 @@ def scale_of(sums: Array) -> Array:
     scale = sums.max(axis=0, initial=0.0)
     largest = float(scale.max(initial=0.0))
     return np.maximum(scale, 1e-6 * largest) if largest > AT_REST else np.ones_like(scale)
+
+
+@dataclass(frozen=True)
+class EquationResidual:
+    """Largest residual |r| of one component of a path equation between nodes, and what it gains.
+
+    scale : what it is compared with, in the equation's unit (`part_sums`, `residual_forces`)
+    cost : by how much the objective is too low because of it, to first order; None where the multipliers of
+        its rows are not known, NaN where r is
+    """
+
+    name: str
+    component: str
+    residual: float
+    time: float
+    scale: float
+    unit: str
+    cost: float | None
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}, {self.component}" if self.component else self.name
+
+    @property
+    def relative(self) -> float:
+        return self.residual / self.scale
+
+    def summary(self) -> dict[str, float | str | None]:
+        """The numbers that `summary.json` holds."""
+        return {
+            "residual": self.residual,
+            "time": self.time,
+            "scale": self.scale,
+            "unit": self.unit,
+            "cost": self.cost,
+        }
+
+
+def costs_of_residuals(solution: SolutionData, equations: list[Constraint]) -> dict[Constraint, Array | None]:
+    """The cost of r to first order, (width,), of every equation; None where multipliers are not known."""
+    trajectory = trajectory_of(solution)
+    if trajectory is None or not equations:
+        return dict.fromkeys(equations)
+    times, weights, spans = quadrature(solution)
+    values = solution.values([c.term for c in equations], times)
+    here, nodes = MotionSamples.at(solution.curve, times), node_samples(solution)
+    found: dict[Constraint, Array | None] = {}
+    for constraint in equations:
+        rows = solution.multipliers.get(constraint.name)
+        mine = np.flatnonzero(constraint.over.mask(nodes))
+        if rows is None or len(rows) != mine.size:
+            found[constraint] = None
+            continue
+        density = np.zeros((nodes.times.size, rows.shape[1]))
+        weight = trajectory.nodes.weight * solution.curve.durations[trajectory.nodes.arc]
+        heavy = weight[mine] > 0.0
+        density[mine[heavy]] = rows[heavy] / weight[mine[heavy]][:, None]
+        mask = np.zeros(nodes.times.size, dtype=bool)
+        mask[mine[heavy]] = True
+        residual = values[constraint.term.quantity] - np.where(
+            constraint.lower == constraint.upper, constraint.lower, np.nan
+        )
+        inside = weights * constraint.over.mask(here)
+        between = _interpolated(nodes.times[mask], density[mask], times, spans, solution)
+        found[constraint] = (inside[:, None] * between * residual).sum(axis=0)
+    return found
+
+
+def quadrature(solution: SolutionData) -> tuple[Array, Array, Array]:
+    """Times, weights in seconds and the number of the span, of Gauss points in every span."""
+    knots = solution.knot_times
+    points, weights = gauss(RESIDUAL_POINTS)
+    lengths = np.diff(knots)
+    times = knots[:-1, None] + lengths[:, None] * points
+    return (
+        times.ravel(),
+        (lengths[:, None] * weights).ravel(),
+        np.repeat(np.arange(lengths.size), RESIDUAL_POINTS),
+    )
+
+
+def _interpolated(at: Array, values: Array, times: Array, spans: Array, solution: SolutionData) -> Array:
+    """The polynomial through the values at the nodes of each span, at times (K,), (K, width)."""
+    knots, side = solution.knot_times, AGREEMENT * solution.duration
+    found = np.zeros((times.size, values.shape[1]))
+    for span in np.unique(spans):
+        start, end = knots[span : span + 2]
+        own = np.flatnonzero((at >= start - side) & (at <= end + side))
+        # Of two nodes at a breakpoint, one on either side, only the inner one belongs to the span.
+        keep = np.ones(own.size, dtype=bool)
+        if own.size > 1 and at[own[1]] - at[own[0]] < side:
+            keep[0] = False
+        if own.size > 1 and at[own[-1]] - at[own[-2]] < side:
+            keep[-1] = False
+        own = own[keep]
+        if own.size:
+            here = spans == span
+            s, points = ((seconds - start) / (end - start) for seconds in (at[own], times[here]))
+            found[here] = lagrange_polynomials(s, points) @ values[own]
+    return found

@@ -27,7 +27,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.rounding import AGREEMENT
-from trajopt.checks.check_times import Samples
+from trajopt.checks.check_times import MotionSamples
 from trajopt.checks.equations.path_equations import AT_REST, path_equations
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
@@ -72,7 +72,7 @@ def contains_torques(problem: ProblemData, constraint: Constraint) -> bool:
     return "tau" in _inputs(problem, constraint.term)
 
 
-def torque_rows(solution: SolutionData, equations: Sequence[Constraint], here: Samples) -> TorqueRows:
+def torque_rows(solution: SolutionData, equations: Sequence[Constraint], here: MotionSamples) -> TorqueRows:
     """Residuals and derivatives of these equations at the given times."""
     problem, n, count = solution.problem, solution.problem.dynamics.n, here.times.size
     needed = sorted({name for c in equations for name in _inputs(problem, c.term)})
@@ -92,7 +92,7 @@ def torque_rows(solution: SolutionData, equations: Sequence[Constraint], here: S
 
 def torque_residual(solution: SolutionData, equations: Sequence[Constraint], times: Array) -> Array:
     """The least torques (K, n) without which all these equations hold at times (K,): C^+ r."""
-    rows = torque_rows(solution, equations, Samples.at(solution.curve, times))
+    rows = torque_rows(solution, equations, MotionSamples.at(solution.curve, times))
     C, r = rows.by_torque * rows.holds[:, :, None], rows.residual * rows.holds
     if not (np.all(np.isfinite(C)) and np.all(np.isfinite(r))):
         return np.full((times.size, solution.problem.dynamics.n), np.nan)
@@ -137,7 +137,7 @@ class ResidualForces:
     inertia: Array
 
 
-def residual_forces(solution: SolutionData, here: Samples) -> list[ResidualForces]:
+def residual_forces(solution: SolutionData, here: MotionSamples) -> list[ResidualForces]:
     """One entry for every set of torque equations that hold together at some of the times.
 
     Times at which something is no finite number are left out, and sets of equations in whose directions the
@@ -158,7 +158,7 @@ def residual_forces(solution: SolutionData, here: Samples) -> list[ResidualForce
 
 
 def static_parts(
-    solution: SolutionData, equations: Sequence[Constraint], here: Samples
+    solution: SolutionData, equations: Sequence[Constraint], here: MotionSamples
 ) -> dict[tuple[Constraint, int], float]:
     """sum_j |dr/dtau_j| (|static force| + |loads|)_j of torque equations, the largest at the given times.
 

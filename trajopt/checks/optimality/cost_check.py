@@ -9,15 +9,15 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import interval_of, node_samples, trajectory_of
+from trajopt.checks.integral_checks import NEGLIGIBLE_COST
 from trajopt.checks.optimality.cancellation import size_of_parts
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.adaptive_quadrature import adaptive_integral
 from trajopt.terms.smoothed_term import exact_of
 
-PANELS = 2  # per span, at least: samples are as near as those of statements between nodes
+PANELS = 2  # per span, at least: samples are as near as those of constraints between nodes
 SHARPNESS = (1e-3, 1e-2)  # of the integral and of its size: estimated errors that are sought, of all costs
 MOST_POINTS = 20_000  # as large robots take long
-NEGLIGIBLE = 1e-6  # of all costs together: where a cost is smaller, its own size is no measure
 CANCELLED = 1e-12  # of the size of their parts: costs below are zero, as the square of 1e-6 is
 MISSED = 1e-4  # of the size of their parts: the square of the 1 % by which equations may be missed
 WRONG = 1e-2  # of all costs together: errors below are not worth a closer look at their parts
@@ -25,7 +25,7 @@ WRONG = 1e-2  # of all costs together: errors below are not worth a closer look 
 
 @dataclass(frozen=True)
 class CostCheck:
-    """A cost as the solution tells it, and as its motion gives it.
+    """A cost as the solution reports it, and as its motion gives it.
 
     value : what was minimized, from the solution
     by_nodes : the same quadrature over the solution's nodes again; NaN where its nodes are not known
@@ -52,7 +52,7 @@ class CostCheck:
     @property
     def changed(self) -> float:
         """How far the recomputed quadrature is from the solution's value, relative; 0 where not known."""
-        size = max(self.size, NEGLIGIBLE * self.total)
+        size = max(self.size, NEGLIGIBLE_COST * self.total)
         return 0.0 if np.isnan(self.by_nodes) else abs(self.by_nodes - self.value) / size
 
     @property
@@ -86,8 +86,8 @@ def cost_checks(solution: SolutionData) -> list[CostCheck]:
             figures = np.array(
                 [at_nodes[mask].sum(), np.abs(at_nodes[mask]).sum(), 0.0, bad.min(initial=np.inf)]
             )
-        told = np.nan if trajectory is None else cost.over.cost_weights(trajectory) @ by_nodes
-        named.setdefault(cost.name, []).append(np.append(figures, told))
+        recomputed = np.nan if trajectory is None else cost.over.cost_weights(trajectory) @ by_nodes
+        named.setdefault(cost.name, []).append(np.append(figures, recomputed))
     found = [_check(solution, name, np.array(figures)) for name, figures in named.items()]
     total = max(float(np.nansum([check.size for check in found])), np.finfo(float).tiny)
     zero = _zero(solution, [replace(check, total=total) for check in found])
@@ -96,7 +96,7 @@ def cost_checks(solution: SolutionData) -> list[CostCheck]:
 
 def _zero(solution: SolutionData, found: Sequence[CostCheck]) -> float:
     """What `CostCheck.zero` says; looked at only where something is wrong by the costs' own sizes."""
-    if not any(c.relative > WRONG or c.changed > NEGLIGIBLE for c in found):
+    if not any(c.relative > WRONG or c.changed > NEGLIGIBLE_COST for c in found):
         return 0.0
     parts = size_of_parts(solution)
     at_nodes = sum(max(abs(c.value), abs(np.nan_to_num(c.by_nodes))) for c in found)
@@ -131,7 +131,7 @@ def _integrals(solution: SolutionData) -> Array:
 
     knots = solution.knot_times
     edges = np.append(np.linspace(knots[:-1], knots[1:], PANELS, endpoint=False).T, knots[-1])
-    told = float(np.nansum(np.abs(list(solution.cost_terms.values()))))
-    least = np.full(len(costs), told)
+    reported = float(np.nansum(np.abs(list(solution.cost_terms.values()))))
+    least = np.full(len(costs), reported)
     found = adaptive_integral(integrands, edges, SHARPNESS, least, panels=1, most=MOST_POINTS)
     return np.array([found.value, found.size, found.error, np.nan_to_num(found.first_bad, nan=np.inf)])

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from trajopt.solvers.optimality.multipliers import dense_jacobian
 from trajopt.transcription.linear_equations.elimination import combined
+from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
 
 RANK = 1e-8  # of the length of a row: less than that left over means that it depends on others
@@ -47,7 +48,7 @@ class Dependence:
         return f"{name(self.row)} follows from {partners}: drop one"
 
 
-def dependent_equations(nlp: NLP, y: NDArray) -> tuple[Dependence, ...]:
+def dependent_equations(nlp: NLP | LinkedProgram, y: NDArray) -> tuple[Dependence, ...]:
     """Equality rows that depend on earlier ones at y, in order."""
     rows = np.flatnonzero(nlp.row_lower == nlp.row_upper)
     if rows.size == 0 or nlp.row_count * nlp.variable_count > MOST_ENTRIES:
@@ -69,7 +70,7 @@ def dependent_equations(nlp: NLP, y: NDArray) -> tuple[Dependence, ...]:
     return tuple(found)
 
 
-def sentences(nlp: NLP, y: NDArray, name: Callable[[int], str]) -> list[str]:
+def sentences(nlp: NLP | LinkedProgram, y: NDArray, name: Callable[[int], str]) -> list[str]:
     """The first few dependent equations at y, each as a sentence, and how many there are."""
     found = dependent_equations(nlp, y)
     if not found:

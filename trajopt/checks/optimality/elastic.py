@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.solvers.solver import WarmStart
+from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
 
 SHORTEST = 1e-3  # of a duration's lower bound: as far as the elastic problem may shorten it
@@ -33,7 +34,7 @@ class Elastic:
         the lower sides first. By default every side has its own.
     """
 
-    def __init__(self, nlp: NLP, shared: NDArray | None = None) -> None:
+    def __init__(self, nlp: NLP | LinkedProgram, shared: NDArray | None = None) -> None:
         self.nlp, self.has_hessian = nlp, nlp.has_hessian
         self.m, self.n = nlp.row_count, nlp.variable_count
         self.bounds = np.stack(
@@ -57,7 +58,7 @@ class Elastic:
 
     def _least_unknowns(self) -> NDArray:
         """-inf, as the bounds of unknowns are rows here, but for durations: a part of their lower bound."""
-        least, durations = np.full(self.n, -np.inf), self.nlp.unknowns.durations
+        least, durations = np.full(self.n, -np.inf), self.nlp.durations
         least[durations] = SHORTEST * np.maximum(self.nlp.lower[durations], 0.0)
         return least
 

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.problem.links.phases import Asked
 from trajopt.problem.problem import ProblemData
+from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.unknowns import Label, RowLabel, UnknownLabels
 
 
 @dataclass(frozen=True)
-class Place:
+class LimitPlace:
     """One row or bound of a problem, named."""
 
     limit: str
@@ -60,7 +62,7 @@ class LimitLabels:
                 self.parts[row] = self.units[row] / (sizes[np.isfinite(sizes)].max(initial=0.0) or 1.0)
 
     def _measure_durations(self, nlp: NLP) -> None:
-        for place in nlp.unknowns.durations:
+        for place in nlp.durations:
             bounds = [b for b in (nlp.lower[place], nlp.upper[place]) if np.isfinite(b) and b > 0.0]
             self.parts[nlp.row_count + place] = 1.0 / max(bounds, default=1.0)
 
@@ -69,12 +71,47 @@ class LimitLabels:
         label = self.labels[index]
         return str(self.place(index) if isinstance(label, RowLabel) else label)
 
-    def members(self, place: Place) -> NDArray:
+    def members(self, place: LimitPlace) -> NDArray:
         """All rows and bounds of a component of a limit, of all components where none is named."""
         if not place.component:
             return np.flatnonzero([limit == place.limit for limit in self.limits])
         key = (place.limit, place.component)
         return np.flatnonzero([other == key for other in self.keys])
 
-    def place(self, index: int) -> Place:
-        return Place(self.limits[index], self.components[index], self.times[index])
+    def place(self, index: int) -> LimitPlace:
+        return LimitPlace(self.limits[index], self.components[index], self.times[index])
+
+
+class LinkedLimitLabels(LimitLabels):
+    """The same of phases: limits by the names of their phases, and the equations between phases."""
+
+    def __init__(self, program: LinkedProgram, y: NDArray) -> None:
+        names, each = program.phases.phase_names, zip(program.programs, program.parts(y), strict=True)
+        parts = [LimitLabels(program.linked.problems[k], own, part) for k, (own, part) in enumerate(each)]
+        coupled, counts = program.coupling.labels, [own.row_count for own in program.programs]
+        rows = [(k, range(count)) for k, count in enumerate(counts)]
+        bounds = [(k, range(count, len(parts[k].limits))) for k, count in enumerate(counts)]
+        of_rows = [(k, i) for k, indices in rows for i in indices]
+        of_bounds = [(k, i) for k, indices in bounds for i in indices]
+        own = [*of_rows, *((-1, i) for i in range(len(coupled))), *of_bounds]  # -1: of no phase
+        self._own, self._phases, self._parts = own, names, parts
+        self.limits = [
+            f"link of {coupled[i]}" if k < 0 else f"{names[k]}: {parts[k].limits[i]}" for k, i in own
+        ]
+        self.components = ["" if k < 0 else parts[k].components[i] for k, i in own]
+        self.times = [None if k < 0 else parts[k].times[i] for k, i in own]
+        self.units = np.array([1.0 if k < 0 else parts[k].units[i] for k, i in own])
+        self.parts = np.array([1.0 if k < 0 else parts[k].parts[i] for k, i in own])
+        self.keys = list(zip(self.limits, self.components, strict=True))
+
+    def name(self, index: int) -> str:
+        """A row by its phase, constraint, component and time, an unknown by its phase and its own label."""
+        k, i = self._own[index]
+        return self.limits[index] if k < 0 else f"{self._phases[k]}: {self._parts[k].name(i)}"
+
+
+def limit_labels(asked: Asked, program: NLP | LinkedProgram, y: NDArray) -> LimitLabels:
+    """The names of the limits of a problem's program, or of that of phases, at y."""
+    if isinstance(program, LinkedProgram):
+        return LinkedLimitLabels(program, y)
+    return LimitLabels(asked.parts[0], program, y)

@@ -1,15 +1,48 @@
-"""Perturbed guesses: a curve moved by smooth random waves, and other durations."""
+"""Perturbed guesses: curves moved by smooth random waves, and other durations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
+from trajopt.problem.links.phases import Asked, Phases
+from trajopt.refinement.mesh_levels import own_mesh
 from trajopt.splines.curve import Curve
+from trajopt.transcription.links.linked_program import LinkedProgram, program_of
+from trajopt.transcription.nlp import NLP
+
+AskedT = TypeVar("AskedT", bound=Asked)
 
 HARMONICS = 4
+
+
+def perturbed(asked: AskedT, seed: Sequence[int], spread: float) -> AskedT:
+    """A copy of a problem or of phases whose guess is moved by smooth random waves.
+
+    The random numbers of a problem are seeded by `seed`, those of phase k by (*seed, k).
+
+    spread : size of the waves, as a part of each coordinate's travel (or of 1 rad or m where it has none)
+    """
+    return moved(asked, guessed_curves(program_of(asked)), seed, spread)
+
+
+def guessed_curves(program: NLP | LinkedProgram) -> list[Curve]:
+    """The curves of all parts that a program starts from."""
+    if isinstance(program, NLP):
+        return [program.unknowns.curve(program.start)]
+    each = zip(program.programs, program.parts(program.start), strict=True)
+    return [own.unknowns.curve(y) for own, y in each]
+
+
+def moved(asked: Any, curves: Iterable[Curve], seed: Sequence[int], spread: float) -> Any:
+    """A copy of a problem or of phases that is guessed by the moved curves, one for every part."""
+    other = asked.on(*own_mesh(asked))
+    for k, (part, curve) in enumerate(zip(other.parts, curves, strict=True)):
+        rng = np.random.default_rng([*seed, k] if isinstance(asked, Phases) else [*seed])
+        part.guess(*perturbed_guess(curve, part.dynamics.n, rng, spread))
+    return other
 
 
 def perturbed_guess(

@@ -14,32 +14,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from trajopt.base.errors import TrajoptError
-from trajopt.problem.problem import ProblemData
-from trajopt.refinement.mesh_levels import mesh_levels, on_coarse, solve_of, solved_on_mesh, summed
+from trajopt.problem.links.phases import Asked, Phases
+from trajopt.refinement.mesh_levels import (
+    Mesh,
+    mesh_levels,
+    on_coarse,
+    own_mesh,
+    solved_on_mesh,
+    span_count,
+    summed,
+)
 from trajopt.refinement.starts.guess_search import Guess, searched_guesses
-from trajopt.refinement.starts.perturbed_guess import perturbed_guess
-from trajopt.refinement.starts.start_rules import searching
-from trajopt.solution.solution import SolutionData
+from trajopt.refinement.starts.perturbed_guess import guessed_curves, moved
+from trajopt.refinement.starts.start_rules import RETRIES, StartRule, searching
+from trajopt.solution.solution import Answer
 from trajopt.solution.solve_table import MeshSolve, StartSolves, StartTable
 from trajopt.solvers.run import TimedSolver, without_checkpoints
 from trajopt.solvers.solver import StartKind, Status
 from trajopt.splines.curve import Curve
-from trajopt.splines.trajectory import Trajectory
-from trajopt.transcription.transcribe import transcribe
+from trajopt.transcription.links.linked_program import program_of
+from trajopt.transcription.nlp import NLP
 
 FEWEST_SPANS = 7  # of the mesh that starts are solved on, in the arc with the most
 SEARCH_SPANS = 20  # of that mesh where guesses are searched for, if the problem's own has twice as many
-MOST_ITERATIONS = 200  # of a start on the coarse mesh
 RANKED = 2  # further starts, at most, that are solved to the end where all are on one mesh; more are ranked
 WITHIN = 0.1  # relative distance to the best one on a mesh beyond which none is carried on
 EQUAL = 1e-6  # relative difference of objectives of one and the same optimum
 AGREED = 3  # starts, at least, that must have found the lowest optimum before the others are left out
-CONFIRMED = 2  # as many, where the problem's own guess leads nowhere
-RETRIES = 8  # further starts, at most, where the problem's own guess leads nowhere
 RETRIED = 1000  # joints times nodes up to which that is the default: a start takes seconds, not a minute
 MISSED = frozenset(
     {
@@ -52,36 +58,31 @@ MISSED = frozenset(
         Status.EVALUATION_ERROR,
     }
 )  # ends of a solve that another guess may do better than; limits of time and iterations are the user's
-# What start 1, 2, ... is, in turn: found by the search for guesses, or a perturbation of the best optimum of
-# the starts before. Where nothing is searched, or not so many are found, the problem's guess is perturbed,
-# narrowly and widely in turn.
-TURNS = ("search", "best", "search", "best", "search", "search", "best")
 # Sizes of perturbations, as a part of each joint's travel, and those of a guess that is the user's own: of
 # nine walks that begin 0.3 or 1.0 beside a measured one, four are found, of those 0.1 beside it seven.
 NEAR, WIDE, GUESSED = 0.3, 1.0, 0.1
 
 
-def worth_retrying(solution: SolutionData, timed: TimedSolver) -> bool:
-    """Whether other guesses are tried: the solve found no solution by itself, and a solve is a short one."""
+def worth_retrying(answer: Any, timed: TimedSolver) -> bool:
+    """Whether other guesses are tried: the solve found no motion by itself, and a solve is a short one."""
     resumed = without_checkpoints(timed.solver) is not timed.solver
-    size = solution.problem.dynamics.n * solution.node_times.size
-    return solution.status in MISSED and size <= RETRIED and not resumed and not timed.run.expired
+    if isinstance(answer.asked, Phases) or answer.status not in MISSED or resumed or timed.run.expired:
+        return False
+    return answer.problem.dynamics.n * answer.node_times.size <= RETRIED
 
 
-def retried(problem: ProblemData, timed: TimedSolver, failed: SolutionData) -> SolutionData:
-    """The best solution from further guesses, until two agree, or what the guesses before led to.
+def retried(asked: Asked, timed: TimedSolver, failed: Any) -> Any:
+    """The best answer from further guesses, until two agree, or what the guesses before led to.
 
     `failed` is start 0 of the table. The others are solved on the problem's own mesh: where a motion is hard
     to find, coarse ones have none. What the starts of `failed` found on coarse meshes stays in the table.
     """
-    own = (problem.trajectory,)
-    found = best_of_starts(problem, timed, failed, 1 + RETRIES, CONFIRMED, levels=own)
+    found = best_of_starts(asked, timed, failed, RETRIES)
     return found if failed.starts is None else _with_earlier(found, failed.starts.starts[1:])
 
 
-def _with_earlier(found: SolutionData, earlier: Sequence[StartSolves]) -> SolutionData:
-    """A solution whose table, iterations and seconds also tell the solves of starts 1, 2, ... before."""
-    assert found.starts is not None
+def _with_earlier(found: Any, earlier: Sequence[StartSolves]) -> Any:
+    """An answer whose table, iterations and seconds count the solves of starts 1, 2, ... before, too."""
     rows = {start.number: start for start in earlier}
     for start in found.starts.starts:
         before = rows[start.number].solves if start.number in rows else ()
@@ -104,164 +105,140 @@ class _Start:
     """
 
     number: int
-    solution: SolutionData | None
+    answer: Any = None
     error: str = ""
     same_as: int | None = None
     finished: bool = False
     interrupted: bool = False
 
-    def add(self, solution: SolutionData, keep: bool = False) -> None:
+    def add(self, answer: Answer, keep: bool = False) -> None:
         """Note a further solve; with `keep` the motion stays, and only seconds and iterations are added."""
-        solution = replace(solution, levels=(solve_of(solution),))
-        self.interrupted = solution.status is Status.INTERRUPTED
-        before = [] if self.solution is None else [self.solution]
-        self.solution = summed(before[0] if keep else solution, *before, solution)
+        self.interrupted = answer.status is Status.INTERRUPTED
+        before = [] if self.answer is None else [self.answer]
+        self.answer = summed(before[0] if keep else answer, *before, answer)
 
     @property
     def value(self) -> float:
-        usable = self.solution is not None and self.solution.converged
-        return self.solution.objective if usable else np.inf  # type: ignore[union-attr]
+        return self.answer.objective if self.answer is not None and self.answer.converged else np.inf
 
     def row(self) -> StartSolves:
         failed = MeshSolve(0, self.error, False, float("nan"), 0, 0.0)
-        solves = (failed,) if self.solution is None else self.solution.levels
+        solves = (failed,) if self.answer is None else self.answer.levels
         return StartSolves(self.number, solves, self.same_as, self.finished)
 
 
-def best_of_starts(
-    problem: ProblemData,
-    timed: TimedSolver,
-    first: SolutionData,
-    count: int,
-    agreed: int | None = None,
-    carried: int | None = None,
-    levels: tuple[Trajectory, ...] | None = None,
-) -> SolutionData:
-    """The best solution of `count` starts, with the table of all; seconds and iterations are those of all.
+def best_of_starts(asked: Asked, timed: TimedSolver, first: Any, rule: StartRule) -> Any:
+    """The best answer of several starts, with the table of all; seconds and iterations are those of all.
 
     first : what start 0 led to, as without further starts
-    agreed : starts that must have found the lowest optimum before the others are left out; None: three, or
-        more than half
-    carried : optima that are carried to the second mesh, None: half as many as starts; then half of those
-    levels : the meshes, of which the last is the problem's own; None: from a coarse one on
     """
-    ranking = False
-    if levels is None:
-        levels = _levels(problem)
-        able = getattr(timed.solver, "can_rank", False)
-        ranking = able and len(levels) == 1 and count > 1 + RANKED
-    carried = count // 2 if carried is None else carried
+    levels = (own_mesh(asked),) if rule.on_own_mesh else _levels(asked)
+    able = getattr(timed.solver, "can_rank", False) and not rule.on_own_mesh
+    ranking = able and len(levels) == 1 and rule.count > 1 + RANKED
+    carried = rule.count // 2 if rule.carried is None else rule.carried
     if ranking:
         levels, carried = (*levels, *levels), min(carried, RANKED)
-    starts = [_Start(0, first, finished=True)]
+    starts = [_Start(0, first, finished=True, interrupted=first.status is Status.INTERRUPTED)]
     if not _stopped(starts[0], timed):
-        agreed = max(AGREED, 1 + count // 2) if agreed is None else agreed
         coarse = timed.asking(ranking=True) if ranking else timed
         near = timed.asking(start_kind=StartKind.SAME_MOTION) if ranking else timed
-        _solve_coarse(problem, starts, levels[0], coarse, count, agreed)
-        _carry_best(problem, starts, levels, near, carried)
+        _solve_coarse(asked, starts, levels[0], coarse, rule)
+        _carry_best(asked, starts, levels, near, carried)
     finished = [start for start in starts if start.finished]
     lowest = min(start.value for start in finished)
-    chosen = next((start for start in finished if _equal(start.value, lowest)), finished[0])
-    assert chosen.solution is not None
+    chosen = next((start for start in finished if equal(start.value, lowest)), finished[0])
     table = StartTable(tuple(start.row() for start in starts), chosen.number)
-    every = summed(chosen.solution, *(start.solution for start in starts if start.solution is not None))
-    return replace(every, levels=chosen.solution.levels, starts=table, known_problem=problem)
+    every = summed(chosen.answer, *(start.answer for start in starts if start.answer is not None))
+    known = {"known_phases" if isinstance(asked, Phases) else "known_problem": asked}
+    return replace(every, levels=chosen.answer.levels, starts=table, **known)
 
 
-def _levels(problem: ProblemData) -> tuple[Trajectory, ...]:
+def _levels(asked: Asked) -> tuple[Mesh, ...]:
     """The meshes of several starts: the coarsest has more spans where guesses are searched for, as many
     joints need them to tell their optima apart.
     """
-    levels = mesh_levels(problem.trajectory, FEWEST_SPANS)
-    while searching(problem) and len(levels) > 2:
-        if max(arc.basis.span_count for arc in levels[1].arcs) > SEARCH_SPANS:
+    levels = mesh_levels(asked, FEWEST_SPANS)
+    while searching(asked) and len(levels) > 2:
+        if max(arc.basis.span_count for trajectory in levels[1] for arc in trajectory.arcs) > SEARCH_SPANS:
             break
         levels = levels[1:]
     return levels
 
 
 def _solve_coarse(
-    problem: ProblemData,
-    starts: list[_Start],
-    trajectory: Trajectory,
-    timed: TimedSolver,
-    count: int,
-    agreed: int,
+    asked: Asked, starts: list[_Start], mesh: Mesh, timed: TimedSolver, rule: StartRule
 ) -> None:
-    """Solve the missing starts on the coarse trajectory, until the time, the user or agreement ends them."""
-    guessed = on_coarse(problem, trajectory)
-    limited = timed.asking(max_iterations=MOST_ITERATIONS)
+    """Solve the missing starts on the coarse mesh, until the time, the user or agreement ends them."""
+    guessed = on_coarse(asked, mesh)
+    limited = timed.asking(max_iterations=rule.most_iterations)
     try:
-        nlp = transcribe(guessed)
+        program = program_of(guessed)
     except TrajoptError as error:
-        starts += [_Start(number, None, str(error)) for number in range(len(starts), count)]
+        starts += [_Start(number, None, str(error)) for number in range(len(starts), rule.count)]
         return
-    base, known = nlp.unknowns.curve(nlp.start), _value_on(trajectory, starts[0])
+    base, known = guessed_curves(program), _value_on(mesh, starts[0])
     searched: list[Guess] = []
-    if searching(problem):
-        searched = searched_guesses(nlp, problem.dynamics.n, count)
-    for number in range(1, count):
-        start = guessed.on(guessed.trajectory)
-        sizes = (NEAR, WIDE) if problem.guessed_curve is None else (GUESSED, GUESSED)
-        start.guess(*_guess_of(number, base, problem.dynamics.n, starts, searched, known, sizes))
-        starts.append(_solved_start(number, start, limited))
-        if _stopped(starts[-1], timed):
+    if isinstance(program, NLP) and searching(asked):
+        searched = searched_guesses(program, guessed.dynamics.n, rule.count)
+    agreed = max(AGREED, 1 + rule.count // 2) if rule.agreed is None else rule.agreed
+    for number in range(1, rule.count):
+        start = _Start(number)
+        try:
+            guess = _guessed(guessed, number, base, starts, searched, known, rule)
+            start.add(solved_on_mesh(guess, limited, last=False))
+        except TrajoptError as error:  # at a guess at which a term is not finite, for instance
+            start.error = str(error)
+        starts.append(start)
+        if _stopped(start, timed):
             break
         _mark_repeated(starts, known)
         if _finders([known, *(start.value for start in starts[1:])]) >= agreed:
             break
 
 
-def _guess_of(
+def _guessed(
+    asked: Any,
     number: int,
-    base: Curve,
-    joints: int,
+    base: Sequence[Curve],
     starts: Sequence[_Start],
     searched: Sequence[Guess],
     known: float,
-    sizes: tuple[float, float],
-) -> Guess:
-    """The guess of a start.
+    rule: StartRule,
+) -> Any:
+    """A copy of the problem or phases with the guess of a start.
 
-    base : the problem's own guess;  known : objective of start 0 on the mesh of the others
-    sizes : of narrow and wide perturbations
+    base : the own guess, a curve for every part;  known : objective of start 0 on the mesh of the others
     """
-    turns = [TURNS[turn % len(TURNS)] for turn in range(number)]
+    turns = [rule.turns[turn % len(rule.turns)] for turn in range(number)]
     place = turns.count("search") - 1
     values = [known, *(start.value for start in starts[1:])]
-    rng, best = np.random.default_rng([0, number]), starts[int(np.argmin(values))]
+    best = starts[int(np.argmin(values))]
     if turns[-1] == "search" and place < len(searched):
-        return searched[place]
-    if turns[-1] == "best" and best.solution is not None and np.isfinite(best.value):
-        return perturbed_guess(best.solution.curve, joints, rng, sizes[0])
-    return perturbed_guess(base, joints, rng, sizes[place % 2])
-
-
-def _solved_start(number: int, problem: ProblemData, timed: TimedSolver) -> _Start:
-    start = _Start(number, None)
-    try:
-        start.add(solved_on_mesh(problem, timed, last=False))
-    except TrajoptError as error:
-        start.error = str(error)
-    return start
+        other = asked.on(*own_mesh(asked))
+        other.guess(*searched[place])
+        return other
+    own_guess = not isinstance(asked, Phases) and asked.guessed_curve is not None
+    sizes = (GUESSED, GUESSED) if own_guess else (NEAR, WIDE)
+    if turns[-1] == "best" and best.answer is not None and np.isfinite(best.value):
+        return moved(asked, [part.curve for part in best.answer.parts], [0, number], sizes[0])
+    return moved(asked, base, [0, number], sizes[place % 2])
 
 
 def _carry_best(
-    problem: ProblemData, starts: list[_Start], levels: Sequence[Trajectory], timed: TimedSolver, places: int
+    asked: Asked, starts: list[_Start], levels: Sequence[Mesh], timed: TimedSolver, places: int
 ) -> None:
-    """Solve the best different optima of every trajectory on the next finer one, half as many each time."""
+    """Solve the best different optima of every mesh on the next finer one, half as many each time."""
     first, carried = starts[0], starts[1:]
     if len(levels) == 1:
         for start in carried:
-            start.finished = start.solution is not None
+            start.finished = start.answer is not None
         return
     known = _value_on(levels[0], first)
-    for trajectory in levels[1:]:
+    for mesh in levels[1:]:
         if any(start.interrupted for start in starts):
             return
         carried = _most_promising(carried, known, places)
-        _carry(problem, carried, trajectory, timed)
+        _carry(asked, carried, mesh, timed)
         places, known = places // 2, np.inf
         _mark_repeated([first, *carried])
 
@@ -278,18 +255,14 @@ def _most_promising(starts: Sequence[_Start], known: float, places: int) -> list
     return near[: max(places, 1)]
 
 
-def _carry(
-    problem: ProblemData, starts: Sequence[_Start], trajectory: Trajectory, timed: TimedSolver
-) -> None:
-    """Solve starts on a finer trajectory; one that fails on a mesh between keeps what it has."""
-    last = trajectory is problem.trajectory
+def _carry(asked: Any, starts: Sequence[_Start], mesh: Mesh, timed: TimedSolver) -> None:
+    """Solve starts on a finer mesh; one that fails on a mesh between keeps what it has."""
+    last = all(one is own for one, own in zip(mesh, own_mesh(asked), strict=True))
     for start in starts:
         if timed.run.expired and not last:
             return
         try:
-            finer = solved_on_mesh(
-                problem if last else problem.on(trajectory), timed, start.solution, last=last
-            )
+            finer = solved_on_mesh(asked if last else asked.on(*mesh), timed, start.answer, last=last)
         except TrajoptError as error:
             start.error = str(error)
             continue
@@ -307,22 +280,22 @@ def _mark_repeated(starts: Sequence[_Start], first: float | None = None) -> None
     known: list[tuple[int, float]] = []
     for start in starts:
         value = first if first is not None and start.number == 0 else start.value
-        start.same_as = next((number for number, other in known if _equal(other, value)), None)
+        start.same_as = next((number for number, other in known if equal(other, value)), None)
         if start.same_as is None:
             known.append((start.number, value))
 
 
 def _finders(values: Sequence[float]) -> int:
     """How many of the objectives are the lowest one."""
-    return sum(_equal(value, min(values)) for value in values)
+    return sum(equal(value, min(values)) for value in values)
 
 
-def _value_on(trajectory: Trajectory, default: _Start) -> float:
+def _value_on(mesh: Mesh, default: _Start) -> float:
     """The objective of start 0 on the mesh of the other starts; infinity where it was not solved there."""
-    if default.solution is None or not np.isfinite(default.value):
+    if default.answer is None or not np.isfinite(default.value):
         return np.inf
-    spans = sum(arc.basis.span_count for arc in trajectory.arcs)
-    found = (level.objective for level in default.solution.levels if level.spans == spans and level.converged)
+    spans = span_count(mesh)
+    found = (level.objective for level in default.answer.levels if level.spans == spans and level.converged)
     return next(found, np.inf)
 
 
@@ -334,5 +307,6 @@ def _stopped(start: _Start, timed: TimedSolver) -> bool:
     return timed.run.expired or start.interrupted
 
 
-def _equal(one: float, other: float) -> bool:
+def equal(one: float, other: float) -> bool:
+    """Whether two objectives are those of one and the same optimum."""
     return bool(np.isfinite(one) and abs(one - other) <= EQUAL * max(abs(one), 1e-300))

@@ -16,6 +16,7 @@ import numpy as np
 
 from trajopt.checks.equations.residual_forces import torque_equations
 from trajopt.graph.protocols.dynamics import DescribedJoints
+from trajopt.problem.links.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.solvers.run import without_checkpoints
 from trajopt.solvers.solver import Solver
@@ -24,6 +25,13 @@ from trajopt.transcription.initial_point import end_values
 
 MANY_JOINTS = 4  # from which on a motion with free durations has many optima
 LONG_TURN = 0.5 * math.pi  # rad between the ends of a motion: beyond, the inertia of an arm changes most
+
+
+MOST_ITERATIONS = 200  # of a start on the coarse mesh
+# What start 1, 2, ... is, in turn: found by the search for guesses, or a perturbation of the best optimum of
+# the starts before. Where nothing is searched, or not so many are found, the own guess is perturbed, narrowly
+# and widely in turn.
+TURNS = ("search", "best", "search", "best", "search", "search", "best")
 
 
 @dataclass(frozen=True)
@@ -35,22 +43,37 @@ class StartRule:
         more than half
     carried : optima that are carried to the second mesh; None: half as many as starts
     after_failure : whether the others are tried, too, where the first finds no optimum
+    on_own_mesh : whether they are solved on the own mesh and not on coarse ones
+    most_iterations : of a start on the first mesh; None: those of the solver
+    turns : what the starts are, in turn
     """
 
     count: int
     agreed: int | None = None
     carried: int | None = None
     after_failure: bool = True
+    on_own_mesh: bool = False
+    most_iterations: int | None = MOST_ITERATIONS
+    turns: tuple[str, ...] = TURNS
 
 
 ONE = StartRule(1, 1, 1)
 FEW_JOINTS = StartRule(8, 3, 2)  # most of them have one optimum, which three starts then agree on
 SEARCHED = StartRule(8, 5, 2)
+RETRIES = StartRule(9, 2, on_own_mesh=True)  # where the own guess leads nowhere
 
 
-def start_rule(problem: ProblemData, solver: Solver) -> StartRule:
+def given_rule(asked: Asked, count: int) -> StartRule:
+    """The rule for a number of starts that the user gives; those of phases all perturb the own guess."""
+    if isinstance(asked, Phases):
+        never = count + 1
+        return StartRule(count, never, on_own_mesh=True, most_iterations=None, turns=("search",))
+    return StartRule(count)
+
+
+def start_rule(problem: Asked, solver: Solver) -> StartRule:
     """The starts where the user gives none."""
-    if without_checkpoints(solver) is not solver:
+    if isinstance(problem, Phases) or without_checkpoints(solver) is not solver:
         return ONE
     if problem.starts > 1:
         return StartRule(problem.starts, after_failure=False)
@@ -63,8 +86,10 @@ def start_rule(problem: ProblemData, solver: Solver) -> StartRule:
     return FEW_JOINTS if several else ONE
 
 
-def searching(problem: ProblemData) -> bool:
-    """Whether guesses are searched for: a free duration, no guess, many joints."""
+def searching(problem: Asked) -> bool:
+    """Whether guesses are searched for: one part, a free duration, no guess, many joints."""
+    if isinstance(problem, Phases):
+        return False
     return problem.dynamics.n >= MANY_JOINTS and _free(problem) and not _guessed(problem)
 
 

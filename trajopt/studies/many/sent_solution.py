@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.api.phases_solution import PhasesSolution
-from trajopt.api.solution import Solution
+from trajopt.api.phases_solution import PhasesSolution, load_any
 from trajopt.archive import phases_archive as of_phases
 from trajopt.archive.solution_archive import contents
 from trajopt.base.errors import TrajoptError
@@ -37,14 +36,16 @@ def with_problem(solution: Any, problem: Any) -> Any:
 def read_solution(path: Path) -> Any:
     """A saved solution; None where the file is missing, or not one that this version wrote whole."""
     try:
-        return (PhasesSolution if of_phases.is_of_phases(path) else Solution).load(path)
+        return load_any(path)
     except TrajoptError:
         return None
 
 
 def file_of(solution: Any) -> bytes:
     """The bytes of the file that the solution's `save` writes."""
-    arrays = of_phases.contents(solution) if isinstance(solution, PhasesSolution) else contents(solution)
+    arrays = (
+        of_phases.phases_contents(solution) if isinstance(solution, PhasesSolution) else contents(solution)
+    )
     stream = io.BytesIO()
     np.savez(stream, **arrays)
     return stream.getvalue()

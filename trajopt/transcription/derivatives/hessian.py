@@ -25,8 +25,8 @@ from trajopt.graph.chain_rule import ChainRule, increase
 from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.transcription.derivatives.inner_curvature import InnerCurvature, InnerProducts
 from trajopt.transcription.derivatives.span_groups import SpanGroups
-from trajopt.transcription.derivatives.sparse_entries import Entries, joined, product_entries
-from trajopt.transcription.leaf_map import CurveGroup, LeafMap, LeafPoint
+from trajopt.transcription.derivatives.sparse_entries import Entries, all_entries, product_entries
+from trajopt.transcription.leaf_map import LeafGroup, LeafMap, LeafPoint
 
 SMALL_MATRIX = 100  # entries of a matrix below which going through its rows costs more than copying it whole
 WIDE_GROUP = 10  # curves in a group above which second derivatives are multiplied pair by pair of leaves
@@ -168,7 +168,7 @@ class SecondDerivatives:
             left, right = k * leaf_map.width + rows.start + row, k * leaf_map.width + spline + column
             parts.append(product_entries(offset + index, leaf_map.B, left, leaf_map.B, right))
             offset += mask.size
-        return joined(parts), offset
+        return all_entries(parts), offset
 
     def _global_pattern(self, pattern: Array, has_adjoint: Array) -> Array:
         """Where second derivatives by a leaf and a global leaf may differ from zero, (spans, width, global).
@@ -207,8 +207,8 @@ class _CurvePair:
         self,
         leaf_map: LeafMap,
         spans: SpanGroups,
-        group: CurveGroup,
-        other: CurveGroup,
+        group: LeafGroup,
+        other: LeafGroup,
         pairs: list[tuple[str, str]],
     ) -> None:
         self.leaf_map, self.spans, self.group, self.other, self.pairs = leaf_map, spans, group, other, pairs
@@ -264,7 +264,7 @@ class _CurvePair:
         right = self.other.x_columns[first][span, other_i, other_j]
         return product_entries(index, N, left, N, right), mask.size
 
-    def _control_points(self, group: CurveGroup) -> Array:
+    def _control_points(self, group: LeafGroup) -> Array:
         """Which local control points act on the nodes of every span, (spans, i)."""
         return np.any(self.spans.gather(np.any(group.basis[:, 0] != 0.0, axis=2)), axis=1)
 

@@ -28,7 +28,7 @@ NEAR_ROWS = 32  # rows of D between two runs up to which one product of both is 
 
 
 @dataclass(frozen=True)
-class Run:
+class RowRun:
     """Quantities in neighbouring rows of D that depend on the same leaves.
 
     rows : of D
@@ -79,7 +79,7 @@ class InnerCurvature:
         self.diagonal = {pair for pair, found in diagonal.items() if found}
         leaves = {name: frozenset(graph.leaf_pattern(name)) for name in reach}
         self.by_leaf = {name: frozenset(found) for name, found in reach.items() if name in graph.leaves}
-        self.runs: list[Run] = []
+        self.runs: list[RowRun] = []
         self.run_of: dict[str, int] = {}
         inner = sorted(reach.keys() - self.by_leaf.keys(), key=lambda name: rows[name].start)
         for names in _neighbours(inner, rows, leaves):
@@ -87,7 +87,7 @@ class InnerCurvature:
             place = slice(rows[names[0]].start, rows[names[-1]].stop)
             own = leaves[names[0]]
             self.run_of |= dict.fromkeys(names, len(self.runs))
-            self.runs.append(Run(place, own, self.span(own), union, self.span(union)))
+            self.runs.append(RowRun(place, own, self.span(own), union, self.span(union)))
         self.stretches = list(self._stretches())
 
     def factors(self, first: str, second: str) -> list[tuple[int, slice]]:

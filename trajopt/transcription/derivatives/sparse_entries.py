@@ -76,7 +76,7 @@ def product_entries(
     return Entries(index[first[second]], row[second], column, one[second] * other)
 
 
-def joined(parts: Sequence[Entries]) -> Entries:
+def all_entries(parts: Sequence[Entries]) -> Entries:
     """All entries of several parts."""
     fields = ("index", "row", "column", "factor")
     return Entries(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))

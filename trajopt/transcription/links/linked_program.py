@@ -57,6 +57,12 @@ class LinkedProgram:
         return self.own_rows[-1].stop + self.coupling.b.size
 
     @property
+    def durations(self) -> Array:
+        """The places of all durations among the unknowns."""
+        each = zip(self.variables, self.programs, strict=True)
+        return np.concatenate([place.start + program.durations for place, program in each])
+
+    @property
     def has_hessian(self) -> bool:
         return all(program.has_hessian for program in self.programs)
 

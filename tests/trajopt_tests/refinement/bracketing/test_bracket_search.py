@@ -12,7 +12,7 @@ from trajopt.certified.bracketing.bracket_search import BracketSearch
 from trajopt.certified.bracketing.control_point_gain import gain_of_control_points
 from trajopt.certified.bracketing.local_mesh import cut, raised
 from trajopt.certified.bracketing.remaining_gain import RemainingGain
-from trajopt.refinement.search_settings import SearchSettings
+from trajopt.certified.search_settings import SearchSettings
 from trajopt.solvers.run import TimedSolver
 from trajopt.solvers.solver import Run
 

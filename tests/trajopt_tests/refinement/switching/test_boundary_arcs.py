@@ -15,9 +15,9 @@ import dynamics
 import trajopt
 from trajopt.certificates.arc_problem import ArcRows, arc_problem
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
+from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.multiplier_signs import boundary_sign_check
 from trajopt.certified.switching.shooting import switching_times
-from trajopt.refinement.search_settings import SearchSettings
 from trajopt.solution.solve_once import solve_once
 from trajopt.splines.gauss_rules import gauss
 

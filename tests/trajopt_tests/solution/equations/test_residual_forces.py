@@ -8,7 +8,7 @@ from hand_written import PointMasses
 
 import dynamics
 import trajopt
-from trajopt.checks.check_times import Samples
+from trajopt.checks.check_times import MotionSamples
 from trajopt.checks.equations.path_equations import path_equations
 from trajopt.checks.equations.residual_forces import residual_forces
 from trajopt.checks.scales import equation_scales
@@ -67,7 +67,7 @@ def from_the_lower_link(s):
 
 
 def the_only(solution, times=TIMES):
-    (found,) = residual_forces(solution, Samples.at(solution.curve, times))
+    (found,) = residual_forces(solution, MotionSamples.at(solution.curve, times))
     return found
 
 
@@ -86,7 +86,7 @@ def test_a_body_that_is_pushed_sideways_in_flight_is_accelerated_by_that_part_of
 
 
 def asked(solution):
-    return solution, path_equations(solution.problem), Samples.at(solution.curve, TIMES)
+    return solution, path_equations(solution.problem), MotionSamples.at(solution.curve, TIMES)
 
 
 def test_the_same_motion_in_other_coordinates_has_the_same_residual_force():
@@ -174,7 +174,7 @@ def test_a_dynamics_without_inertia_in_these_directions_keeps_the_sum_of_parts()
     solution = motion_of(
         PointMasses(1, mass=-1.0), lambda s: (s**2)[:, None], lambda p: p.subject_to(trajopt.tau, equals=0.0)
     )
-    here = Samples.at(solution.curve, TIMES)
+    here = MotionSamples.at(solution.curve, TIMES)
     assert residual_forces(solution, here) == []
     (scale,) = equation_scales(solution, path_equations(solution.problem), here).values()
     assert scale == pytest.approx(2.0)

@@ -52,19 +52,6 @@ def functions(s, last, c):
 
 
 @kernel
-def _stumpff(s, out):
-    for i in range(len(s)):
-        functions(s[i], out.shape[1] - 1, out[i])
-
-
-def stumpff(s: np.ndarray, last: int) -> np.ndarray:
-    """c_0 to c_last at s, (nodes,) -> (nodes, last + 1)."""
-    out = np.empty((len(s), last + 1), s.dtype)
-    _stumpff(s, out)
-    return out
-
-
-@kernel
 def _taylor_coefficients(p, degree, out):
     last = 2 + 2 * degree
     c = np.empty(last + 1, p.dtype)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 
 from trajopt.base.arguments import MOST, check_count, check_positive
 from trajopt.base.errors import OptionError
+from trajopt.refinement.gain_indicator import SAMPLES_PER_SPAN, SIGNIFICANT_DENSITY
+from trajopt.refinement.refined import MARKED_SHARE
 from trajopt.solvers.solver import RowTolerances
 from trajopt.splines.basis import HIGHEST_DEGREE
 from trajopt.splines.trajectory import SHORTEST_ARC
@@ -156,10 +158,10 @@ class SearchSettings:
     doublings: int = 2
     refinements: int = 9
     most_intervals: int = 160
-    marked_share: float = 0.1
+    marked_share: float = MARKED_SHARE
     quartered_share: float = 0.25
-    samples_per_span: int = 16
-    significant_density: float = 1e-5
+    samples_per_span: int = SAMPLES_PER_SPAN
+    significant_density: float = SIGNIFICANT_DENSITY
     small_gain: float = 5e-5
 
     convexity: float = 1e-9

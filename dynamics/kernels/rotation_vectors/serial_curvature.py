@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from dynamics.kernels.polynomial import derivative_places
-from dynamics.kernels.serial_motion import MOTION, SOURCES, Part, SerialMotion, once
-from dynamics.kernels.serial_planes import add_chart_curvature, carry_planes
+from dynamics.kernels.rotation_vectors.polynomial import derivative_places
+from dynamics.kernels.rotation_vectors.serial_motion import MOTION, SOURCES, Part, SerialMotion, once
+from dynamics.kernels.rotation_vectors.serial_planes import add_chart_curvature, carry_planes
 
 PLANES = (("q", "q"), ("q", "v"), ("q", "a"), ("v", "v"))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.inertia import clear
-from dynamics.kernels.polynomial import (
+from dynamics.kernels.rotation_vectors.polynomial import (
     COUNTS,
     PLACES,
     PRODUCT_COUNTS,
@@ -22,9 +22,9 @@ from dynamics.kernels.polynomial import (
     multiply,
     set_linear,
 )
+from dynamics.kernels.rotation_vectors.stumpff import taylor_coefficients
 from dynamics.kernels.simd import gather, load, same, scatter, store, width
 from dynamics.kernels.spatial_algebra import workspace
-from dynamics.kernels.stumpff import taylor_coefficients
 
 # slots of the workspace, in polynomials: p, change of s and its power, c_0 to c_2, c_1 p and c_2 p, c_2 p p',
 # Exp(p), Exp(p_0)' Exp(p), and places for products

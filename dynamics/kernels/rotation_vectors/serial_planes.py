@@ -7,7 +7,7 @@ not given are empty. E, D1, D2 : rows of nine numbers for every rotation vector.
 from __future__ import annotations
 
 from dynamics.kernels.compile import inlined, kernel
-from dynamics.kernels.serial_products import FACTORS_2, FACTORS_3, PLACES_2, PLACES_3
+from dynamics.kernels.rotation_vectors.serial_products import FACTORS_2, FACTORS_3, PLACES_2, PLACES_3
 
 
 @inlined

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from dynamics.kernels.compile import inlined, kernel
-from dynamics.kernels.polynomial import derivative_places
+from dynamics.kernels.rotation_vectors.polynomial import derivative_places
 from dynamics.kernels.simd import gather, load, store, width
 from dynamics.kernels.spatial_algebra import workspace
 

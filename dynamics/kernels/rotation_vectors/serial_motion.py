@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from dynamics.kernels.node_batch import Batch, batch
-from dynamics.kernels.polynomial import derivatives_at_zero
-from dynamics.kernels.rotation_chart import serial_chart
-from dynamics.kernels.serial_planes import carry_outputs, carry_rows
-from dynamics.kernels.serial_products import (
+from dynamics.kernels.rotation_vectors.polynomial import derivatives_at_zero
+from dynamics.kernels.rotation_vectors.rotation_chart import serial_chart
+from dynamics.kernels.rotation_vectors.serial_planes import carry_outputs, carry_rows
+from dynamics.kernels.rotation_vectors.serial_products import (
     carry_forces,
     carry_partials,
     carry_squares,

@@ -1,0 +1,1 @@
+"""Rotation vectors: the chart beside one of joints in series, and what it carries from one to the other."""
