@@ -1,8 +1,8 @@
 """IPOPT as CasADi's wheels contain it, by IPOPT's C interface.
 
 `BundledProblem` has the part of cyipopt's interface that `ipopt.py` uses. CasADi's own `nlpsol` would take
-the functions of an NLP only as CasADi callbacks, and would give no iterate to the monitor; IPOPT's C interface
-(IpStdCInterface.h of IPOPT 3.14) gives both.
+the functions of an NLP only as CasADi callbacks, and would give no iterate to the monitor. IPOPT's C
+interface (IpStdCInterface.h of IPOPT 3.14) gives both.
 """
 
 from __future__ import annotations
