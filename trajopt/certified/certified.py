@@ -20,7 +20,7 @@ import numpy as np
 from trajopt.base.arguments import check_count, check_positive
 from trajopt.base.errors import OptionError
 from trajopt.certificates.certificate import Certificate
-from trajopt.certified.added_nodes import INTERRUPTED, NodeRefinement
+from trajopt.certified.added_nodes import NodeRefinement
 from trajopt.certified.bracketing.bracket_search import BracketSearch
 from trajopt.certified.certified_phases import certified_phases
 from trajopt.certified.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
@@ -30,6 +30,7 @@ from trajopt.checks.equations.path_equations import path_equations
 from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.refined import Refined
+from trajopt.refinement.rounds import INTERRUPTED
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records.certification import Certification
 from trajopt.solution.solution import Answer, SolutionData
