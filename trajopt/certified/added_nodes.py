@@ -24,7 +24,7 @@ from trajopt.checks.limit_violations import largest_violations, path_limits, pea
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes
-from trajopt.refinement.rounds import NoFurtherRound, Round, Rounds, run_rounds
+from trajopt.refinement.rounds import NoFurtherRound, Rounds, run_rounds, unless_smaller
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped, TimedSolver
@@ -68,7 +68,7 @@ class NodeRefinement:
             measure=lambda answer: self._certificate(answer, reason, 0, margins[0]),
             ended=lambda now: "" if now.count == self.rounds or not now.last.answer.converged else None,
             finer=finer,
-            objection=_objection,
+            objection=unless_smaller(_violated),
         )
         certificate = rounds.best.measure
         noted = replace(certificate, rounds=rounds.count, reason=_joined(reason, rounds.reason))
@@ -177,14 +177,10 @@ def by_limit(values: Sequence[float], limits: Sequence[Constraint]) -> Margins:
 
 
 def _violated(certificate: Certificate) -> float:
-    """The largest violation of a limit in multiples of its tolerance."""
+    """The largest violation of a limit in multiples of its tolerance; less than any where all lines hold."""
+    if certificate.holds:
+        return -np.inf
     return max((line.ratio for line in certificate.lines if not line.equation), default=-np.inf)
-
-
-def _objection(best: Round[Certificate], new: Round[Certificate]) -> str:
-    """Why a motion does not replace the best one: its limits do not hold, nor are they violated less."""
-    better = new.measure.holds or _violated(new.measure) < _violated(best.measure)
-    return "" if better else "limits are not violated less"
 
 
 def _missed(solution: SolutionData) -> float:

@@ -15,7 +15,7 @@ from trajopt.certified.search_settings import SearchSettings
 from trajopt.checks.equations.path_equations import path_equations
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes
 from trajopt.refinement.refined import Refined
-from trajopt.refinement.rounds import NoFurtherRound, Rounds, run_rounds
+from trajopt.refinement.rounds import NoFurtherRound, Rounds, run_rounds, unless_smaller
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records.certification import NO_STRUCTURE, Certification
 from trajopt.solution.solve_once import solve_once
@@ -57,9 +57,7 @@ def certified_phases(
         measure=_certificate,
         ended=ended,
         finer=finer,
-        objection=lambda best, new: (
-            "" if new.answer.converged and _worst(new.measure) < _worst(best.measure) else "not better"
-        ),
+        objection=unless_smaller(_worst),
     )
     reason = "; ".join(filter(None, (NO_STRUCTURE, found.reason)))
     return found.answer(

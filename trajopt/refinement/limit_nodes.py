@@ -19,10 +19,11 @@ from trajopt.base.arrays import Array
 from trajopt.checks.check_times import CHECK_DENSITY
 from trajopt.checks.constraint_checks import ConstraintChecks
 from trajopt.checks.peaks import search
-from trajopt.refinement.rounds import Round, Rounds, run_rounds
+from trajopt.refinement.rounds import Rounds, run_rounds, unless_smaller
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.solver import Run, StartKind
+from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
 SHARE = 0.5  # of the accuracy: peaks above become nodes, too, as they grow when others are held down
-SAME_PLACE = 1e-9  # of an arc: no node is added nearer to another one
 BESIDE_END = 1e-8  # of an arc: where a node stands for its end
 
 
@@ -76,7 +76,7 @@ class LimitNodes:
             measure=lambda answer: [limit_peaks(part) for part in answer.parts],
             ended=ended,
             finer=finer,
-            objection=_objection,
+            objection=unless_smaller(_largest),
         ).answer()
 
     def _times(self, found: list[LimitPeaks]) -> list[Array]:
@@ -116,13 +116,6 @@ def _largest(found: list[LimitPeaks]) -> float:
     return max(each.largest for each in found)
 
 
-def _objection(best: Round[list[LimitPeaks]], new: Round[list[LimitPeaks]]) -> str:
-    """Why an answer does not replace the best one: its limits are not violated less."""
-    if not new.answer.converged:
-        return new.answer.status.value
-    return "" if _largest(new.measure) < _largest(best.measure) else "limits are not violated less"
-
-
 def limit_peaks(solution: SolutionData) -> LimitPeaks:
     """The peaks of all inequalities over intervals of time; those that nodes can lower, and finite ones."""
     checks = ConstraintChecks(solution)
@@ -152,6 +145,6 @@ def with_limit_nodes(solution: SolutionData, times: Sequence[float] | Array) -> 
         if trajectory.arcs[arc].collocated:  # its ends without weight carry no limits of own terms
             s = np.clip(s, BESIDE_END, 1.0 - BESIDE_END)
         known = nodes.s[nodes.arc == arc]
-        apart = np.abs(s[:, None] - known).min(axis=1, initial=np.inf) > SAME_PLACE
+        apart = np.abs(s[:, None] - known).min(axis=1, initial=np.inf) > SAME_TIME
         points.append(s[apart & (s > 0.0) & (s < 1.0)].tolist())
     return trajectory.with_limit_points(points)

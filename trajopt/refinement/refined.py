@@ -11,7 +11,7 @@ import numpy as np
 from trajopt.base.arguments import check_count, check_positive, pluralize
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.refinement.comparison import objection
+from trajopt.base.rounding import NOT_ZERO
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_equations
 from trajopt.refinement.knots import split
 from trajopt.refinement.rounds import Round, Rounds, run_rounds
@@ -28,6 +28,8 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 MARKED_SHARE = 0.1  # of the largest error: spans above it are halved
 MOST_WITHOUT_GAIN = 3  # rounds in a row whose error does not fall
 LEAST_ITERATIONS = 200  # that a solve on a finer mesh may take
+EXPLAINED = 10.0  # an objective may rise by this many times the former answer's relative error
+ALIKE = 1e-12  # of an objective: smaller rises are rounding
 ITERATION_FACTOR = 2  # times those of the first solve, where that is more
 
 
@@ -132,6 +134,25 @@ class Refined:
 def _size(cost_terms: Mapping[str, float]) -> float:
     """The sum of the sizes of all costs; 1 where there are none."""
     return sum(map(abs, cost_terms.values())) or 1.0
+
+
+def objection(former: Any, error: float, later: Any, later_error: float, tol: float) -> str:
+    """Why `later` does not replace `former`, two solutions or two of phases; empty where it does.
+
+    error, later_error : the largest relative errors of the two; where both are below tol, the objective
+        decides. Above it, the objective of an answer with errors is no measure, but a rise far beyond what
+        those errors explain means another local optimum.
+    """
+    if not later.converged:
+        return later.status.value
+    rise = (later.objective - former.objective) / max(abs(former.objective), NOT_ZERO)
+    if max(error, later_error) <= tol:
+        return f"its objective is {rise:.1e} higher at errors below the tolerance" * bool(rise > ALIKE)
+    if not later_error < error:
+        return f"its largest relative error is {later_error:.1e}, not below {error:.1e}"
+    if rise > EXPLAINED * error:
+        return f"another local optimum: {rise:.1%} higher, which errors of {error:.1e} do not explain"
+    return ""
 
 
 def near_run(solution: Any, progress: Callback | None) -> Run:

@@ -63,6 +63,17 @@ class Rounds(Generic[M]):
         return replace(self.best.answer, iterations=last.iterations, seconds=last.seconds, **changes)
 
 
+def unless_smaller(size: Callable[[M], float]) -> Callable[[Round[M], Round[M]], str]:
+    """The objection to answers that did not converge, or whose measure is not of a smaller size."""
+
+    def objection(best: Round[M], new: Round[M]) -> str:
+        if not new.answer.converged:
+            return new.answer.status.value
+        return "" if size(new.measure) < size(best.measure) else "not better"
+
+    return objection
+
+
 def run_rounds(
     first: Any,
     *,

@@ -26,31 +26,26 @@ from trajopt.splines.trajectory import Trajectory
 STARTS = (StartKind.NEAR_OPTIMUM, StartKind.SAME_MOTION, StartKind.NEAR_START)  # tried in turn
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mesh:
-    """One mesh of a search: its spans, its objective, and the estimated least objective of the optimum."""
+    """One mesh of a search: its spans, its objective, and the estimated least objective of the optimum.
+
+    gain : what is left to gain, by span
+    wanted : the width of the bracket that is asked for
+    narrowed : whether the width is clearly below that of all meshes before
+    """
 
     spans: int
     objective: float
     lower: float
+    gain: RemainingGain
+    wanted: float
+    narrowed: bool
 
     @property
     def width(self) -> float:
         """Of the bracket, in units of the objective."""
         return self.objective - self.lower
-
-
-@dataclass(frozen=True, eq=False)
-class MeshGain:
-    """What a mesh leaves to gain: by span, the estimated width of the bracket, and the width asked for.
-
-    narrowed : whether the width is clearly below that of all meshes before
-    """
-
-    gain: RemainingGain
-    left: float
-    wanted: float
-    narrowed: bool
 
 
 @dataclass
@@ -92,34 +87,35 @@ class BracketSearch:
         if rounds.stopped and "time limit" not in rounds.reason:
             raise SolvesStopped(rounds.reason)
 
-    def _measured(self, found: SolutionData) -> MeshGain | None:
+    def _measured(self, found: SolutionData) -> Mesh | None:
         """What is left to gain on a mesh, which is noted; None for the motion that the search begins with."""
         if found is self.newest:
             return None
         s, former, narrowest = self.settings, self.newest.objective, self.narrowest
         gain = remaining_gain(found, s)
         left = max(s.bracket_factor * (gain.total + gain.by_oversteps), former - found.objective)
-        mesh = Mesh(found.curve.bases[0].span_count, found.objective, found.objective - left)
+        narrowed = narrowest is None or left <= s.bracket_narrowing * narrowest.width
+        spans, wanted = found.curve.bases[0].span_count, s.bracket_width * abs(found.objective)
+        mesh = Mesh(spans, found.objective, found.objective - left, gain, wanted, narrowed)
         self.newest = found
         self.meshes.append(mesh)
         if mesh is self.narrowest:
             self.refined = found
-        narrowed = narrowest is None or left <= s.bracket_narrowing * narrowest.width
-        return MeshGain(gain, left, s.bracket_width * abs(found.objective), narrowed)
+        return mesh
 
-    def _ended(self, rounds: Rounds[MeshGain | None]) -> str | None:
+    def _ended(self, rounds: Rounds[Mesh | None]) -> str | None:
         """Why the search ends at a mesh; None where a finer one may narrow the bracket."""
         last, idle = rounds.last.measure, self.settings.bracket_idle
         if last is None:
             return None
-        if last.left <= last.wanted:
+        if last.width <= last.wanted:
             return "the bracket is as narrow as asked for"
         recent = [each.measure for each in rounds.tried[-idle:]]
-        if len(recent) == idle and all(gain is not None and not gain.narrowed for gain in recent):
+        if len(recent) == idle and all(mesh is not None and not mesh.narrowed for mesh in recent):
             return f"{idle} finer meshes in a row hardly narrowed the bracket"
         return None
 
-    def _finer(self, rounds: Rounds[MeshGain | None]) -> SolutionData:
+    def _finer(self, rounds: Rounds[Mesh | None]) -> SolutionData:
         """The solution on the next mesh; NoFurtherRound where there is none, or it does not converge."""
         last, s = rounds.last, self.settings
         if last.measure is None:
@@ -147,7 +143,7 @@ class BracketSearch:
             status = found.status.value
         raise NoFurtherRound(f"a finer mesh did not converge ({status})")
 
-    def _next(self, found: SolutionData, known: MeshGain) -> Trajectory:
+    def _next(self, found: SolutionData, known: Mesh) -> Trajectory:
         """The next mesh; raises NoFurtherRound where there is none."""
         trajectory, gain = found.problem.trajectory, known.gain
         spans = trajectory.arcs[0].basis.span_count

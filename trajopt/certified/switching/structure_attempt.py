@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from trajopt.base.arguments import pluralize
 from trajopt.base.errors import TrajoptError
+from trajopt.base.rounding import NOT_ZERO
 from trajopt.certificates.arc_problem import arc_problem, is_free, read_back
 from trajopt.certificates.certificate import Certificate
 from trajopt.certificates.sign_check import Contradiction, component_label, sign_check
@@ -349,7 +350,7 @@ class StructureAttempt:
         )
         lighter = self.solves.solve(problem, self._solved_alike(), free=True)
         other = read_back(lighter, self.asked, self.structure)
-        change = abs(other.objective - motion.objective) / max(abs(motion.objective), 1e-300)
+        change = abs(other.objective - motion.objective) / max(abs(motion.objective), NOT_ZERO)
         if other.converged and change <= self.settings.objective_change:
             self._leave_out_effort(lighter)
             return ""

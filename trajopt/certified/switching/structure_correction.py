@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.rounding import NOT_ZERO
 from trajopt.certificates.arc_problem import free_arcs
 from trajopt.certificates.sign_check import Contradiction
 from trajopt.certificates.switching_structure import Saturation, Structure
@@ -51,7 +52,7 @@ def contradictions(motion: SolutionData, structure: Structure) -> tuple[Contradi
                 for first, last in _index_ranges(signed < 0.0):
                     window = (start + seconds * edges[first], start + seconds * edges[last])
                     found.append((-float(signed[first:last].sum()), number, s, *window))
-    scale = max(largest, 1e-300)
+    scale = max(largest, NOT_ZERO)
     ordered = sorted(found, key=lambda entry: -entry[0])
     return tuple(Contradiction(n, s, start, end, size / scale) for size, n, s, start, end in ordered)
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.errors import TrajoptError
+from trajopt.base.rounding import NOT_ZERO
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import (
     Mesh,
@@ -309,4 +310,4 @@ def _stopped(start: _Start, timed: TimedSolver) -> bool:
 
 def equal(one: float, other: float) -> bool:
     """Whether two objectives are those of one and the same optimum."""
-    return bool(np.isfinite(one) and abs(one - other) <= EQUAL * max(abs(one), 1e-300))
+    return bool(np.isfinite(one) and abs(one - other) <= EQUAL * max(abs(one), NOT_ZERO))
