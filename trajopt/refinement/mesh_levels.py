@@ -33,11 +33,6 @@ def own_mesh(asked: Asked) -> Mesh:
     return tuple(part.trajectory for part in asked.parts)
 
 
-def span_count(mesh: Mesh) -> int:
-    """Spans over all arcs of all parts."""
-    return sum(arc.basis.span_count for trajectory in mesh for arc in trajectory.arcs)
-
-
 def solved_on_mesh(asked: Any, timed: TimedSolver, motion: Any = None, last: bool = True) -> Any:
     """Solve on the mesh of a problem or phases in what is left of the time, from a motion or the own guess.
 
@@ -98,22 +93,17 @@ def solve_on_levels(asked: Any, timed: TimedSolver) -> Any:
     Iterations and seconds are those of all solves. Raises what a direct solve raises.
     """
     levels = mesh_levels(asked)
-    coarse = coarsest_answer(asked, levels[0], timed) if len(levels) > 1 else None
-    if coarse is None:
+    if len(levels) == 1:
+        return solved_on_mesh(asked, timed)
+    try:
+        coarse = solved_on_mesh(on_coarse(asked, levels[0]), timed, last=False)
+    except TrajoptError:  # the own mesh may still have a motion
         return solved_on_mesh(asked, timed)
     found = carried_on(asked, coarse, levels[1:], timed)
     if found.converged or found.status is Status.INTERRUPTED or timed.run.expired:
         return found
     direct = solved_on_mesh(asked, timed)
     return summed(direct if direct.converged else _better(direct, found), found, direct)
-
-
-def coarsest_answer(asked: Asked, mesh: Mesh, timed: TimedSolver) -> Any:
-    """The answer on a coarse mesh from the own guess; None where it cannot be solved."""
-    try:
-        return solved_on_mesh(on_coarse(asked, mesh), timed, last=False)
-    except TrajoptError:
-        return None
 
 
 def on_coarse(asked: Any, mesh: Mesh) -> Any:

@@ -10,7 +10,7 @@ One correction is made at a time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,18 +40,12 @@ def contradictions(motion: SolutionData, structure: Structure) -> tuple[Contradi
     largest = 0.0
     points = gauss(motion.problem.trajectory.arcs[0].basis.degree - 1)[0]
     edges = np.concatenate([[0.0], 0.5 * (points[1:] + points[:-1]), [1.0]])
-    for index, limit in enumerate(path_limits(motion)):
-        if limit_order(motion.problem, limit) != 2:
-            continue
-        multipliers = _multipliers_per_range(motion, structure, limit)
-        for number, saturated in enumerate(structure.saturated):
-            for s in (s for s in saturated if s.limit == index):
-                signed = s.side * multipliers[number, :, s.component]
-                largest = max(largest, float(np.abs(signed).sum()))
-                start, seconds = structure.times[number], structure.durations[number]
-                for first, last in _index_ranges(signed < 0.0):
-                    window = (start + seconds * edges[first], start + seconds * edges[last])
-                    found.append((-float(signed[first:last].sum()), number, s, *window))
+    for number, s, signed in _held(motion, structure):
+        largest = max(largest, float(np.abs(signed).sum()))
+        start, seconds = structure.times[number], structure.durations[number]
+        for first, last in _index_ranges(signed < 0.0):
+            window = (start + seconds * edges[first], start + seconds * edges[last])
+            found.append((-float(signed[first:last].sum()), number, s, *window))
     scale = max(largest, NOT_ZERO)
     ordered = sorted(found, key=lambda entry: -entry[0])
     return tuple(Contradiction(n, s, start, end, size / scale) for size, n, s, start, end in ordered)
@@ -59,13 +53,7 @@ def contradictions(motion: SolutionData, structure: Structure) -> tuple[Contradi
 
 def without_idle(motion: SolutionData, structure: Structure, settings: SearchSettings = DEFAULT) -> Structure:
     """The structure without saturations whose multipliers vanish, the same object where there are none."""
-    impulses: dict[tuple[int, Saturation], float] = {}
-    for index, limit in enumerate(path_limits(motion)):
-        if limit_order(motion.problem, limit) == 2:
-            total = np.abs(_multipliers_per_range(motion, structure, limit)).sum(axis=1)
-            for number, saturated in enumerate(structure.saturated):
-                for s in (s for s in saturated if s.limit == index):
-                    impulses[number, s] = float(total[number, s.component])
+    impulses = {(number, s): float(np.abs(signed).sum()) for number, s, signed in _held(motion, structure)}
     least = settings.idle * max(impulses.values(), default=0.0)
     idle = {key for key, impulse in impulses.items() if impulse < least}
     if not idle:
@@ -159,6 +147,17 @@ def of_free_joints(
             saturated = {(s.limit, s.component) for s in structure.saturated[arc]}
             found.append(free[arc] and (index, component) not in saturated)
     return found
+
+
+def _held(motion: SolutionData, structure: Structure) -> Iterator[tuple[int, Saturation, NDArray]]:
+    """Arc, saturation and signed multipliers (Gauss points,) of all saturated torques and accelerations."""
+    for index, limit in enumerate(path_limits(motion)):
+        if limit_order(motion.problem, limit) != 2:
+            continue
+        multipliers = _multipliers_per_range(motion, structure, limit)
+        for number, saturated in enumerate(structure.saturated):
+            for s in (s for s in saturated if s.limit == index):
+                yield number, s, s.side * multipliers[number, :, s.component]
 
 
 def _multipliers_per_range(motion: SolutionData, structure: Structure, limit: Constraint) -> NDArray:

@@ -60,7 +60,8 @@ class StartRule:
 ONE = StartRule(1, 1, 1)
 FEW_JOINTS = StartRule(8, 3, 2)  # most of them have one optimum, which three starts then agree on
 SEARCHED = StartRule(8, 5, 2)
-RETRIES = StartRule(9, 2, on_own_mesh=True)  # where the own guess leads nowhere
+# Where the own guess leads nowhere, until two agree: a motion that is hard to find has none on coarse meshes.
+RETRIES = StartRule(9, 2, on_own_mesh=True)
 
 
 def given_rule(asked: Asked, count: int) -> StartRule:
