@@ -65,7 +65,7 @@ class NodeRefinement:
 
         rounds = run_rounds(
             solution,
-            measure=lambda answer: self._certificate(answer, reason, 0, margins[0]),
+            measure=lambda answer: self._certificate(answer, reason, margins[0]),
             ended=lambda now: "" if now.count == self.rounds or not now.last.answer.converged else None,
             finer=finer,
             objection=unless_smaller(_violated),
@@ -92,9 +92,9 @@ class NodeRefinement:
             raise NoFurtherRound("adding nodes and tightening limits did not converge")
         return tighter, margins
 
-    def certified(self, solution: SolutionData, reason: str, rounds: int = 0) -> SolutionData:
+    def certified(self, solution: SolutionData, reason: str) -> SolutionData:
         """The solution with its certificate, after time scaling where its limits do not hold otherwise."""
-        return self._scaled(solution, self._certificate(solution, reason, rounds))
+        return self._scaled(solution, self._certificate(solution, reason))
 
     def _scaled(self, solution: SolutionData, certificate: Certificate) -> SolutionData:
         if not certificate.holds and solution.converged:
@@ -108,7 +108,7 @@ class NodeRefinement:
         return replace(solution, certificate=certificate)
 
     def _certificate(
-        self, solution: SolutionData, reason: str, rounds: int, margins: Margins | None = None
+        self, solution: SolutionData, reason: str, margins: Margins | None = None
     ) -> Certificate:
         violations = tuple(largest_violations(solution))
         limits = path_limits(solution)
@@ -119,9 +119,7 @@ class NodeRefinement:
             margins or [np.zeros(limit.lower.size) for limit in limits],
             solution.objective,
         )
-        return Certificate(
-            self.tol, violations, "added nodes", None, rounds, reason, motion=solution, gain=gain
-        )
+        return Certificate(self.tol, violations, "added nodes", None, 0, reason, motion=solution, gain=gain)
 
     def _margins(self, solution: SolutionData, certificate: Certificate) -> Margins:
         """Of every limit, in proportion to its violation."""
