@@ -30,7 +30,7 @@ def certified_phases(
     budget: TimedSolver,
     search: SearchSettings,
 ) -> PhasesSolutionData:
-    """The solution with a certification, on as many intervals and nodes as its statements needed.
+    """The solution with a certification, on as many intervals and nodes as its equations and limits needed.
 
     rounds : largest number of times that nodes are added
     """

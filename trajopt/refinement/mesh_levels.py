@@ -25,7 +25,7 @@ from trajopt.splines.trajectory import Trajectory
 Mesh = tuple[Trajectory, ...]  # of every part
 
 FEWEST_SPANS = 10  # of the coarsest mesh, in the arc with the most
-FINE = 20  # spans of an arc above which a mesh is approached through coarser ones by default
+FINE = 20  # spans of an arc: a finer mesh is approached through coarser ones by default
 
 
 def own_mesh(asked: Asked) -> Mesh:
@@ -36,8 +36,8 @@ def own_mesh(asked: Asked) -> Mesh:
 def solved_on_mesh(asked: Any, timed: TimedSolver, motion: Any = None, last: bool = True) -> Any:
     """Solve on the mesh of a problem or phases in what is left of the time, from a motion or the own guess.
 
-    Behind the deadline the solver still returns its start, as an answer that says so. The answer's table of
-    solves has this one.
+    After the deadline the solver still returns its start, with the status that no time was left. The answer's
+    table of solves has one line.
 
     motion : another answer
     last : whether this is the problem whose checkpoints the solver may write

@@ -1,4 +1,4 @@
-"""Rounds of a refinement: solve a finer problem, keep the better answer, say why no further round follows."""
+"""Rounds of a refinement: solve a finer problem, keep the better answer, give the reason of the end."""
 
 from __future__ import annotations
 

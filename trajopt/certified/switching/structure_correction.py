@@ -1,6 +1,6 @@
 """Corrections of a switching structure after a solve on its arcs, by multipliers and by violated limits.
 
-* A multiplier of the wrong sign says that its limit is not active there (Pontryagin: a torque sits at the
+* A multiplier of the wrong sign means that its limit is not active there (Pontryagin: a torque sits at the
   bound towards which the objective would fall).
 * An inactive limit that is violated on part of an arc is active there.
 * An arc whose duration goes to zero was no switching interval.

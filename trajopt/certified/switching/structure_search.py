@@ -65,7 +65,7 @@ class StructureSearch:
         return self.spline_iterations + self.arcs.iterations
 
     def run(self) -> str:
-        """Set `found`, or say why not."""
+        """Set `found`, or return the reason why no structure is confirmed."""
         regular = is_regular(self.uniform, self.settings)
         reason = "the structure detected on finer and finer knots does not settle"
         if not self.uniform.converged:
@@ -97,7 +97,7 @@ class StructureSearch:
         return gain / max(abs(solution.objective), NOT_ZERO) < self.settings.small_gain
 
     def attempt(self, motion: SolutionData, structure: Structure, regular: bool) -> str:
-        """Set `found`, or say why the structure is not confirmed."""
+        """Set `found`, or return the reason why the structure is not confirmed."""
         problem = self.uniform.problem
         free = is_free(structure, problem.dynamics.n, regular)
         attempt = StructureAttempt(

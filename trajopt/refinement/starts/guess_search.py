@@ -25,8 +25,7 @@ WAVES = 2
 DRAWN = 200  # curves that are drawn at random
 SIZES = (0.15, 0.3, 0.5, 0.8)  # of waves, as parts of the largest travel of a joint, in turn
 IMPROVED = 8  # of the best curves drawn
-STEPS = 60  # that each of them takes
-FIRST_STEP = 0.15  # of the largest travel
+STEPS = 60  # that each of them takes, the first as large as the smallest waves
 LONGER, SHORTER = 1.3, 0.93  # factors of the step after a success and after a failure
 LONGEST = 1.6  # times the guessed duration: curves that need more are not looked at
 FASTEST = 0.6  # a duration is sought from here to one, as a part of the longest of interest, and once more
@@ -160,7 +159,7 @@ def _improved(
     rng: np.random.Generator,
 ) -> tuple[float, Array]:
     """Waves after random steps, each taken where it shortens the duration."""
-    step = FIRST_STEP * travel
+    step = SIZES[0] * travel
     for _ in range(STEPS):
         change = rng.standard_normal(sizes.shape) * step / np.arange(1, WAVES + 1)[:, None]
         trial = sizes + change * (rng.random(sizes.shape[1]) < 0.5)

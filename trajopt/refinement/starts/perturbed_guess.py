@@ -52,7 +52,7 @@ def perturbed_guess(
     """A curve moved by sines that vanish at both ends, and durations from half to twice as long.
 
     spread : size of the perturbation, as a part of each joint's travel (or of 1 rad or m where it has none);
-        additional curves behind the joints stay: their sizes say nothing about joints
+        additional curves behind the joints stay as they are: they have other units
     """
     travel = np.concatenate([np.ptp(np.concatenate(group.control_points), axis=0) for group in base.groups])
     size = spread * np.where(travel > AGREEMENT, travel, 1.0)

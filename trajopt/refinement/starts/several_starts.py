@@ -22,6 +22,7 @@ from trajopt.base.errors import TrajoptError
 from trajopt.base.rounding import NOT_ZERO
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import (
+    FINE,
     Mesh,
     mesh_levels,
     on_coarse,
@@ -41,7 +42,6 @@ from trajopt.transcription.links.linked_program import program_of
 from trajopt.transcription.nlp import NLP
 
 FEWEST_SPANS = 7  # of the mesh that starts are solved on, in the arc with the most
-SEARCH_SPANS = 20  # of that mesh where guesses are searched for, if the problem's own has twice as many
 RANKED = 2  # further starts, at most, that are solved to the end where all are on one mesh; more are ranked
 WITHIN = 0.1  # relative distance to the best one on a mesh beyond which none is carried on
 EQUAL = 1e-6  # relative difference of objectives of one and the same optimum
@@ -145,12 +145,14 @@ def _rows(starts: Sequence[_Start], earlier: StartTable | None) -> tuple[StartSo
 
 
 def _levels(asked: Asked) -> tuple[Mesh, ...]:
-    """The meshes of several starts: the coarsest has more spans where guesses are searched for, as many
-    joints need them to tell their optima apart.
+    """The meshes of several starts, from a coarse one to the own one.
+
+    Where guesses are searched for, the first is the finest of at most `FINE` spans: fewer would not
+    distinguish the optima of many joints.
     """
     levels = mesh_levels(asked, FEWEST_SPANS)
     while searching(asked) and len(levels) > 2:
-        if max(arc.basis.span_count for trajectory in levels[1] for arc in trajectory.arcs) > SEARCH_SPANS:
+        if max(arc.basis.span_count for trajectory in levels[1] for arc in trajectory.arcs) > FINE:
             break
         levels = levels[1:]
     return levels

@@ -2,7 +2,7 @@
 
 Three kinds of motions are known to have several optima that differ by more than a percent: those of many
 joints with free durations, those of joints without motors, which may swing to either side, and long turns
-with free durations, on which an arm may fold in or not. A user's guess says which optimum is wanted. Where
+with free durations, on which an arm may fold in or not. A user's guess chooses the optimum. Where
 every velocity has a limit as well, one start found the best optimum known in all moves that
 `python -m benchmarks.robustness` draws, and is all that is solved. A problem may recommend its own number.
 """
