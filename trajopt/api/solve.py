@@ -19,8 +19,8 @@ from trajopt.base.errors import OptionError
 from trajopt.problem.links.phases import Phases, checked_asked
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
 from trajopt.refinement.mesh_levels import solve_on_levels, solved_on_mesh, worth_levels
-from trajopt.refinement.starts.several_starts import best_of_starts, retried, worth_retrying
-from trajopt.refinement.starts.start_rules import ONE, given_rule, start_rule
+from trajopt.refinement.starts.several_starts import best_of_starts, worth_retrying
+from trajopt.refinement.starts.start_rules import ONE, RETRIES, given_rule, start_rule
 from trajopt.solution.records.run_record import RunRecord
 from trajopt.solution.records.solve_history import recorded_solves
 from trajopt.solvers import registry
@@ -149,7 +149,7 @@ def _from_starts(
     if rule.count > 1 and (solution.converged or rule.after_failure):
         solution = best_of_starts(problem, timed, solution, rule)
     retry = starts != 1 and worth_retrying(solution, timed)
-    return retried(problem, timed, solution) if retry else solution
+    return best_of_starts(problem, timed, solution, RETRIES) if retry else solution
 
 
 def _refined(

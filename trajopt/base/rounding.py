@@ -5,3 +5,6 @@ from __future__ import annotations
 #: Relative difference of one number that was computed in two ways. Sums of some hundred terms, and functions
 #: of them, keep ten digits; numbers that differ in meaning differ by more.
 AGREEMENT = 1e-9
+
+#: Takes the place of a divisor that is zero: quotients by it are finite, and above every tolerance.
+NOT_ZERO = 1e-300

@@ -24,6 +24,7 @@ from trajopt.checks.limit_violations import largest_violations, path_limits, pea
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes
+from trajopt.refinement.rounds import NoFurtherRound, Rounds, run_rounds, unless_smaller
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped, TimedSolver
@@ -32,7 +33,6 @@ from trajopt.solvers.solver import StartKind, Status
 Margins = list[Array]  # of every path limit, (width,) each
 
 GROWTH = 2.0  # of the error of path equations: more than nodes that carry no equations can cause
-INTERRUPTED = "the refinement was interrupted"
 
 
 @dataclass(frozen=True)
@@ -52,42 +52,49 @@ class NodeRefinement:
 
         reason : why there is no switching structure
         """
-        problem, count, margins = solution.problem, 0, None
-        best, missed = (solution, self._certificate(solution, reason, 0)), _missed(solution)
-        while True:
-            certificate = self._certificate(solution, reason, count, margins)
-            if certificate.holds or _violated(certificate) < _violated(best[1]):
-                best = solution, certificate
-            times: list[float] = []
-            if solution.converged:
-                times = times_of_violations(solution, certificate, self.tol, self.settings)
-            if not times or count == self.rounds:
-                return self._scaled(best[0], replace(best[1], rounds=count))
-            problem = asked_with_limit_nodes(solution, [times])
-            try:
-                refined = solve_once(problem, solver.asking(start_kind=StartKind.SAME_MOTION))
-                refined = converged_to_rounding(refined, self.settings)
-                margins = None
-                if not refined.converged:
-                    margins = self._margins(solution, certificate)
-                    refined = self._within_tighter_limits(solution, margins, solver)
-            except (SolvesStopped, KeyboardInterrupt) as stop:
-                note = _joined(reason, str(stop) or INTERRUPTED)
-                return self._scaled(best[0], replace(best[1], rounds=count, reason=note))
-            if refined is None:
-                note = _joined(reason, "adding nodes and tightening limits did not converge")
-                return self._scaled(best[0], replace(best[1], rounds=count, reason=note))
+        missed = _missed(solution)
+        margins: list[Margins | None] = [None]  # of the last solve
+
+        def finer(rounds: Rounds[Certificate]) -> SolutionData:
+            last, certificate = rounds.last.answer, rounds.last.measure
+            refined, margins[0] = self._finer(last, certificate, solver)
             if (now := _missed(refined)) > max(self.tol, GROWTH * missed):
                 worse = f"added nodes made equations worse, from {missed:.1e} to {now:.1e} of their scale"
-                note = _joined(reason, worse)
-                return self._scaled(best[0], replace(best[1], rounds=count, reason=note))
-            iterations, count = solution.iterations + refined.iterations, count + 1
-            kept = {"recipe": solution.recipe, "refinement": solution.refinement}
-            solution = replace(refined, **kept, iterations=iterations)
+                raise NoFurtherRound(worse)
+            return replace(refined, recipe=last.recipe, refinement=last.refinement)
 
-    def certified(self, solution: SolutionData, reason: str, rounds: int = 0) -> SolutionData:
+        rounds = run_rounds(
+            solution,
+            measure=lambda answer: self._certificate(answer, reason, margins[0]),
+            ended=lambda now: "" if now.count == self.rounds or not now.last.answer.converged else None,
+            finer=finer,
+            objection=unless_smaller(_violated),
+        )
+        certificate = rounds.best.measure
+        noted = replace(certificate, rounds=rounds.count, reason=_joined(reason, rounds.reason))
+        return self._scaled(rounds.best.answer, noted)
+
+    def _finer(
+        self, solution: SolutionData, certificate: Certificate, solver: TimedSolver
+    ) -> tuple[SolutionData, Margins | None]:
+        """The motion with added nodes, and the margins by which limits were tightened, where they were."""
+        times = times_of_violations(solution, certificate, self.tol, self.settings)
+        if not times:
+            raise NoFurtherRound
+        problem = asked_with_limit_nodes(solution, [times])
+        refined = solve_once(problem, solver.asking(start_kind=StartKind.SAME_MOTION))
+        refined = converged_to_rounding(refined, self.settings)
+        if refined.converged:
+            return refined, None
+        margins = self._margins(solution, certificate)
+        tighter = self._within_tighter_limits(solution, margins, solver)
+        if tighter is None:
+            raise NoFurtherRound("adding nodes and tightening limits did not converge")
+        return tighter, margins
+
+    def certified(self, solution: SolutionData, reason: str) -> SolutionData:
         """The solution with its certificate, after time scaling where its limits do not hold otherwise."""
-        return self._scaled(solution, self._certificate(solution, reason, rounds))
+        return self._scaled(solution, self._certificate(solution, reason))
 
     def _scaled(self, solution: SolutionData, certificate: Certificate) -> SolutionData:
         if not certificate.holds and solution.converged:
@@ -101,7 +108,7 @@ class NodeRefinement:
         return replace(solution, certificate=certificate)
 
     def _certificate(
-        self, solution: SolutionData, reason: str, rounds: int, margins: Margins | None = None
+        self, solution: SolutionData, reason: str, margins: Margins | None = None
     ) -> Certificate:
         violations = tuple(largest_violations(solution))
         limits = path_limits(solution)
@@ -112,9 +119,7 @@ class NodeRefinement:
             margins or [np.zeros(limit.lower.size) for limit in limits],
             solution.objective,
         )
-        return Certificate(
-            self.tol, violations, "added nodes", None, rounds, reason, motion=solution, gain=gain
-        )
+        return Certificate(self.tol, violations, "added nodes", None, 0, reason, motion=solution, gain=gain)
 
     def _margins(self, solution: SolutionData, certificate: Certificate) -> Margins:
         """Of every limit, in proportion to its violation."""
@@ -170,7 +175,9 @@ def by_limit(values: Sequence[float], limits: Sequence[Constraint]) -> Margins:
 
 
 def _violated(certificate: Certificate) -> float:
-    """The largest violation of a limit in multiples of its tolerance."""
+    """The largest violation of a limit in multiples of its tolerance; less than any where all lines hold."""
+    if certificate.holds:
+        return -np.inf
     return max((line.ratio for line in certificate.lines if not line.equation), default=-np.inf)
 
 

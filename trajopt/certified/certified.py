@@ -5,7 +5,7 @@ structure is known, the motion is smooth between the switches: one arc of high d
 switches, with a free duration, converges spectrally. Where no structure is confirmed, knots are added where
 the objective could gain by them, and then nodes where limits are violated, until the largest violation is
 below the tolerance; what is left to gain brackets the objective, by an estimate. The certificate of the
-solution says which of the two was reached.
+solution has the method that was used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from trajopt.base.arguments import check_count, check_positive
 from trajopt.base.errors import OptionError
 from trajopt.certificates.certificate import Certificate
-from trajopt.certified.added_nodes import INTERRUPTED, NodeRefinement
+from trajopt.certified.added_nodes import NodeRefinement
 from trajopt.certified.bracketing.bracket_search import BracketSearch
 from trajopt.certified.certified_phases import certified_phases
 from trajopt.certified.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
@@ -30,6 +30,7 @@ from trajopt.checks.equations.path_equations import path_equations
 from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.refined import Refined
+from trajopt.refinement.rounds import INTERRUPTED
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records.certification import Certification
 from trajopt.solution.solution import Answer, SolutionData
@@ -72,7 +73,9 @@ class Certified:
         if self.equation_tol is not None:
             check_positive("equation_tol", self.equation_tol)
         if not isinstance(self.settings, SearchSettings):
-            raise OptionError(f"settings is {self.settings!r}: give a SearchSettings, say SearchSettings()")
+            raise OptionError(
+                f"settings is {self.settings!r}: give a SearchSettings, for example SearchSettings()"
+            )
         highest = self.settings.highest_degree
         whole = isinstance(self.degree, int | np.integer) and not isinstance(self.degree, bool)
         if not whole or not LOWEST_DEGREE <= self.degree <= highest:
@@ -87,7 +90,7 @@ class Certified:
         progress : called with every iteration of every solve
         Phases are certified on their splines with added nodes. Iterations and seconds of the solution count
         those of the refinement, its checks included. Where the certification ends in an error, the solution
-        comes back with a certificate that does not hold and tells it.
+        comes back with a certificate that does not hold and names it.
         """
         began, found = time.perf_counter(), solution
         try:
@@ -108,7 +111,7 @@ class Certified:
         return replace(found, certificate=replace(found.certificate, equation_tolerance=self.equation_tol))
 
     def _failed(self, answer: Any, failed: str) -> Any:
-        """The answer with a certificate that does not hold, and tells why."""
+        """The answer with a certificate that does not hold, and its reason."""
         if isinstance(answer, PhasesSolutionData):
             certification = Certification(self.tol, self.equation_tol, 0, failed=failed)
             return replace(answer, certification=certification)

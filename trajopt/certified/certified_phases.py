@@ -10,15 +10,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from trajopt.certificates.phases_certificate import PhasesCertificate, certificate_of_phases
-from trajopt.certified.added_nodes import INTERRUPTED, times_of_violations
+from trajopt.certified.added_nodes import times_of_violations
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.checks.equations.path_equations import path_equations
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes
 from trajopt.refinement.refined import Refined
+from trajopt.refinement.rounds import NoFurtherRound, Rounds, run_rounds, unless_smaller
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records.certification import NO_STRUCTURE, Certification
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.run import SolvesStopped, TimedSolver
+from trajopt.solvers.run import TimedSolver
 from trajopt.solvers.solver import StartKind
 
 
@@ -29,7 +30,7 @@ def certified_phases(
     budget: TimedSolver,
     search: SearchSettings,
 ) -> PhasesSolutionData:
-    """The solution with a certification, on as many intervals and nodes as its statements needed.
+    """The solution with a certification, on as many intervals and nodes as its equations and limits needed.
 
     rounds : largest number of times that nodes are added
     """
@@ -37,33 +38,32 @@ def certified_phases(
     if solution.converged and any(path_equations(part.problem) for part in solution.parts):
         tolerance = certification.equation_tolerance or certification.tolerance
         solution = Refined(tol=tolerance, rounds=rounds, errors="equations").refine(solution, budget)
-    best = last = replace(solution, certification=certification)
     near = budget.asking(start_kind=StartKind.SAME_MOTION)
-    count, iterations, reason = 0, solution.iterations, NO_STRUCTURE
-    of_last = of_best = _certificate(last)
-    while count < rounds and last.converged:
-        times = _times_of_violations(of_last, search)
+
+    def ended(so_far: Rounds[PhasesCertificate]) -> str | None:
+        if not so_far.last.answer.converged:
+            return "with added nodes the solve did not converge" * bool(so_far.count)
+        return "" if so_far.count >= rounds else None
+
+    def finer(so_far: Rounds[PhasesCertificate]) -> PhasesSolutionData:
+        times = _times_of_violations(so_far.last.measure, search)
         if not any(map(len, times)):
-            break
-        try:
-            finer = solve_once(asked_with_limit_nodes(last, times), near)
-        except (SolvesStopped, KeyboardInterrupt) as stop:
-            reason = f"{reason}; {str(stop) or INTERRUPTED}"
-            break
-        last, count = replace(finer, certification=certification, run=first.run), count + 1
-        iterations += finer.iterations
-        if not last.converged:
-            reason = f"{reason}; with added nodes the solve did not converge"
-            break
-        of_last = _certificate(last)
-        if _worst(of_last) < _worst(of_best):
-            best, of_best = last, of_last
-    return replace(
-        best,
-        certification=replace(certification, rounds=count, reason=reason),
+            raise NoFurtherRound
+        answer = solve_once(asked_with_limit_nodes(so_far.last.answer, times), near)
+        return replace(answer, certification=certification, run=first.run)
+
+    found = run_rounds(
+        replace(solution, certification=certification),
+        measure=_certificate,
+        ended=ended,
+        finer=finer,
+        objection=unless_smaller(_worst),
+    )
+    reason = "; ".join(filter(None, (NO_STRUCTURE, found.reason)))
+    return found.answer(
+        certification=replace(certification, rounds=found.count, reason=reason),
         refinement=solution.refinement,
         recipe=first.recipe,
-        iterations=iterations,
     )
 
 

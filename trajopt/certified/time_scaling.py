@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.base.rounding import AGREEMENT
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.checks.limit_violations import (
     LimitViolation,
@@ -39,7 +40,7 @@ def time_scaled(
     largest = max(relative_violations(solution, violations), default=0.0)
     for _ in range(settings.time_scaling_attempts):
         # Torques fall by twice the growth of the duration, but for the part that carries gravity.
-        growth = 2.0 * growth + max(largest, 1e-9)
+        growth = 2.0 * growth + max(largest, AGREEMENT)
         if growth > settings.most_time_scaling:
             return None
         slower = _scaled(solution, 1.0 + growth)
@@ -53,7 +54,7 @@ def time_scaled(
 def _may_be_scaled(solution: SolutionData, most: float) -> bool:
     problem = solution.problem
     ends = np.array([0.0, solution.duration])
-    at_rest = np.abs(solution.v(ends)).max() <= 1e-9
+    at_rest = np.abs(solution.v(ends)).max() <= AGREEMENT
     room = all(arc.duration_bounds[1] > (1.0 + most) * solution.duration for arc in problem.trajectory.arcs)
     only_time = all(cost.term.quantity == "duration" for cost in problem.costs)
     limits = path_limits(solution)

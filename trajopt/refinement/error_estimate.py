@@ -15,9 +15,9 @@ from trajopt.checks.scales import equation_scales
 from trajopt.refinement.gain_indicator import gains_of_limits
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.solution.solution import SolutionData
+from trajopt.splines.basis import SAME_TIME
 
 POINTS, PER_DEGREE = 12, 3  # times per span at which equations are evaluated, at least, and per degree
-SIDE = 1e-9  # of a span: how far inside it its ends are looked at, as residuals jump there
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,8 @@ def equation_errors(solution: SolutionData) -> list[Array]:
     if not equations:
         return [np.zeros(times.size - 1) for times in edges]
     count = max(POINTS, PER_DEGREE * max(basis.degree for basis in curve.bases))
-    fractions = np.clip(0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, count)), SIDE, 1.0 - SIDE)
+    fractions = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, count))
+    fractions = np.clip(fractions, SAME_TIME, 1.0 - SAME_TIME)  # residuals jump at the ends of spans
     times = np.concatenate([(a[:-1, None] + np.diff(a)[:, None] * fractions).ravel() for a in edges])
     times = np.clip(times, 0.0, curve.duration)
     here = MotionSamples.at(curve, times)

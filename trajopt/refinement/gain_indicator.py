@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.rounding import NOT_ZERO
 from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solvers.optimality.kkt import bound_violation
@@ -52,7 +53,7 @@ def _gain_by_span(solution: SolutionData, edges: NDArray, samples: int, signific
     for limit in path_limits(solution):
         values = solution.value(limit.term, times)
         width = limit.upper - limit.lower
-        width = np.where(np.isfinite(width), np.maximum(width, 1e-300), 1.0)
+        width = np.where(np.isfinite(width), np.maximum(width, NOT_ZERO), 1.0)
         violation = bound_violation(values, limit.lower, limit.upper) / width
         share = lengths / solution.duration * abs(solution.objective)
         total += share * np.maximum(violation, 0.0).mean(axis=1).sum(axis=1)
@@ -76,4 +77,4 @@ def _density(solution: SolutionData, limit: Constraint, edges: NDArray, signific
     window, lengths = np.ones(3), np.diff(edges)
     summed = np.stack([np.convolve(column, window)[1:-1] for column in impulse.T], axis=1)
     density = summed / np.convolve(lengths, window)[1:-1, None]
-    return np.where(np.abs(density) > significant * max(np.abs(density).max(), 1e-300), density, 0.0)
+    return np.where(np.abs(density) > significant * max(np.abs(density).max(), NOT_ZERO), density, 0.0)

@@ -43,7 +43,7 @@ def multiplicity_of_new_knots(arc: Arc) -> int:
     Equations of order m held at the nodes of a spline of degree d with continuity m - 1 take multiplicity
     d - m + 1, as many new coefficients per span as there are Gauss points (de Boor and Swartz, SIAM J.
     Numer. Anal. 10, 1973); other knots would leave equations and coefficients unequal in number. An arc of
-    one span says it by its Gauss points, or its collocation points.
+    one span has no interior knot: there its Gauss points or collocation points are counted.
     """
     repeats = np.bincount(arc.basis.multiplicities)
     if repeats.size:

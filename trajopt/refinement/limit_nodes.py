@@ -9,7 +9,7 @@ coefficients for them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -19,10 +19,11 @@ from trajopt.base.arrays import Array
 from trajopt.checks.check_times import CHECK_DENSITY
 from trajopt.checks.constraint_checks import ConstraintChecks
 from trajopt.checks.peaks import search
+from trajopt.refinement.rounds import Rounds, run_rounds, unless_smaller
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.run import SolvesStopped
 from trajopt.solvers.solver import Run, StartKind
+from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
 SHARE = 0.5  # of the accuracy: peaks above become nodes, too, as they grow when others are held down
-SAME_PLACE = 1e-9  # of an arc: no node is added nearer to another one
 BESIDE_END = 1e-8  # of an arc: where a node stands for its end
 
 
@@ -60,26 +60,28 @@ class LimitNodes:
     def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
         """The answer, of a problem or of phases, whose limits are violated least between nodes."""
         run = Run(start_kind=StartKind.SAME_MOTION, callback=progress)
-        best: Any = solution
-        last: Any = solution
-        found = [limit_peaks(part) for part in last.parts]
-        least = largest = max(each.largest for each in found)
-        iterations, seconds = solution.iterations, solution.seconds
-        for _ in range(self.rounds):
-            times = [each.above(SHARE * self.accuracy) for each in found]
-            if not last.converged or largest <= self.accuracy or not any(own.size for own in times):
-                break
-            try:
-                last = solve_once(asked_with_limit_nodes(last, times), solver, run)
-            except (SolvesStopped, KeyboardInterrupt):
-                break
-            iterations, seconds = iterations + last.iterations, seconds + last.seconds
-            found = [limit_peaks(part) for part in last.parts]
-            largest = max(each.largest for each in found)
-            if last.converged and largest < least:
-                best, least = last, largest
-        total: dict[str, Any] = {"iterations": iterations, "seconds": seconds, "recipe": solution.recipe}
-        return replace(best, **total, run=solution.run)
+
+        def ended(rounds: Rounds[list[LimitPeaks]]) -> str | None:
+            last, found = rounds.last.answer, rounds.last.measure
+            fine = _largest(found) <= self.accuracy or not any(own.size for own in self._times(found))
+            return "" if not last.converged or fine or rounds.count == self.rounds else None
+
+        def finer(rounds: Rounds[list[LimitPeaks]]) -> Any:
+            return solve_once(
+                asked_with_limit_nodes(rounds.last.answer, self._times(rounds.last.measure)), solver, run
+            )
+
+        return run_rounds(
+            solution,
+            measure=lambda answer: [limit_peaks(part) for part in answer.parts],
+            ended=ended,
+            finer=finer,
+            objection=unless_smaller(_largest),
+        ).answer()
+
+    def _times(self, found: list[LimitPeaks]) -> list[Array]:
+        """The times of the nodes to add in every part, seconds."""
+        return [each.above(SHARE * self.accuracy) for each in found]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +110,10 @@ class LimitPeaks:
             if np.abs(np.array(found) - self.times[peak]).min(initial=np.inf) > self.spacing[peak]:
                 found.append(float(self.times[peak]))
         return np.sort(found)
+
+
+def _largest(found: list[LimitPeaks]) -> float:
+    return max(each.largest for each in found)
 
 
 def limit_peaks(solution: SolutionData) -> LimitPeaks:
@@ -139,6 +145,6 @@ def with_limit_nodes(solution: SolutionData, times: Sequence[float] | Array) -> 
         if trajectory.arcs[arc].collocated:  # its ends without weight carry no limits of own terms
             s = np.clip(s, BESIDE_END, 1.0 - BESIDE_END)
         known = nodes.s[nodes.arc == arc]
-        apart = np.abs(s[:, None] - known).min(axis=1, initial=np.inf) > SAME_PLACE
+        apart = np.abs(s[:, None] - known).min(axis=1, initial=np.inf) > SAME_TIME
         points.append(s[apart & (s > 0.0) & (s < 1.0)].tolist())
     return trajectory.with_limit_points(points)

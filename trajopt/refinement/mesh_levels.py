@@ -25,7 +25,7 @@ from trajopt.splines.trajectory import Trajectory
 Mesh = tuple[Trajectory, ...]  # of every part
 
 FEWEST_SPANS = 10  # of the coarsest mesh, in the arc with the most
-FINE = 20  # spans of an arc above which a mesh is approached through coarser ones by default
+FINE = 20  # spans of an arc: a finer mesh is approached through coarser ones by default
 
 
 def own_mesh(asked: Asked) -> Mesh:
@@ -33,16 +33,11 @@ def own_mesh(asked: Asked) -> Mesh:
     return tuple(part.trajectory for part in asked.parts)
 
 
-def span_count(mesh: Mesh) -> int:
-    """Spans over all arcs of all parts."""
-    return sum(arc.basis.span_count for trajectory in mesh for arc in trajectory.arcs)
-
-
 def solved_on_mesh(asked: Any, timed: TimedSolver, motion: Any = None, last: bool = True) -> Any:
     """Solve on the mesh of a problem or phases in what is left of the time, from a motion or the own guess.
 
-    Behind the deadline the solver still returns its start, as an answer that says so. The answer's table of
-    solves has this one.
+    After the deadline the solver still returns its start, with the status that no time was left. The answer's
+    table of solves has one line.
 
     motion : another answer
     last : whether this is the problem whose checkpoints the solver may write
@@ -98,22 +93,17 @@ def solve_on_levels(asked: Any, timed: TimedSolver) -> Any:
     Iterations and seconds are those of all solves. Raises what a direct solve raises.
     """
     levels = mesh_levels(asked)
-    coarse = coarsest_answer(asked, levels[0], timed) if len(levels) > 1 else None
-    if coarse is None:
+    if len(levels) == 1:
+        return solved_on_mesh(asked, timed)
+    try:
+        coarse = solved_on_mesh(on_coarse(asked, levels[0]), timed, last=False)
+    except TrajoptError:  # the own mesh may still have a motion
         return solved_on_mesh(asked, timed)
     found = carried_on(asked, coarse, levels[1:], timed)
     if found.converged or found.status is Status.INTERRUPTED or timed.run.expired:
         return found
     direct = solved_on_mesh(asked, timed)
     return summed(direct if direct.converged else _better(direct, found), found, direct)
-
-
-def coarsest_answer(asked: Asked, mesh: Mesh, timed: TimedSolver) -> Any:
-    """The answer on a coarse mesh from the own guess; None where it cannot be solved."""
-    try:
-        return solved_on_mesh(on_coarse(asked, mesh), timed, last=False)
-    except TrajoptError:
-        return None
 
 
 def on_coarse(asked: Any, mesh: Mesh) -> Any:

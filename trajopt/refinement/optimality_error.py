@@ -19,6 +19,7 @@ from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
+from trajopt.base.rounding import NOT_ZERO
 from trajopt.refinement.carried_multipliers import carried_multipliers
 from trajopt.refinement.gain_indicator import SIGNIFICANT_DENSITY
 from trajopt.refinement.knots import uniformly_refined
@@ -80,7 +81,7 @@ def _active_limits(nlp: NLP, y: Array, multipliers: Array) -> sparse.csc_array:
     equal = nlp.row_lower == nlp.row_upper
     largest = np.abs(multipliers[~equal]).max(initial=LEAST * abs(nlp.objective(y)))
     active = (rows < nlp.row_lower) | (rows > nlp.row_upper)
-    active |= np.abs(multipliers) > SIGNIFICANT_DENSITY * max(largest, 1e-300)
+    active |= np.abs(multipliers) > SIGNIFICANT_DENSITY * max(largest, NOT_ZERO)
     shape = (nlp.row_count, nlp.variable_count)
     places = (nlp.jacobian_rows, nlp.jacobian_columns)
     jacobian = sparse.coo_array((nlp.jacobian(y), places), shape=shape).tocsr()
@@ -122,7 +123,7 @@ def _largest_steps(solution: SolutionData, fine: NLP, arc: int) -> Array:
             curvature = np.abs(basis.local_values(span, s)[2]).max(axis=0)
             for i, largest in enumerate(curvature):
                 first = group.column(arc, int(basis.first_control_point[span]) + i, 0)
-                now = np.where(of_joint, size / max(float(largest), 1e-300), own_size)
+                now = np.where(of_joint, size / max(float(largest), NOT_ZERO), own_size)
                 place = slice(first, first + group.curve_count)
                 steps[place] = np.where(steps[place] > 0.0, np.minimum(steps[place], now), now)
     return steps[fine.unknowns.elimination.free]
@@ -145,7 +146,7 @@ def _gain(
     block = hessian[entries][:, entries].toarray() * np.outer(largest[entries], largest[entries])
     values, vectors = np.linalg.eigh(free.T @ block @ free)
     slope, curvature = np.abs(vectors.T @ slope), np.abs(values)
-    step = np.where(slope < curvature, slope / np.maximum(curvature, 1e-300), 1.0)
+    step = np.where(slope < curvature, slope / np.maximum(curvature, NOT_ZERO), 1.0)
     return float((step * (slope - 0.5 * step * curvature)).sum())
 
 

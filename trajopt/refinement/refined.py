@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -11,13 +11,13 @@ import numpy as np
 from trajopt.base.arguments import check_count, check_positive, pluralize
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.refinement.comparison import objection
+from trajopt.base.rounding import NOT_ZERO
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_equations
 from trajopt.refinement.knots import split
+from trajopt.refinement.rounds import Round, Rounds, run_rounds
 from trajopt.solution.records.refinement_record import RefinementRecord, RefinementRound
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.run import SolvesStopped
 from trajopt.solvers.solver import Run, StartKind
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 MARKED_SHARE = 0.1  # of the largest error: spans above it are halved
 MOST_WITHOUT_GAIN = 3  # rounds in a row whose error does not fall
 LEAST_ITERATIONS = 200  # that a solve on a finer mesh may take
+EXPLAINED = 10.0  # an objective may rise by this many times the former answer's relative error
+ALIKE = 1e-12  # of an objective: smaller rises are rounding
 ITERATION_FACTOR = 2  # times those of the first solve, where that is more
 
 
@@ -66,30 +68,17 @@ class Refined:
     def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
         """The answer, of a problem or of phases, with the smallest error, and the record of the rounds."""
         run = near_run(solution, progress)
-        best: Any = solution
-        last: Any = solution
-        error = errors = self._estimates(last)
-        tried, without_gain = [_round(solution, error)], 0
-        iterations, seconds = solution.iterations, solution.seconds
-        reason = "" if solution.converged else f"the solve did not converge ({solution.status.value})"
-        while not reason and not (reason := self._ended(errors, len(tried) - 1)):
-            try:
-                last = self._finer(last, self._marks(errors), solver, run)
-            except (SolvesStopped, KeyboardInterrupt) as stop:
-                reason = str(stop) or "interrupted"
-                break
-            errors = self._estimates(last)
-            iterations, seconds = iterations + last.iterations, seconds + last.seconds
-            why_not = objection(best, error.largest, last, errors.largest, self.tol)
-            tried.append(_round(last, errors, why_not))
-            without_gain = without_gain + 1 if why_not else 0
-            if not why_not:
-                best, error = last, errors
-            elif not last.converged or errors.largest < error.largest or without_gain == MOST_WITHOUT_GAIN:
-                reason = f"the finer answer was not better: {why_not}"
-        record = RefinementRecord(self.tol, tuple(tried), reason)
-        total: dict[str, Any] = {"iterations": iterations, "seconds": seconds, "recipe": solution.recipe}
-        return replace(best, **total, run=solution.run, refinement=record)
+        rounds = run_rounds(
+            solution,
+            measure=self._estimates,
+            ended=self._ended,
+            finer=lambda rounds: self._finer(rounds.last, solver, run),
+            objection=lambda best, new: objection(
+                best.answer, best.measure.largest, new.answer, new.measure.largest, self.tol
+            ),
+        )
+        record = RefinementRecord(self.tol, tuple(map(_row, rounds.tried)), rounds.reason)
+        return rounds.answer(refinement=record)
 
     def estimate(self, solution: SolutionData) -> ErrorEstimate:
         """The errors that are asked for, in every span of a solution."""
@@ -109,23 +98,32 @@ class Refined:
             tuple(share * values for share, one in each for values in one.optimality),
         )
 
-    def _finer(self, last: Answer, marks: Sequence[Array], solver: Solver, run: Run) -> Answer:
-        """The answer with the marked spans halved, one boolean per span and arc of all parts."""
-        meshes, left = [], list(marks)
-        for problem in last.asked.parts:
+    def _finer(self, last: Round[ErrorEstimate], solver: Solver, run: Run) -> Answer:
+        """The answer with the spans halved that have large errors, or all."""
+        meshes, left = [], self._marks(last.measure)
+        for problem in last.answer.asked.parts:
             arcs = len(problem.trajectory.arcs)
             meshes.append(split(problem.trajectory, left[:arcs]))
             del left[:arcs]
-        return solve_once(last.asked_on(*meshes), solver, run)
+        return solve_once(last.answer.asked_on(*meshes), solver, run)
 
-    def _ended(self, errors: ErrorEstimate, rounds: int) -> str:
-        """Why no further round is needed or allowed; empty where one is."""
+    def _ended(self, rounds: Rounds[ErrorEstimate]) -> str | None:
+        """Why no further round is needed or allowed; None where one is."""
+        last, errors = rounds.last, rounds.last.measure
+        if not rounds.count and not last.answer.converged:
+            return f"the solve did not converge ({last.answer.status.value})"
+        if last.objection:
+            without_gain = all(each.objection for each in rounds.tried[-MOST_WITHOUT_GAIN:])
+            if not last.answer.converged or errors.largest < rounds.best.measure.largest or without_gain:
+                return f"the finer answer was not better: {last.objection}"
         if errors.largest <= self.tol:
             return "the errors are below the tolerance"
         most = max(values.size for values in errors.equations)
         if most >= self.most:
             return f"an arc has {most} spans, the most allowed are {self.most}"
-        return "" if rounds < self.rounds else f"{pluralize(rounds, 'round')}, the most allowed"
+        return (
+            f"{pluralize(rounds.count, 'round')}, the most allowed" if rounds.count >= self.rounds else None
+        )
 
     def _marks(self, errors: ErrorEstimate) -> list[Array]:
         """The spans to halve, one boolean per span and arc."""
@@ -138,13 +136,33 @@ def _size(cost_terms: Mapping[str, float]) -> float:
     return sum(map(abs, cost_terms.values())) or 1.0
 
 
+def objection(former: Any, error: float, later: Any, later_error: float, tol: float) -> str:
+    """Why `later` does not replace `former`, two solutions or two of phases; empty where it does.
+
+    error, later_error : the largest relative errors of the two; where both are below tol, the objective
+        decides. Above it, the objective of an answer with errors is no measure, but a rise far beyond what
+        those errors explain means another local optimum.
+    """
+    if not later.converged:
+        return later.status.value
+    rise = (later.objective - former.objective) / max(abs(former.objective), NOT_ZERO)
+    if max(error, later_error) <= tol:
+        return f"its objective is {rise:.1e} higher at errors below the tolerance" * bool(rise > ALIKE)
+    if not later_error < error:
+        return f"its largest relative error is {later_error:.1e}, not below {error:.1e}"
+    if rise > EXPLAINED * error:
+        return f"another local optimum: {rise:.1%} higher, which errors of {error:.1e} do not explain"
+    return ""
+
+
 def near_run(solution: Any, progress: Callback | None) -> Run:
     """The run of a solve on a finer mesh from a solution, which may take about as long as that one took."""
     most = max(LEAST_ITERATIONS, ITERATION_FACTOR * solution.iterations)
     return Run(max_iterations=most, start_kind=StartKind.NEAR_START, callback=progress)
 
 
-def _round(solution: Any, errors: ErrorEstimate, note: str = "") -> RefinementRound:
+def _row(each: Round[ErrorEstimate]) -> RefinementRound:
+    errors, note = each.measure, each.objection
     spans = sum(values.size for values in errors.equations)
     figures = errors.of_equations, errors.of_optimality
-    return RefinementRound(spans, solution.objective, *figures, kept=not note, note=note)
+    return RefinementRound(spans, each.answer.objective, *figures, kept=not note, note=note)

@@ -9,10 +9,10 @@ from underactuated import crane, free_flyer, lander
 
 import problems
 import trajopt
-from trajopt.refinement.comparison import objection
 from trajopt.refinement.error_estimate import equation_errors, estimated
 from trajopt.refinement.knots import multiplicity_of_new_knots, split
 from trajopt.refinement.optimality_error import gains_of_halving
+from trajopt.refinement.refined import objection
 from trajopt.report import html
 from trajopt.solution.solve_once import solve_once
 

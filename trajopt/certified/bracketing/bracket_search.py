@@ -16,6 +16,7 @@ from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.arc_solves import converged_to_rounding
 from trajopt.refinement.knots import split
 from trajopt.refinement.optimality_error import gains_of_halving
+from trajopt.refinement.rounds import NoFurtherRound, Rounds, run_rounds
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.run import SolvesStopped, TimedSolver
@@ -25,13 +26,21 @@ from trajopt.splines.trajectory import Trajectory
 STARTS = (StartKind.NEAR_OPTIMUM, StartKind.SAME_MOTION, StartKind.NEAR_START)  # tried in turn
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mesh:
-    """One mesh of a search: its spans, its objective, and the estimated least objective of the optimum."""
+    """One mesh of a search: its spans, its objective, and the estimated least objective of the optimum.
+
+    gain : what is left to gain, by span
+    wanted : the width of the bracket that is asked for
+    narrowed : whether the width is clearly below that of all meshes before
+    """
 
     spans: int
     objective: float
     lower: float
+    gain: RemainingGain
+    wanted: float
+    narrowed: bool
 
     @property
     def width(self) -> float:
@@ -47,7 +56,6 @@ class BracketSearch:
     regular : controls are continuous in time
     meshes : those that were solved, in turn
     newest : the motion on the last mesh
-    iterations : of all solves, those before the search included
     """
 
     refined: SolutionData
@@ -57,10 +65,9 @@ class BracketSearch:
     meshes: list[Mesh] = field(default_factory=list, init=False)
     why_ended: str = field(default="", init=False)
     newest: SolutionData = field(init=False)
-    iterations: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.newest, self.iterations = self.refined, self.refined.iterations
+        self.newest = self.refined
 
     @property
     def narrowest(self) -> Mesh | None:
@@ -68,76 +75,88 @@ class BracketSearch:
         return min(self.meshes, key=lambda mesh: mesh.width, default=None)
 
     def run(self) -> None:
-        """Refine until the bracket is narrow enough, or no more is allowed."""
-        s, idle = self.settings, 0
-        trajectory = raised(self.refined.problem.trajectory, s.bracket_degree, self.regular)
-        for _ in range(s.bracket_rounds):
-            former, narrowest = self.newest.objective, self.narrowest
-            try:
-                found = self._solved(trajectory)
-            except SolvesStopped as stop:
-                self.why_ended = str(stop)
-                if "time limit" not in self.why_ended:
-                    raise
-                return
-            except TrajoptError as error:
-                self.why_ended = str(error)
-                return
-            if found is None:
-                return
-            self.newest = found
-            gain = remaining_gain(found, s)
-            left = max(s.bracket_factor * (gain.total + gain.by_oversteps), former - found.objective)
-            self._add(Mesh(found.curve.bases[0].span_count, found.objective, found.objective - left))
-            wanted = s.bracket_width * abs(found.objective)
-            if left <= wanted:
-                self.why_ended = "the bracket is as narrow as asked for"
-                return
-            narrowed = narrowest is None or left <= s.bracket_narrowing * narrowest.width
-            idle = 0 if narrowed else idle + 1
-            if idle == s.bracket_idle:
-                self.why_ended = f"{idle} finer meshes in a row hardly narrowed the bracket"
-                return
-            trajectory = self._next(found, gain, wanted)
-            if trajectory is None:
-                return
-        self.why_ended = f"{pluralize(s.bracket_rounds, 'round')}, the most allowed"
+        """Refine until the bracket is narrow enough, or no more is allowed; SolvesStopped after Ctrl-C."""
+        rounds = run_rounds(
+            self.refined,
+            measure=self._measured,
+            ended=self._ended,
+            finer=self._finer,
+            objection=lambda best, new: "" if self.refined is new.answer else "its bracket is wider",
+        )
+        self.why_ended = rounds.reason
+        if rounds.stopped and "time limit" not in rounds.reason:
+            raise SolvesStopped(rounds.reason)
 
-    def _add(self, mesh: Mesh) -> None:
-        """Note a mesh, and keep its motion where no bracket was narrower before."""
+    def _measured(self, found: SolutionData) -> Mesh | None:
+        """What is left to gain on a mesh, which is noted; None for the motion that the search begins with."""
+        if found is self.newest:
+            return None
+        s, former, narrowest = self.settings, self.newest.objective, self.narrowest
+        gain = remaining_gain(found, s)
+        left = max(s.bracket_factor * (gain.total + gain.by_oversteps), former - found.objective)
+        narrowed = narrowest is None or left <= s.bracket_narrowing * narrowest.width
+        spans, wanted = found.curve.bases[0].span_count, s.bracket_width * abs(found.objective)
+        mesh = Mesh(spans, found.objective, found.objective - left, gain, wanted, narrowed)
+        self.newest = found
         self.meshes.append(mesh)
         if mesh is self.narrowest:
-            self.refined = self.newest
+            self.refined = found
+        return mesh
 
-    def _solved(self, trajectory: Trajectory) -> SolutionData | None:
-        """The solution on a mesh; None where that does not converge from any start."""
-        for kind in STARTS:
-            most = self.settings.bracket_iterations
-            solver = self.solver.asking(start_kind=kind, max_iterations=most)
-            found = solve_once(self.newest.asked_on(trajectory), solver)
-            self.iterations += found.iterations
-            found = converged_to_rounding(found, self.settings)
-            if found.converged:
-                kept = {"recipe": self.refined.recipe, "refinement": self.refined.refinement}
-                return replace(found, **kept, iterations=self.iterations)
-            self.why_ended = f"a finer mesh did not converge ({found.status.value})"
+    def _ended(self, rounds: Rounds[Mesh | None]) -> str | None:
+        """Why the search ends at a mesh; None where a finer one may narrow the bracket."""
+        last, idle = rounds.last.measure, self.settings.bracket_idle
+        if last is None:
+            return None
+        if last.width <= last.wanted:
+            return "the bracket is as narrow as asked for"
+        recent = [each.measure for each in rounds.tried[-idle:]]
+        if len(recent) == idle and all(mesh is not None and not mesh.narrowed for mesh in recent):
+            return f"{idle} finer meshes in a row hardly narrowed the bracket"
         return None
 
-    def _next(self, found: SolutionData, gain: RemainingGain, wanted: float) -> Trajectory | None:
-        """The next mesh; None where there is none."""
-        trajectory = found.problem.trajectory
+    def _finer(self, rounds: Rounds[Mesh | None]) -> SolutionData:
+        """The solution on the next mesh; NoFurtherRound where there is none, or it does not converge."""
+        last, s = rounds.last, self.settings
+        if last.measure is None:
+            trajectory = raised(last.answer.problem.trajectory, s.bracket_degree, self.regular)
+        else:
+            trajectory = self._next(last.answer, last.measure)
+        if rounds.count == s.bracket_rounds:
+            raise NoFurtherRound(f"{pluralize(s.bracket_rounds, 'round')}, the most allowed")
+        try:
+            return self._solved(last.answer, trajectory)
+        except TrajoptError as error:
+            raise NoFurtherRound(str(error)) from error
+
+    def _solved(self, before: SolutionData, trajectory: Trajectory) -> SolutionData:
+        """The solution on a mesh, from the first start from which it converges."""
+        iterations, status = 0, ""
+        for kind in STARTS:
+            solver = self.solver.asking(start_kind=kind, max_iterations=self.settings.bracket_iterations)
+            found = solve_once(before.asked_on(trajectory), solver)
+            iterations += found.iterations
+            found = converged_to_rounding(found, self.settings)
+            if found.converged:
+                kept = {"recipe": before.recipe, "refinement": before.refinement}
+                return replace(found, **kept, iterations=iterations)
+            status = found.status.value
+        raise NoFurtherRound(f"a finer mesh did not converge ({status})")
+
+    def _next(self, found: SolutionData, known: Mesh) -> Trajectory:
+        """The next mesh; raises NoFurtherRound where there is none."""
+        trajectory, gain = found.problem.trajectory, known.gain
         spans = trajectory.arcs[0].basis.span_count
         extra, most = self._smooth(found, spans), span_limit(self.settings, spans)
         least = max(
-            self.settings.bracket_share * wanted / spans,
+            self.settings.bracket_share * known.wanted / spans,
             self.settings.bracket_mark * float((gain.by_span + extra).max()),
         )
         finer = cut(trajectory, gain, extra, least, most)
         if finer.arcs[0].basis.span_count > spans:
             return finer
         if 2 * spans > self.settings.bracket_spans:
-            self.why_ended = f"{spans} spans, and at most {self.settings.bracket_spans} are allowed"
-            return None
+            raise NoFurtherRound(f"{spans} spans, and at most {self.settings.bracket_spans} are allowed")
         return split(trajectory, [np.ones(spans, dtype=bool)])  # shows that no more is gained
 
     def _smooth(self, found: SolutionData, spans: int) -> Array:

@@ -6,7 +6,7 @@ An optimum under limits g(t) <= b with multiplier densities lambda(t) has, to fi
 
 left to gain, the duality gap of the linearised problem (Frank and Wolfe, Naval Res. Logist. Q. 3, 1956):
 lambda of a torque limit is the switching function, and the gain vanishes where the limit is held or lambda is
-zero. On one span all multipliers together say the mean of lambda. Where a span is resolved, the limit being
+zero. The multipliers of a span determine the mean of lambda. Where a span is resolved, the limit being
 active at all of its Gauss points, that is used; elsewhere lambda is the straight line between the means of
 both neighbours, which crosses zero at a switch. Limits that hold by control points: `control_point_gain`.
 """

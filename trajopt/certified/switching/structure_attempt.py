@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from trajopt.base.arguments import pluralize
 from trajopt.base.errors import TrajoptError
+from trajopt.base.rounding import NOT_ZERO
 from trajopt.certificates.arc_problem import arc_problem, is_free, read_back
 from trajopt.certificates.certificate import Certificate
 from trajopt.certificates.sign_check import Contradiction, component_label, sign_check
@@ -128,7 +129,7 @@ class StructureAttempt:
         )
         trial = self.solves.solve(problem, self._solved_alike(), self._has_free_joints())
         if not trial.converged and self._has_free_joints():
-            # Finer knots say more than corrections.
+            # Finer knots help more than corrections.
             return f"the arcs did not converge ({trial.status.value})"
         now = self.structure.with_times(trial.curve.durations)
         s = self.settings
@@ -171,7 +172,7 @@ class StructureAttempt:
         return is_free(self.structure, self.asked.dynamics.n, self.regular)
 
     def _after_no_convergence(self, trial: SolutionData) -> str | None:
-        """Cut long arcs, or remove a short one, and ask for another round; else say what happened.
+        """Cut long arcs, or remove a short one, and ask for another round; else return the reason.
 
         Both a limited number of times.
         """
@@ -311,7 +312,9 @@ class StructureAttempt:
             reason="",
             signs=signs,
             settings=self.arc_settings,
-            motion=replace(motion, known_problem=self.asked),  # its statements are those that were asked
+            motion=replace(
+                motion, known_problem=self.asked
+            ),  # with the costs and constraints that were asked
             gain=None if self.gain is None else self.gain.relative(motion.objective),
         )
         if certificate.failing:
@@ -349,7 +352,7 @@ class StructureAttempt:
         )
         lighter = self.solves.solve(problem, self._solved_alike(), free=True)
         other = read_back(lighter, self.asked, self.structure)
-        change = abs(other.objective - motion.objective) / max(abs(motion.objective), 1e-300)
+        change = abs(other.objective - motion.objective) / max(abs(motion.objective), NOT_ZERO)
         if other.converged and change <= self.settings.objective_change:
             self._leave_out_effort(lighter)
             return ""

@@ -1,6 +1,6 @@
 """Corrections of a switching structure after a solve on its arcs, by multipliers and by violated limits.
 
-* A multiplier of the wrong sign says that its limit is not active there (Pontryagin: a torque sits at the
+* A multiplier of the wrong sign means that its limit is not active there (Pontryagin: a torque sits at the
   bound towards which the objective would fall).
 * An inactive limit that is violated on part of an arc is active there.
 * An arc whose duration goes to zero was no switching interval.
@@ -10,12 +10,13 @@ One correction is made at a time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.rounding import NOT_ZERO
 from trajopt.certificates.arc_problem import free_arcs
 from trajopt.certificates.sign_check import Contradiction
 from trajopt.certificates.switching_structure import Saturation, Structure
@@ -39,32 +40,20 @@ def contradictions(motion: SolutionData, structure: Structure) -> tuple[Contradi
     largest = 0.0
     points = gauss(motion.problem.trajectory.arcs[0].basis.degree - 1)[0]
     edges = np.concatenate([[0.0], 0.5 * (points[1:] + points[:-1]), [1.0]])
-    for index, limit in enumerate(path_limits(motion)):
-        if limit_order(motion.problem, limit) != 2:
-            continue
-        multipliers = _multipliers_per_range(motion, structure, limit)
-        for number, saturated in enumerate(structure.saturated):
-            for s in (s for s in saturated if s.limit == index):
-                signed = s.side * multipliers[number, :, s.component]
-                largest = max(largest, float(np.abs(signed).sum()))
-                start, seconds = structure.times[number], structure.durations[number]
-                for first, last in _index_ranges(signed < 0.0):
-                    window = (start + seconds * edges[first], start + seconds * edges[last])
-                    found.append((-float(signed[first:last].sum()), number, s, *window))
-    scale = max(largest, 1e-300)
+    for number, s, signed in _held(motion, structure):
+        largest = max(largest, float(np.abs(signed).sum()))
+        start, seconds = structure.times[number], structure.durations[number]
+        for first, last in _index_ranges(signed < 0.0):
+            window = (start + seconds * edges[first], start + seconds * edges[last])
+            found.append((-float(signed[first:last].sum()), number, s, *window))
+    scale = max(largest, NOT_ZERO)
     ordered = sorted(found, key=lambda entry: -entry[0])
     return tuple(Contradiction(n, s, start, end, size / scale) for size, n, s, start, end in ordered)
 
 
 def without_idle(motion: SolutionData, structure: Structure, settings: SearchSettings = DEFAULT) -> Structure:
     """The structure without saturations whose multipliers vanish, the same object where there are none."""
-    impulses: dict[tuple[int, Saturation], float] = {}
-    for index, limit in enumerate(path_limits(motion)):
-        if limit_order(motion.problem, limit) == 2:
-            total = np.abs(_multipliers_per_range(motion, structure, limit)).sum(axis=1)
-            for number, saturated in enumerate(structure.saturated):
-                for s in (s for s in saturated if s.limit == index):
-                    impulses[number, s] = float(total[number, s.component])
+    impulses = {(number, s): float(np.abs(signed).sum()) for number, s, signed in _held(motion, structure)}
     least = settings.idle * max(impulses.values(), default=0.0)
     idle = {key for key, impulse in impulses.items() if impulse < least}
     if not idle:
@@ -158,6 +147,17 @@ def of_free_joints(
             saturated = {(s.limit, s.component) for s in structure.saturated[arc]}
             found.append(free[arc] and (index, component) not in saturated)
     return found
+
+
+def _held(motion: SolutionData, structure: Structure) -> Iterator[tuple[int, Saturation, NDArray]]:
+    """Arc, saturation and signed multipliers (Gauss points,) of all saturated torques and accelerations."""
+    for index, limit in enumerate(path_limits(motion)):
+        if limit_order(motion.problem, limit) != 2:
+            continue
+        multipliers = _multipliers_per_range(motion, structure, limit)
+        for number, saturated in enumerate(structure.saturated):
+            for s in (s for s in saturated if s.limit == index):
+                yield number, s, s.side * multipliers[number, :, s.component]
 
 
 def _multipliers_per_range(motion: SolutionData, structure: Structure, limit: Constraint) -> NDArray:

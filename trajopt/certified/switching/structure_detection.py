@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.rounding import NOT_ZERO
 from trajopt.certificates.switching_structure import ActiveInterval, Structure
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.certified.switching.active_intervals import (
@@ -50,7 +51,7 @@ def is_regular(solution: SolutionData, settings: SearchSettings = DEFAULT) -> bo
         for j in range(n):
             hessian[:, i, j] = integrand(unit[i] + unit[j]) - single[i] - single[j] + base
     smallest = np.linalg.eigvalsh(0.5 * (hessian + hessian.transpose(0, 2, 1)))
-    return bool(np.all(smallest[:, 0] > settings.convexity * np.abs(smallest).max() + 1e-300))
+    return bool(np.all(smallest[:, 0] > settings.convexity * np.abs(smallest).max() + NOT_ZERO))
 
 
 def detect(

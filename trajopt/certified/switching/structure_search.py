@@ -16,6 +16,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
+from trajopt.base.rounding import NOT_ZERO
 from trajopt.certificates.arc_problem import is_free
 from trajopt.certificates.switching_structure import Structure
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
@@ -64,7 +65,7 @@ class StructureSearch:
         return self.spline_iterations + self.arcs.iterations
 
     def run(self) -> str:
-        """Set `found`, or say why not."""
+        """Set `found`, or return the reason why no structure is confirmed."""
         regular = is_regular(self.uniform, self.settings)
         reason = "the structure detected on finer and finer knots does not settle"
         if not self.uniform.converged:
@@ -93,10 +94,10 @@ class StructureSearch:
     def _small_gain(self, solution: SolutionData) -> bool:
         """Whether finer knots could improve the objective only a little, to first order."""
         gain = sum(float(values.sum()) for values in indicator(solution, self.settings))
-        return gain / max(abs(solution.objective), 1e-300) < self.settings.small_gain
+        return gain / max(abs(solution.objective), NOT_ZERO) < self.settings.small_gain
 
     def attempt(self, motion: SolutionData, structure: Structure, regular: bool) -> str:
-        """Set `found`, or say why the structure is not confirmed."""
+        """Set `found`, or return the reason why the structure is not confirmed."""
         problem = self.uniform.problem
         free = is_free(structure, problem.dynamics.n, regular)
         attempt = StructureAttempt(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.base.rounding import AGREEMENT
 from trajopt.splines.curve import Curve
 from trajopt.transcription.nlp import NLP
 
@@ -24,13 +25,11 @@ WAVES = 2
 DRAWN = 200  # curves that are drawn at random
 SIZES = (0.15, 0.3, 0.5, 0.8)  # of waves, as parts of the largest travel of a joint, in turn
 IMPROVED = 8  # of the best curves drawn
-STEPS = 60  # that each of them takes
-FIRST_STEP = 0.15  # of the largest travel
+STEPS = 60  # that each of them takes, the first as large as the smallest waves
 LONGER, SHORTER = 1.3, 0.93  # factors of the step after a success and after a failure
 LONGEST = 1.6  # times the guessed duration: curves that need more are not looked at
 FASTEST = 0.6  # a duration is sought from here to one, as a part of the longest of interest, and once more
 HALVINGS = 5  # of that interval, on a logarithmic scale
-ROUNDING = 1e-9  # violation, scaled, that counts as none
 APART = 0.25  # of the largest travel: waves that differ by less in all joints are one and the same guess
 
 Guess = tuple[Callable[[Any], np.ndarray], np.ndarray]  # a curve by normalised time, and durations
@@ -78,7 +77,7 @@ def searched_guesses(nlp: NLP, joints: int, count: int) -> list[Guess]:
     shapes = _Shapes(nlp, base, joints)
     travel = float(np.ptp(np.concatenate(base.control_points)[:, :joints], axis=0).max())
     duration = _duration_of(shapes)
-    if nlp.unknowns.durations.size == 0 or travel <= ROUNDING:
+    if nlp.unknowns.durations.size == 0 or travel <= AGREEMENT:
         return []
     without_waves = duration(None, LONGEST)
     if not np.isfinite(without_waves):
@@ -112,7 +111,7 @@ def _duration_of(shapes: _Shapes) -> Callable[[Array | None, float], float]:
         def violated(factor: float) -> bool:
             y[places] = factor * guessed
             worst = max(nlp.bounds.violation(y), nlp.row_bounds.violation(nlp.rows(y)))
-            return not worst <= ROUNDING  # NaN is a violation
+            return not worst <= AGREEMENT  # NaN is a violation
 
         if violated(longest):
             return np.inf
@@ -160,7 +159,7 @@ def _improved(
     rng: np.random.Generator,
 ) -> tuple[float, Array]:
     """Waves after random steps, each taken where it shortens the duration."""
-    step = FIRST_STEP * travel
+    step = SIZES[0] * travel
     for _ in range(STEPS):
         change = rng.standard_normal(sizes.shape) * step / np.arange(1, WAVES + 1)[:, None]
         trial = sizes + change * (rng.random(sizes.shape[1]) < 0.5)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from trajopt.base.rounding import AGREEMENT
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import own_mesh
 from trajopt.splines.curve import Curve
@@ -51,10 +52,10 @@ def perturbed_guess(
     """A curve moved by sines that vanish at both ends, and durations from half to twice as long.
 
     spread : size of the perturbation, as a part of each joint's travel (or of 1 rad or m where it has none);
-        additional curves behind the joints stay: their sizes say nothing about joints
+        additional curves behind the joints stay as they are: they have other units
     """
     travel = np.concatenate([np.ptp(np.concatenate(group.control_points), axis=0) for group in base.groups])
-    size = spread * np.where(travel > 1e-9, travel, 1.0)
+    size = spread * np.where(travel > AGREEMENT, travel, 1.0)
     size[joints:] = 0.0
     weights = rng.standard_normal((HARMONICS, base.n)) * size / np.arange(1, HARMONICS + 1)[:, None]
 

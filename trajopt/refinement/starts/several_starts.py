@@ -19,19 +19,20 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.errors import TrajoptError
+from trajopt.base.rounding import NOT_ZERO
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import (
+    FINE,
     Mesh,
     mesh_levels,
     on_coarse,
     own_mesh,
     solved_on_mesh,
-    span_count,
     summed,
 )
 from trajopt.refinement.starts.guess_search import Guess, searched_guesses
 from trajopt.refinement.starts.perturbed_guess import guessed_curves, moved
-from trajopt.refinement.starts.start_rules import RETRIES, StartRule, searching
+from trajopt.refinement.starts.start_rules import StartRule, searching
 from trajopt.solution.solution import Answer
 from trajopt.solution.solve_table import MeshSolve, StartSolves, StartTable
 from trajopt.solvers.run import TimedSolver, without_checkpoints
@@ -41,7 +42,6 @@ from trajopt.transcription.links.linked_program import program_of
 from trajopt.transcription.nlp import NLP
 
 FEWEST_SPANS = 7  # of the mesh that starts are solved on, in the arc with the most
-SEARCH_SPANS = 20  # of that mesh where guesses are searched for, if the problem's own has twice as many
 RANKED = 2  # further starts, at most, that are solved to the end where all are on one mesh; more are ranked
 WITHIN = 0.1  # relative distance to the best one on a mesh beyond which none is carried on
 EQUAL = 1e-6  # relative difference of objectives of one and the same optimum
@@ -69,32 +69,6 @@ def worth_retrying(answer: Any, timed: TimedSolver) -> bool:
     if isinstance(answer.asked, Phases) or answer.status not in MISSED or resumed or timed.run.expired:
         return False
     return answer.problem.dynamics.n * answer.node_times.size <= RETRIED
-
-
-def retried(asked: Asked, timed: TimedSolver, failed: Any) -> Any:
-    """The best answer from further guesses, until two agree, or what the guesses before led to.
-
-    `failed` is start 0 of the table. The others are solved on the problem's own mesh: where a motion is hard
-    to find, coarse ones have none. What the starts of `failed` found on coarse meshes stays in the table.
-    """
-    found = best_of_starts(asked, timed, failed, RETRIES)
-    return found if failed.starts is None else _with_earlier(found, failed.starts.starts[1:])
-
-
-def _with_earlier(found: Any, earlier: Sequence[StartSolves]) -> Any:
-    """An answer whose table, iterations and seconds count the solves of starts 1, 2, ... before, too."""
-    rows = {start.number: start for start in earlier}
-    for start in found.starts.starts:
-        before = rows[start.number].solves if start.number in rows else ()
-        rows[start.number] = replace(start, solves=(*before, *start.solves))
-    table = replace(found.starts, starts=tuple(rows[number] for number in sorted(rows)))
-    solves = [solve for start in earlier for solve in start.solves]
-    return replace(
-        found,
-        starts=table,
-        iterations=found.iterations + sum(solve.iterations for solve in solves),
-        seconds=found.seconds + sum(solve.seconds for solve in solves),
-    )
 
 
 @dataclass
@@ -130,7 +104,8 @@ class _Start:
 def best_of_starts(asked: Asked, timed: TimedSolver, first: Any, rule: StartRule) -> Any:
     """The best answer of several starts, with the table of all; seconds and iterations are those of all.
 
-    first : what start 0 led to, as without further starts
+    first : what start 0 led to, as without further starts; where it is the best of several starts, what
+        these found on their meshes stays in the table
     """
     levels = (own_mesh(asked),) if rule.on_own_mesh else _levels(asked)
     able = getattr(timed.solver, "can_rank", False) and not rule.on_own_mesh
@@ -147,19 +122,37 @@ def best_of_starts(asked: Asked, timed: TimedSolver, first: Any, rule: StartRule
     finished = [start for start in starts if start.finished]
     lowest = min(start.value for start in finished)
     chosen = next((start for start in finished if equal(start.value, lowest)), finished[0])
-    table = StartTable(tuple(start.row() for start in starts), chosen.number)
+    table = StartTable(_rows(starts, first.starts), chosen.number)
+    solves = [solve for row in table.starts for solve in row.solves]
     every = summed(chosen.answer, *(start.answer for start in starts if start.answer is not None))
-    known = {"known_phases" if isinstance(asked, Phases) else "known_problem": asked}
-    return replace(every, levels=chosen.answer.levels, starts=table, **known)
+    return replace(
+        every,
+        levels=chosen.answer.levels,
+        starts=table,
+        iterations=sum(solve.iterations for solve in solves),
+        seconds=sum(solve.seconds for solve in solves),
+        **{"known_phases" if isinstance(asked, Phases) else "known_problem": asked},
+    )
+
+
+def _rows(starts: Sequence[_Start], earlier: StartTable | None) -> tuple[StartSolves, ...]:
+    """The rows of a table, after the solves of starts 1, 2, ... of the table before."""
+    rows = {start.number: start.row() for start in starts}
+    for row in () if earlier is None else earlier.starts[1:]:
+        now = rows.get(row.number)
+        rows[row.number] = row if now is None else replace(now, solves=(*row.solves, *now.solves))
+    return tuple(rows[number] for number in sorted(rows))
 
 
 def _levels(asked: Asked) -> tuple[Mesh, ...]:
-    """The meshes of several starts: the coarsest has more spans where guesses are searched for, as many
-    joints need them to tell their optima apart.
+    """The meshes of several starts, from a coarse one to the own one.
+
+    Where guesses are searched for, the first is the finest of at most `FINE` spans: fewer would not
+    distinguish the optima of many joints.
     """
     levels = mesh_levels(asked, FEWEST_SPANS)
     while searching(asked) and len(levels) > 2:
-        if max(arc.basis.span_count for trajectory in levels[1] for arc in trajectory.arcs) > SEARCH_SPANS:
+        if max(arc.basis.span_count for trajectory in levels[1] for arc in trajectory.arcs) > FINE:
             break
         levels = levels[1:]
     return levels
@@ -294,7 +287,7 @@ def _value_on(mesh: Mesh, default: _Start) -> float:
     """The objective of start 0 on the mesh of the other starts; infinity where it was not solved there."""
     if default.answer is None or not np.isfinite(default.value):
         return np.inf
-    spans = span_count(mesh)
+    spans = sum(arc.basis.span_count for trajectory in mesh for arc in trajectory.arcs)
     found = (level.objective for level in default.answer.levels if level.spans == spans and level.converged)
     return next(found, np.inf)
 
@@ -309,4 +302,4 @@ def _stopped(start: _Start, timed: TimedSolver) -> bool:
 
 def equal(one: float, other: float) -> bool:
     """Whether two objectives are those of one and the same optimum."""
-    return bool(np.isfinite(one) and abs(one - other) <= EQUAL * max(abs(one), 1e-300))
+    return bool(np.isfinite(one) and abs(one - other) <= EQUAL * max(abs(one), NOT_ZERO))

@@ -2,7 +2,7 @@
 
 Three kinds of motions are known to have several optima that differ by more than a percent: those of many
 joints with free durations, those of joints without motors, which may swing to either side, and long turns
-with free durations, on which an arm may fold in or not. A user's guess says which optimum is wanted. Where
+with free durations, on which an arm may fold in or not. A user's guess chooses the optimum. Where
 every velocity has a limit as well, one start found the best optimum known in all moves that
 `python -m benchmarks.robustness` draws, and is all that is solved. A problem may recommend its own number.
 """
@@ -60,7 +60,8 @@ class StartRule:
 ONE = StartRule(1, 1, 1)
 FEW_JOINTS = StartRule(8, 3, 2)  # most of them have one optimum, which three starts then agree on
 SEARCHED = StartRule(8, 5, 2)
-RETRIES = StartRule(9, 2, on_own_mesh=True)  # where the own guess leads nowhere
+# Where the own guess leads nowhere, until two agree: a motion that is hard to find has none on coarse meshes.
+RETRIES = StartRule(9, 2, on_own_mesh=True)
 
 
 def given_rule(asked: Asked, count: int) -> StartRule:
