@@ -1,18 +1,21 @@
-"""Rotation vectors in any arithmetic: motion and forces of the serial form from numbers with + - and *.
+"""Rotation vectors in any arithmetic: motion and forces of the serial form from numbers with + - * and /.
 
 With c_k(s) of `kernels/rotation_vectors/stumpff.py`, s = p . p, in axes of the link:
 
     omega = J p' = p' - c_2 p x p' + c_3 p x (p x p'),  omega' = J p'' + (dJ/dt) p',  tau = J' tau_e,
     e'' = omega' - (omega_2 omega_3, -omega_1 omega_3, omega_1 omega_2)
 
-The series of c_k serves |p| up to 2 pi, where the chart ends, to 1e-14.
+The series of c_k serves |p| up to 2 pi, where the chart ends; beyond it, NotImplementedError: no enclosure.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dynamics.algorithms.any_arithmetic_vectors import (
     GivenRotation,
@@ -23,6 +26,8 @@ from dynamics.algorithms.any_arithmetic_vectors import (
     scale,
 )
 from dynamics.kernels.rotation_vectors.stumpff import series
+
+LONGEST = 2.0 * math.pi
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
@@ -79,11 +84,20 @@ def serial_numbers(
     return SerialNumbers(found, own, axes)
 
 
+def largest(number: Any) -> float:
+    """The largest size that a number, or any value of an enclosure, has; 0 where it does not say."""
+    if isinstance(number, int | float | complex):
+        return abs(number)
+    return max(float(np.max(np.abs(bound))) for bound in getattr(number, "range", (0.0,)))
+
+
 class _Chart:
     """Exp and its right Jacobian at one rotation vector."""
 
     def __init__(self, p: Vector) -> None:
         self.p, s = p, dot(p, p)
+        if largest(s) > LONGEST**2:
+            raise NotImplementedError("a rotation vector may be longer than 2 pi, where its chart ends")
         self.c = [series(s, k) for k in range(6)]
 
     def frame(self) -> list[Vector]:

@@ -82,7 +82,7 @@ class RotationVectorBlock:
         }
 
     def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
-        """Outputs, each a list of numbers of any arithmetic that knows + - * sin and cos."""
+        """Outputs, each a list of numbers of any arithmetic; NotImplementedError beyond |p| = 2 pi."""
         serial = serial_numbers(self.model, {name: u[name] for name in self.motion}, number)
         inner = {inner: u[name] for name, inner in self.input_names.items() if name in self.inputs}
         found = self.inner.value_over({**serial.motion, **inner}, number)

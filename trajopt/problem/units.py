@@ -67,7 +67,10 @@ def units_of_quantity(problem: Any, quantity: str, width: int) -> list[str]:
         return [unit] * width
     kinds = {joint.name: joint.kind for joint in dynamics.joints}
     names: Sequence[str] = problem.component_names(quantity, width)
-    return [{"revolute": turning, "prismatic": sliding}.get(kinds.get(name, ""), unit) for name in names]
+    return [
+        {"revolute": turning, "rotation_vector": turning, "prismatic": sliding}.get(kinds.get(name, ""), unit)
+        for name in names
+    ]
 
 
 def _own_units(problem: Any, quantity: str, width: int) -> list[str] | None:

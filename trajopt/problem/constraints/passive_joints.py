@@ -62,4 +62,6 @@ def _unit(dynamics: Dynamics, joint: str) -> str:
     kinds = (
         {each.name: each.kind for each in dynamics.joints} if isinstance(dynamics, DescribedJoints) else {}
     )
-    return {"revolute": "N m", "prismatic": "N"}.get(kinds.get(joint, ""), "N m or N")
+    return {"revolute": "N m", "rotation_vector": "N m", "prismatic": "N"}.get(
+        kinds.get(joint, ""), "N m or N"
+    )
