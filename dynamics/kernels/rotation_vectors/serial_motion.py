@@ -27,6 +27,8 @@ from dynamics.kernels.rotation_vectors.serial_products import (
     chart_derivatives,
     chart_stiffness,
     held_angles,
+    solve_accelerations,
+    solve_forces,
 )
 from dynamics.model.body import Frame
 from dynamics.model.kinematic_tree import KinematicTree, packed_of
@@ -202,18 +204,13 @@ class SerialMotion:
     def serial_forces(self, forces: Array) -> Array:
         """(nodes, n) generalized forces -> (nodes, n') of the serial form, what is held left out."""
         found = np.zeros((len(forces), self.model.serial.n), self.nodes.dtype)
-        found[:, self.form.own] = forces
-        for places, E in self.groups():
-            found[:, self.form.own[places]] = solved(np.swapaxes(E, 1, 2), forces[:, places])
+        solve_forces(forces, self.form.own, self.firsts, self.rows_of_E, found)
         return found
 
     def accelerations(self, serial: Array) -> Array:
         """(nodes, n') second rates of the serial form -> (nodes, n), p'' = E^-1 (e'' - E2 p' p')."""
-        found = serial[:, self.form.own]
-        for chart in self.charts:
-            rate = self.rate(chart)
-            rest = found[:, chart.coordinates] - twice(chart.E2, rate, rate)
-            found[:, chart.coordinates] = solved(chart.E, rest)
+        found, matrices = np.empty_like(self.q), (self.rows_of_E, self.rows_of_D1)
+        solve_accelerations(serial, self.v, self.form.own, self.firsts, *matrices, found)
         return found
 
     def parts(self, serial: Array, name: str, by: str) -> list[Part]:

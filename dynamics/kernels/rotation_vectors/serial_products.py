@@ -85,6 +85,56 @@ def carry_forces(serial, own, firsts, E, out):
                 out[node, at + j] = E[node, column] * x + E[node, column + 3] * y + E[node, column + 6] * z
 
 
+@inlined
+def solve(a, b, c, d, e, f, g, h, i, x, y, z):
+    """M^-1 (x, y, z) with the rows (a, b, c), (d, e, f) and (g, h, i) of M; not finite where it has none."""
+    first, second, third = e * i - f * h, f * g - d * i, d * h - e * g
+    factor = 1.0 / (a * first + b * second + c * third)
+    return (
+        factor * (first * x + (c * h - b * i) * y + (b * f - c * e) * z),
+        factor * (second * x + (a * i - c * g) * y + (c * d - a * f) * z),
+        factor * (third * x + (b * g - a * h) * y + (a * e - b * d) * z),
+    )
+
+
+@kernel
+def solve_forces(forces, own, firsts, E, out):
+    """E'^-1 tau, (nodes, n) -> (nodes, n'); what is held is left as it is."""
+    for node in range(len(out)):
+        for i in range(len(own)):
+            out[node, own[i]] = forces[node, i]
+        for g in range(len(firsts)):
+            at, (a, b, c, d, e, f, u, v, w) = firsts[g], matrix_of(E[node], 9 * g)
+            x, y, z = forces[node, at], forces[node, at + 1], forces[node, at + 2]
+            x, y, z = solve(a, d, u, b, e, v, c, f, w, x, y, z)
+            out[node, own[at]], out[node, own[at + 1]], out[node, own[at + 2]] = x, y, z
+
+
+@kernel
+def solve_accelerations(serial, v, own, firsts, E, D1, out):
+    """p'' = E^-1 (e'' - D1 p'), (nodes, n') -> (nodes, n)."""
+    for node in range(len(out)):
+        for i in range(len(own)):
+            out[node, i] = serial[node, own[i]]
+        for g in range(len(firsts)):
+            at, (a, b, c, d, e, f, k, l, m) = firsts[g], matrix_of(E[node], 9 * g)
+            for i in range(3):
+                for j in range(3):
+                    out[node, at + i] -= D1[node, 9 * g + 3 * i + j] * v[node, at + j]
+            x, y, z = out[node, at], out[node, at + 1], out[node, at + 2]
+            x, y, z = solve(a, b, c, d, e, f, k, l, m, x, y, z)
+            out[node, at], out[node, at + 1], out[node, at + 2] = x, y, z
+
+
+@inlined
+def matrix_of(row, at):
+    """Nine numbers, row by row."""
+    return (
+        row[at], row[at + 1], row[at + 2], row[at + 3], row[at + 4],
+        row[at + 5], row[at + 6], row[at + 7], row[at + 8],
+    )  # fmt: skip
+
+
 @kernel
 def chart_stiffness(polynomials, size, first, forces, own, out, at):
     """tau_e . E2 of one rotation vector from column `at`: of tau = E' tau_e, what E depends on p."""
