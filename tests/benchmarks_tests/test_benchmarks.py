@@ -25,6 +25,10 @@ UNTIMED = {
     "armature_error",
     "joint_springs",
     "point_spring",
+    "free_joint",
+    "ball_joint",
+    "recentred",
+    "rotation_vector",
     "christoffel_symbols_serial",
     "warmup",
 }

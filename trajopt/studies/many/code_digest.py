@@ -12,6 +12,7 @@ import ast
 import hashlib
 import pickletools
 import sys
+import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -19,7 +20,9 @@ DIGITS = 12  # hexadecimal digits of a digest, 48 bits: no two of a million poin
 FRAMEWORK = ("trajopt", "dynamics")  # not the code of a problem
 LIBRARY = "problems"  # the code of problems, also where it is installed
 INSTALLED = ("site-packages", "dist-packages")  # folders of installed packages
+STANDARD = Path(sysconfig.get_path("stdlib"))  # folder of the standard library
 LONGEST = 400  # characters of a module's name and a function's
+FOR_TYPES = ("TYPE_CHECKING", "typing.TYPE_CHECKING")  # conditions that no run fulfils
 
 
 def short_digest(content: bytes) -> str:
@@ -77,13 +80,17 @@ def _files(name: str, folders: Sequence[str]) -> Iterator[tuple[str, Path]]:
     """A user's module and the packages above it, each with its file; nothing for any other text."""
     parts = name.split(".")
     top = parts[0]
-    if not all(part.isidentifier() for part in parts) or top in sys.stdlib_module_names or top in FRAMEWORK:
+    if not all(part.isidentifier() for part in parts) or top in FRAMEWORK:
         return
     for count in range(1, len(parts) + 1):
         module = ".".join(parts[:count])
         path = _file_of(module, parts[:count], folders)
-        if path is not None and (top == LIBRARY or not set(path.parts) & set(INSTALLED)):
+        if path is not None and (top == LIBRARY or not _installed(path)):
             yield module, path
+
+
+def _installed(path: Path) -> bool:
+    return bool(set(path.parts) & set(INSTALLED)) or path.is_relative_to(STANDARD)
 
 
 def _file_of(module: str, parts: Sequence[str], folders: Sequence[str]) -> Path | None:
@@ -126,9 +133,13 @@ def _imports(source: bytes, module: str, path: Path, whole: bool, folders: Seque
 
 
 def _executed(tree: ast.AST, whole: bool) -> Iterator[ast.AST]:
-    """All nodes of a source, without those below `if TYPE_CHECKING` unless it is wanted whole."""
+    """All nodes of a source, without those below `if TYPE_CHECKING:` unless it is wanted whole."""
     for node in ast.iter_child_nodes(tree):
-        is_for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        if not is_for_types or whole:
+        is_for_types = isinstance(node, ast.If) and ast.unparse(node.test) in FOR_TYPES
+        if is_for_types and not whole:
+            for other in node.orelse:  # `else:` of it runs
+                yield other
+                yield from _executed(other, whole)
+        else:
             yield node
             yield from _executed(node, whole)

@@ -107,6 +107,22 @@ def test_digests_of_code_cover_what_is_executed_and_what_a_package_gives_out_by_
     assert list(digests.values()) == [True, True, False]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from typing import TYPE_CHECKING\nif not TYPE_CHECKING:\n    import study_beside",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    pass\nelse:\n    import study_beside",
+        "def build():\n    import profile",  # the name of a module of the standard library
+    ],
+)
+def test_digests_of_code_cover_branches_that_run_and_files_with_names_of_the_standard_library(tmp_path, text):
+    (tmp_path / "own.py").write_text(text)
+    before = code_of_file(tmp_path / "own.py")
+    for name in ("study_beside", "profile"):
+        (tmp_path / f"{name}.py").write_text("MASS = 2.0\n")
+    assert code_of_file(tmp_path / "own.py") != before
+
+
 def test_a_solution_that_was_swapped_for_another_is_not_taken_for_that_of_its_row(tmp_path):
     build, axes = problems.double_integrator.build, {"mass": [1.0, 4.0]}
     study = trajopt.sweep(build, axes, processes=1, folder=tmp_path)
