@@ -1,4 +1,4 @@
-"""Tolerance for rounding errors, shared by all rooms."""
+"""Tolerance for rounding errors, shared by all packages."""
 
 from __future__ import annotations
 

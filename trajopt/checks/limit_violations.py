@@ -1,4 +1,4 @@
-"""Violations of limits over the whole path, as refinements read them: the largest ones, and all peaks."""
+"""Violations of limits over the whole path, for certificates: the largest of every limit, and all peaks."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Square:
         return {self.target: u[self.source] ** 2}
 
     def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
-        """`value` on CasADi symbols, for `fusion`."""
+        """`value` on CasADi symbols, for `graph.fused`."""
         return {self.target: u[self.source] ** 2}
 
     def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
@@ -99,7 +99,7 @@ class Renamed:
         return {self.target: u[self.source]}
 
     def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
-        """`value` on CasADi symbols, for `fusion`."""
+        """`value` on CasADi symbols, for `graph.fused`."""
         return {self.target: u[self.source]}
 
     def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
@@ -135,7 +135,7 @@ class TimesDuration:
         return {self.target: u[self.DURATION] * u[self.source]}
 
     def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
-        """`value` on CasADi symbols, for `fusion`."""
+        """`value` on CasADi symbols, for `graph.fused`."""
         return {self.target: u[self.DURATION] * u[self.source]}
 
     def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
@@ -177,7 +177,7 @@ class WeightedSum:
         return {self.target: sum(values * u[name] for name, values in self._factors.items())}  # type: ignore[dict-item]
 
     def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
-        """`value` on CasADi symbols, for `fusion`."""
+        """`value` on CasADi symbols, for `graph.fused`."""
         return {self.target: sum(values * u[name] for name, values in self._factors.items())}
 
     def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:

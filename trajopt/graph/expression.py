@@ -37,7 +37,7 @@ class ExpressionBlock:
         return _restored, (written, tuple(self._symbols), tuple(self._expressions))
 
     def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
-        """y as expressions of other symbols u; `fusion` joins blocks by it."""
+        """y as expressions of other symbols u; `graph.fused` joins blocks by it."""
         import casadi
 
         function = casadi.Function("terms", list(self._symbols.values()), list(self._expressions.values()))

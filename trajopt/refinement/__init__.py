@@ -1,1 +1,1 @@
-"""Refinement of solutions: knot insertion, limits that hold between nodes, and exact switching structures."""
+"""Refinement of solutions: knot insertion, nodes where limits are exceeded, coarse meshes, several starts."""

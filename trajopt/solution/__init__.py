@@ -1,1 +1,1 @@
-"""The answer as values: the motion, its multipliers, its certificate, its file."""
+"""The solution as values: motion, multipliers, status and records; and the one solve that it comes from."""

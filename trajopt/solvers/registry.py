@@ -1,7 +1,7 @@
 """Registry of the solvers that can be chosen by name: each is listed once, here.
 
 To add a solver: write its file, a frozen dataclass with `solve` (protocol `Solver`), a static `version` and
-what it offers of `capabilities.py`, and add a line to SOLVERS. The command line and the contract test for all
+what it offers beyond that, and add a line to SOLVERS. The command line and the contract test for all
 solvers then know it. Nothing is imported before a solver is created, so that listing names costs no time.
 """
 

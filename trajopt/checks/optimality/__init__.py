@@ -1,1 +1,1 @@
-"""Optimality of an answer, recomputed: residuals, minimality, costs, dependent and infeasible equations."""
+"""Costs of a solution recomputed, and equations that depend on each other or cannot all be met."""

@@ -60,7 +60,7 @@ class SecondOrderBlock(Block, Protocol):
 
 @runtime_checkable
 class SymbolicBlock(SecondOrderBlock, Protocol):
-    """A block that can also be evaluated on CasADi symbols, so that `fusion` may join it with others."""
+    """A block that can also be evaluated on CasADi symbols, so that `graph.fused` may join it with others."""
 
     def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
         """y as expressions, columns of m, of the symbols u, columns of m_u."""

@@ -1,1 +1,1 @@
-"""How a solution came about, as values: its run, its iterations, its refinement; the header of its file."""
+"""How a solution came about, as values: its run, its iterations, its refinement and its certification."""

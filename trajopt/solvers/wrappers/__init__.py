@@ -1,1 +1,1 @@
-"""Solvers made of another solver: checkpoints on disk, rows in rounds, Newton's steps before it."""
+"""Solvers made of another solver: checkpoints on disk, rows added in rounds, the least violation of rows."""

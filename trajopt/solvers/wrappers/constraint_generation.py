@@ -67,7 +67,7 @@ class ConstraintGeneration:
         not ends at the point of least squared violation (`least_violation`): as INFEASIBLE, or, where the
         rows hold there, the solve goes on from that point without this limit. INFEASIBLE is then what the
         search came to, no proof
-    newton : tolerance of rounds after which damped Newton steps with all rows follow (`damped_newton_steps`);
+    newton : tolerance of rounds after which damped Newton steps with all rows follow (`DampedNewton`);
         a solve whose first round is not coarse begins with them. None: rounds alone, as also where the steps
         find no optimum, or are too large to be dense
 

@@ -2,7 +2,7 @@
 
 Sums over nodes, elimination and scaling are linear and constant, so each assembly is one sparse matrix-vector
 product whose pattern follows from structure, never from values. "Raw" derivatives are those by the numerators
-Q of the leaves and the arc's duration T (see `jacobian.py`), of all nodes in one flat array.
+Q of the leaves and the arc's duration T (see `leaf_map.py`), of all nodes in one flat array.
 """
 
 from __future__ import annotations
