@@ -41,7 +41,7 @@ class Density:
 
 
 CHECK_DENSITY = Density(between=10, whole=2000, least=64)  # of reports, certificates and limit nodes
-SEARCH_DENSITY = Density(between=8)  # of violations of limits, searched in every round
+SEARCH_DENSITY = Density(between=8)  # of certified solutions, searched in every round
 
 
 @dataclass(frozen=True)

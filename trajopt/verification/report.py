@@ -221,7 +221,7 @@ class Report(Verdict):
         named = self._shown()
         width = max([len(label) for label, _ in named] + [LABEL]) + 2
         head = (
-            f"{'constraint':<{width}}{'at nodes':>10}{'t [s]':>9}{'10x grid':>11}{'t [s]':>9}{'of scale':>9}"
+            f"{'constraint':<{width}}{'at nodes':>10}{'t [s]':>9}{'between':>11}{'t [s]':>9}{'of scale':>9}"
             "  evidence"
         )
         lines = [self._headline(), self.title, "", head]
