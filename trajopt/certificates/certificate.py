@@ -18,7 +18,7 @@ from trajopt.certificates.objective_bracket import ObjectiveBracket
 from trajopt.certificates.sign_check import Signs, component_label
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.checks.equations.residual_forces import torque_equations
-from trajopt.checks.limit_violations import LimitViolation, path_limits
+from trajopt.checks.limit_violations import LimitViolation
 from trajopt.checks.simulation import Simulation, simulate
 
 if TYPE_CHECKING:
@@ -222,9 +222,9 @@ class Certificate(CertifiedLines):
 
     def _bound(self, saturation: Saturation) -> str:
         assert self.motion is not None
-        if not saturation.exists(path_limits(self.motion)):
+        if not saturation.exists(self.motion.problem.path_limits()):
             return f"limit {saturation.limit}, {saturation.component}, which the problem does not have"
-        limit = path_limits(self.motion)[saturation.limit]
+        limit = self.motion.problem.path_limits()[saturation.limit]
         bound = (limit.upper if saturation.side > 0 else limit.lower)[saturation.component]
         return f"{component_label(self.motion, saturation)} = {bound:+.6g}"
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trajopt.certificates.switching_structure import Saturation, Structure
-from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.limit_order import limit_order
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def sign_check(
     regular : controls are continuous, see `ArcSettings`
     boundaries_checked : number of pairs of arc and velocity or position at its limit that were checked
     """
-    limits, n = path_limits(motion), motion.problem.dynamics.n
+    limits, n = motion.problem.path_limits(), motion.problem.dynamics.n
     orders = [limit_order(motion.problem, limit) for limit in limits]
     saturated_orders = [orders[s.limit] for saturated in structure.saturated for s in saturated]
     checked = saturated_orders.count(2) + boundaries_checked
@@ -83,7 +82,7 @@ def sign_check(
 
 def component_label(motion: SolutionData, saturation: Saturation) -> str:
     """The saturated quantity and its joint, such as `tau of elbow`."""
-    limit = path_limits(motion)[saturation.limit]
+    limit = motion.problem.path_limits()[saturation.limit]
     labels = motion.problem.component_names(limit.term.quantity, limit.lower.size)
     label = labels[saturation.component]
     return f"{limit.term.name} of {label}" if label else limit.term.name

@@ -20,7 +20,7 @@ from trajopt.certificates.first_order_gain import FirstOrderGain, impulses_by_co
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.arc_solves import converged_to_rounding
 from trajopt.certified.time_scaling import time_scaled
-from trajopt.checks.limit_violations import largest_violations, path_limits, peak_times
+from trajopt.checks.limit_violations import largest_violations, peak_times
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes
@@ -111,7 +111,7 @@ class NodeRefinement:
         self, solution: SolutionData, reason: str, margins: Margins | None = None
     ) -> Certificate:
         violations = tuple(largest_violations(solution))
-        limits = path_limits(solution)
+        limits = solution.problem.path_limits()
         found = solution.multipliers
         gain = FirstOrderGain.of(
             [impulses_by_component(found, [limit.name], limit.lower.size) for limit in limits],
@@ -125,7 +125,7 @@ class NodeRefinement:
         """Of every limit, in proportion to its violation."""
         factor = self.settings.tightening_factor
         sizes = [max(0.0, factor * violation.value) for violation in certificate.violations]
-        return by_limit(sizes, path_limits(solution))
+        return by_limit(sizes, solution.problem.path_limits())
 
     def _within_tighter_limits(
         self, solution: SolutionData, margins: Margins, solver: TimedSolver
@@ -136,7 +136,7 @@ class NodeRefinement:
         """
         original = solution.problem
         problem = solution.asked_on(original.trajectory)
-        for limit, margin in zip(path_limits(solution), margins, strict=True):
+        for limit, margin in zip(solution.problem.path_limits(), margins, strict=True):
             tighter = replace(limit, lower=limit.lower + margin, upper=limit.upper - margin)
             if np.any(tighter.lower > tighter.upper) or not np.all(np.isfinite(margin)):
                 return None

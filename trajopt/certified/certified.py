@@ -27,7 +27,6 @@ from trajopt.certified.search_settings import DEFAULT, LOWEST_DEGREE, SearchSett
 from trajopt.certified.switching.structure_detection import is_regular
 from trajopt.certified.switching.structure_search import StructureSearch
 from trajopt.checks.equations.path_equations import path_equations
-from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.refined import Refined
 from trajopt.refinement.rounds import INTERRUPTED
@@ -188,7 +187,7 @@ def _missed_and_objective(certified: SolutionData) -> tuple[bool, float]:
 def _unsuited(solution: SolutionData) -> str:
     """Why no switching structure is searched for, or nothing."""
     problem = solution.problem
-    if not path_limits(solution):
+    if not solution.problem.path_limits():
         return "the problem bounds nothing over the whole motion"
     stated = (*problem.costs, *problem.constraints, *problem.integrals)
     if any(isinstance(each.over, TimeWindow) for each in stated):

@@ -17,7 +17,6 @@ from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.checks.limit_violations import (
     LimitViolation,
     largest_violations,
-    path_limits,
     relative_violations,
 )
 from trajopt.splines.node_sets import END, START
@@ -57,7 +56,7 @@ def _may_be_scaled(solution: SolutionData, most: float) -> bool:
     at_rest = np.abs(solution.v(ends)).max() <= AGREEMENT
     room = all(arc.duration_bounds[1] > (1.0 + most) * solution.duration for arc in problem.trajectory.arcs)
     only_time = all(cost.term.quantity == "duration" for cost in problem.costs)
-    limits = path_limits(solution)
+    limits = solution.problem.path_limits()
     timeless = all(
         c in limits or (c.over in (START, END) and c.term.quantity in ("q", "v")) for c in problem.constraints
     )

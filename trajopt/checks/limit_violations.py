@@ -42,11 +42,6 @@ class LimitViolation:
         return f"{self.name}, {self.component}" if self.component else self.name
 
 
-def path_limits(solution: SolutionData) -> list[Constraint]:
-    """The inequality constraints over the whole path of a solution's problem."""
-    return solution.problem.path_limits()
-
-
 def largest_violations(solution: SolutionData) -> list[LimitViolation]:
     """One entry per component of every path limit, in their order; -inf of those without bounds.
 
@@ -54,7 +49,7 @@ def largest_violations(solution: SolutionData) -> list[LimitViolation]:
     neighbours, and all brackets are narrowed together. A peak narrower than an eighth of an interval may be
     missed; the curve is a polynomial of low degree there, so only a term that oscillates has such peaks.
     """
-    limits = path_limits(solution)
+    limits = solution.problem.path_limits()
     found: list[LimitViolation] = []
     for limit, peaks in zip(limits, search(solution, limits, SEARCH_DENSITY, most=None), strict=True):
         labels = solution.problem.component_names(limit.term.quantity, limit.lower.size)
@@ -70,7 +65,7 @@ def relative_violations(solution: SolutionData, violations: Sequence[LimitViolat
     """Violations divided by the range of their limit, in the order of `largest_violations`."""
     if not violations:
         return []
-    ranges = np.concatenate([limit_ranges(limit) for limit in path_limits(solution)])
+    ranges = np.concatenate([limit_ranges(limit) for limit in solution.problem.path_limits()])
     return [float(violation.value / width) for violation, width in zip(violations, ranges, strict=True)]
 
 
@@ -84,7 +79,7 @@ def limit_ranges(limit: Constraint) -> Array:
 
 def peak_times(solution: SolutionData, above: float) -> list[float]:
     """Times of all peaks of path limits that are violated by more than `above`, in their own units."""
-    limits, found = path_limits(solution), []
+    limits, found = solution.problem.path_limits(), []
     for peaks in search(solution, limits, SEARCH_DENSITY, above, most=None):
         found += peaks.times[peaks.values > above].tolist()
     return found

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.rounding import NOT_ZERO
-from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solvers.optimality.kkt import bound_violation
 
@@ -50,7 +49,7 @@ def _gain_by_span(solution: SolutionData, edges: NDArray, samples: int, signific
     fractions = (np.arange(samples) + 0.5) / samples
     times = edges[:-1, None] + lengths[:, None] * fractions
     total = np.zeros(lengths.size)
-    for limit in path_limits(solution):
+    for limit in solution.problem.path_limits():
         values = solution.value(limit.term, times)
         width = limit.upper - limit.lower
         width = np.where(np.isfinite(width), np.maximum(width, NOT_ZERO), 1.0)

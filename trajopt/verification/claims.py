@@ -13,7 +13,7 @@ import numpy as np
 
 from trajopt.base.rounding import AGREEMENT
 from trajopt.checks.check_times import trajectory_of
-from trajopt.checks.limit_violations import largest_violations, limit_ranges, path_limits
+from trajopt.checks.limit_violations import largest_violations, limit_ranges
 from trajopt.checks.optimality.cost_check import CostCheck
 from trajopt.solution.solution import SolutionData
 from trajopt.verification.recomputed_kkt import RebuiltProgram
@@ -98,7 +98,7 @@ def _violations(solution: SolutionData) -> Iterator[str]:
     """Violations that are not what the certificate reports."""
     assert solution.certificate is not None
     reported = {violation.label: violation.value for violation in solution.certificate.violations}
-    limits = path_limits(solution)
+    limits = solution.problem.path_limits()
     if not reported or not limits:  # a certificate without a search reports none
         return
     ranges = np.concatenate([limit_ranges(limit) for limit in limits])
@@ -114,7 +114,7 @@ def _violations(solution: SolutionData) -> Iterator[str]:
 def _structure(solution: SolutionData) -> Iterator[str]:
     """Switch times that are not the arcs', and components that are not at the bound they should be at."""
     assert solution.certificate is not None
-    structure, limits = solution.certificate.structure, path_limits(solution)
+    structure, limits = solution.certificate.structure, solution.problem.path_limits()
     if structure is None:
         return
     switches, starts = np.asarray(structure.times), solution.curve.starts

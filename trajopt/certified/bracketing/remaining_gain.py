@@ -20,7 +20,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.certified.bracketing.control_point_gain import gain_of_control_points
 from trajopt.certified.search_settings import SearchSettings
-from trajopt.checks.limit_violations import limit_ranges, path_limits
+from trajopt.checks.limit_violations import limit_ranges
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import bound_violation
@@ -56,7 +56,7 @@ def remaining_gain(solution: SolutionData, settings: SearchSettings) -> Remainin
     fractions = (np.arange(count) + 0.5) / count
     times = edges[:-1, None] + lengths[:, None] * fractions
     total, oversteps = np.zeros(times.shape), 0.0
-    for limit in path_limits(solution):
+    for limit in solution.problem.path_limits():
         multipliers = solution.multipliers.get(limit.name)
         if multipliers is None or multipliers.shape != (solution.node_times.size, limit.lower.size):
             continue

@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.certificates.switching_structure import ActiveInterval, Saturation
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
-from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.costs_and_constraints import Constraint
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ class KnotCoordinate:
 
 def largest_multiplier(solution: SolutionData) -> float:
     """Of all path limits, in objective per range of the limit."""
-    found = [_multipliers_per_range(solution, limit) for limit in path_limits(solution)]
+    found = [_multipliers_per_range(solution, limit) for limit in solution.problem.path_limits()]
     return max(
         (float(np.abs(values).max(initial=0.0)) for values in found if values is not None), default=0.0
     )
@@ -159,7 +158,7 @@ class BangDetection:
 
     def _speed(self, boundary: Saturation) -> float | None:
         """The velocity of a boundary arc of a velocity limit, None on one of a position limit."""
-        limit = path_limits(self.solution)[boundary.limit]
+        limit = self.solution.problem.path_limits()[boundary.limit]
         if limit.term.quantity != "v":
             return None
         return float((limit.upper if boundary.side > 0 else limit.lower)[boundary.component])

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from trajopt.base.errors import ProblemError
 from trajopt.certificates.switching_structure import Saturation, Structure
-from trajopt.checks.limit_violations import path_limits
 from trajopt.graph.protocols.dynamics import ForwardDynamics
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def _determined(solution: SolutionData) -> Structure:
         raise ProblemError("the solution has no switching structure: solve with refine=Certified() first")
     if not isinstance(dynamics, ForwardDynamics):
         raise ProblemError("the dynamics offers no forward_dynamics(q, v, tau), which shooting integrates")
-    limits, structure = path_limits(solution), certificate.structure
+    limits, structure = solution.problem.path_limits(), certificate.structure
     for number, saturated in enumerate(structure.saturated):
         kinds = {limits[s.limit].term.quantity for s in saturated}
         joints = {s.component for s in saturated}
@@ -112,7 +111,7 @@ class Shooting:
         self.dynamics: Any = solution.as_built.dynamics
         self.n = self.dynamics.n
         self.structure = structure
-        self.limits = path_limits(solution)
+        self.limits = solution.problem.path_limits()
         self.start = np.concatenate([solution.q(0.0), solution.v(0.0)])
         self.end = np.concatenate([solution.q(solution.duration), solution.v(solution.duration)])
         self.controls = [self._control(saturated) for saturated in structure.saturated]

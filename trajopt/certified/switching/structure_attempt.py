@@ -38,7 +38,6 @@ from trajopt.certified.switching.structure_correction import (
 from trajopt.checks.limit_violations import (
     LimitViolation,
     largest_violations,
-    path_limits,
     relative_violations,
 )
 from trajopt.problem.problem import ProblemData
@@ -101,7 +100,7 @@ class StructureAttempt:
 
     def _corrected(self) -> SolutionData | str:
         """Rounds of solves and corrections until one confirms the structure or refutes it."""
-        no_margins = tuple((0.0,) * limit.lower.size for limit in path_limits(self.motion))
+        no_margins = tuple((0.0,) * limit.lower.size for limit in self.motion.problem.path_limits())
         self.arc_settings = ArcSettings(self.regular, self.settings.effort_weight, no_margins, no_margins)
         visits: Counter = Counter()
         allowed, spent = self.settings.attempt_iterations, self.solves.effort

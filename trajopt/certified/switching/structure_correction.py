@@ -21,7 +21,7 @@ from trajopt.certificates.arc_problem import free_arcs
 from trajopt.certificates.sign_check import Contradiction
 from trajopt.certificates.switching_structure import Saturation, Structure
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
-from trajopt.checks.limit_violations import LimitViolation, path_limits
+from trajopt.checks.limit_violations import LimitViolation
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
 from trajopt.splines.gauss_rules import gauss
@@ -72,7 +72,7 @@ def active_outside_structure(
 
     The impulse over an arc, in objective per range of the limit, is compared with the objective.
     """
-    for index, limit in enumerate(path_limits(motion)):
+    for index, limit in enumerate(motion.problem.path_limits()):
         total = np.abs(_multipliers_per_range(motion, structure, limit)).sum(axis=1)
         for number, saturated in enumerate(structure.saturated):
             inside = {s.component for s in saturated if s.limit == index}
@@ -109,7 +109,7 @@ def corrected_violation(
 
     None where no arc can hold that limit, or where the arc holds it already.
     """
-    limits = path_limits(motion)
+    limits = motion.problem.path_limits()
     for index, limit in enumerate(limits):
         labels = motion.problem.component_names(limit.term.quantity, limit.lower.size)
         if limit.name != worst.name or worst.component not in labels:
@@ -141,7 +141,7 @@ def of_free_joints(
     """Which of `largest_violations` are of inactive limits on arcs with free joints, in their order."""
     free, found = free_arcs(structure, motion.problem.dynamics.n, regular), []
     every = iter(violations)
-    for index, limit in enumerate(path_limits(motion)):
+    for index, limit in enumerate(motion.problem.path_limits()):
         for component in range(limit.lower.size):
             arc = structure.arc_at(next(every).time)
             saturated = {(s.limit, s.component) for s in structure.saturated[arc]}
@@ -151,7 +151,7 @@ def of_free_joints(
 
 def _held(motion: SolutionData, structure: Structure) -> Iterator[tuple[int, Saturation, NDArray]]:
     """Arc, saturation and signed multipliers (Gauss points,) of all saturated torques and accelerations."""
-    for index, limit in enumerate(path_limits(motion)):
+    for index, limit in enumerate(motion.problem.path_limits()):
         if limit_order(motion.problem, limit) != 2:
             continue
         multipliers = _multipliers_per_range(motion, structure, limit)

@@ -17,7 +17,6 @@ from trajopt.certified.switching.active_intervals import (
     boundary_intervals,
     largest_multiplier,
 )
-from trajopt.checks.limit_violations import path_limits
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem_graph import graph_of
 from trajopt.splines.node_sets import PATH
@@ -61,7 +60,7 @@ def detect(
     if options is None:
         options = DetectionOptions(is_regular(solution, settings), settings.longest_switch)
     coordinate = KnotCoordinate(solution.knot_times)
-    limits, n = path_limits(solution), solution.problem.dynamics.n
+    limits, n = solution.problem.path_limits(), solution.problem.dynamics.n
     orders = [limit_order(solution.problem, limit) for limit in limits]
     found: list[ActiveInterval] = []
     for index, limit in enumerate(limits):
