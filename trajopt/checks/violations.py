@@ -21,7 +21,8 @@ from trajopt.checks.proofs import suprema
 from trajopt.solution.solution import SolutionData
 from trajopt.taylor_models.suprema import Supremum
 
-MOST_JOINTS = 8  # of robots whose terms are enclosed: inverse dynamics of larger ones takes seconds there
+# Of robots whose terms are enclosed: the inverse dynamics of larger ones takes seconds there.
+MOST_JOINTS = 8
 
 
 @dataclass(frozen=True)
@@ -63,21 +64,21 @@ class Violation:
         at_nodes, at_any = (float(np.maximum(each.value, 0.0)) for each in (node, dense))
         bounds = np.abs([result.lower, result.upper])
         found = Violation(
-            result.name,
-            result.component,
-            at_nodes,
-            node.time,
-            at_any,
-            dense.time,
-            float(bounds[np.isfinite(bounds)].max(initial=0.0)),
-            scale,
-            result.unit,
-            at_nodes / node_scale,
-            at_any / scale,
-            result.equation,
-            result.between is None,
-            result.over_time,
-            "evaluated" if result.evidence == "evaluated" else "sampled",
+            name=result.name,
+            component=result.component,
+            node_violation=at_nodes,
+            node_time=node.time,
+            dense_violation=at_any,
+            dense_time=dense.time,
+            limit=float(bounds[np.isfinite(bounds)].max(initial=0.0)),
+            scale=scale,
+            unit=result.unit,
+            node_relative=at_nodes / node_scale,
+            dense_relative=at_any / scale,
+            equation=result.equation,
+            nodes_only=result.between is None,
+            over_time=result.over_time,
+            evidence="evaluated" if result.evidence == "evaluated" else "sampled",
         )
         if result.jumps.size:  # whatever it is on both sides
             return replace(
@@ -134,16 +135,17 @@ def _forces_together(solution: SolutionData) -> Iterator[Violation]:
         worst, times = int(np.argmax(entry.missing)), dense.times[entry.at]
         miss, scale = float(entry.missing[worst]), max(entry.largest, largest.get(entry.owners, 0.0))
         yield Violation(
-            "residual forces",
-            f"{times.min():.3g} to {times.max():.3g} s",
-            *(0.0, 0.0),
-            miss,
-            float(times[worst]),
-            0.0,
-            scale,
-            UNIT,
-            0.0,
-            miss / scale,
+            name="residual forces",
+            component=f"{times.min():.3g} to {times.max():.3g} s",
+            node_violation=0.0,
+            node_time=0.0,
+            dense_violation=miss,
+            dense_time=float(times[worst]),
+            limit=0.0,
+            scale=scale,
+            unit=UNIT,
+            node_relative=0.0,
+            dense_relative=miss / scale,
             equation=True,
             over_time=True,
         )

@@ -28,7 +28,7 @@ from trajopt.verification.report import BETWEEN, Report
 
 __all__ = ["Report", "Violation", "verify"]
 
-UNBUILT = "whether the motion is a minimum was not looked at: its program cannot be built again"
+NOT_REBUILT = "whether the motion is a minimum was not looked at: its program cannot be built again"
 LOADED = "the dynamics offers no forward dynamics under loads"
 
 
@@ -78,7 +78,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
 
 def _minimality(solution: SolutionData, program: RebuiltProgram | None) -> Minimality:
     if program is None:
-        return Minimality(note=UNBUILT)
+        return Minimality(note=NOT_REBUILT)
     if not solution.converged:
         return Minimality()
     return minimality(solution, program, point_in(program, solution))
