@@ -33,7 +33,7 @@ BOUND_RELAXATION = 1e-10
 # the range between two, the least multiplier, and the first barrier parameter.
 WARM_PUSH, WARM_MULTIPLIER, WARM_BARRIER = 1e-9, 1e-9, 1e-7
 
-OUT_OF_TIME = "the time limit of the refinement was reached"
+OUT_OF_TIME = "the time limit was reached"
 FORMER = (
     "solve(nlp, callback, start) is the former order, which goes in version 0.3: write "
     "solve(nlp, start, run), with run = trajopt.solvers.solver.Run(callback=...)"
