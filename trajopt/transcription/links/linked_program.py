@@ -17,8 +17,8 @@ from trajopt.problem.links.phases import Asked, Phases
 from trajopt.solvers.optimality.kkt import lagrangian_gradient
 from trajopt.solvers.solver import Result
 from trajopt.transcription.bounds import Bounds
-from trajopt.transcription.links.coupling import Coupling, coupling_of
 from trajopt.transcription.links.linked_problems import LinkedProblems, linked_problems
+from trajopt.transcription.links.shared_parameters import Coupling, coupling_of
 from trajopt.transcription.nlp import NLP, Scaling
 from trajopt.transcription.transcribe import transcribe
 

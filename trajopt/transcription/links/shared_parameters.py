@@ -1,5 +1,8 @@
 """Equations that give several phases the same parameter: linear in the unknowns of their programs.
 
+Links between phases are not here: `linked_problems.py` makes them constraints on copies of quantities, which
+are such parameters.
+
 Boundary values may fix a copy in both phases. The equation between them then says nothing that their own
 equations do not say, or it contradicts them.
 """
