@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from trajopt.api.solution import PublicAnswer, Solution, solution_from
+from trajopt.base.blas_threads import one_blas_thread
 from trajopt.solution.phases_solution import PhasesSolutionData
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ class PhasesSolution(PublicAnswer, PhasesSolutionData):
         """Check every phase as `Solution.verify` does, all links, and the optimality of all together."""
         from trajopt.verification.phases_report import verify_phases
 
-        return verify_phases(self, accuracy)
+        with one_blas_thread():
+            return verify_phases(self, accuracy)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .npz file that `load` reads; the file appears whole or not at all."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trajopt.parametric.sensitivity import Sensitivity
     from trajopt.problem.problem import ProblemData
     from trajopt.verification.diagnosis import Diagnosis
-    from trajopt.verification.verify import Report
+    from trajopt.verification.report import Report
 
 
 class PublicAnswer(Answer):
