@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from textwrap import fill, indent
-from typing import Any
 
 import numpy as np
 
@@ -23,11 +22,10 @@ from trajopt.checks.violations import Violation
 from trajopt.problem.links.phases import Phases
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
-from trajopt.solvers.optimality.multipliers import least_squares_kkt
+from trajopt.solvers.optimality.kkt import KKT
 from trajopt.transcription.links.linked_problems import linked_problems
-from trajopt.transcription.links.linked_program import LinkedProgram, linked_program
-from trajopt.verification.recomputed_kkt import FAR, ROUNDING, rescaled
+from trajopt.transcription.links.linked_program import linked_program
+from trajopt.verification.recomputed_kkt import smallest_kkt
 from trajopt.verification.report import AT_NODES, BETWEEN, LABEL, LOOSEST, OPTIMAL, WIDTH, Report
 from trajopt.verification.verdict import Verdict
 from trajopt.verification.verify import verify as verify_phase
@@ -211,15 +209,4 @@ def _recomputed(solution: PhasesSolutionData, phases: Phases) -> KKT | None:
     if not all(own.unknowns.fits(part.curve, part.parameters) for own, part in each):
         return None
     y = np.concatenate([own.unknowns.of(part.curve, part.parameters) for own, part in each])
-    return _smallest(program, solution, y)
-
-
-def _smallest(program: LinkedProgram, solution: PhasesSolutionData, y: Any) -> KKT:
-    """With the solver's multipliers, or those of least squares where these are better."""
-    point = solution.point
-    if point is None or point.row_multipliers is None or point.row_multipliers.size != program.row_count:
-        return least_squares_kkt(program, y)
-    found = kkt_residuals(program, replace(rescaled(point, solution.scaling, program.scaling), y=y))
-    if found.error <= FAR * max(solution.kkt.error, ROUNDING):
-        return found
-    return min(found, least_squares_kkt(program, y), key=lambda kkt: kkt.error)
+    return smallest_kkt(program, y, solution)[1]

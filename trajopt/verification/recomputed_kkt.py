@@ -1,10 +1,11 @@
 """KKT residuals of a solution, computed again from its problem and its curve.
 
 The KKT conditions hold where any multipliers make the residuals small. Two candidates are tried: those of the
-solver, brought to the factors of the NLP that is built again, and those of least squares; the smaller error
-is returned. The objective has the factor of the solve, whose tolerance was one in that factor: the NLP that
-is built again takes its factor from the motion found, and a residual of 1e-6 would become 3e-5 where the cost
-fell from 11 to 0.3 on the way.
+solver, brought to the factors of the NLP that is built again, and those of least squares. Whichever have the
+smaller error are taken, for the residuals and for what else is looked at with multipliers. The objective of a
+single motion has the factor of the solve, whose tolerance was one in that factor: the NLP that is built again
+takes its factor from the motion found, and a residual of 1e-6 would become 3e-5 where the cost fell from 11
+to 0.3 on the way.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.problem.problem import ProblemData
+from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
-from trajopt.solvers.optimality.multipliers import least_squares_kkt, least_squares_multipliers
+from trajopt.solvers.optimality.multipliers import kkt_of_fit, least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
 from trajopt.splines.trajectory import Trajectory
+from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP, Scaling
 from trajopt.transcription.transcribe import transcribe
 
@@ -72,41 +76,39 @@ def rebuilt_program(solution: SolutionData) -> RebuiltProgram | None:
     return RebuiltProgram(nlp, nlp.unknowns.of(solution.curve, solution.parameters))
 
 
-def recomputed_kkt(solution: SolutionData) -> KKT | None:
-    """The KKT residuals of the motion in the NLP that is built again; None where that cannot be known."""
-    program = rebuilt_program(solution)
-    return None if program is None else kkt_in(program, solution)
+def point_and_kkt(program: RebuiltProgram, solution: SolutionData) -> tuple[WarmStart, KKT]:
+    """The motion in its NLP with the multipliers that make the KKT residuals small, and these residuals."""
+    nlp, before = program.nlp, solution.scaling
+    ratio = 1.0
+    if before is not None and before.objective > 0.0 and _fits(nlp, solution.point):
+        ratio = float(np.clip(nlp.scaling.objective / before.objective, 1.0, COARSEST))
+    return smallest_kkt(nlp, program.y, solution, ratio)
 
 
-def point_in(program: RebuiltProgram, solution: SolutionData) -> WarmStart:
-    """The motion in its NLP with the multipliers of `kkt_in`."""
-    nlp, y, point = program.nlp, program.y, solution.point
-    if point is None or not _fits(nlp, point):
-        return least_squares_multipliers(nlp, y, signed=False)
-    own = replace(rescaled(point, solution.scaling, nlp.scaling), y=y)
-    if kkt_residuals(nlp, own).error <= FAR * max(solution.kkt.error, ROUNDING):
-        return own
-    fitted = least_squares_multipliers(nlp, y, signed=False)
-    return min(own, fitted, key=lambda each: kkt_residuals(nlp, each).error)
+def smallest_kkt(
+    program: NLP | LinkedProgram, y: Array, solution: SolutionData | PhasesSolutionData, ratio: float = 1.0
+) -> tuple[WarmStart, KKT]:
+    """y with the solver's multipliers, or those of least squares where these are better, and the residuals.
 
+    The solver's stay where their error is at most 10 times the one that the solve left.
 
-def kkt_in(program: RebuiltProgram, solution: SolutionData) -> KKT:
-    """The KKT residuals of a motion in its NLP, with the multipliers that make them small."""
-    nlp, y, point = program.nlp, program.y, solution.point
-    if point is None or not _fits(nlp, point):
-        return least_squares_kkt(nlp, y)
-    found = kkt_residuals(nlp, replace(rescaled(point, solution.scaling, nlp.scaling), y=y))
-    found = _in_factor_of_solve(found, solution.scaling, nlp.scaling)
-    as_left = found.error <= FAR * max(solution.kkt.error, ROUNDING)
-    if solution.certificate is None and as_left:
-        return found
+    ratio : of the objective's factor in the program to that of the solve, by which residuals are divided
+    """
+    point, own = solution.point, None
+    if _fits(program, point):
+        assert point is not None
+        kept = replace(rescaled(point, solution.scaling, program.scaling), y=y)
+        own = kept, _in_smaller_factor(kkt_residuals(program, kept), ratio)
+        if own[1].error <= FAR * max(solution.kkt.error, ROUNDING):
+            return own
     # Files of former versions have no factors, and the guess of another version gives others.
-    fitted = _in_factor_of_solve(least_squares_kkt(nlp, y), solution.scaling, nlp.scaling)
-    return min(found, fitted, key=lambda kkt: kkt.error)
+    point = least_squares_multipliers(program, y, signed=False)
+    fitted = point, _in_smaller_factor(kkt_of_fit(program, point), ratio)
+    return fitted if own is None else min(own, fitted, key=lambda each: each[1].error)
 
 
-def _fits(nlp: NLP, point: WarmStart | None) -> bool:
-    """Whether a solver's point has the sizes of the NLP."""
+def _fits(nlp: NLP | LinkedProgram, point: WarmStart | None) -> bool:
+    """Whether a solver's point has the sizes of the NLP, and multipliers."""
     if point is None or point.row_multipliers is None:
         return False
     return (nlp.variable_count, nlp.row_count) == (point.y.size, point.row_multipliers.size)
@@ -144,11 +146,8 @@ def rescaled(point: WarmStart, before: Scaling | None, now: Scaling) -> WarmStar
     )
 
 
-def _in_factor_of_solve(kkt: KKT, before: Scaling | None, now: Scaling) -> KKT:
-    """Residuals that grow with the objective's factor, for that of the solve where it was the smaller one."""
-    if before is None or not before.objective > 0.0:
-        return kkt
-    ratio = float(np.clip(now.objective / before.objective, 1.0, COARSEST))
+def _in_smaller_factor(kkt: KKT, ratio: float) -> KKT:
+    """The residuals for an objective whose factor is smaller by a ratio, with which they grow."""
     return replace(
         kkt,
         stationarity=kkt.stationarity / ratio,

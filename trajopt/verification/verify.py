@@ -21,9 +21,10 @@ from trajopt.checks.simulation import simulate
 from trajopt.checks.violations import Violation, violations
 from trajopt.solution.advice import ROUNDING
 from trajopt.solution.solution import SolutionData
+from trajopt.solvers.solver import WarmStart
 from trajopt.verification.claims import differences
 from trajopt.verification.minimality import Minimality, minimality
-from trajopt.verification.recomputed_kkt import RebuiltProgram, kkt_in, point_in, rebuilt_program
+from trajopt.verification.recomputed_kkt import RebuiltProgram, point_and_kkt, rebuilt_program
 from trajopt.verification.report import BETWEEN, Report
 
 __all__ = ["Report", "Violation", "verify"]
@@ -47,7 +48,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
     if not (number(allowed, "the accuracy") > 0.0):
         raise OptionError(f"the accuracy is {accuracy!r}: give a positive number, 0.01 for one percent")
     problem, program = solution.problem, rebuilt_program(solution)
-    kkt = None if program is None else kkt_in(program, solution)
+    point, kkt = (None, None) if program is None else point_and_kkt(program, solution)
     found, costs = violations(solution, float(allowed)), tuple(cost_checks(solution))
     return Report(
         title=str(solution),
@@ -66,7 +67,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         objective=solution.objective,
         free_simulation=simulate(solution, without_residual=True) if torque_equations(problem) else None,
         resolution=float(np.diff(dense_samples(solution).times).max(initial=0.0)),
-        minimality=_minimality(solution, program),
+        minimality=_minimality(solution, program, point),
         designs={
             name: tuple(design.value(solution.parameters).tolist())
             for name, design in problem.designs.items()
@@ -76,12 +77,14 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
     )
 
 
-def _minimality(solution: SolutionData, program: RebuiltProgram | None) -> Minimality:
-    if program is None:
+def _minimality(
+    solution: SolutionData, program: RebuiltProgram | None, point: WarmStart | None
+) -> Minimality:
+    if program is None or point is None:
         return Minimality(note=NOT_REBUILT)
     if not solution.converged:
         return Minimality()
-    return minimality(solution, program, point_in(program, solution))
+    return minimality(solution, program, point)
 
 
 def _equations(solution: SolutionData, found: Sequence[Violation]) -> Iterator[EquationResidual]:

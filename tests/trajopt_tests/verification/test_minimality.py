@@ -14,7 +14,7 @@ from trajopt.solvers.solver import Status, WarmStart
 from trajopt.transcription.transcribe import transcribe
 from trajopt.verification import minimality
 from trajopt.verification.minimality import NearbyPoints, lower_on_both_sides
-from trajopt.verification.recomputed_kkt import point_in, rebuilt_program
+from trajopt.verification.recomputed_kkt import point_and_kkt, rebuilt_program
 
 CONJUGATE = 4.0 * math.pi**2  # of integral a^2 - c v^2 over 1 s from rest to rest: a minimum where c is below
 
@@ -74,7 +74,7 @@ def test_points_nearby_keep_active_rows():
     """The pole's equation has as many rows as its coordinate has coefficients."""
     solution = trajopt.solve(problems.cart_pole.build(intervals=10), starts=1)
     program = rebuilt_program(solution)
-    near = NearbyPoints(program.nlp, point_in(program, solution))
+    near = NearbyPoints(program.nlp, point_and_kkt(program, solution)[0])
     J = dense_jacobian(program.nlp, program.nlp.jacobian(program.y))
     equations = program.nlp.row_lower == program.nlp.row_upper
     v = np.random.default_rng(1).standard_normal(program.y.size)

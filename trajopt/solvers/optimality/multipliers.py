@@ -16,7 +16,7 @@ import numpy as np
 from trajopt.solvers.optimality.kkt import ACTIVE, KKT, ActiveSet, active_set, kkt_residuals
 from trajopt.solvers.solver import Program, WarmStart
 
-__all__ = ["dense_jacobian", "least_squares_kkt", "least_squares_multipliers"]
+__all__ = ["dense_jacobian", "kkt_of_fit", "least_squares_kkt", "least_squares_multipliers"]
 
 
 def dense_jacobian(nlp: Program, values: np.ndarray) -> np.ndarray:
@@ -63,8 +63,12 @@ def least_squares_kkt(nlp: Program, y: np.ndarray, tolerance: float = ACTIVE) ->
     Multipliers of inactive constraints are zero, so complementarity holds by construction; multipliers of
     the wrong sign show in `sign`.
     """
-    active = active_set(nlp, y, tolerance)
-    fitted = least_squares_multipliers(nlp, y, tolerance, signed=False)
+    return kkt_of_fit(nlp, least_squares_multipliers(nlp, y, tolerance, signed=False), tolerance)
+
+
+def kkt_of_fit(nlp: Program, fitted: WarmStart, tolerance: float = ACTIVE) -> KKT:
+    """The residuals of `least_squares_kkt` for multipliers that were fitted."""
+    y, active = fitted.y, active_set(nlp, fitted.y, tolerance)
     of_rows, of_lower, of_upper = fitted.row_multipliers, fitted.lower_multipliers, fitted.upper_multipliers
     assert of_rows is not None and of_lower is not None and of_upper is not None
     # A row at one bound only must not push the other way; at both (an equality) it may push either way.
