@@ -13,7 +13,7 @@ from problems.cli.output import echo
 if TYPE_CHECKING:
     from trajopt import PhasesSolution, Solution
     from trajopt.verification.phases_report import PhasesReport
-    from trajopt.verification.verify import Report
+    from trajopt.verification.report import Report
 
 
 CONVERGED, NOT_CONVERGED, MISUSE = 0, 1, 2

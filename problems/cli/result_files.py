@@ -13,7 +13,7 @@ from trajopt.base.files.run_folder import LAST, RunFolder, mixture
 if TYPE_CHECKING:
     from trajopt import PhasesSolution, Solution
     from trajopt.verification.phases_report import PhasesReport
-    from trajopt.verification.verify import Report
+    from trajopt.verification.report import Report
 
 
 def write_results(

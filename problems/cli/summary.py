@@ -14,7 +14,7 @@ from trajopt.base.files.plain_values import finite, words
 if TYPE_CHECKING:
     from trajopt import PhasesSolution, Solution
     from trajopt.verification.phases_report import PhasesReport
-    from trajopt.verification.verify import Report
+    from trajopt.verification.report import Report
 
 
 def summary(solution: Solution | PhasesSolution, report: Report | PhasesReport | None) -> dict[str, Any]:
