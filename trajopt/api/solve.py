@@ -101,8 +101,7 @@ def solve(
     Raises ProblemError for a problem that contradicts itself, EvaluationError where a term is not finite at
     the start, DerivativeError for a user's block with wrong derivatives. Not converging raises nothing.
     """
-    _check_arguments(problem, solver, refine)
-    _check_ways(starts, coarse_to_fine, time_limit)
+    _check_arguments(problem, solver, refine, starts, coarse_to_fine, time_limit)
     starts = starts if starts == "auto" else int(starts)
     solver = solver or problem.solver or registry.create()
     if isinstance(refine, str):
@@ -122,11 +121,13 @@ def solve(
         np.errstate(all="ignore"),
     ):
         timed = TimedSolver(solver, Run(deadline=deadline, callback=callback))
-        solution = first = _from_starts(problem, timed, starts, coarse_to_fine)
+        solution = unrefined = _from_starts(problem, timed, starts, coarse_to_fine)
         if refine is not None and time.monotonic() < deadline:
-            first = answer_from(replace(first, run=run))
-            solution = _refined(refine.refine, first, without_checkpoints(solver), deadline, callback)
-        known = replace(solution, run=run, levels=first.levels, starts=first.starts, solves=tuple(solves))
+            unrefined = answer_from(replace(unrefined, run=run))
+            solution = _refined(refine.refine, unrefined, without_checkpoints(solver), deadline, callback)
+        known = replace(
+            solution, run=run, levels=unrefined.levels, starts=unrefined.starts, solves=tuple(solves)
+        )
         return answer_from(known)
 
 
@@ -142,10 +143,10 @@ def _from_starts(
     # A solver's own time limit holds for all meshes and starts together.
     timed = replace(timed, run=timed.run.within(getattr(timed.solver, "time_limit", None)))
     by_levels = worth_levels(problem, timed.solver) if coarse_to_fine == "auto" else coarse_to_fine
-    first = solve_on_levels if by_levels else solved_on_mesh
+    solve_from_guess = solve_on_levels if by_levels else solved_on_mesh
     rule = start_rule(problem, timed.solver) if coarse_to_fine is not False else ONE
     rule = rule if starts == "auto" else given_rule(problem, starts)
-    solution = first(problem, timed)
+    solution = solve_from_guess(problem, timed)
     if rule.count > 1 and (solution.converged or rule.after_failure):
         solution = best_of_starts(problem, timed, solution, rule)
     retry = starts != 1 and worth_retrying(solution, timed)
@@ -175,7 +176,19 @@ def _refined(
         return solution
 
 
-def _check_ways(starts: Any, coarse_to_fine: Any, time_limit: Any) -> None:
+def _check_arguments(
+    problem: Any, solver: Any, refine: Any, starts: Any, coarse_to_fine: Any, time_limit: Any
+) -> None:
+    checked_asked(problem)
+    if solver is not None:
+        registry.check_solver(solver)
+    given = None if isinstance(refine, str) and refine == "auto" else refine
+    check_refinement(given, "refine")
+    if isinstance(problem, Phases) and given is not None and not getattr(given, "takes_links", False):
+        raise OptionError(
+            f"{type(given).__name__} is for single problems: phases are refined by refine="
+            "trajopt.Refined(...) or trajopt.LimitNodes(...) or trajopt.Certified(...)"
+        )
     number = isinstance(starts, int | np.integer) and not isinstance(starts, bool)
     whole = number and 1 <= starts <= MOST_STARTS
     if not (whole or (isinstance(starts, str) and starts == "auto")):
@@ -188,19 +201,3 @@ def _check_ways(starts: Any, coarse_to_fine: Any, time_limit: Any) -> None:
     ):
         raise OptionError(f"coarse_to_fine is {short_repr(coarse_to_fine)}: use 'auto', True or False")
     check_positive("time_limit", time_limit, optional=True)
-
-
-def _check_arguments(problem: Any, solver: Any, refine: Any) -> None:
-    checked_asked(problem)
-    if solver is not None:
-        registry.check_solver(solver)
-    if isinstance(refine, str) and refine == "auto":
-        refine = None
-    check_refinement(refine, "refine")
-    if not isinstance(problem, Phases):
-        return
-    if refine is not None and not getattr(refine, "takes_links", False):
-        raise OptionError(
-            f"{type(refine).__name__} is for single problems: phases are refined by refine="
-            "trajopt.Refined(...) or trajopt.LimitNodes(...) or trajopt.Certified(...)"
-        )

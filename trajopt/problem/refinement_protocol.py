@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Refinement(Protocol):
-    """Makes a better `Solution` from a `Solution`, by further solves with the solver."""
+    """Makes a better `Solution` from a `Solution`, by further solves with the solver.
+
+    A class whose `refine` also makes a better `PhasesSolution` from a `PhasesSolution` says so by a class
+    attribute `takes_links` = True; one without that attribute is for single problems.
+    """
 
     def refine(self, solution: Any, solver: Solver, progress: Callback | None = None) -> Any: ...
 
