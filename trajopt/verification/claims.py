@@ -137,4 +137,4 @@ def _structure(solution: SolutionData) -> Iterator[str]:
 
 
 def _misstated(what: str, claimed: float, found: float) -> str:
-    return f"{what}: {claimed:.9g} by the solution, {found:.9g} by its control points"
+    return f"{what}: {claimed:.9g} by the solution, {found:.9g} by its motion"

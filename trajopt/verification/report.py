@@ -31,17 +31,21 @@ READABLE = 40  # lines; beyond, a report shows the worst component of each const
 class Report(Verdict):
     """The result of a verification; print it. Violations are in the units of their constraint.
 
+    violations : of every bounded component of every constraint, at nodes and between them
+    kkt : KKT residuals of the motion, recomputed where `kkt_recomputed`, else those of `kkt_of_solve`
+    kkt_of_solve : those that the solver ended with
     accuracy : relative, between nodes: of the range of a limit or the scale of an equation
     equations : residuals of the path equations, those that the spline meets identically among them
     costs : the costs, recomputed
-    simulation : of the solution's torques
+    simulation : of the solution's torques; None where there is none, for the reason `unsimulated`
     free_simulation : without the torques by which equations are missed; None where no equation has any
     resolution : seconds, the largest step between samples
     differences : what the solution reports inconsistently with its motion, in words
     minimality : whether the stationary motion is a minimum, as far as that was looked at
     designs : properties of the robot that follow from parameters, and their values
     unbuilt : why a robot with these properties cannot exist; empty where it can
-    rounding : 1e-13 of what the costs are scaled to, about those of the guess: objectives below are rounding
+    objective : sum of all costs, with which those of equations are compared
+    rounding : objectives below are rounding errors: 1e-13 divided by the factor of the costs in the NLP
     """
 
     title: str
@@ -73,19 +77,19 @@ class Report(Verdict):
     @property
     def holds_at_nodes(self) -> bool:
         """Whether all holds at the nodes, to 1e-6 of each scale, and the motion is optimal."""
-        return not self._wrong_at_nodes()
+        return not self._reason_at_nodes()
 
     @property
     def reason(self) -> str:
         """What is wrong, the most important first; empty where nothing is."""
-        return self._wrong_at_nodes() or self._wrong_between()
+        return self._reason_at_nodes() or self._reason_between()
 
-    def _wrong_at_nodes(self) -> str:
+    def _reason_at_nodes(self) -> str:
         if not self.converged:
             return f"the solve did not converge ({self.status})"
         if self.unbuilt:
             return f"the robot of these parameters cannot exist: {self.unbuilt}"
-        missing = self._not_finite()
+        missing = self._reason_not_finite()
         if missing:
             return missing
         worst = _worst(self.violations, "node_relative")
@@ -116,7 +120,7 @@ class Report(Verdict):
             return f"the solution is inconsistent with its motion: {self.differences[0]}"
         return ""
 
-    def _not_finite(self) -> str:
+    def _reason_not_finite(self) -> str:
         for v in self.violations:
             for value, when in ((v.node_relative, v.node_time), (v.dense_relative, v.dense_time)):
                 if np.isnan(value):
@@ -128,7 +132,7 @@ class Report(Verdict):
             return "the forward simulation of the torques is not finite"
         return "" if np.isfinite(self.kkt_error) else f"the KKT error is {self.kkt_error}"
 
-    def _wrong_between(self) -> str:
+    def _reason_between(self) -> str:
         worst = _worst(self.violations, "dense_relative")
         if worst is not None and np.isinf(worst.dense_relative):
             where = f"t = {worst.dense_time:.6g} s, where the velocity or the acceleration jumps"
@@ -191,6 +195,7 @@ class Report(Verdict):
 
     @property
     def simulation_error_end_to_end(self) -> float | None:
+        """Gap of the simulation from start to end; None where there is none."""
         return None if self.simulation is None else self.simulation.end_to_end
 
     def worst(self, count: int = 5) -> tuple[Violation, ...]:
@@ -213,12 +218,12 @@ class Report(Verdict):
             "cost_of_equations": self.cost_of_equations,
             "differences": list(self.differences),
             "designs": {name: list(value) for name, value in self.designs.items()},
-            "free_simulation_error": _gap(self.free_simulation, "restarted"),
-            "free_simulation_error_end_to_end": _gap(self.free_simulation, "end_to_end"),
+            "free_simulation_error": _gap_of(self.free_simulation, "restarted"),
+            "free_simulation_error_end_to_end": _gap_of(self.free_simulation, "end_to_end"),
         }
 
     def __str__(self) -> str:
-        named = self._shown()
+        named = self._rows()
         width = max([len(label) for label, _ in named] + [LABEL]) + 2
         head = (
             f"{'constraint':<{width}}{'at nodes':>10}{'t [s]':>9}{'between':>11}{'t [s]':>9}{'of scale':>9}"
@@ -226,12 +231,11 @@ class Report(Verdict):
         )
         lines = [self._headline(), self.title, "", head]
         for label, v in named:
-            dense = f"{v.dense_violation:>11.3e}{_at(v.dense_time)}"
+            dense = f"{v.dense_violation:>11.3e}{_time_column(v.dense_time)}"
             where = f"{'nodes only':>11}{'':>9}" if v.nodes_only else dense
             share = np.max([v.node_relative, v.dense_relative, 0.0])
-            figures = (
-                f"{v.node_violation:>10.3e}{_at(v.node_time)}{where}{share:>9.1e}  {v.evidence:<9} {v.unit}"
-            )
+            at_nodes = f"{v.node_violation:>10.3e}{_time_column(v.node_time)}"
+            figures = f"{at_nodes}{where}{share:>9.1e}  {v.evidence:<9} {v.unit}"
             lines.append(f"{label:<{width}}{figures}".rstrip())
         inconsistent = [f"inconsistent with the motion: {difference}" for difference in self.differences]
         rest = [*self._equation_lines(width), "", *inconsistent, *self._cost_lines(), *self._last_lines()]
@@ -250,7 +254,7 @@ class Report(Verdict):
             WIDTH,
         )
 
-    def _shown(self) -> list[tuple[str, Violation]]:
+    def _rows(self) -> list[tuple[str, Violation]]:
         if len(self.violations) <= READABLE:
             return [(v.label, v) for v in self.violations]
         grouped: dict[str, list[Violation]] = {}
@@ -258,8 +262,8 @@ class Report(Verdict):
             grouped.setdefault(v.name, []).append(v)
         lines = []
         for name, parts in grouped.items():
-            worst = max(parts, key=lambda v: _size(v))
-            lines.append((worst.label if _size(worst) > 0.0 and worst.component else name, worst))
+            worst = max(parts, key=lambda v: _largest_relative(v))
+            lines.append((worst.label if _largest_relative(worst) > 0.0 and worst.component else name, worst))
         return lines
 
     def _equation_lines(self, width: int) -> list[str]:
@@ -270,7 +274,7 @@ class Report(Verdict):
         lines = ["", f"{'path equation':<{width}}{'|residual|':>11}{'t [s]':>9}{'of scale':>9}{'cost':>11}"]
         for e in missed:
             cost = "unknown" if e.cost is None else f"{e.cost:+.2e}"
-            figures = f"{e.residual:>11.3e}{_at(e.time)}{e.relative:>9.1e}{cost:>11} {e.unit}"
+            figures = f"{e.residual:>11.3e}{_time_column(e.time)}{e.relative:>9.1e}{cost:>11} {e.unit}"
             lines.append(f"{e.label:<{width}}{figures}".rstrip())
         if exact:
             lines.append(f"{exact} more hold identically")
@@ -296,13 +300,13 @@ class Report(Verdict):
             lines.append(self.minimality.note)
         if self.simulation is None:
             return [*lines, f"forward simulation: left out, {self.unsimulated}"]
-        lines += _simulated("forward simulation", self.simulation)
+        lines += _simulation_lines("forward simulation", self.simulation)
         if self.free_simulation is not None:
-            lines += _simulated("without residual torques,", self.free_simulation)
+            lines += _simulation_lines("without residual torques,", self.free_simulation)
         return lines
 
 
-def _simulated(what: str, simulation: Simulation) -> list[str]:
+def _simulation_lines(what: str, simulation: Simulation) -> list[str]:
     note = (
         ""
         if simulation.end_to_end_is_useful
@@ -314,12 +318,12 @@ def _simulated(what: str, simulation: Simulation) -> list[str]:
     ]
 
 
-def _at(time: float) -> str:
+def _time_column(time: float) -> str:
     """A time in nine characters, the first of which is empty, so that columns stay apart."""
     return " " + (f"{time:>8.4f}" if abs(time) < 1000.0 else f"{time:>8.6g}")
 
 
-def _gap(simulation: Simulation | None, which: str) -> float | None:
+def _gap_of(simulation: Simulation | None, which: str) -> float | None:
     return None if simulation is None else getattr(simulation, which)
 
 
@@ -327,7 +331,7 @@ def _worst(violations: tuple[Violation, ...], by: str) -> Violation | None:
     return max(violations, key=lambda v: getattr(v, by), default=None)
 
 
-def _size(v: Violation) -> float:
+def _largest_relative(v: Violation) -> float:
     """The larger relative violation; infinite where it is NaN."""
     return float(np.nan_to_num(np.max([v.node_relative, v.dense_relative, 0.0]), nan=np.inf))
 
