@@ -135,8 +135,7 @@ def _imports(source: bytes, module: str, path: Path, whole: bool, folders: Seque
 def _executed(tree: ast.AST, whole: bool) -> Iterator[ast.AST]:
     """All nodes of a source, without those below `if TYPE_CHECKING:` unless it is wanted whole."""
     for node in ast.iter_child_nodes(tree):
-        is_for_types = isinstance(node, ast.If) and ast.unparse(node.test) in FOR_TYPES
-        if is_for_types and not whole:
+        if isinstance(node, ast.If) and ast.unparse(node.test) in FOR_TYPES and not whole:
             for other in node.orelse:  # `else:` of it runs
                 yield other
                 yield from _executed(other, whole)
