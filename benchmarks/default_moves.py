@@ -1,14 +1,14 @@
-"""Limits between nodes of moves solved with defaults: `python -m benchmarks.default_moves [--moves N] [--way WAY]`.
+"""Limits between nodes of moves that are solved with defaults: `python -m benchmarks.default_moves`.
 
 Five arms of the package example-robot-data, each moved in minimum time between two poses at rest that are
 drawn uniformly within its joint limits, under all joint limits, without payload and with 2 kg held 0.05 m
 ahead of the last link's frame. A pose that the motors cannot hold at rest is drawn again. 20 intervals, from
 the straight line.
 
-Printed for every arm: the largest excess of a torque, speed or position over its limit, in percent of the
-larger of the limit's two bounds in size, at 20,001 uniform times that no solver saw; how many moves converged;
-processor seconds; and what an integrator does with the torques found, clipped at their limits: the largest
-error of a joint at the end, rad, by SciPy's DOP853 at tolerances of 1e-12 on the forward dynamics.
+Printed for every arm: how many moves converged; the largest excess of a torque, speed or position over its
+limit, in percent of the larger of the limit's two bounds in size, at 20,001 uniform times; what an integrator
+does with the torques found, clipped at their limits (the largest error of a joint at the end, rad, by SciPy's
+DOP853 with a relative tolerance of 1e-10 on the forward dynamics); and processor seconds.
 
 --way : default; nodes (LimitNodes(1e-3)); dense (DenseInteriorPoint and the default refinement); certified
 --moves : moves of every arm and payload, 30;   --robots : some of ur5 ur10 panda xarm7 kinova
