@@ -1,6 +1,5 @@
 """What a model is, what it promises, and what it refuses."""
 
-import pickle
 import subprocess
 import sys
 
@@ -22,10 +21,8 @@ from dynamics import (
     ShapeError,
     TreeError,
     UnknownNameError,
-    rnea,
 )
 from dynamics.model.checks.mass_check import mass_matrix
-from dynamics.model.kinematic_tree import KinematicTree
 
 ROD = np.diag([0.001, 0.02, 0.02])
 
@@ -385,21 +382,3 @@ def test_a_frame_that_is_taken_for_a_link_names_the_link():
         model.link_index("table")
     with pytest.raises(UnknownNameError, match="the model has no link 'tol'; there are upper, fore"):
         model.link_index("tol")
-
-
-def test_algorithms_take_the_kinematic_tree_below_the_users_model():
-    """The class of users adds methods; the value without them is computed with, and refused nothing."""
-    model = arm()
-    tree = KinematicTree(model.bodies, model.gravity, model.name)
-    q, v, a = np.random.default_rng(0).normal(size=(3, model.n))
-    assert np.array_equal(rnea(tree, q, v, a), rnea(model, q, v, a))
-    assert repr(tree).startswith("<KinematicTree")
-    assert not hasattr(tree, "block") and tree.to_json() == model.to_json()
-
-
-def test_a_changed_or_pickled_model_keeps_its_class():
-    model = arm()
-    _ = model.packed
-    copies = [model.with_rotors("none"), model.with_gravity((0, 0, 0)), pickle.loads(pickle.dumps(model))]
-    copies += [model.with_properties({"upper.mass": 2.0}), RigidBodyModel.from_json(model.to_json())]
-    assert {type(copy) for copy in copies} == {RigidBodyModel}
