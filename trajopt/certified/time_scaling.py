@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.base.rounding import AGREEMENT
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.checks.limit_violations import (
     LimitViolation,
@@ -23,6 +22,9 @@ from trajopt.splines.node_sets import END, START
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData
+
+LEAST_GROWTH = 1e-9  # of the duration, of the first attempt
+AT_REST = 1e-9  # rad/s or m/s, of the ends
 
 
 def time_scaled(
@@ -39,7 +41,7 @@ def time_scaled(
     largest = max(relative_violations(solution, violations), default=0.0)
     for _ in range(settings.time_scaling_attempts):
         # Torques fall by twice the growth of the duration, but for the part that carries gravity.
-        growth = 2.0 * growth + max(largest, AGREEMENT)
+        growth = 2.0 * growth + max(largest, LEAST_GROWTH)
         if growth > settings.most_time_scaling:
             return None
         slower = _scaled(solution, 1.0 + growth)
@@ -53,7 +55,7 @@ def time_scaled(
 def _may_be_scaled(solution: SolutionData, most: float) -> bool:
     problem = solution.problem
     ends = np.array([0.0, solution.duration])
-    at_rest = np.abs(solution.v(ends)).max() <= AGREEMENT
+    at_rest = np.abs(solution.v(ends)).max() <= AT_REST
     room = all(arc.duration_bounds[1] > (1.0 + most) * solution.duration for arc in problem.trajectory.arcs)
     only_time = all(cost.term.quantity == "duration" for cost in problem.costs)
     limits = solution.problem.path_limits()

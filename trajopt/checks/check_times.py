@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arrays import Array
-from trajopt.base.rounding import AGREEMENT
 from trajopt.solution.solution import SolutionData
+from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.curve import Curve
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
 from trajopt.splines.trajectory import Trajectory
@@ -165,5 +165,5 @@ def trajectory_of(solution: SolutionData) -> Trajectory | None:
     if found.nodes.count != solution.node_times.size:
         return None
     times = curve.starts[found.nodes.arc] + found.nodes.s * curve.durations[found.nodes.arc]
-    same_times = np.allclose(times, solution.node_times, rtol=0.0, atol=AGREEMENT * curve.duration)
+    same_times = np.allclose(times, solution.node_times, rtol=0.0, atol=SAME_TIME * curve.duration)
     return found if same_times else None

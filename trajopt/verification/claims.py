@@ -16,6 +16,7 @@ from trajopt.checks.check_times import trajectory_of
 from trajopt.checks.limit_violations import largest_violations, limit_ranges
 from trajopt.checks.optimality.cost_check import CostCheck
 from trajopt.solution.solution import SolutionData
+from trajopt.splines.basis import SAME_TIME
 from trajopt.verification.recomputed_kkt import RebuiltProgram
 
 UNKNOWNS = 1e-6  # of the largest: the way from a motion to unknowns and back leaves rounding
@@ -56,11 +57,11 @@ def _nodes(solution: SolutionData, program: RebuiltProgram | None) -> Iterator[s
     if program is not None:
         reported, found = solution.node_times, program.node_times
         if reported.shape != found.shape or not np.allclose(
-            reported, found, rtol=0.0, atol=AGREEMENT * solution.duration
+            reported, found, rtol=0.0, atol=SAME_TIME * solution.duration
         ):
             yield f"nodes: {reported.size} times that are not those of the problem's {found.size}"
     elif trajectory_of(solution) is None:
-        knots, slack = solution.knot_times, AGREEMENT * solution.duration
+        knots, slack = solution.knot_times, SAME_TIME * solution.duration
         inside = np.searchsorted(solution.node_times, knots[1:] + slack, "right") - np.searchsorted(
             solution.node_times, knots[:-1] - slack, "left"
         )

@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.rounding import AGREEMENT
 from trajopt.checks.check_times import MotionSamples, node_samples, trajectory_of
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData
+from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.lagrange import lagrange_polynomials
 
@@ -167,7 +167,7 @@ def quadrature(solution: SolutionData) -> tuple[Array, Array, Array]:
 
 def _interpolated(at: Array, values: Array, times: Array, spans: Array, solution: SolutionData) -> Array:
     """The polynomial through the values at the nodes of each span, at times (K,), (K, width)."""
-    knots, side = solution.knot_times, AGREEMENT * solution.duration
+    knots, side = solution.knot_times, SAME_TIME * solution.duration
     found = np.zeros((times.size, values.shape[1]))
     for span in np.unique(spans):
         start, end = knots[span : span + 2]
