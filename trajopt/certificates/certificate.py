@@ -17,8 +17,8 @@ from trajopt.certificates.first_order_gain import FirstOrderGain
 from trajopt.certificates.objective_bracket import ObjectiveBracket
 from trajopt.certificates.sign_check import Signs, component_label
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
-from trajopt.checks.equations.residual_forces import torque_equations
 from trajopt.checks.limit_violations import LimitViolation
+from trajopt.checks.residual_forces import torque_equations
 from trajopt.checks.simulation import Simulation, simulate
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from trajopt.certified.certified_phases import certified_phases
 from trajopt.certified.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
 from trajopt.certified.switching.structure_detection import is_regular
 from trajopt.certified.switching.structure_search import StructureSearch
-from trajopt.checks.equations.path_equations import path_equations
+from trajopt.checks.path_equations import path_equations
 from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.refined import Refined
 from trajopt.refinement.rounds import INTERRUPTED

@@ -12,7 +12,7 @@ from dataclasses import replace
 from trajopt.certificates.phases_certificate import PhasesCertificate, certificate_of_phases
 from trajopt.certified.added_nodes import times_of_violations
 from trajopt.certified.search_settings import SearchSettings
-from trajopt.checks.equations.path_equations import path_equations
+from trajopt.checks.path_equations import path_equations
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes
 from trajopt.refinement.refined import Refined
 from trajopt.refinement.rounds import NoFurtherRound, Rounds, run_rounds, unless_smaller

@@ -8,8 +8,8 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import MotionSamples
-from trajopt.checks.equations.path_equations import holds_over_time, part_sums, scale_of
-from trajopt.checks.equations.residual_forces import contains_torques, residual_forces, static_parts
+from trajopt.checks.path_equations import holds_over_time, part_sums, scale_of
+from trajopt.checks.residual_forces import contains_torques, residual_forces, static_parts
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 

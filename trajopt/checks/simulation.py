@@ -27,7 +27,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import BORDER_SIDE
-from trajopt.checks.equations.residual_forces import torque_equations, torque_residual
+from trajopt.checks.residual_forces import torque_equations, torque_residual
 from trajopt.graph.keys import extra_leaf
 from trajopt.graph.protocols.dynamics import ForwardDynamics, LoadedForwardDynamics
 from trajopt.problem.problem import ProblemData

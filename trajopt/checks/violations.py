@@ -15,9 +15,9 @@ import numpy as np
 from trajopt.checks.check_result import CheckResult
 from trajopt.checks.check_times import CHECK_DENSITY, dense_samples, node_samples
 from trajopt.checks.constraint_checks import ConstraintChecks, end_checks
-from trajopt.checks.equations.residual_forces import UNIT, residual_forces
 from trajopt.checks.integral_checks import INTEGRAL_ACCURACY, integral_checks
 from trajopt.checks.proofs import suprema
+from trajopt.checks.residual_forces import UNIT, residual_forces
 from trajopt.solution.solution import SolutionData
 from trajopt.taylor_models.suprema import Supremum
 

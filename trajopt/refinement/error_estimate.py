@@ -9,8 +9,8 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import MotionSamples
-from trajopt.checks.equations.path_equations import path_equations
-from trajopt.checks.equations.residual_forces import residual_forces
+from trajopt.checks.path_equations import path_equations
+from trajopt.checks.residual_forces import residual_forces
 from trajopt.checks.scales import equation_scales
 from trajopt.refinement.gain_indicator import gains_of_limits
 from trajopt.refinement.optimality_error import gains_of_halving

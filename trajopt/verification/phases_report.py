@@ -10,7 +10,6 @@ import numpy as np
 
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
-from trajopt.checks.equations.path_equations import EquationResidual
 from trajopt.checks.link_violations import (
     OF_ALL,
     LinkViolation,
@@ -18,6 +17,7 @@ from trajopt.checks.link_violations import (
     disagreements,
     link_violations,
 )
+from trajopt.checks.path_equations import EquationResidual
 from trajopt.checks.violations import Violation
 from trajopt.problem.links.phases import Phases
 from trajopt.solution.phases_solution import PhasesSolutionData

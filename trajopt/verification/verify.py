@@ -14,9 +14,9 @@ import numpy as np
 from trajopt.base.arguments import number
 from trajopt.base.errors import OptionError
 from trajopt.checks.check_times import dense_samples
-from trajopt.checks.equations.path_equations import EquationResidual, costs_of_residuals, path_equations
-from trajopt.checks.equations.residual_forces import torque_equations
 from trajopt.checks.optimality.cost_check import cost_checks
+from trajopt.checks.path_equations import EquationResidual, costs_of_residuals, path_equations
+from trajopt.checks.residual_forces import torque_equations
 from trajopt.checks.simulation import simulate
 from trajopt.checks.violations import Violation, violations
 from trajopt.solution.advice import ROUNDING

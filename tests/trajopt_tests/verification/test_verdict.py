@@ -11,7 +11,7 @@ import problems
 import trajopt
 from trajopt.base.errors import SolutionFileError
 from trajopt.certificates.certificate_lines import certificate_lines
-from trajopt.checks.equations.path_equations import scale_of
+from trajopt.checks.path_equations import scale_of
 
 
 @pytest.fixture(scope="module")

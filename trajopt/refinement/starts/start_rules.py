@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trajopt.checks.equations.residual_forces import torque_equations
+from trajopt.checks.residual_forces import torque_equations
 from trajopt.graph.protocols.dynamics import DescribedJoints
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData

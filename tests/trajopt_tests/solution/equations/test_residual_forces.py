@@ -9,8 +9,8 @@ from hand_written import PointMasses
 import dynamics
 import trajopt
 from trajopt.checks.check_times import MotionSamples
-from trajopt.checks.equations.path_equations import path_equations
-from trajopt.checks.equations.residual_forces import residual_forces
+from trajopt.checks.path_equations import path_equations
+from trajopt.checks.residual_forces import residual_forces
 from trajopt.checks.scales import equation_scales
 
 G, Z = 9.81, np.array([0.0, 0.0, 1.0])

@@ -27,7 +27,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import MotionSamples
-from trajopt.checks.equations.path_equations import AT_REST, path_equations
+from trajopt.checks.path_equations import AT_REST, path_equations
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.problem.costs_and_constraints import Constraint

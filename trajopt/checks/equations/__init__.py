@@ -1,1 +1,0 @@
-"""Equations over a part of the motion: their residuals between nodes, and what these are compared with."""
