@@ -82,10 +82,10 @@ class CertificateLine:
             result.equation,
             result.note,
         )
-        if not result.jumps.size:
+        if not result.jumps:
             return line
-        note = INFINITE.format(result.jumps.size)
-        return replace(line, value=np.inf, time=float(result.jumps[0]), note=note)
+        note = INFINITE.format(len(result.jumps))
+        return replace(line, value=np.inf, time=result.jumps[0], note=note)
 
     def with_supremum(self, supremum: Supremum) -> CertificateLine:
         """The line with a bound; with a violation between samples that the search met; or as it was."""

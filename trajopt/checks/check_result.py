@@ -5,12 +5,11 @@ Reports and certificates compare the same results with tolerances of their own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from trajopt.base.arrays import Array
 from trajopt.checks.check_times import Interval
 from trajopt.checks.peaks import Sides, Worst
 from trajopt.problem.costs_and_constraints import Constraint
@@ -67,7 +66,7 @@ class CheckResult:
     resolution: float = 0.0
     bound: ControlPointBound | None = None
     size: float = 0.0
-    jumps: Array = field(default_factory=lambda: np.empty(0))
+    jumps: tuple[float, ...] = ()
     place: Place | None = None
     note: str = ""
 
@@ -94,15 +93,11 @@ class CheckResult:
     @property
     def worst(self) -> Worst:
         """The larger violation of the two sides in its unit; NaN is the largest."""
-        return self.found[_larger(*(side.value for side in self.found))]
+        lower, upper = self.found
+        return self.found[np.argmax([lower.value, upper.value])]
 
     def relative(self, sides: Sides) -> tuple[Worst, float]:
         """The violation that is larger for its scale, and that scale; NaN is the largest."""
-        ratios = (side.value / scale for side, scale in zip(sides, self.scales, strict=True))
-        at = _larger(*ratios)
-        return sides[at], self.scales[at]
-
-
-def _larger(lower: float, upper: float) -> int:
-    """1 where the upper of two sides is the larger one, else 0; NaN is the largest."""
-    return int(np.isnan(upper) or not (np.isnan(lower) or lower >= upper))
+        (lower, upper), (scale_below, scale_above) = sides, self.scales
+        larger = np.argmax([lower.value / scale_below, upper.value / scale_above])
+        return sides[larger], self.scales[larger]

@@ -7,6 +7,7 @@ that samples an interval takes its times from `sample_times`, as near to each ot
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,16 +45,11 @@ CHECK_DENSITY = Density(between=10, whole=2000, least=64)  # of reports, certifi
 SEARCH_DENSITY = Density(between=8)  # of certified solutions, searched in every round
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """All times from first to last, seconds; one time where they are equal."""
 
     first: float
     last: float
-
-    @property
-    def is_time(self) -> bool:
-        return self.first == self.last
 
 
 def interval_of(over: NodeSet, curve: Curve) -> Interval:
@@ -124,13 +120,13 @@ class MotionSamples:
     inner: NDArray[np.bool_]  # not an end of the arc
 
     @staticmethod
-    def at(curve: Curve, times: NDArray) -> MotionSamples:
-        """Any times (K,) inside the motion, in any order; at a border the arc that begins there."""
-        arc = np.clip(np.searchsorted(curve.starts, times, side="right") - 1, 0, len(curve.bases) - 1)
-        return MotionSamples._of_arcs(curve, times, arc)
+    def at(curve: Curve, times: NDArray, arc: NDArray | None = None) -> MotionSamples:
+        """Any times (K,) inside the motion, in any order.
 
-    @staticmethod
-    def _of_arcs(curve: Curve, times: NDArray, arc: NDArray) -> MotionSamples:
+        arc : of every time (K,); where it is left out, at a border the arc that begins there
+        """
+        if arc is None:
+            arc = np.clip(np.searchsorted(curve.starts, times, side="right") - 1, 0, len(curve.bases) - 1)
         within = np.clip((times - curve.starts[arc]) / curve.durations[arc], 0.0, 1.0)
         inner = (within > ARC_END) & (within < 1.0 - ARC_END)
         return MotionSamples(times, arc, (arc + within) / len(curve.bases), inner)
@@ -149,21 +145,25 @@ def node_samples(solution: SolutionData) -> MotionSamples:
     arc = np.searchsorted(firsts, np.arange(times.size), side="right")
     pair = np.append((np.diff(times) <= side) & (np.diff(arc) == 0), False)
     apart = times + side * (np.roll(pair, 1).astype(float) - pair)
-    nodes = MotionSamples._of_arcs(curve, apart, arc)
+    nodes = MotionSamples.at(curve, apart, arc)
     last = np.where(arc == len(curve.bases) - 1, curve.starts[arc + 1], curve.starts[arc + 1] - side)
     return replace(nodes, times=np.clip(apart, curve.starts[arc], last))
 
 
+def mesh_of(solution: SolutionData) -> Trajectory | None:
+    """The problem's trajectory with the knots and the added nodes of the solution; None for other arcs."""
+    asked, curve = solution.problem.trajectory, solution.curve
+    if len(asked.arcs) != len(curve.bases):
+        return None
+    added = {"extra_points": solution.extra_points, "limit_points": solution.limit_points}
+    return replace(asked.with_bases(curve.bases), **added)
+
+
 def trajectory_of(solution: SolutionData) -> Trajectory | None:
     """The trajectory whose nodes are the solution's; None where problem and curve do not give one."""
-    arcs, curve = solution.problem.trajectory.arcs, solution.curve
-    if len(arcs) != len(curve.bases):
+    mesh, curve = mesh_of(solution), solution.curve
+    if mesh is None or mesh.nodes.count != solution.node_times.size:
         return None
-    same = tuple(replace(arc, basis=basis) for arc, basis in zip(arcs, curve.bases, strict=True))
-    continuity = solution.problem.trajectory.continuity
-    found = Trajectory(same, continuity, solution.extra_points, limit_points=solution.limit_points)
-    if found.nodes.count != solution.node_times.size:
-        return None
-    times = curve.starts[found.nodes.arc] + found.nodes.s * curve.durations[found.nodes.arc]
+    times = curve.starts[mesh.nodes.arc] + mesh.nodes.s * curve.durations[mesh.nodes.arc]
     same_times = np.allclose(times, solution.node_times, rtol=0.0, atol=SAME_TIME * curve.duration)
-    return found if same_times else None
+    return mesh if same_times else None

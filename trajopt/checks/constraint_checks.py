@@ -53,15 +53,14 @@ class ConstraintChecks:
 
     def results(self, density: Density, only: Iterable[Constraint] | None = None) -> list[CheckResult]:
         """In the order of the constraints; those that are sampled are evaluated together."""
-        chosen = self.stated if only is None else list(only)
-        without_bound = {c: None for c in self.over_intervals() if c.term.quantity not in self.leaves}
-        searched = search(self.solution, [c for c in chosen if c in without_bound], density)
-        sampled = {peaks.constraint: peaks for peaks in searched}
+        chosen, over = self.stated if only is None else list(only), self.over_intervals()
+        without_bound = [c for c in chosen if c in over and c.term.quantity not in self.leaves]
+        sampled = {peaks.constraint: peaks for peaks in search(self.solution, without_bound, density)}
         found: list[CheckResult] = []
         for constraint in chosen:
             if constraint in sampled:
-                found += self._sampled(sampled[constraint])
-            elif not self.placed(constraint):
+                found += self._sampled(sampled[constraint], over[constraint])
+            elif not self._placed(constraint):
                 found += self._misplaced(constraint)
             elif constraint.over.is_difference:
                 found += self._differences(constraint)
@@ -71,112 +70,85 @@ class ConstraintChecks:
                 found += self._at_time(constraint)
         return found
 
-    def over_intervals(self) -> list[Constraint]:
-        """The constraints that are meant for all times of an interval of the motion."""
-        return [
-            c
-            for c in self.stated
-            if self.placed(c) and not c.over.is_difference and not interval_of(c.over, self.curve).is_time
-        ]
+    def over_intervals(self) -> dict[Constraint, Interval]:
+        """The constraints that are meant for all times of an interval of the motion, and that interval."""
+        found = {}
+        for constraint in self.stated:
+            if self._placed(constraint) and not constraint.over.is_difference:
+                interval = interval_of(constraint.over, self.curve)
+                if interval.first < interval.last:
+                    found[constraint] = interval
+        return found
 
     # -- checks of one constraint -------------------------------------------------------------------------
 
-    def _sampled(self, peaks: Peaks) -> list[CheckResult]:
+    def _sampled(self, peaks: Peaks, interval: Interval) -> Iterator[CheckResult]:
         constraint = peaks.constraint
-        interval = interval_of(constraint.over, self.curve)
         jumps = self._jumps(constraint, interval)
-        return [
-            replace(
-                blank,
-                between=peaks.worst(c),
-                evidence="sampled",
-                resolution=peaks.resolution,
-                jumps=jumps[c],
-                place=Place(constraint, c, interval),
-            )
-            for c, blank in self._blank(constraint, peaks.reach)
-        ]
+        for c, blank in self._blank(constraint, peaks.reach):
+            place, resolution = Place(constraint, c, interval), peaks.resolution
+            found = {"between": peaks.worst(c), "jumps": jumps[c], "place": place}
+            yield replace(blank, evidence="sampled", resolution=resolution, **found)
 
-    def _polynomial(self, constraint: Constraint) -> list[CheckResult]:
+    def _polynomial(self, constraint: Constraint) -> Iterator[CheckResult]:
         """Bounds of a derivative of the curve over an interval, or at a time, by its control points."""
         when, leaf = interval_of(constraint.over, self.curve), self.leaves[constraint.term.quantity]
         pieces, place = pieces_of_group(self.curve, leaf.curves.start, leaf.order)
         pieces, jumps = pieces.within(when.first, when.last), self._jumps(constraint, when)
-        coefficients = pieces.coefficients[..., place : place + constraint.lower.size]
-        bounds = {}
+        bounds, reach = {}, np.zeros(constraint.lower.size)
         for c in _bounded(constraint):
-            own = coefficients[..., c]
-            bounds[c] = tuple(upper_bound(replace(pieces, coefficients=sign * own)) for sign in (-1.0, 1.0))
-        reach = np.zeros(constraint.lower.size)
-        for c, both in bounds.items():
-            reach[c] = np.max(np.abs([each.attained for each in both]))
-        found = []
+            own = pieces.coefficients[..., place + c]
+            below, above = (upper_bound(replace(pieces, coefficients=each)) for each in (-own, own))
+            bounds[c] = below, above
+            reach[c] = np.max(np.abs([below.attained, above.attained]))
         for c, blank in self._blank(constraint, reach):
             below, above = bounds[c]
             lower, upper = constraint.lower[c], constraint.upper[c]
-            ends = (below.value + lower, below.time), (above.value - upper, above.time)
-            worse = max(ends, key=lambda end: (np.isnan(end[0]), end[0]))
+            beyond, times = [below.value + lower, above.value - upper], (below.time, above.time)
+            worse = np.argmax(beyond)  # NaN is the largest
             hull = np.max([below.hull + lower, above.hull - upper])
-            sides = Worst(below.attained + lower, below.time), Worst(above.attained - upper, above.time)
-            bound = ControlPointBound(*map(float, (*worse, hull)))
-            size = max(1.0, abs(above.hull), abs(below.hull))
-            result = replace(blank, between=sides, bound=bound, size=size)
-            if not when.is_time:
+            result = replace(
+                blank,
+                between=(Worst(below.attained + lower, times[0]), Worst(above.attained - upper, times[1])),
+                bound=ControlPointBound(float(beyond[worse]), times[worse], float(hull)),
+                size=max(1.0, abs(above.hull), abs(below.hull)),
+            )
+            if when.first < when.last:
                 about = Place(constraint, c, when)
                 result = replace(result, evidence="sampled", jumps=jumps[c], place=about)
-            found.append(result)
-        return found
+            yield result
 
-    def _at_time(self, constraint: Constraint) -> list[CheckResult]:
-        time = interval_of(constraint.over, self.curve).first
-        values = self.solution.value(constraint.term, np.array([time]))
-        peaks = Peaks(constraint, np.array([time]), values)
-        return [
-            replace(blank, between=peaks.worst(c), at_nodes=peaks.worst(c))
-            for c, blank in self._blank(constraint, peaks.reach)
-        ]
+    def _at_time(self, constraint: Constraint) -> Iterator[CheckResult]:
+        time = np.array([interval_of(constraint.over, self.curve).first])
+        peaks = Peaks(constraint, time, self.solution.value(constraint.term, time))
+        for c, blank in self._blank(constraint, peaks.reach):
+            yield replace(blank, between=peaks.worst(c), at_nodes=peaks.worst(c))
 
-    def _differences(self, constraint: Constraint) -> list[CheckResult]:
+    def _differences(self, constraint: Constraint) -> Iterator[CheckResult]:
         """Differences between neighbouring nodes; what happens between two of them is not stated."""
         times = self.nodes.times[constraint.over.mask(self.nodes)]
         resolution = float(np.diff(times).max(initial=0.0))
-        return [
-            replace(blank, evidence="sampled", resolution=resolution, note=DIFFERENCES)
-            for _, blank in self._blank(constraint, self._reach_at_nodes(constraint))
-        ]
+        for _, blank in self._blank(constraint, self._reach_at_nodes(constraint)):
+            yield replace(blank, evidence="sampled", resolution=resolution, note=DIFFERENCES)
 
-    def _misplaced(self, constraint: Constraint) -> list[CheckResult]:
+    def _misplaced(self, constraint: Constraint) -> Iterator[CheckResult]:
         unknown = Worst(np.nan, 0.0), Worst(np.nan, 0.0)
-        return [
-            replace(blank, at_nodes=unknown, between=unknown, note=MISPLACED)
-            for _, blank in self._blank(constraint, self._reach_at_nodes(constraint))
-        ]
+        for _, blank in self._blank(constraint, self._reach_at_nodes(constraint)):
+            yield replace(blank, at_nodes=unknown, between=unknown, note=MISPLACED)
 
     # -- common parts -------------------------------------------------------------------------------------
 
-    def _blank(self, constraint: Constraint, reach: Array) -> list[tuple[int, CheckResult]]:
+    def _blank(self, constraint: Constraint, reach: Array) -> Iterator[tuple[int, CheckResult]]:
         """Every bounded component with its result at nodes alone."""
-        quantity, width = constraint.term.quantity, constraint.lower.size
-        scales = self.side_scales(constraint, reach)
-        labels = self.problem.component_names(quantity, width)
-        units, at_nodes = units_of(self.problem, constraint.term, width), self._at_nodes(constraint)
-        return [
-            (
-                c,
-                CheckResult(
-                    constraint.name,
-                    labels[c],
-                    units[c],
-                    float(constraint.lower[c]),
-                    float(constraint.upper[c]),
-                    (float(scales[0, c]), float(scales[1, c])),
-                    NOWHERE if at_nodes is None else at_nodes.worst(c),
-                    None,
-                    "evaluated",
-                ),
-            )
-            for c in _bounded(constraint)
-        ]
+        lower, upper, width = constraint.lower, constraint.upper, constraint.lower.size
+        (below, above), at_nodes = self.side_scales(constraint, reach), self._at_nodes(constraint)
+        labels = self.problem.component_names(constraint.term.quantity, width)
+        units = units_of(self.problem, constraint.term, width)
+        for c in _bounded(constraint):
+            bounds, scales = (float(lower[c]), float(upper[c])), (float(below[c]), float(above[c]))
+            worst = NOWHERE if at_nodes is None else at_nodes.worst(c)
+            named = constraint.name, labels[c], units[c]
+            yield c, CheckResult(*named, *bounds, scales, worst, None, "evaluated")
 
     def side_scales(self, constraint: Constraint, reach: Array) -> Array:
         """(2, width): what violations of both sides are compared with; reach : of the values, (width,)."""
@@ -188,7 +160,7 @@ class ConstraintChecks:
 
     def _at_nodes(self, constraint: Constraint) -> Peaks | None:
         """The violations at nodes; values that nodes do not carry are moved within their bounds."""
-        if not self.placed(constraint):
+        if not self._placed(constraint):
             return None
         over, mask = constraint.over, constraint.over.mask(self.nodes)
         times, values = self.nodes.times[mask], self.values[constraint.term.quantity][mask]
@@ -200,37 +172,36 @@ class ConstraintChecks:
                 values = np.where(held, values, np.clip(values, constraint.lower, constraint.upper))
         return Peaks(constraint, times, values, most=0)
 
-    def placed(self, constraint: Constraint) -> bool:
+    def _placed(self, constraint: Constraint) -> bool:
         """Whether the arcs that a constraint names are arcs of the motion."""
         named = isinstance(constraint.over, ArcNodes | TimeWindow) or constraint.over.is_difference
         return not named or len(self.problem.trajectory.arcs) == len(self.curve.bases)
 
     # -- jumps --------------------------------------------------------------------------------------------
 
-    def _jumps(self, constraint: Constraint, when: Interval) -> list[Array]:
+    def _jumps(self, constraint: Constraint, when: Interval) -> list[tuple[float, ...]]:
         """Of every component the times in an interval at which it is infinite, because v or a jumps there.
 
         At the border of two arcs velocities may jump, as an impact makes them: that is no torque.
         """
         width, (of_a, of_v) = constraint.lower.size, self._jumps_of_joints
-        if not any(times.size for times in (*of_a, *of_v)):
-            return [np.empty(0)] * width
+        if not (of_a or of_v):
+            return [()] * width
         jerk, a = self._dependence(constraint)
-        found = []
+        found: list[tuple[float, ...]] = []
         for c in range(width):
-            several = [of_a[joint] for joint in np.flatnonzero(jerk[c])]
-            several += [of_v[joint] for joint in np.flatnonzero(jerk[c] | a[c])]
-            times = np.unique(np.concatenate([np.empty(0), *several]))
-            found.append(times[(times > when.first) & (times < when.last)])
+            times = {t for joint, t in of_a if jerk[c, joint]}
+            times |= {t for joint, t in of_v if jerk[c, joint] or a[c, joint]}
+            found.append(tuple(sorted(t for t in times if when.first < t < when.last)))
         return found
 
     @cached_property
-    def _jumps_of_joints(self) -> tuple[list[Array], list[Array]]:
-        """Seconds at which the acceleration, and the velocity but at borders of arcs, of each joint jump."""
-        joints = range(self.problem.dynamics.n)
-        of_a = [jump_times(self.curve, joint, 2, JUMP) for joint in joints]
-        of_v = [jump_times(self.curve, joint, 1, JUMP) for joint in joints]
-        return of_a, [times[~np.isin(times, self.curve.starts)] for times in of_v]
+    def _jumps_of_joints(self) -> tuple[list[tuple[int, float]], list[tuple[int, float]]]:
+        """(joint, seconds) of jumps of the acceleration, and of the velocity but at borders of arcs."""
+        curve, joints = self.curve, range(self.problem.dynamics.n)
+        of_a = [(joint, t) for joint in joints for t in jump_times(curve, joint, 2, JUMP).tolist()]
+        of_v = [(joint, t) for joint in joints for t in jump_times(curve, joint, 1, JUMP).tolist()]
+        return of_a, [(joint, t) for joint, t in of_v if t not in curve.starts]
 
     def _dependence(self, constraint: Constraint) -> tuple[Array, Array]:
         """On which joints' jerk, and on which accelerations, components depend, (width, n) each."""
@@ -250,16 +221,16 @@ def _bounded(constraint: Constraint) -> list[int]:
 
 def end_checks(solution: SolutionData) -> Iterator[CheckResult]:
     """Periodicities, then continuity at the borders of arcs, then durations."""
-    yield from _periodicities(solution)
-    yield from _continuity(solution)
+    if solution.problem.periodicities:
+        yield from _periodicities(solution)
+    if len(solution.curve.bases) > 1:
+        yield from _continuity(solution)
     yield from _durations(solution)
 
 
 def _periodicities(solution: SolutionData) -> Iterator[CheckResult]:
     """term(T)_i - signs_i term(0)_order(i) - offset_i = 0."""
     problem, T = solution.problem, solution.duration
-    if not problem.periodicities:
-        return
     scales = periodicity_scales(solution, node_samples(solution))
     for periodicity in problem.periodicities:
         first, last = solution.value(periodicity.term, np.array([0.0, T]))
@@ -275,8 +246,6 @@ def _continuity(solution: SolutionData) -> Iterator[CheckResult]:
     """Jumps at the borders of arcs of what is continuous there, the worst of each joint."""
     curve, problem = solution.curve, solution.problem
     n, borders = problem.dynamics.n, len(curve.bases) - 1
-    if not borders:
-        return
     units = [units_of(problem, leaf, n) for leaf in (terms.q, terms.v, terms.a)]
     cut = borders != len(problem.trajectory.arcs) - 1  # by a refinement: at its switches torques may jump
     kept = np.ones((borders, n)) if cut else problem.continuity_at_borders

@@ -62,7 +62,7 @@ def suprema(
     found: list[Supremum | None] = [None] * len(results)
     together: dict[tuple[Interval, str], list[int]] = {}
     for number, (result, tolerance) in enumerate(zip(results, tolerances, strict=True)):
-        place = result.place if result.bound is None and not result.jumps.size else None
+        place = result.place if result.bound is None and not result.jumps else None
         if place is not None and result.worst.value <= tolerance:
             key = place.interval, place.constraint.term.quantity
             together.setdefault(key, []).append(number)

@@ -80,10 +80,8 @@ class Violation:
             over_time=result.over_time,
             evidence="evaluated" if result.evidence == "evaluated" else "sampled",
         )
-        if result.jumps.size:  # whatever it is on both sides
-            return replace(
-                found, dense_violation=np.inf, dense_relative=np.inf, dense_time=float(result.jumps[0])
-            )
+        if result.jumps:  # whatever it is on both sides
+            return replace(found, dense_violation=np.inf, dense_relative=np.inf, dense_time=result.jumps[0])
         within = proved and value <= accuracy * result.scale
         return replace(found, evidence="proved") if within else found
 

@@ -5,7 +5,6 @@ New breakpoints only enlarge the space of splines, so the old motion lies in the
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +33,7 @@ def split(trajectory: Trajectory, marks: list[NDArray]) -> Trajectory:
         points = arc.basis.breakpoints
         middles = 0.5 * (points[:-1] + points[1:])[mark]
         bases.append(with_breakpoints(arc.basis, middles, multiplicity_of_new_knots(arc)))
-    return with_bases(trajectory, bases)
+    return trajectory.with_bases(bases)
 
 
 def multiplicity_of_new_knots(arc: Arc) -> int:
@@ -62,12 +61,6 @@ def with_breakpoints(basis: SplineBasis, points: ArrayLike, multiplicity: int = 
     every = known | {point: multiplicity for point in fresh.tolist() if point not in known}
     inner = sorted(every)
     return SplineBasis.of_any_degree([0.0, *inner, 1.0], basis.degree, [every[point] for point in inner])
-
-
-def with_bases(trajectory: Trajectory, bases: list[SplineBasis]) -> Trajectory:
-    """The trajectory with its arcs on other spline bases, one per arc."""
-    arcs = tuple(replace(arc, basis=basis) for arc, basis in zip(trajectory.arcs, bases, strict=True))
-    return replace(trajectory, arcs=arcs)
 
 
 def uniformly_refined(solution: SolutionData) -> ProblemData:

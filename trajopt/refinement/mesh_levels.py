@@ -14,7 +14,6 @@ import numpy as np
 
 from trajopt.base.errors import TrajoptError
 from trajopt.problem.links.phases import Asked, Phases
-from trajopt.refinement.knots import with_bases
 from trajopt.solution.solve_once import solve_once
 from trajopt.solution.solve_table import MeshSolve
 from trajopt.solvers.run import TimedSolver, without_checkpoints
@@ -74,7 +73,7 @@ def trajectory_levels(trajectory: Trajectory, fewest: int = FEWEST_SPANS) -> tup
     levels = [trajectory]
     while max(arc.basis.span_count for arc in levels[0].arcs) >= 2 * fewest:
         bases = [halved(arc.basis) for arc in levels[0].arcs]
-        levels.insert(0, with_bases(replace(levels[0], extra_points=(), limit_points=()), bases))
+        levels.insert(0, replace(levels[0], extra_points=(), limit_points=()).with_bases(bases))
     return tuple(levels)
 
 

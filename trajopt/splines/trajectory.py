@@ -202,6 +202,11 @@ class Trajectory:
         both = tuple(tuple(sorted({*old, *new})) for old, new in zip(before, points, strict=True))
         return replace(self, limit_points=both)
 
+    def with_bases(self, bases: Sequence[SplineBasis]) -> Trajectory:
+        """The trajectory with its arcs on other spline bases, one per arc."""
+        each = zip(self.arcs, bases, strict=True)
+        return replace(self, arcs=tuple(replace(arc, basis=basis) for arc, basis in each))
+
     def with_durations(self, durations: Sequence[float | tuple[float, float]]) -> Trajectory:
         """The trajectory with other durations, or bounds of them, one for every arc; nodes are the same."""
         arcs = tuple(replace(arc, duration=one) for arc, one in zip(self.arcs, durations, strict=True))
@@ -216,8 +221,8 @@ class Trajectory:
         """
         if self.scheme is None or self.continuity == m - 1:
             return self
-        arcs = tuple(replace(arc, basis=self.scheme.basis(arc.basis.breakpoints, m)) for arc in self.arcs)
-        return replace(self, arcs=arcs, continuity=m - 1)
+        bases = [self.scheme.basis(arc.basis.breakpoints, m) for arc in self.arcs]
+        return replace(self.with_bases(bases), continuity=m - 1)
 
     def __str__(self) -> str:
         """Degree, knots, spans and nodes of its arcs, on which it depends how many equations it can meet."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
+from trajopt.checks.check_times import mesh_of
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.solution import SolutionData
@@ -116,17 +117,14 @@ def _fits(nlp: NLP | LinkedProgram, point: WarmStart | None) -> bool:
 
 def _own_mesh(solution: SolutionData) -> ProblemData:
     """The problem that was asked, on the knots and with the added nodes of the solution."""
-    asked, bases = solution.problem, solution.curve.bases
-    arcs = asked.trajectory.arcs
-    same = len(arcs) != len(bases) or all(
-        np.array_equal(arc.basis.knots, basis.knots) for arc, basis in zip(arcs, bases, strict=True)
-    )
-    added = {"extra_points": solution.extra_points, "limit_points": solution.limit_points}
-    if same and not any(map(any, added.values())):
+    mesh, asked = mesh_of(solution), solution.problem
+    if mesh is None:
         return asked
-    finer = tuple(replace(arc, basis=basis) for arc, basis in zip(arcs, bases, strict=True))
-    trajectory = replace(asked.trajectory, arcs=finer, **added)
-    return solution.asked_on(trajectory)
+    each = zip(mesh.arcs, asked.trajectory.arcs, strict=True)
+    same = all(np.array_equal(own.basis.knots, arc.basis.knots) for own, arc in each)
+    if same and not any(map(any, (solution.extra_points, solution.limit_points))):
+        return asked
+    return solution.asked_on(mesh)
 
 
 def rescaled(point: WarmStart, before: Scaling | None, now: Scaling) -> WarmStart:

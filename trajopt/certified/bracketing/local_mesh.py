@@ -9,7 +9,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.certified.bracketing.remaining_gain import RemainingGain
 from trajopt.certified.search_settings import SearchSettings
-from trajopt.refinement.knots import multiplicity_of_new_knots, with_bases, with_breakpoints
+from trajopt.refinement.knots import multiplicity_of_new_knots, with_breakpoints
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.trajectory import Trajectory
 
@@ -47,7 +47,7 @@ def cut(trajectory: Trajectory, gain: RemainingGain, extra: Array, least: float,
         length = points[span + 1] - points[span]
         fresh += (points[span] + length * _places(gain.parts[span], float(total[span]))).tolist()
     bases = [with_breakpoints(arc.basis, fresh, multiplicity_of_new_knots(arc))]
-    return with_bases(replace(trajectory, extra_points=(), limit_points=()), bases)
+    return replace(trajectory, extra_points=(), limit_points=()).with_bases(bases)
 
 
 def _places(parts: Array, total: float) -> Array:
