@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from trajopt.base.arguments import check_count, check_positive
 from trajopt.base.errors import OptionError, near_matches
+from trajopt.solvers.scaled_program import ScaledProgram
 from trajopt.solvers.solver import Callback, Program, Result, Run, Solver, Status, WarmStart
 
 __all__ = [
@@ -46,8 +47,12 @@ def run_solver(solver: Any, nlp: Program, start: WarmStart | None = None, run: R
     """`solver.solve(nlp, start, run)`; a solver with the former arguments gets solve(nlp, callback, start).
 
     The latter gets the tolerance and the limits of a run where it has the settings of IPOPT, or methods
-    `with_tolerance`, `with_time_limit` and `with_max_iterations`.
+    `with_tolerance`, `with_time_limit` and `with_max_iterations`. Where the sizes of unknowns differ much,
+    the solver sees the program divided by them.
     """
+    if (sizes := getattr(nlp, "unknown_sizes", None)) is not None:
+        scaled = ScaledProgram(nlp, sizes)
+        return scaled.result(run_solver(solver, scaled, start and scaled.point(start), run))
     if _takes_run(getattr(solver.solve, "__func__", solver.solve)):
         return solver.solve(nlp, start, run)
     run = run or Run()

@@ -253,9 +253,10 @@ class Program(Protocol):
     multiplier_r * g_r''; repeated entries add up. Without `has_hessian` the latter is never called.
 
     Where a program has them, solvers also use `objective_scale`, the factor by which its objective is that of
-    a problem; `culprit(y)`, which names the term, node and component that is not finite at y ("": none is);
-    and `jacobian_of_rows(kept)`, a function that gives the entries of `jacobian(y)` in the rows that are
-    kept, (row_count,) boolean, without computing what only the others need.
+    a problem; `unknown_sizes`, (n,), not None where these differ much (`scaled_program`); `culprit(y)`, which
+    names the term, node and component that is not finite at y ("": none is); and `jacobian_of_rows(kept)`, a
+    function that gives the entries of `jacobian(y)` in the rows that are kept, (row_count,) boolean, without
+    computing what only the others need.
     """
 
     @property

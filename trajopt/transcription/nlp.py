@@ -88,6 +88,11 @@ class NLP(ProgramFunctions):
     def objective_scale(self) -> float:
         return self.scaling.objective
 
+    @cached_property
+    def unknown_sizes(self) -> Array | None:
+        """The size of every unknown at the start where these differ much, (n,); else None."""
+        return self.unknowns.sizes(self.start)
+
     # -- reports ------------------------------------------------------------------------------------------
 
     @cached_property

@@ -283,13 +283,13 @@ def _program(
     start: Array,
     scaling: Scaling | None,
 ) -> NLP:
-    scaling = scaling or scaling_at_start(
-        row_bounds,
-        functions.jacobian_rows,
-        functions.jacobian(start),
-        functions.objective(start),
-        functions.gradient(start),
-    )
+    if scaling is None:
+        jacobian, gradient = functions.jacobian(start), functions.gradient(start)
+        if (sizes := values.unknowns.sizes(start)) is not None:
+            jacobian, gradient = jacobian * sizes[functions.jacobian_columns], gradient * sizes
+        scaling = scaling_at_start(
+            row_bounds, functions.jacobian_rows, jacobian, functions.objective(start), gradient
+        )
     return NLP.of(
         functions.scaled(scaling.rows, scaling.objective),
         scaling=scaling,

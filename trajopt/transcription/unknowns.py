@@ -20,6 +20,8 @@ from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.linear_equations.elimination import Elimination
 
+LARGE = 1e3  # sizes of unknowns from which a program is divided by them
+
 
 @dataclass(frozen=True, eq=False)
 class CurvePlaces:
@@ -155,6 +157,24 @@ class Unknowns:
         """Seconds from the start of the motion to every node at y, (K,)."""
         curve, nodes = self.curve(y), self.nodes
         return curve.starts[nodes.arc] + nodes.s * curve.durations[nodes.arc]
+
+    def sizes(self, y: Array) -> Array | None:
+        """The size of every unknown at y, (n,), where one is above LARGE; else None.
+
+        The size of a control point is the largest of its curve, 1 where that is not large. Sizes are powers
+        of two, so that dividing by them rounds nothing.
+        """
+        sizes = np.abs(self.elimination.expand(y))
+        if not (sizes > LARGE).any():
+            return None
+        for group in self.layout.groups:
+            points = group.control_points(sizes)
+            largest = np.max([of_arc.max(axis=0) for of_arc in points], axis=0)
+            for of_arc in points:
+                of_arc[:] = largest
+        sizes = sizes[self.elimination.free]
+        powers = 2.0 ** np.round(np.log2(np.maximum(sizes, 1.0)))
+        return np.where(sizes > LARGE, powers, 1.0) if (sizes > LARGE).any() else None
 
     @property
     def durations(self) -> Array:

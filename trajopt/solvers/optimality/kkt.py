@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trajopt.solvers.scaled_program import ScaledProgram
 from trajopt.solvers.solver import Program, Result, WarmStart
 
 __all__ = [
@@ -102,7 +103,11 @@ def kkt_residuals(nlp: Program, answer: Result | WarmStart) -> KKT:
 def kkt_residuals_of(
     nlp: Program, answer: Result | WarmStart, rows: np.ndarray, of_lagrangian: np.ndarray
 ) -> KKT:
-    """The residuals where g(y) and grad f + J' row_multipliers are known."""
+    """The residuals where g(y) and grad f + J' row_multipliers are known; as the solver sees the unknowns."""
+    if (sizes := getattr(nlp, "unknown_sizes", None)) is not None:
+        scaled = ScaledProgram(nlp, sizes)
+        point = answer if isinstance(answer, WarmStart) else answer.warm_start
+        return kkt_residuals_of(scaled, scaled.point(point), rows, sizes * of_lagrangian)
     y = answer.y
     of_rows, of_lower, of_upper = multipliers_of(nlp, answer)
     equalities = nlp.row_lower == nlp.row_upper

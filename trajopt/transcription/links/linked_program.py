@@ -78,6 +78,17 @@ class LinkedProgram:
         return Scaling(np.concatenate([*rows, np.ones(self.coupling.b.size)]), self.objective_scale)
 
     @property
+    def unknown_sizes(self) -> Array | None:
+        """The size of every unknown at the start where these differ much, (n,); else None."""
+        each = [program.unknown_sizes for program in self.programs]
+        if all(sizes is None for sizes in each):
+            return None
+        counts = [program.variable_count for program in self.programs]
+        return np.concatenate(
+            [np.ones(count) if sizes is None else sizes for sizes, count in zip(each, counts, strict=True)]
+        )
+
+    @property
     def weights(self) -> Array:
         """What the objective of every phase's program counts here, (phases,)."""
         return self.objective_scale / np.array([program.objective_scale for program in self.programs])
