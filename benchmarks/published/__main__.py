@@ -1,0 +1,83 @@
+"""Published problems with defaults: `python -m benchmarks.published [NAME ...]`, words of names select.
+
+Columns: processor seconds of the problem's construction and solve, iterations, objective, difference to the
+reference in size of the reference, status, verdict of `verify`, and for problems whose reference has another
+model the difference between two meshes. "as posed" is counted where the solve converged, the verdict is PASS
+and the difference is below 1e-3.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from typing import Any
+
+import trajopt
+from benchmarks.markdown import table
+from benchmarks.published import aircraft, reactors, spacecraft, textbook
+from benchmarks.published.published_problem import PublishedProblem
+from benchmarks.timing import loaded_machine
+from trajopt.base import errors
+
+PROBLEMS = (*textbook.PROBLEMS, *reactors.PROBLEMS, *aircraft.PROBLEMS, *spacecraft.PROBLEMS)
+SECONDS, NEAR = 120.0, 1e-3
+HEADINGS = ("problem", "CPU s", "iterations", "objective", "difference", "status", "verdict", "found")
+
+
+def difference(objective: float, reference: float) -> float:
+    """(J - J*) / |J*|, or J - J* where the reference is zero."""
+    return (objective - reference) / (abs(reference) or 1.0)
+
+
+def row(problem: PublishedProblem) -> list[Any]:
+    """One line of the table; an exception's name stands in place of a status."""
+    began = time.process_time()
+    try:
+        solution = trajopt.solve(problem.build(), time_limit=SECONDS, **problem.options)
+        seconds = time.process_time() - began
+        verdict = str(solution.verify().verdict)
+        reference = problem.reference
+        if problem.finer is not None:
+            reference = trajopt.solve(problem.finer(), time_limit=SECONDS).objective
+    except errors.TrajoptError as error:
+        print(f"{problem.name}: {error}", file=sys.stderr)
+        return [
+            problem.name,
+            f"{time.process_time() - began:.1f}",
+            "",
+            "",
+            "",
+            type(error).__name__,
+            "",
+            "no",
+        ]
+    apart = difference(solution.objective, reference)
+    found = solution.converged and verdict == "PASS" and abs(apart) <= NEAR
+    return [
+        problem.name,
+        f"{seconds:.1f}",
+        solution.iterations,
+        f"{solution.objective:.7g}",
+        f"{apart:+.1e}",
+        solution.status.value,
+        verdict,
+        "yes" if found else "no",
+    ]
+
+
+def main(names: list[str]) -> None:
+    """Print the table of the selected problems and how many are found."""
+    chosen = [each for each in PROBLEMS if not names or any(name in each.name for name in names)]
+    rows = []
+    for problem in chosen:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rows.append(row(problem))
+        print(" | ".join(map(str, rows[-1])), flush=True)
+    print("\n" + table(HEADINGS, rows))
+    print(f"\n{sum(each[-1] == 'yes' for each in rows)} of {len(rows)} found; {loaded_machine()}.")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
