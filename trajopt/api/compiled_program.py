@@ -18,7 +18,7 @@ from trajopt.parametric.warm_start import warm_program
 from trajopt.problem.derived_parts import checked_problem
 from trajopt.problem.independent_copy import independent_copy
 from trajopt.problem.problem import ProblemData
-from trajopt.solution.records.run_record import RunRecord
+from trajopt.solution.records import RunRecord
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers import registry
 from trajopt.solvers.fallback import Fallback

@@ -21,8 +21,7 @@ from trajopt.problem.refinement_protocol import Refinement, check_refinement
 from trajopt.refinement.mesh_levels import solve_on_levels, solved_on_mesh, worth_levels
 from trajopt.refinement.starts.several_starts import best_of_starts, worth_retrying
 from trajopt.refinement.starts.start_rules import ONE, RETRIES, given_rule, start_rule
-from trajopt.solution.records.run_record import RunRecord
-from trajopt.solution.records.solve_history import recorded_solves
+from trajopt.solution.records import RunRecord, recorded_solves
 from trajopt.solvers import registry
 from trajopt.solvers.progress import iteration_callback
 from trajopt.solvers.run import SolvesStopped, TimedSolver, without_checkpoints

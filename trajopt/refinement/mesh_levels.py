@@ -14,8 +14,8 @@ import numpy as np
 
 from trajopt.base.errors import TrajoptError
 from trajopt.problem.links.phases import Asked, Phases
+from trajopt.solution.records import MeshSolve
 from trajopt.solution.solve_once import solve_once
-from trajopt.solution.solve_table import MeshSolve
 from trajopt.solvers.run import TimedSolver, without_checkpoints
 from trajopt.solvers.solver import Solver, Status
 from trajopt.splines.basis import SplineBasis

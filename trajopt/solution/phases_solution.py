@@ -23,11 +23,14 @@ from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.transcription.nlp import Scaling
 
 if TYPE_CHECKING:
-    from trajopt.solution.records.certification import Certification
-    from trajopt.solution.records.refinement_record import RefinementRecord
-    from trajopt.solution.records.run_record import RunRecord
-    from trajopt.solution.records.solve_history import SolveHistory
-    from trajopt.solution.solve_table import MeshSolve, StartTable
+    from trajopt.solution.records import (
+        Certification,
+        MeshSolve,
+        RefinementRecord,
+        RunRecord,
+        SolveHistory,
+        StartTable,
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -31,10 +31,7 @@ from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.solution.records.refinement_record import RefinementRecord
-    from trajopt.solution.records.run_record import RunRecord
-    from trajopt.solution.records.solve_history import SolveHistory
-    from trajopt.solution.solve_table import MeshSolve, StartTable
+    from trajopt.solution.records import MeshSolve, RefinementRecord, RunRecord, SolveHistory, StartTable
     from trajopt.solvers.optimality.kkt import KKT
     from trajopt.transcription.nlp import NLP, Scaling
 

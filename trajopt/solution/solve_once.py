@@ -10,7 +10,7 @@ from trajopt.problem.guess import Motion
 from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.records.solve_history import record_solve
+from trajopt.solution.records import record_solve
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.run import run_solver
 from trajopt.solvers.solver import Result, Run, Solver, WarmStart

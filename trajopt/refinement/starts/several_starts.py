@@ -33,8 +33,8 @@ from trajopt.refinement.mesh_levels import (
 from trajopt.refinement.starts.guess_search import Guess, searched_guesses
 from trajopt.refinement.starts.perturbed_guess import guessed_curves, moved
 from trajopt.refinement.starts.start_rules import StartRule, searching
+from trajopt.solution.records import MeshSolve, StartSolves, StartTable
 from trajopt.solution.solution import Answer
-from trajopt.solution.solve_table import MeshSolve, StartSolves, StartTable
 from trajopt.solvers.run import TimedSolver, without_checkpoints
 from trajopt.solvers.solver import StartKind, Status
 from trajopt.splines.curve import Curve
