@@ -16,10 +16,8 @@ from trajopt.base.printable_text import printable
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.links.phases import Phases
 from trajopt.solution.solution import Answer, SolutionData
-from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
-from trajopt.solvers.solver import Result, Status, WarmStart
-from trajopt.transcription.links.linked_problems import held
-from trajopt.transcription.links.linked_program import LinkedProgram
+from trajopt.solvers.optimality.kkt import KKT
+from trajopt.solvers.solver import Status, WarmStart
 from trajopt.transcription.nlp import Scaling
 
 if TYPE_CHECKING:
@@ -73,37 +71,6 @@ class PhasesSolutionData(Answer):
     refinement: RefinementRecord | None = None
     certification: Certification | None = None
 
-    @staticmethod
-    def of(program: LinkedProgram, result: Result) -> PhasesSolutionData:
-        """The motions at a solver's result, their costs, and the multipliers without scaling."""
-        solutions = []
-        for k in range(len(program.programs)):
-            nlp, own = program.of_phase(k, result)
-            problem = held(program.linked.problems[k], program.shared_values(k, own.y))
-            problem.recipe = None
-            solutions.append(SolutionData.of(problem, nlp, own))
-        status, detail = _outcome(program, result, solutions)
-        phases = program.phases
-        return PhasesSolutionData(
-            phases=tuple(solutions),
-            names=phases.phase_names,
-            multipliers=_of_links(program, solutions),
-            status=status,
-            kkt=kkt_residuals(program, result),
-            iterations=result.iterations,
-            seconds=result.seconds,
-            n_variables=program.variable_count,
-            n_constraints=program.row_count,
-            recipe=phases.recipe,
-            name=phases.name,
-            timings=dict(result.timings),
-            history=result.history,
-            detail=detail,
-            known_phases=phases,
-            point=result.warm_start,
-            scaling=program.scaling,
-        )
-
     @property
     def asked(self) -> Phases:
         return self.known
@@ -111,6 +78,10 @@ class PhasesSolutionData(Answer):
     @property
     def named_parts(self) -> tuple[tuple[str, SolutionData], ...]:
         return tuple(zip(self.names, self.phases, strict=True))
+
+    @property
+    def parts(self) -> tuple[SolutionData, ...]:
+        return self.phases
 
     @property
     def duration(self) -> float:
@@ -150,33 +121,3 @@ class PhasesSolutionData(Answer):
         for name, solution in zip(self.names, self.phases, strict=True):
             lines.append(f"  {name}: duration {solution.duration:.7g} s, objective {solution.objective:.7g}")
         return printable("\n".join(lines))
-
-
-def _outcome(program: LinkedProgram, result: Result, solutions: list[SolutionData]) -> tuple[Status, str]:
-    """The status of all phases together: the solver's, or what a phase adds to it."""
-    if result.status is Status.NOT_ENOUGH_FREEDOM:
-        equations = int(np.sum(program.row_lower == program.row_upper))
-        return result.status, (
-            f"{equations} equations, those of links among them, for {program.variable_count} unknowns of all "
-            "phases: free boundary values that links fix already (None), add controls, or drop what is asked "
-            "twice"
-        )
-    for name, solution in zip(program.phases.phase_names, solutions, strict=True):
-        if not solution.converged:
-            return solution.status, f"phase '{name}': {solution.detail}" if solution.detail else ""
-    return (result.status if any(s.cost_terms for s in solutions) else Status.FEASIBLE_POINT), result.detail
-
-
-def _of_links(program: LinkedProgram, solutions: list[SolutionData]) -> dict[str, NDArray[np.float64]]:
-    """The multiplier of every link, from the phase that has it among its constraints."""
-    found = {}
-    for link in program.phases.links:
-        if link.name in program.linked.hosts:
-            rows = solutions[program.linked.hosts[link.name]].multipliers.get(link.name)
-        else:
-            copy = program.linked.term_links[link.name]
-            k = next(k for k, copies in enumerate(program.linked.copies) if copy in copies)
-            rows = solutions[k].multipliers.get(copy)
-        if rows is not None:
-            found[link.name] = rows[0]
-    return found

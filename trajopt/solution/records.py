@@ -181,6 +181,13 @@ class MeshSolve:
     iterations: int
     seconds: float
 
+    @staticmethod
+    def of(answer: Any) -> MeshSolve:
+        """The line of an answer."""
+        spans = sum(basis.span_count for part in answer.parts for basis in part.curve.bases)
+        figures = float(answer.objective), int(answer.iterations), float(answer.seconds)
+        return MeshSolve(spans, str(answer.status.value), answer.converged, *figures)
+
     def __str__(self) -> str:
         figures = f"{self.spans:>6} {self.objective:>16.9g} {self.iterations:>6} {self.seconds:>9.3f}"
         return f"{figures}  {self.status}"

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,9 +23,8 @@ from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.term_checks import no_term
-from trajopt.solution.advice import outcome
 from trajopt.solution.rebuilt_problem import rebuilt_problem
-from trajopt.solvers.solver import Result, Status, WarmStart
+from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.curve import Curve
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
@@ -33,9 +32,7 @@ from trajopt.terms import term as terms
 if TYPE_CHECKING:
     from trajopt.solution.records import MeshSolve, RefinementRecord, RunRecord, SolveHistory, StartTable
     from trajopt.solvers.optimality.kkt import KKT
-    from trajopt.transcription.nlp import NLP, Scaling
-
-S = TypeVar("S", bound="SolutionData")
+    from trajopt.transcription.nlp import Scaling
 
 
 class Answer(ABC):
@@ -77,9 +74,9 @@ class Answer(ABC):
         """Seconds, of all phases together."""
 
     @property
+    @abstractmethod
     def parts(self) -> tuple[SolutionData, ...]:
         """The solutions of all phases; of a single problem its own."""
-        return tuple(part for _, part in self.named_parts)
 
     @property
     def converged(self) -> bool:
@@ -140,41 +137,6 @@ class SolutionData(Answer):
     run: RunRecord | None = None
     altered: tuple[str, ...] = ()
 
-    @classmethod
-    def of(cls: type[S], problem: ProblemData, nlp: NLP, result: Result) -> S:
-        """The motion at a solver's result, its costs and its multipliers without scaling."""
-        from trajopt.solvers.optimality.kkt import kkt_residuals
-
-        costs: dict[str, float] = {}
-        for cost, value in zip(nlp.objectives, nlp.objective_values(result.y), strict=True):
-            costs[cost.name] = costs.get(cost.name, 0.0) + float(value)
-        status, detail = outcome(problem, nlp, result)
-        return cls(
-            curve=nlp.unknowns.curve(result.y),
-            parameters=nlp.unknowns.parameters(result.y),
-            joint_names=tuple(problem.dynamics.joint_names),
-            status=status,
-            objective=sum(costs.values(), 0.0),
-            cost_terms=costs,
-            multipliers=nlp.physical_multipliers(result.row_multipliers),
-            node_times=nlp.unknowns.node_times(result.y),
-            kkt=kkt_residuals(nlp, result),
-            iterations=result.iterations,
-            seconds=result.seconds,
-            n_variables=nlp.variable_count,
-            n_constraints=nlp.row_count,
-            recipe=problem.recipe,
-            name=problem.name,
-            timings=dict(result.timings),
-            history=result.history,
-            detail=detail,
-            known_problem=problem,
-            point=result.warm_start,
-            scaling=nlp.scaling,
-            extra_points=problem.trajectory.extra_points,
-            limit_points=problem.trajectory.limit_points,
-        )
-
     @property
     def asked(self) -> ProblemData:
         return self.problem
@@ -182,6 +144,10 @@ class SolutionData(Answer):
     @property
     def named_parts(self) -> tuple[tuple[str, SolutionData], ...]:
         return (("", self),)
+
+    @property
+    def parts(self) -> tuple[SolutionData, ...]:
+        return (self,)
 
     # -- curves -------------------------------------------------------------------------------------------
 

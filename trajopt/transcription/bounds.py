@@ -291,9 +291,7 @@ def variable_bounds(problem: ProblemData, spline_map: SplineMap) -> Bounds:
         for low, high in zip(*map(group.control_points, (bounds.lower, bounds.upper)), strict=True):
             low[:, curves] = np.maximum(low[:, curves], bound.lower)
             high[:, curves] = np.minimum(high[:, curves], bound.upper)
-    for index, arc in enumerate(problem.trajectory.arcs):
-        place = layout.duration(index)
-        bounds.lower[place], bounds.upper[place] = arc.duration_bounds
+    bounds.lower[layout.durations], bounds.upper[layout.durations] = problem.trajectory.duration_bounds
     for name, place in layout.parameters.items():
         parameter = problem.parameters[name]
         bounds.lower[place], bounds.upper[place] = parameter.lower, parameter.upper

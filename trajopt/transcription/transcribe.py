@@ -24,6 +24,7 @@ from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of, refuse_idle_unknowns
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.bounds import Bounds, LinearBlock, LinearRows, bounds_and_linear_block, linear_rows
+from trajopt.transcription.derivative_check import check_problem
 from trajopt.transcription.initial_point import first_guess, with_guessed_duration
 from trajopt.transcription.leaf_map import LeafMap, SplineMap
 from trajopt.transcription.linear_equations.elimination import GeneralSolution, eliminate
@@ -73,10 +74,13 @@ class ProgramStructure:
         return nearest_change(self.spline_map, self.solution)
 
 
-def structure_of(problem: ProblemData, kept_as_rows: Collection[int] = ()) -> ProgramStructure:
+def structure_of(
+    problem: ProblemData, kept_as_rows: Collection[int] = (), check: bool = False
+) -> ProgramStructure:
     """The structure of a problem's program.
 
     kept_as_rows : numbers of constraints that become rows although they are linear equations
+    check : whether users' blocks are checked, see `check_problem`, before anything is evaluated
     Raises ProblemError or a subclass where the problem contradicts itself or nothing is left to optimize.
     """
     spline_map = SplineMap.of(checked_problem(problem))
@@ -85,6 +89,8 @@ def structure_of(problem: ProblemData, kept_as_rows: Collection[int] = ()) -> Pr
     linear = linear_rows(problem, spline_map, solution.N, solution.free)
 
     graph = _graph(problem, conditions)
+    if check and not all(getattr(block, "derivatives_are_tested", False) for block in graph.blocks):
+        check_problem(problem, graph)
     objectives = objectives_of(problem)
     groups = row_groups(problem, conditions, graph.width)
     refuse_idle_unknowns(problem, graph, _used(objectives, groups))
@@ -138,7 +144,7 @@ def _refuse_unbounded(
     arcs, place = problem.trajectory.arcs, spline_map.layout.durations
     places = np.flatnonzero((solution.free >= place.start) & (solution.free < place.stop))
     only_time = all(cost.term.quantity == "duration" and cost.weight > 0.0 for cost in problem.costs)
-    bounded = any(arc.duration_bounds[0] != SHORTEST_DURATION for arc in arcs)
+    bounded = np.any(problem.trajectory.duration_bounds[0] != SHORTEST_DURATION)
     if not problem.costs or not only_time or bounded or places.size < len(arcs):
         return
     if solution.N[:, places].nnz > places.size or linear.A[linear.kept][:, places].nnz:
@@ -190,13 +196,14 @@ def _evaluated(
     return joined, LeafMap.of(spline_map, solution.N, leaves)
 
 
-def transcribe(problem: ProblemData) -> NLP:
+def transcribe(problem: ProblemData, check: bool = False) -> NLP:
     """Build the program of a problem: unknowns, bounds, rows, sparsity, starting point and scaling.
 
+    check : whether users' blocks are checked first, those that were not yet
     Without costs the objective is zero: any point that meets the constraints is a solution.
     Raises ProblemError or a subclass, such as InfeasibleBoundsError, when the problem contradicts itself.
     """
-    structure = structure_of(problem)
+    structure = structure_of(problem, check=check)
     values = values_of(structure, problem)
     return cold_program(structure, values, problem)
 

@@ -43,7 +43,7 @@ class LinearEquations:
 
     def right_sides(self, problem: ProblemData) -> Array:
         """b (rows,) of the problem that they were made of, or of one that differs in values alone."""
-        durations = np.array([arc.duration_bounds[0] for arc in problem.trajectory.arcs])
+        durations = problem.trajectory.duration_bounds[0]
         bounds = [constraint.lower for constraint in problem.constraints]
         offsets = [periodicity.offset for periodicity in problem.periodicities]
         given = np.concatenate([[0.0], *bounds, *offsets, durations])
@@ -203,8 +203,8 @@ def linear_equations_among(problem: ProblemData, constraint: Constraint) -> Arra
         return equal
     if quantity not in ("a", "jerk"):
         return np.zeros_like(equal)
-    fixed = all(arc.duration_bounds[0] == arc.duration_bounds[1] for arc in problem.trajectory.arcs)
-    return equal if fixed else equal & (constraint.lower == 0.0)
+    shortest, longest = problem.trajectory.duration_bounds
+    return equal if np.array_equal(shortest, longest) else equal & (constraint.lower == 0.0)
 
 
 def _add_control_points(rows: _Equations, number: int, equal: Array) -> None:
