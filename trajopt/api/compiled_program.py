@@ -20,7 +20,7 @@ from trajopt.problem.independent_copy import independent_copy
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.records import RunRecord
 from trajopt.solution.solution import SolutionData
-from trajopt.solution.solve_once import solution_of
+from trajopt.solution.solve_once import solution_at
 from trajopt.solvers import registry
 from trajopt.solvers.fallback import Fallback
 from trajopt.solvers.newton.newton import ActiveSetNewton
@@ -103,7 +103,7 @@ class CompiledProgram:
             if point is not None and tol is not None and takes_hessian(chosen):
                 chosen = Fallback(ActiveSetNewton(tol), chosen)
             result = run_solver(chosen, nlp, point, Run(callback=callback))
-            return solution_from(replace(solution_of(problem, nlp, result), run=run))
+            return solution_from(replace(solution_at(problem, nlp, result), run=run))
 
     def _program(self, problem: ProblemData, start: SolutionData | None) -> tuple[NLP, WarmStart | None]:
         values = values_of(self.structure, problem)

@@ -80,8 +80,8 @@ def solve_once(
         start = _start_of(motion, asked, program)
     result = record_solve(program, run_solver(solver, program, start, run))
     if isinstance(program, LinkedProgram):
-        return phases_solution_of(program, result)
-    return solution_of(asked, program, result)
+        return phases_solution_at(program, result)
+    return solution_at(asked, program, result)
 
 
 def solved_on_mesh(asked: Any, timed: TimedSolver, motion: Any = None, last: bool = True) -> Any:
@@ -113,7 +113,7 @@ def _start_of(motion: Any, asked: Any, program: NLP | LinkedProgram) -> WarmStar
     return WarmStart(np.concatenate([p.bounds.clipped(p.unknowns.of(*first_guess(own))) for p, own in each]))
 
 
-def solution_of(problem: ProblemData, nlp: NLP, result: Result) -> SolutionData:
+def solution_at(problem: ProblemData, nlp: NLP, result: Result) -> SolutionData:
     """The motion at a solver's result, its costs and its multipliers without scaling."""
     costs, values = dict.fromkeys((cost.name for cost in nlp.objectives), 0.0), nlp.at(result.y).values
     for cost in nlp.objectives:
@@ -147,14 +147,14 @@ def solution_of(problem: ProblemData, nlp: NLP, result: Result) -> SolutionData:
     )
 
 
-def phases_solution_of(program: LinkedProgram, result: Result) -> PhasesSolutionData:
+def phases_solution_at(program: LinkedProgram, result: Result) -> PhasesSolutionData:
     """The motions at a solver's result, their costs, and the multipliers without scaling."""
     solutions = []
     for k in range(len(program.programs)):
         nlp, own = program.of_phase(k, result)
         problem = held(program.linked.problems[k], program.shared_values(k, own.y))
         problem.recipe = None
-        solutions.append(solution_of(problem, nlp, own))
+        solutions.append(solution_at(problem, nlp, own))
     status, detail = _outcome_of_phases(program, result, solutions)
     phases = program.phases
     return PhasesSolutionData(

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import DegreesOfFreedomError, ProblemError, UnboundedError
@@ -37,6 +39,7 @@ from trajopt.transcription.row_groups import (
     Limits,
     Objective,
     RowGroup,
+    constant_rows,
     given_limits,
     objectives_of,
     row_groups,
@@ -93,12 +96,13 @@ def structure_of(
         check_problem(problem, graph)
     objectives = objectives_of(problem)
     groups = row_groups(problem, conditions, graph.width)
-    refuse_idle_unknowns(problem, graph, _used(objectives, groups))
-    evaluated, leaf_map = _evaluated(graph, spline_map, solution, objectives, groups)
-    constant = ConstantRows.among(groups, evaluated, leaf_map)
-    changing = constant.left_out_of(groups)
-    if _used(objectives, changing) != _used(objectives, groups):
-        evaluated, leaf_map = _evaluated(graph, spline_map, solution, objectives, changing)
+    used = {each.quantity for each in (*groups, *objectives)}
+    refuse_idle_unknowns(problem, graph, used)
+    evaluated, leaf_map = _evaluated(graph, spline_map, solution.N, used)
+    constant, changing = constant_rows(groups, evaluated, leaf_map)
+    left = {each.quantity for each in (*changing, *objectives)}
+    if left != used:
+        evaluated, leaf_map = _evaluated(graph, spline_map, solution.N, left)
     _refuse_unbounded(problem, spline_map, solution, linear, graph, changing)
 
     return ProgramStructure(
@@ -171,19 +175,13 @@ def _graph(problem: ProblemData, conditions: Conditions) -> Graph:
     return graph_of(problem, [*direct, *bounded], integrated)
 
 
-def _used(objectives: Iterable[Objective], groups: Iterable[RowGroup]) -> set[str]:
-    return {each.quantity for each in (*groups, *objectives)}
-
-
 def _evaluated(
-    graph: Graph,
-    spline_map: SplineMap,
-    solution: GeneralSolution,
-    objectives: Iterable[Objective],
-    groups: Iterable[RowGroup],
+    graph: Graph, spline_map: SplineMap, N: sparse.csr_array, used: set[str]
 ) -> tuple[Graph, LeafMap]:
-    """The graph that is evaluated in a solve, terms joined into larger blocks, and the map to its leaves."""
-    used = _used(objectives, groups)
+    """The graph that is evaluated in a solve, terms joined into larger blocks, and the map to its leaves.
+
+    used : the quantities that are minimized or bounded
+    """
     joined = fused(graph, used)
     for quantity in sorted(used):
         if not joined.leaf_pattern(quantity):
@@ -193,7 +191,7 @@ def _evaluated(
             )
     inputs = {name for block in joined.blocks for name in block.inputs}
     leaves = (inputs | used).intersection(graph.leaves) or {"q"}
-    return joined, LeafMap.of(spline_map, solution.N, leaves)
+    return joined, LeafMap.of(spline_map, N, leaves)
 
 
 def transcribe(problem: ProblemData, check: bool = False) -> NLP:
@@ -229,9 +227,11 @@ class ProgramValues:
 
     def row_bounds(self, groups: Sequence[RowGroup]) -> Bounds:
         """The bounds of all rows, not scaled: the linear ones, then those of every group."""
-        limits = [(group.kept, *group.limits(self.given)) for group in groups]
-        lower = [self.linear.bounds.lower, *(low.ravel()[kept] for kept, low, _ in limits)]
-        upper = [self.linear.bounds.upper, *(high.ravel()[kept] for kept, _, high in limits)]
+        lower, upper = [self.linear.bounds.lower], [self.linear.bounds.upper]
+        for group in groups:
+            low, high = group.limits(self.given)
+            lower.append(low.ravel()[group.kept])
+            upper.append(high.ravel()[group.kept])
         return Bounds(np.concatenate(lower), np.concatenate(upper))
 
 
@@ -269,27 +269,23 @@ def cold_program(structure: ProgramStructure, values: ProgramValues, problem: Pr
         guess,
         bounds,
         lambda y: row_bounds.violation(functions.rows(y)),
-        (lambda y: linear.bounds.violation(linear.A @ y + linear.b)) if linear.count else None,
+        (lambda y: linear.bounds.violation(linear.A @ y + linear.b)) if linear.b.size else None,
     )
-    return _program(structure, values, functions, row_bounds, start, None)
+    return program_at(structure, values, start, unscaled=(functions, row_bounds))
 
 
 def program_at(
-    structure: ProgramStructure, values: ProgramValues, start: Array, scaling: Scaling | None = None
-) -> NLP:
-    """The program with a known starting point, scaled there where no scaling is given."""
-    functions, row_bounds = _unscaled(structure, values, start)
-    return _program(structure, values, functions, row_bounds, start, scaling)
-
-
-def _program(
     structure: ProgramStructure,
     values: ProgramValues,
-    functions: ProgramFunctions,
-    row_bounds: Bounds,
     start: Array,
-    scaling: Scaling | None,
+    scaling: Scaling | None = None,
+    unscaled: tuple[ProgramFunctions, Bounds] | None = None,
 ) -> NLP:
+    """The program with a known starting point, scaled there where no scaling is given.
+
+    unscaled : its functions and the bounds of its rows, where they are known already
+    """
+    functions, row_bounds = unscaled or _unscaled(structure, values, start)
     scaling = scaling or scaling_at_start(
         row_bounds,
         functions.jacobian_rows,
@@ -297,8 +293,10 @@ def _program(
         functions.objective(start),
         functions.gradient(start),
     )
-    return NLP.of(
-        functions.scaled(scaling.rows, scaling.objective),
+    program: Any = functions.scaled(
+        scaling.rows,
+        scaling.objective,
+        NLP,
         scaling=scaling,
         bounds=values.bounds,
         row_bounds=row_bounds.scaled(scaling.rows),
@@ -311,6 +309,7 @@ def _program(
         spline_map=structure.spline_map,
         component_names=structure.component_names,
     )
+    return program
 
 
 def _unscaled(
@@ -323,8 +322,9 @@ def _unscaled(
     constant, unknowns, linear = structure.constant, values.unknowns, values.linear
     c = unknowns.elimination.c
     if constant.groups:
-        found = constant.values(y, c, values.data)
-        constant.check(found, values.given, unknowns.node_times(y), structure.component_names)
+        leaves = constant.leaf_map.at(y, constant.leaf_map.offset(c)).values
+        times = unknowns.node_times(y)
+        constant.check(leaves, values.data, values.given, times, structure.component_names)
     chain = structure.maps.chain
     chain = chain.on(chain.graph.with_blocks(values.data))
     functions = structure.maps.functions(chain, c, values.objectives, linear.A, linear.b)
