@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,21 +13,12 @@ from numpy.typing import NDArray
 from trajopt.base.arguments import pluralize
 from trajopt.base.errors import SolutionFileError
 from trajopt.base.printable_text import printable
-from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.links.phases import Phases
 from trajopt.solution.solution import Answer, SolutionData
-from trajopt.solvers.optimality.kkt import KKT
-from trajopt.solvers.solver import Status, WarmStart
-from trajopt.transcription.nlp import Scaling
 
 if TYPE_CHECKING:
     from trajopt.solution.records import (
         Certification,
-        MeshSolve,
-        RefinementRecord,
-        RunRecord,
-        SolveHistory,
-        StartTable,
     )
 
 
@@ -41,34 +32,14 @@ class PhasesSolutionData(Answer):
     multipliers : link -> (width,) objective per unit of the link
     cost_terms : "PHASE: COST" -> weighted value; their sum is `objective`
     kkt : of all phases together
-    point, scaling : the solver's own unknowns and multipliers, and the factors of rows and objective
-    levels, starts, refinement : what was tried, where there were several starts, or a refinement
-    solves : iterations of all solves that led here
+    point, scaling, levels, starts, refinement, solves, run : how they were found, see `Answer`
     certification : how `certificate` was asked for, or None
     """
 
     phases: tuple[SolutionData, ...]
     names: tuple[str, ...]
     multipliers: Mapping[str, NDArray[np.float64]]
-    status: Status
-    kkt: KKT
-    iterations: int
-    seconds: float
-    n_variables: int
-    n_constraints: int
-    recipe: Recipe | None
-    name: str
-    timings: Mapping[str, float] = field(default_factory=dict)
-    history: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
-    solves: tuple[SolveHistory, ...] = ()
-    detail: str = ""
     known_phases: Phases | None = None
-    point: WarmStart | None = None
-    scaling: Scaling | None = None
-    run: RunRecord | None = None
-    levels: tuple[MeshSolve, ...] = ()
-    starts: StartTable | None = None
-    refinement: RefinementRecord | None = None
     certification: Certification | None = None
 
     @property

@@ -35,30 +35,41 @@ if TYPE_CHECKING:
     from trajopt.transcription.nlp import Scaling
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Answer(ABC):
-    """What a solve found: the motion of a problem, or the motions of phases.
+    """What a solve found: the motion of a problem, or the motions of phases; converged or not, see `status`.
 
     asked : the problem, or the phases, that were solved
     named_parts : (name, solution) of every phase; of a single problem its own solution, without a name
+    point : the solver's own unknowns and all multipliers, scaled; a start for another solve
+    scaling : the factors of that program's rows and objective, by which multipliers fit one scaled otherwise
+    levels : the solves that led here, from the coarsest mesh to this one; iterations and seconds count those
+        of all starts and of a refinement; with its checks where it is `Certified`
+    starts : the table of all starts, where several were asked for
+    solves : iterations of all solves that led here, those of starts and refinement rounds included
+    run : versions, processor, solver and options of the call that found it; its id stands in all its files
     """
 
     name: str
+    recipe: Recipe | None
     status: Status
+    detail: str = ""
     kkt: KKT
     iterations: int
     seconds: float
-    cost_terms: Mapping[str, float]
-    detail: str
-    history: NDArray[np.float64]
-    solves: tuple[SolveHistory, ...]
-    timings: Mapping[str, float]
-    recipe: Recipe | None
-    point: WarmStart | None
-    scaling: Scaling | None
-    levels: tuple[MeshSolve, ...]
-    starts: StartTable | None
-    refinement: RefinementRecord | None
-    run: RunRecord | None
+    n_variables: int
+    n_constraints: int
+    timings: Mapping[str, float] = field(default_factory=dict)
+    history: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
+    solves: tuple[SolveHistory, ...] = ()
+    point: WarmStart | None = None
+    scaling: Scaling | None = None
+    levels: tuple[MeshSolve, ...] = ()
+    starts: StartTable | None = None
+    refinement: RefinementRecord | None = None
+    run: RunRecord | None = None
+    if TYPE_CHECKING:
+        cost_terms: Mapping[str, float]
 
     @property
     @abstractmethod
@@ -96,45 +107,21 @@ class SolutionData(Answer):
     multipliers : constraint name -> (rows, width), in units of objective per unit of the constraint; positive
         where an upper limit holds the optimum back, negative at a lower one
     cost_terms : cost name -> its weighted value; their sum is `objective`
-    point : the solver's own unknowns and all multipliers, scaled; a start for another solve of this problem
-    scaling : the factors of that program's rows and objective, by which multipliers fit one scaled otherwise
-    levels : the solves that led here, from the coarsest mesh to this one; iterations and seconds count those
-        of all starts and of a refinement; with its checks where it is `Certified`
-    starts : the table of all starts, where several were asked for
-    solves : iterations of all solves that led here, those of starts and refinement rounds included
-    run : versions, processor, solver and options of the call that found it; its id stands in all its files
+    point, scaling, levels, starts, solves, run : how it was found, see `Answer`
     altered : what the file that this was read from tells in two ways; empty where all agrees
     """
 
     curve: Curve
     parameters: Mapping[str, NDArray[np.float64]]
     joint_names: tuple[str, ...]
-    status: Status
     objective: float
     cost_terms: Mapping[str, float]
     multipliers: Mapping[str, NDArray[np.float64]]
     node_times: NDArray[np.float64]
-    kkt: KKT
-    iterations: int
-    seconds: float
-    n_variables: int
-    n_constraints: int
-    recipe: Recipe | None
-    name: str
-    timings: Mapping[str, float] = field(default_factory=dict)
-    history: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
-    solves: tuple[SolveHistory, ...] = ()
-    detail: str = ""
     known_problem: ProblemData | None = None
-    point: WarmStart | None = None
-    scaling: Scaling | None = None
     certificate: Any = None  # a `Certificate`, or None: certificates are made of solutions
     extra_points: tuple[tuple[float, ...], ...] = ()  # normalised times of nodes that were added, by arc
     limit_points: tuple[tuple[float, ...], ...] = ()  # the same of nodes for limits alone
-    levels: tuple[MeshSolve, ...] = ()
-    starts: StartTable | None = None
-    refinement: RefinementRecord | None = None
-    run: RunRecord | None = None
     altered: tuple[str, ...] = ()
 
     @property

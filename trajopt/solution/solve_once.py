@@ -6,7 +6,7 @@ The status of an answer is the solver's, or what problem and motion add to it, w
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,24 +41,6 @@ ROUNDING = 1e-13  # scaled costs below, which were about one at the guess, are z
 AT_BOUND = 1.001  # times the shortest duration: a motion as short as that is stopped by this bound alone
 
 
-@overload
-def solve_once(
-    asked: ProblemData,
-    solver: Solver,
-    run: Run | None = None,
-    motion: Motion | None = None,
-    like: Answer | None = None,
-    check: bool = False,
-) -> SolutionData: ...
-@overload
-def solve_once(
-    asked: Phases,
-    solver: Solver,
-    run: Run | None = None,
-    motion: Any = None,
-    like: None = None,
-    check: bool = False,
-) -> PhasesSolutionData: ...
 def solve_once(
     asked: Any,
     solver: Solver,
@@ -66,8 +48,8 @@ def solve_once(
     motion: Motion | Answer | None = None,
     like: Answer | None = None,
     check: bool = False,
-) -> Answer:
-    """The answer on the trajectories as they are, without refinement.
+) -> Any:
+    """The answer, of a problem or of phases, on the trajectories as they are, without refinement.
 
     motion : what to start from instead of the problem's guess; the program and its scaling stay the same
     like : the solution of a program that differs in bounds and weights alone: its point and multipliers are
@@ -124,27 +106,36 @@ def solution_at(problem: ProblemData, nlp: NLP, result: Result) -> SolutionData:
         curve=curve,
         parameters=nlp.unknowns.parameters(result.y),
         joint_names=tuple(problem.dynamics.joint_names),
-        status=status,
         objective=sum(costs.values(), 0.0),
         cost_terms=costs,
         multipliers=nlp.physical_multipliers(result.row_multipliers),
         node_times=nlp.unknowns.node_times(result.y),
-        kkt=kkt_residuals(nlp, result),
-        iterations=result.iterations,
-        seconds=result.seconds,
-        n_variables=nlp.variable_count,
-        n_constraints=nlp.row_count,
-        recipe=problem.recipe,
-        name=problem.name,
-        timings=dict(result.timings),
-        history=result.history,
-        detail=detail,
         known_problem=problem,
-        point=result.warm_start,
-        scaling=nlp.scaling,
         extra_points=problem.trajectory.extra_points,
         limit_points=problem.trajectory.limit_points,
+        **_of_solve(problem, nlp, result, status, detail),
     )
+
+
+def _of_solve(
+    asked: Asked, program: NLP | LinkedProgram, result: Result, status: Status, detail: str
+) -> dict[str, Any]:
+    """What an answer of a problem and one of phases tell alike of the solve."""
+    return {
+        "name": asked.name,
+        "recipe": asked.recipe,
+        "status": status,
+        "detail": detail,
+        "kkt": kkt_residuals(program, result),
+        "iterations": result.iterations,
+        "seconds": result.seconds,
+        "n_variables": program.variable_count,
+        "n_constraints": program.row_count,
+        "timings": dict(result.timings),
+        "history": result.history,
+        "point": result.warm_start,
+        "scaling": program.scaling,
+    }
 
 
 def phases_solution_at(program: LinkedProgram, result: Result) -> PhasesSolutionData:
@@ -161,20 +152,8 @@ def phases_solution_at(program: LinkedProgram, result: Result) -> PhasesSolution
         phases=tuple(solutions),
         names=phases.phase_names,
         multipliers=_of_links(program, solutions),
-        status=status,
-        kkt=kkt_residuals(program, result),
-        iterations=result.iterations,
-        seconds=result.seconds,
-        n_variables=program.variable_count,
-        n_constraints=program.row_count,
-        recipe=phases.recipe,
-        name=phases.name,
-        timings=dict(result.timings),
-        history=result.history,
-        detail=detail,
         known_phases=phases,
-        point=result.warm_start,
-        scaling=program.scaling,
+        **_of_solve(phases, program, result, status, detail),
     )
 
 
