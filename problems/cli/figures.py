@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trajopt import PhasesSolution, Solution
-    from trajopt.solution.records.run_record import RunRecord
+    from trajopt.solution.records import RunRecord
 
 
 FIGURES = ("torques", "joint_forces", "joints", "motion", "states")

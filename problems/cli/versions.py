@@ -21,7 +21,7 @@ def print_versions(context: click.Context, _: click.Parameter, wanted: bool) -> 
 
 def versions() -> dict[str, str]:
     """Name -> version of trajopt, then of its solvers, Python and the packages that it computes with."""
-    from trajopt.solution.records.run_record import installed_versions
+    from trajopt.solution.records import installed_versions
     from trajopt.solvers.registry import SOLVERS
 
     installed = dict(installed_versions())  # a copy: it is kept for the whole process

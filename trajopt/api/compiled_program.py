@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trajopt.api.solution import Solution
+from trajopt.api.solution import Solution, solution_from
 from trajopt.base.arguments import short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
@@ -18,15 +18,15 @@ from trajopt.parametric.warm_start import warm_program
 from trajopt.problem.derived_parts import checked_problem
 from trajopt.problem.independent_copy import independent_copy
 from trajopt.problem.problem import ProblemData
-from trajopt.solution.records.run_record import RunRecord
+from trajopt.solution.records import RunRecord
 from trajopt.solution.solution import SolutionData
+from trajopt.solution.solve_once import solution_at
 from trajopt.solvers import registry
 from trajopt.solvers.fallback import Fallback
 from trajopt.solvers.newton.newton import ActiveSetNewton
 from trajopt.solvers.progress import iteration_callback
 from trajopt.solvers.run import run_solver, takes_hessian
 from trajopt.solvers.solver import Run, Solver, WarmStart
-from trajopt.transcription.derivative_check import check_problem
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import ProgramStructure, cold_program, structure_of, values_of
 
@@ -103,7 +103,7 @@ class CompiledProgram:
             if point is not None and tol is not None and takes_hessian(chosen):
                 chosen = Fallback(ActiveSetNewton(tol), chosen)
             result = run_solver(chosen, nlp, point, Run(callback=callback))
-            return replace(Solution.of(problem, nlp, result), run=run)
+            return solution_from(replace(solution_at(problem, nlp, result), run=run))
 
     def _program(self, problem: ProblemData, start: SolutionData | None) -> tuple[NLP, WarmStart | None]:
         values = values_of(self.structure, problem)
@@ -144,8 +144,7 @@ def compiled_program(
     if rows:
         table = input_table(own, rows).chosen([each.keyword for each in table])
     with np.errstate(all="ignore"):
-        check_problem(own)
-        return CompiledProgram(own, structure_of(own, rows), table, solver)
+        return CompiledProgram(own, structure_of(own, rows, check=True), table, solver)
 
 
 def _kept_as_rows(problem: ProblemData, table: InputTable) -> tuple[int, ...]:

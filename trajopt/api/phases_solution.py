@@ -67,11 +67,6 @@ def phases_solution_from(data: PhasesSolutionData) -> PhasesSolution:
     return solution
 
 
-def answer_from(data: Any) -> Any:
-    """The solution, or the solution of phases, with these values."""
-    return phases_solution_from(data) if isinstance(data, PhasesSolutionData) else solution_from(data)
-
-
 def load_any(path: str | os.PathLike[str]) -> Solution | PhasesSolution:
     """A saved solution, or that of phases, whichever the file holds; SolutionFileError as of `load`."""
     from trajopt.archive.phases_archive import is_of_phases

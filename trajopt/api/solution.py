@@ -113,19 +113,13 @@ class Solution(PublicAnswer, SolutionData):
 
 def solution_from(data: SolutionData) -> Solution:
     """The solution with these values, and with what was computed from them; its certificate's motion too."""
-    certificate = _about_a_solution(data.certificate)
-    if isinstance(data, Solution) and certificate is data.certificate:
+    certificate = data.certificate
+    motion = None if certificate is None else certificate.motion
+    if motion is not None and not isinstance(motion, Solution):
+        certificate = copy.copy(certificate)
+        object.__setattr__(certificate, "motion", solution_from(motion))
+    elif isinstance(data, Solution):
         return data
     solution = object.__new__(type(data) if isinstance(data, Solution) else Solution)
     vars(solution).update(vars(data), certificate=certificate)
     return solution
-
-
-def _about_a_solution(certificate: Certificate | None) -> Certificate | None:
-    """The certificate, with what was computed of it, about a `Solution` where it was about its values."""
-    motion = None if certificate is None else certificate.motion
-    if motion is None or isinstance(motion, Solution):
-        return certificate
-    other = copy.copy(certificate)
-    object.__setattr__(other, "motion", solution_from(motion))
-    return other

@@ -1,28 +1,37 @@
-"""`solve`: checks the derivatives of a problem, solves it once, and refines the solution where asked to."""
+"""`solve`: one solve, coarse meshes or further starts where they are worth it, and a refinement if asked."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Literal, overload
 
 import numpy as np
 
-from trajopt.api.phases_solution import PhasesSolution, answer_from
+from trajopt.api.phases_solution import PhasesSolution, phases_solution_from
 from trajopt.api.problem import Problem
-from trajopt.api.solution import Solution
+from trajopt.api.solution import Solution, solution_from
 from trajopt.base.arguments import MOST_STARTS, check_positive, short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
-from trajopt.problem.links.phases import Phases, checked_asked
+from trajopt.problem.derived_parts import checked_problem
+from trajopt.problem.links.phases import Phases
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
-from trajopt.refinement.mesh_levels import solve_on_levels, solved_on_mesh, worth_levels
-from trajopt.refinement.starts.several_starts import best_of_starts, worth_retrying
-from trajopt.refinement.starts.start_rules import ONE, RETRIES, given_rule, start_rule
-from trajopt.solution.records.run_record import RunRecord
-from trajopt.solution.records.solve_history import recorded_solves
+from trajopt.refinement.mesh_levels import solve_on_levels
+from trajopt.refinement.starts.several_starts import best_of_starts
+from trajopt.refinement.starts.start_rules import (
+    ONE,
+    RETRIES,
+    coarse_first,
+    given_rule,
+    start_rule,
+    worth_retrying,
+)
+from trajopt.solution.records import RunRecord, recorded_solves
+from trajopt.solution.solve_once import solved_on_mesh
 from trajopt.solvers import registry
 from trajopt.solvers.progress import iteration_callback
 from trajopt.solvers.run import SolvesStopped, TimedSolver, without_checkpoints
@@ -111,24 +120,25 @@ def solve(
         {"refine": refine, "starts": starts, "coarse_to_fine": coarse_to_fine, "time_limit": time_limit},
     )
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-    for part in problem.parts:
-        check_problem(part)
+    opened: Callable[[Any], Any] = phases_solution_from if isinstance(problem, Phases) else solution_from
     # The monitor reports NaN with its term and node; NumPy's warnings would only repeat it.
     with (
         one_blas_thread(),
         recorded_solves() as solves,
-        iteration_callback(progress) as callback,
+        nullcontext()
+        if isinstance(progress, str) and progress == "silent"
+        else iteration_callback(progress) as callback,
         np.errstate(all="ignore"),
     ):
         timed = TimedSolver(solver, Run(deadline=deadline, callback=callback))
         solution = unrefined = _from_starts(problem, timed, starts, coarse_to_fine)
         if refine is not None and time.monotonic() < deadline:
-            unrefined = answer_from(replace(unrefined, run=run))
+            unrefined = opened(replace(unrefined, run=run))
             solution = _refined(refine.refine, unrefined, without_checkpoints(solver), deadline, callback)
         known = replace(
             solution, run=run, levels=unrefined.levels, starts=unrefined.starts, solves=tuple(solves)
         )
-        return answer_from(known)
+        return opened(known)
 
 
 def _from_starts(
@@ -138,19 +148,20 @@ def _from_starts(
     coarse_to_fine: bool | Literal["auto"],
 ) -> Any:
     """The answer from one start or several, over coarse meshes or on the problem's own at once."""
-    for part in linked_problems(problem).problems if isinstance(problem, Phases) else ():
-        check_problem(part)
+    if isinstance(problem, Phases):  # the blocks of a single problem are checked when its graph is made
+        for part in (*problem.parts, *linked_problems(problem).problems):
+            check_problem(part)
     # A solver's own time limit holds for all meshes and starts together.
     timed = replace(timed, run=timed.run.within(getattr(timed.solver, "time_limit", None)))
-    by_levels = worth_levels(problem, timed.solver) if coarse_to_fine == "auto" else coarse_to_fine
-    solve_from_guess = solve_on_levels if by_levels else solved_on_mesh
+    by_levels = coarse_first(problem, timed.solver) if coarse_to_fine == "auto" else coarse_to_fine
     rule = start_rule(problem, timed.solver) if coarse_to_fine is not False else ONE
     rule = rule if starts == "auto" else given_rule(problem, starts)
-    solution = solve_from_guess(problem, timed)
+    solution = (solve_on_levels if by_levels else solved_on_mesh)(problem, timed)
     if rule.count > 1 and (solution.converged or rule.after_failure):
         solution = best_of_starts(problem, timed, solution, rule)
-    retry = starts != 1 and worth_retrying(solution, timed)
-    return best_of_starts(problem, timed, solution, RETRIES) if retry else solution
+    if starts != 1 and not solution.converged and worth_retrying(solution, timed):
+        return best_of_starts(problem, timed, solution, RETRIES)
+    return solution
 
 
 def _refined(
@@ -179,11 +190,13 @@ def _refined(
 def _check_arguments(
     problem: Any, solver: Any, refine: Any, starts: Any, coarse_to_fine: Any, time_limit: Any
 ) -> None:
-    checked_asked(problem)
+    if not isinstance(problem, Phases):
+        checked_problem(problem)
     if solver is not None:
         registry.check_solver(solver)
     given = None if isinstance(refine, str) and refine == "auto" else refine
-    check_refinement(given, "refine")
+    if given is not None:
+        check_refinement(given, "refine")
     if isinstance(problem, Phases) and given is not None and not getattr(given, "takes_links", False):
         raise OptionError(
             f"{type(given).__name__} is for single problems: phases are refined by refine="

@@ -22,12 +22,16 @@ from trajopt.base.files.array_file import ArrayFile
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.links.phases import Phases
 from trajopt.solution.rebuilt_problem import built, check_fits
-from trajopt.solution.records.certification import Certification
-from trajopt.solution.records.refinement_record import RefinementRecord
-from trajopt.solution.records.run_record import RunRecord
-from trajopt.solution.records.solve_history import histories_of
+from trajopt.solution.records import (
+    Certification,
+    MeshSolve,
+    RefinementRecord,
+    RunRecord,
+    StartTable,
+    histories_of,
+    recorded,
+)
 from trajopt.solution.solution import SolutionData
-from trajopt.solution.solve_table import MeshSolve, StartTable, recorded
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.transcription.links.linked_problems import LinkedProblems, held, linked_problems
 

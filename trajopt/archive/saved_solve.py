@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.solution.records.solve_history import table_of
+from trajopt.solution.records import table_of
 
 POINT = ("y", "row_multipliers", "lower_multipliers", "upper_multipliers")
 

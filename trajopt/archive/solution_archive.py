@@ -23,8 +23,8 @@ from trajopt.base.files.near_files import check_ending
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.rebuilt_problem import check_fits
+from trajopt.solution.records import recorded
 from trajopt.solution.solution import SolutionData
-from trajopt.solution.solve_table import recorded
 
 #: File, what it holds of a certificate, the solution -> the solution with its certificate.
 Certified = Callable[[ArrayFile, Mapping[str, Any], SolutionData], SolutionData]

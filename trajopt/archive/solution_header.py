@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from trajopt.solution.records.refinement_record import RefinementRecord
-from trajopt.solution.records.run_record import RunRecord
-from trajopt.solution.solve_table import MeshSolve, StartTable
+from trajopt.solution.records import MeshSolve, RefinementRecord, RunRecord, StartTable
 from trajopt.solvers.optimality.kkt import KKT
 
 FORMAT = "trajopt solution"

@@ -17,7 +17,7 @@ from trajopt.base.errors import OptionError, ShapeError
 from trajopt.base.files.array_file import ArrayFile
 from trajopt.base.rounding import AGREEMENT
 from trajopt.problem.costs_and_constraints import Recipe
-from trajopt.solution.records.solve_history import histories_of
+from trajopt.solution.records import histories_of
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis

@@ -15,7 +15,7 @@ from trajopt.checks.check_result import AT_TIMES
 from trajopt.checks.limit_violations import largest_violations
 from trajopt.checks.link_violations import LinkViolation, disagreements, link_violations
 from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.records.certification import Certification
+from trajopt.solution.records import Certification
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.transcription.links.linked_problems import linked_problems

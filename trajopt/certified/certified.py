@@ -31,7 +31,7 @@ from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.refined import Refined
 from trajopt.refinement.rounds import INTERRUPTED
 from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.records.certification import Certification
+from trajopt.solution.records import Certification
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.run import SolvesStopped, TimedSolver
 from trajopt.solvers.solver import Callback, Run, Solver

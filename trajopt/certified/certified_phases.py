@@ -17,7 +17,7 @@ from trajopt.refinement.limit_nodes import asked_with_limit_nodes
 from trajopt.refinement.refined import Refined
 from trajopt.refinement.rounds import NoFurtherRound, Rounds, run_rounds, unless_smaller
 from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.records.certification import NO_STRUCTURE, Certification
+from trajopt.solution.records import NO_STRUCTURE, Certification
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.run import TimedSolver
 from trajopt.solvers.solver import StartKind

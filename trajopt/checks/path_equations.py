@@ -39,13 +39,7 @@ RESIDUAL_POINTS = 12  # Gauss points per span for integrals of residuals
 
 def path_equations(problem: ProblemData) -> list[Constraint]:
     """The constraints that are equations, in some component, over the path, an arc or a window."""
-    return [c for c in problem.constraints if holds_over_time(c) and np.any(c.lower == c.upper)]
-
-
-def holds_over_time(constraint: Constraint) -> bool:
-    """Whether a constraint is meant for all times of a part of the motion."""
-    over = constraint.over
-    return over.integrates and over.has_cost and not over.is_difference
+    return [c for c in problem.constraints if c.is_path_equation]
 
 
 def part_sums(solution: SolutionData, several: Sequence[Any], times: Array) -> dict[str, Array]:

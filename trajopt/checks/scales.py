@@ -8,7 +8,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import MotionSamples
-from trajopt.checks.path_equations import holds_over_time, part_sums, scale_of
+from trajopt.checks.path_equations import part_sums, scale_of
 from trajopt.checks.residual_forces import contains_torques, residual_forces, static_parts
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
@@ -57,10 +57,10 @@ def equation_scales(
     distinct = {c.term.quantity: c.term for c in equations}
     sums, scales = part_sums(solution, list(distinct.values()), here.times), {}
     for constraint in equations:
-        there = constraint.over.mask(here) if holds_over_time(constraint) else np.zeros(0, bool)
+        there = constraint.over.mask(here) if constraint.holds_over_time else np.zeros(0, bool)
         found = sums[constraint.term.quantity]
         scales[constraint] = scale_of(found[there] if there.any() else found)
-    at_once = [c for c in equations if not holds_over_time(c) and not c.over.is_difference]
+    at_once = [c for c in equations if not c.holds_over_time and not c.over.is_difference]
     single = [c for c in at_once if contains_torques(solution.problem, c)]
     for (constraint, component), part in static_parts(solution, single, here).items():
         scales[constraint][component] += part

@@ -13,7 +13,7 @@ from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import GivenAxes, check_place, given_axes, new_figure
 from trajopt.plot.style import LIMIT_COLOUR, WIDTH, settings
-from trajopt.solution.solve_table import StartTable
+from trajopt.solution.records import StartTable
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData

@@ -52,6 +52,16 @@ class Constraint:
     hold: Literal["nodes", "hull"] = "nodes"
     continuous: bool = False
 
+    @property
+    def holds_over_time(self) -> bool:
+        """Whether it is meant for all times of a part of the motion."""
+        return self.over.integrates and self.over.has_cost and not self.over.is_difference
+
+    @property
+    def is_path_equation(self) -> bool:
+        """Whether it is an equation, in some component, over the path, an arc or a window."""
+        return self.holds_over_time and bool(np.any(self.lower == self.upper))
+
     def held_at(self, trajectory: Trajectory) -> NDArray[np.bool_]:
         """At which nodes of its part of the motion it holds, component by component, (nodes, width)."""
         equal = self.lower == self.upper

@@ -374,6 +374,7 @@ class ProblemData(DerivedParts):
         Raises OptionError for a trajectory that cannot hold the equations or the controls of the problem.
         """
         other = independent_copy(self)
+        other._tested_blocks = self._tested_blocks  # a block that is tested on one mesh is tested on all
         other.trajectory = fitting_trajectory(self.dynamics, trajectory)
         check_borders(other.trajectory, self.lower_continuities)
         other.extras = curves_on(self.extras, other.trajectory)

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.errors import TrajoptError
-from trajopt.problem.links.phases import Asked, Phases
-from trajopt.solution.solve_once import solve_once
-from trajopt.solution.solve_table import MeshSolve
-from trajopt.solvers.run import TimedSolver, without_checkpoints
-from trajopt.solvers.solver import Solver, Status
+from trajopt.problem.links.phases import Asked
+from trajopt.solution.records import MeshSolve
+from trajopt.solution.solve_once import solved_on_mesh
+from trajopt.solvers.run import TimedSolver
+from trajopt.solvers.solver import Status
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.trajectory import Trajectory
 
@@ -30,31 +30,6 @@ FINE = 20  # spans of an arc: a finer mesh is approached through coarser ones by
 def own_mesh(asked: Asked) -> Mesh:
     """The trajectories of all parts."""
     return tuple(part.trajectory for part in asked.parts)
-
-
-def solved_on_mesh(asked: Any, timed: TimedSolver, motion: Any = None, last: bool = True) -> Any:
-    """Solve on the mesh of a problem or phases in what is left of the time, from a motion or the own guess.
-
-    After the deadline the solver still returns its start, with the status that no time was left. The answer's
-    table of solves has one line.
-
-    motion : another answer
-    last : whether this is the problem whose checkpoints the solver may write
-    """
-    solver = timed.solver if last else without_checkpoints(timed.solver)
-    answer = solve_once(asked, solver, timed.run, motion)
-    return replace(answer, levels=(solve_of(answer),))
-
-
-def worth_levels(asked: Asked, solver: Solver) -> bool:
-    """Whether coarse meshes first are the default: one part, free durations, no guess, a fine mesh."""
-    if isinstance(asked, Phases):
-        return False
-    arcs = asked.trajectory.arcs
-    guessed = asked.guessed_curve is not None or asked.guessed_durations is not None
-    free = any(shortest < longest for shortest, longest in (arc.duration_bounds for arc in arcs))
-    resumed = without_checkpoints(solver) is not solver
-    return free and not guessed and not resumed and max(arc.basis.span_count for arc in arcs) > FINE
 
 
 def mesh_levels(asked: Asked, fewest: int = FEWEST_SPANS) -> tuple[Mesh, ...]:
@@ -135,20 +110,8 @@ def carried_on(asked: Any, coarse: Any, levels: Sequence[Mesh], timed: TimedSolv
     final = solved_on_mesh(asked, ending, current)
     if interrupted:
         final = replace(final, status=Status.INTERRUPTED)
-        final = replace(final, levels=(solve_of(final),))
+        final = replace(final, levels=(MeshSolve.of(final),))
     return summed(final, *spent, final)
-
-
-def solve_of(answer: Any) -> MeshSolve:
-    """The line of an answer in a table of solves."""
-    return MeshSolve(
-        sum(basis.span_count for part in answer.parts for basis in part.curve.bases),
-        str(answer.status.value),
-        answer.converged,
-        float(answer.objective),
-        int(answer.iterations),
-        float(answer.seconds),
-    )
 
 
 def summed(chosen: Any, *answers: Any) -> Any:

@@ -15,7 +15,7 @@ from trajopt.base.rounding import NOT_ZERO
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_equations
 from trajopt.refinement.knots import split
 from trajopt.refinement.rounds import Round, Rounds, run_rounds
-from trajopt.solution.records.refinement_record import RefinementRecord, RefinementRound
+from trajopt.solution.records import RefinementRecord, RefinementRound
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.solver import Run, StartKind

@@ -28,7 +28,7 @@ from trajopt.report.motion_section import curves_of, limit_rows, motion_charts, 
 from trajopt.report.own_figures import own_figures
 from trajopt.report.run_section import parameter_rows, run_rows
 from trajopt.report.tables import rows_section, section, table
-from trajopt.solution.solve_table import HEADER
+from trajopt.solution.records import HEADER
 
 if TYPE_CHECKING:
     from trajopt.api.solution import Solution

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,21 +13,13 @@ from numpy.typing import NDArray
 from trajopt.base.arguments import pluralize
 from trajopt.base.errors import SolutionFileError
 from trajopt.base.printable_text import printable
-from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.links.phases import Phases
 from trajopt.solution.solution import Answer, SolutionData
-from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
-from trajopt.solvers.solver import Result, Status, WarmStart
-from trajopt.transcription.links.linked_problems import held
-from trajopt.transcription.links.linked_program import LinkedProgram
-from trajopt.transcription.nlp import Scaling
 
 if TYPE_CHECKING:
-    from trajopt.solution.records.certification import Certification
-    from trajopt.solution.records.refinement_record import RefinementRecord
-    from trajopt.solution.records.run_record import RunRecord
-    from trajopt.solution.records.solve_history import SolveHistory
-    from trajopt.solution.solve_table import MeshSolve, StartTable
+    from trajopt.solution.records import (
+        Certification,
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,66 +32,15 @@ class PhasesSolutionData(Answer):
     multipliers : link -> (width,) objective per unit of the link
     cost_terms : "PHASE: COST" -> weighted value; their sum is `objective`
     kkt : of all phases together
-    point, scaling : the solver's own unknowns and multipliers, and the factors of rows and objective
-    levels, starts, refinement : what was tried, where there were several starts, or a refinement
-    solves : iterations of all solves that led here
+    point, scaling, levels, starts, refinement, solves, run : how they were found, see `Answer`
     certification : how `certificate` was asked for, or None
     """
 
     phases: tuple[SolutionData, ...]
     names: tuple[str, ...]
     multipliers: Mapping[str, NDArray[np.float64]]
-    status: Status
-    kkt: KKT
-    iterations: int
-    seconds: float
-    n_variables: int
-    n_constraints: int
-    recipe: Recipe | None
-    name: str
-    timings: Mapping[str, float] = field(default_factory=dict)
-    history: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
-    solves: tuple[SolveHistory, ...] = ()
-    detail: str = ""
     known_phases: Phases | None = None
-    point: WarmStart | None = None
-    scaling: Scaling | None = None
-    run: RunRecord | None = None
-    levels: tuple[MeshSolve, ...] = ()
-    starts: StartTable | None = None
-    refinement: RefinementRecord | None = None
     certification: Certification | None = None
-
-    @staticmethod
-    def of(program: LinkedProgram, result: Result) -> PhasesSolutionData:
-        """The motions at a solver's result, their costs, and the multipliers without scaling."""
-        solutions = []
-        for k in range(len(program.programs)):
-            nlp, own = program.of_phase(k, result)
-            problem = held(program.linked.problems[k], program.shared_values(k, own.y))
-            problem.recipe = None
-            solutions.append(SolutionData.of(problem, nlp, own))
-        status, detail = _outcome(program, result, solutions)
-        phases = program.phases
-        return PhasesSolutionData(
-            phases=tuple(solutions),
-            names=phases.phase_names,
-            multipliers=_of_links(program, solutions),
-            status=status,
-            kkt=kkt_residuals(program, result),
-            iterations=result.iterations,
-            seconds=result.seconds,
-            n_variables=program.variable_count,
-            n_constraints=program.row_count,
-            recipe=phases.recipe,
-            name=phases.name,
-            timings=dict(result.timings),
-            history=result.history,
-            detail=detail,
-            known_phases=phases,
-            point=result.warm_start,
-            scaling=program.scaling,
-        )
 
     @property
     def asked(self) -> Phases:
@@ -108,6 +49,10 @@ class PhasesSolutionData(Answer):
     @property
     def named_parts(self) -> tuple[tuple[str, SolutionData], ...]:
         return tuple(zip(self.names, self.phases, strict=True))
+
+    @property
+    def parts(self) -> tuple[SolutionData, ...]:
+        return self.phases
 
     @property
     def duration(self) -> float:
@@ -147,33 +92,3 @@ class PhasesSolutionData(Answer):
         for name, solution in zip(self.names, self.phases, strict=True):
             lines.append(f"  {name}: duration {solution.duration:.7g} s, objective {solution.objective:.7g}")
         return printable("\n".join(lines))
-
-
-def _outcome(program: LinkedProgram, result: Result, solutions: list[SolutionData]) -> tuple[Status, str]:
-    """The status of all phases together: the solver's, or what a phase adds to it."""
-    if result.status is Status.NOT_ENOUGH_FREEDOM:
-        equations = int(np.sum(program.row_lower == program.row_upper))
-        return result.status, (
-            f"{equations} equations, those of links among them, for {program.variable_count} unknowns of all "
-            "phases: free boundary values that links fix already (None), add controls, or drop what is asked "
-            "twice"
-        )
-    for name, solution in zip(program.phases.phase_names, solutions, strict=True):
-        if not solution.converged:
-            return solution.status, f"phase '{name}': {solution.detail}" if solution.detail else ""
-    return (result.status if any(s.cost_terms for s in solutions) else Status.FEASIBLE_POINT), result.detail
-
-
-def _of_links(program: LinkedProgram, solutions: list[SolutionData]) -> dict[str, NDArray[np.float64]]:
-    """The multiplier of every link, from the phase that has it among its constraints."""
-    found = {}
-    for link in program.phases.links:
-        if link.name in program.linked.hosts:
-            rows = solutions[program.linked.hosts[link.name]].multipliers.get(link.name)
-        else:
-            copy = program.linked.term_links[link.name]
-            k = next(k for k, copies in enumerate(program.linked.copies) if copy in copies)
-            rows = solutions[k].multipliers.get(copy)
-        if rows is not None:
-            found[link.name] = rows[0]
-    return found

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,48 +23,53 @@ from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.term_checks import no_term
-from trajopt.solution.advice import outcome
 from trajopt.solution.rebuilt_problem import rebuilt_problem
-from trajopt.solvers.solver import Result, Status, WarmStart
+from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.curve import Curve
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.solution.records.refinement_record import RefinementRecord
-    from trajopt.solution.records.run_record import RunRecord
-    from trajopt.solution.records.solve_history import SolveHistory
-    from trajopt.solution.solve_table import MeshSolve, StartTable
+    from trajopt.solution.records import MeshSolve, RefinementRecord, RunRecord, SolveHistory, StartTable
     from trajopt.solvers.optimality.kkt import KKT
-    from trajopt.transcription.nlp import NLP, Scaling
-
-S = TypeVar("S", bound="SolutionData")
+    from trajopt.transcription.nlp import Scaling
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Answer(ABC):
-    """What a solve found: the motion of a problem, or the motions of phases.
+    """What a solve found: the motion of a problem, or the motions of phases; converged or not, see `status`.
 
     asked : the problem, or the phases, that were solved
     named_parts : (name, solution) of every phase; of a single problem its own solution, without a name
+    point : the solver's own unknowns and all multipliers, scaled; a start for another solve
+    scaling : the factors of that program's rows and objective, by which multipliers fit one scaled otherwise
+    levels : the solves that led here, from the coarsest mesh to this one; iterations and seconds count those
+        of all starts and of a refinement; with its checks where it is `Certified`
+    starts : the table of all starts, where several were asked for
+    solves : iterations of all solves that led here, those of starts and refinement rounds included
+    run : versions, processor, solver and options of the call that found it; its id stands in all its files
     """
 
     name: str
+    recipe: Recipe | None
     status: Status
+    detail: str = ""
     kkt: KKT
     iterations: int
     seconds: float
-    cost_terms: Mapping[str, float]
-    detail: str
-    history: NDArray[np.float64]
-    solves: tuple[SolveHistory, ...]
-    timings: Mapping[str, float]
-    recipe: Recipe | None
-    point: WarmStart | None
-    scaling: Scaling | None
-    levels: tuple[MeshSolve, ...]
-    starts: StartTable | None
-    refinement: RefinementRecord | None
-    run: RunRecord | None
+    n_variables: int
+    n_constraints: int
+    timings: Mapping[str, float] = field(default_factory=dict)
+    history: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
+    solves: tuple[SolveHistory, ...] = ()
+    point: WarmStart | None = None
+    scaling: Scaling | None = None
+    levels: tuple[MeshSolve, ...] = ()
+    starts: StartTable | None = None
+    refinement: RefinementRecord | None = None
+    run: RunRecord | None = None
+    if TYPE_CHECKING:
+        cost_terms: Mapping[str, float]
 
     @property
     @abstractmethod
@@ -80,9 +85,9 @@ class Answer(ABC):
         """Seconds, of all phases together."""
 
     @property
+    @abstractmethod
     def parts(self) -> tuple[SolutionData, ...]:
         """The solutions of all phases; of a single problem its own."""
-        return tuple(part for _, part in self.named_parts)
 
     @property
     def converged(self) -> bool:
@@ -102,81 +107,22 @@ class SolutionData(Answer):
     multipliers : constraint name -> (rows, width), in units of objective per unit of the constraint; positive
         where an upper limit holds the optimum back, negative at a lower one
     cost_terms : cost name -> its weighted value; their sum is `objective`
-    point : the solver's own unknowns and all multipliers, scaled; a start for another solve of this problem
-    scaling : the factors of that program's rows and objective, by which multipliers fit one scaled otherwise
-    levels : the solves that led here, from the coarsest mesh to this one; iterations and seconds count those
-        of all starts and of a refinement; with its checks where it is `Certified`
-    starts : the table of all starts, where several were asked for
-    solves : iterations of all solves that led here, those of starts and refinement rounds included
-    run : versions, processor, solver and options of the call that found it; its id stands in all its files
+    point, scaling, levels, starts, solves, run : how it was found, see `Answer`
     altered : what the file that this was read from tells in two ways; empty where all agrees
     """
 
     curve: Curve
     parameters: Mapping[str, NDArray[np.float64]]
     joint_names: tuple[str, ...]
-    status: Status
     objective: float
     cost_terms: Mapping[str, float]
     multipliers: Mapping[str, NDArray[np.float64]]
     node_times: NDArray[np.float64]
-    kkt: KKT
-    iterations: int
-    seconds: float
-    n_variables: int
-    n_constraints: int
-    recipe: Recipe | None
-    name: str
-    timings: Mapping[str, float] = field(default_factory=dict)
-    history: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
-    solves: tuple[SolveHistory, ...] = ()
-    detail: str = ""
     known_problem: ProblemData | None = None
-    point: WarmStart | None = None
-    scaling: Scaling | None = None
     certificate: Any = None  # a `Certificate`, or None: certificates are made of solutions
     extra_points: tuple[tuple[float, ...], ...] = ()  # normalised times of nodes that were added, by arc
     limit_points: tuple[tuple[float, ...], ...] = ()  # the same of nodes for limits alone
-    levels: tuple[MeshSolve, ...] = ()
-    starts: StartTable | None = None
-    refinement: RefinementRecord | None = None
-    run: RunRecord | None = None
     altered: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls: type[S], problem: ProblemData, nlp: NLP, result: Result) -> S:
-        """The motion at a solver's result, its costs and its multipliers without scaling."""
-        from trajopt.solvers.optimality.kkt import kkt_residuals
-
-        costs: dict[str, float] = {}
-        for cost, value in zip(nlp.objectives, nlp.objective_values(result.y), strict=True):
-            costs[cost.name] = costs.get(cost.name, 0.0) + float(value)
-        status, detail = outcome(problem, nlp, result)
-        return cls(
-            curve=nlp.unknowns.curve(result.y),
-            parameters=nlp.unknowns.parameters(result.y),
-            joint_names=tuple(problem.dynamics.joint_names),
-            status=status,
-            objective=sum(costs.values(), 0.0),
-            cost_terms=costs,
-            multipliers=nlp.physical_multipliers(result.row_multipliers),
-            node_times=nlp.unknowns.node_times(result.y),
-            kkt=kkt_residuals(nlp, result),
-            iterations=result.iterations,
-            seconds=result.seconds,
-            n_variables=nlp.variable_count,
-            n_constraints=nlp.row_count,
-            recipe=problem.recipe,
-            name=problem.name,
-            timings=dict(result.timings),
-            history=result.history,
-            detail=detail,
-            known_problem=problem,
-            point=result.warm_start,
-            scaling=nlp.scaling,
-            extra_points=problem.trajectory.extra_points,
-            limit_points=problem.trajectory.limit_points,
-        )
 
     @property
     def asked(self) -> ProblemData:
@@ -185,6 +131,10 @@ class SolutionData(Answer):
     @property
     def named_parts(self) -> tuple[tuple[str, SolutionData], ...]:
         return (("", self),)
+
+    @property
+    def parts(self) -> tuple[SolutionData, ...]:
+        return (self,)
 
     # -- curves -------------------------------------------------------------------------------------------
 

@@ -1,62 +1,88 @@
-"""One solve of a problem or of phases as they stand: transcribe, run the solver, read the answer back."""
+"""One solve of a problem or of phases as they stand: build the program, run the solver, read the answer back.
+
+The status of an answer is the solver's, or what problem and motion add to it, with what to change then.
+"""
 
 from __future__ import annotations
 
-from typing import Any, overload
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trajopt.problem.guess import Motion
-from trajopt.problem.links.phases import Phases
+from trajopt.problem.links.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
+from trajopt.problem.systems.system import System
 from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.records.solve_history import record_solve
+from trajopt.solution.records import MeshSolve, record_solve
 from trajopt.solution.solution import Answer, SolutionData
-from trajopt.solvers.run import run_solver
-from trajopt.solvers.solver import Result, Run, Solver, WarmStart
+from trajopt.solvers.optimality.kkt import kkt_residuals
+from trajopt.solvers.run import TimedSolver, run_solver, without_checkpoints
+from trajopt.solvers.solver import Result, Run, Solver, Status, WarmStart
+from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.initial_point import first_guess
-from trajopt.transcription.links.linked_problems import linked_problems
-from trajopt.transcription.links.linked_program import LinkedProgram, program_of
+from trajopt.transcription.links.linked_problems import held, linked_problems
+from trajopt.transcription.links.linked_program import LinkedProgram, linked_program
 from trajopt.transcription.nlp import NLP
+from trajopt.transcription.transcribe import transcribe
+
+#: How a solve may end whose duration is looked at: all but time limits, interrupts and failures.
+DURATION_LOOKED_AT = (
+    Status.CONVERGED,
+    Status.ACCEPTABLE,
+    Status.STEP_TOO_SMALL,
+    Status.ITERATION_LIMIT,
+    Status.RESTORATION_FAILED,
+)
+GROWTH = 100.0  # of the duration, beyond which a cost that fell to rounding has no minimum
+ROUNDING = 1e-13  # scaled costs below, which were about one at the guess, are zero
+AT_BOUND = 1.001  # times the shortest duration: a motion as short as that is stopped by this bound alone
 
 
-@overload
-def solve_once(
-    asked: ProblemData,
-    solver: Solver,
-    run: Run | None = None,
-    motion: Motion | None = None,
-    like: Answer | None = None,
-) -> SolutionData: ...
-@overload
-def solve_once(
-    asked: Phases, solver: Solver, run: Run | None = None, motion: Any = None, like: None = None
-) -> PhasesSolutionData: ...
 def solve_once(
     asked: Any,
     solver: Solver,
     run: Run | None = None,
     motion: Motion | Answer | None = None,
     like: Answer | None = None,
-) -> Answer:
-    """The answer on the trajectories as they are, without refinement and without a derivative check.
+    check: bool = False,
+) -> Any:
+    """The answer, of a problem or of phases, on the trajectories as they are, without refinement.
 
     motion : what to start from instead of the problem's guess; the program and its scaling stay the same
     like : the solution of a program that differs in bounds and weights alone: its point and multipliers are
         the start
+    check : whether users' blocks of a single problem are checked, those that were not yet
     """
-    program = program_of(asked)
+    program = program_of(asked, check)
     start = None if like is None else like.point
     if motion is not None and start is None:
         start = _start_of(motion, asked, program)
-    return answer_of(asked, program, record_solve(program, run_solver(solver, program, start, run)))
-
-
-def answer_of(asked: Any, program: NLP | LinkedProgram, result: Result) -> Answer:
-    """The answer to a problem, or to phases, at a solver's result."""
+    result = record_solve(program, run_solver(solver, program, start, run))
     if isinstance(program, LinkedProgram):
-        return PhasesSolutionData.of(program, result)
-    return SolutionData.of(asked, program, result)
+        return phases_solution_at(program, result)
+    return solution_at(asked, program, result)
+
+
+def solved_on_mesh(asked: Any, timed: TimedSolver, motion: Any = None, last: bool = True) -> Any:
+    """Solve on the mesh of a problem or phases in what is left of the time, from a motion or the own guess.
+
+    After the deadline the solver still returns its start, with the status that no time was left. The answer's
+    table of solves has one line. Users' blocks are checked before their first evaluation.
+
+    motion : another answer
+    last : whether this is the problem whose checkpoints the solver may write
+    """
+    solver = timed.solver if last else without_checkpoints(timed.solver)
+    answer = solve_once(asked, solver, timed.run, motion, check=True)
+    return replace(answer, levels=(MeshSolve.of(answer),))
+
+
+def program_of(asked: Asked, check: bool = False) -> NLP | LinkedProgram:
+    """The program of a problem, or of phases; `check` as of `solve_once`."""
+    return linked_program(asked) if isinstance(asked, Phases) else transcribe(asked, check)
 
 
 def _start_of(motion: Any, asked: Any, program: NLP | LinkedProgram) -> WarmStart:
@@ -67,3 +93,151 @@ def _start_of(motion: Any, asked: Any, program: NLP | LinkedProgram) -> WarmStar
         return WarmStart(program.bounds.clipped(program.unknowns.of(*first_guess(guessed))))
     each = zip(program.programs, linked_problems(guessed).problems, strict=True)
     return WarmStart(np.concatenate([p.bounds.clipped(p.unknowns.of(*first_guess(own))) for p, own in each]))
+
+
+def solution_at(problem: ProblemData, nlp: NLP, result: Result) -> SolutionData:
+    """The motion at a solver's result, its costs and its multipliers without scaling."""
+    costs, values = dict.fromkeys((cost.name for cost in nlp.objectives), 0.0), nlp.at(result.y).values
+    for cost in nlp.objectives:
+        costs[cost.name] += float(cost.weight * (cost.node_weights @ values[cost.quantity]).sum())
+    curve = nlp.unknowns.curve(result.y)
+    status, detail = outcome(problem, nlp, result, curve.duration)
+    return SolutionData(
+        curve=curve,
+        parameters=nlp.unknowns.parameters(result.y),
+        joint_names=tuple(problem.dynamics.joint_names),
+        objective=sum(costs.values(), 0.0),
+        cost_terms=costs,
+        multipliers=nlp.physical_multipliers(result.row_multipliers),
+        node_times=nlp.unknowns.node_times(result.y),
+        known_problem=problem,
+        extra_points=problem.trajectory.extra_points,
+        limit_points=problem.trajectory.limit_points,
+        **_of_solve(problem, nlp, result, status, detail),
+    )
+
+
+def _of_solve(
+    asked: Asked, program: NLP | LinkedProgram, result: Result, status: Status, detail: str
+) -> dict[str, Any]:
+    """What an answer of a problem and one of phases tell alike of the solve."""
+    return {
+        "name": asked.name,
+        "recipe": asked.recipe,
+        "status": status,
+        "detail": detail,
+        "kkt": kkt_residuals(program, result),
+        "iterations": result.iterations,
+        "seconds": result.seconds,
+        "n_variables": program.variable_count,
+        "n_constraints": program.row_count,
+        "timings": dict(result.timings),
+        "history": result.history,
+        "point": result.warm_start,
+        "scaling": program.scaling,
+    }
+
+
+def phases_solution_at(program: LinkedProgram, result: Result) -> PhasesSolutionData:
+    """The motions at a solver's result, their costs, and the multipliers without scaling."""
+    solutions = []
+    for k in range(len(program.programs)):
+        nlp, own = program.of_phase(k, result)
+        problem = held(program.linked.problems[k], program.shared_values(k, own.y))
+        problem.recipe = None
+        solutions.append(solution_at(problem, nlp, own))
+    status, detail = _outcome_of_phases(program, result, solutions)
+    phases = program.phases
+    return PhasesSolutionData(
+        phases=tuple(solutions),
+        names=phases.phase_names,
+        multipliers=_of_links(program, solutions),
+        known_phases=phases,
+        **_of_solve(phases, program, result, status, detail),
+    )
+
+
+def _outcome_of_phases(
+    program: LinkedProgram, result: Result, solutions: list[SolutionData]
+) -> tuple[Status, str]:
+    """The status of all phases together: the solver's, or what a phase adds to it."""
+    if result.status is Status.NOT_ENOUGH_FREEDOM:
+        equations = int(np.sum(program.row_lower == program.row_upper))
+        return result.status, (
+            f"{equations} equations, those of links among them, for {program.variable_count} unknowns of all "
+            "phases: free boundary values that links fix already (None), add controls, or drop what is asked "
+            "twice"
+        )
+    for name, solution in zip(program.phases.phase_names, solutions, strict=True):
+        if not solution.converged:
+            return solution.status, f"phase '{name}': {solution.detail}" if solution.detail else ""
+    return (result.status if any(s.cost_terms for s in solutions) else Status.FEASIBLE_POINT), result.detail
+
+
+def _of_links(program: LinkedProgram, solutions: list[SolutionData]) -> dict[str, NDArray[np.float64]]:
+    """The multiplier of every link, from the phase that has it among its constraints."""
+    found = {}
+    for link in program.phases.links:
+        if link.name in program.linked.hosts:
+            rows = solutions[program.linked.hosts[link.name]].multipliers.get(link.name)
+        else:
+            copy = program.linked.term_links[link.name]
+            k = next(k for k, copies in enumerate(program.linked.copies) if copy in copies)
+            rows = solutions[k].multipliers.get(copy)
+        if rows is not None:
+            found[link.name] = rows[0]
+    return found
+
+
+def outcome(problem: ProblemData, nlp: NLP, result: Result, duration: float) -> tuple[Status, str]:
+    """The status of a solution and its detail: the solver's, or what the problem adds to it.
+
+    duration : seconds, of the motion found
+    """
+    if result.status is Status.NOT_ENOUGH_FREEDOM:
+        return result.status, too_little_freedom(problem, nlp)
+    if result.status not in DURATION_LOOKED_AT:
+        return result.status, result.detail
+    shortest, longest = problem.trajectory.duration_bounds
+    if shortest.max() == SHORTEST_DURATION and duration <= AT_BOUND * shortest.sum():
+        what = "controls and rates" if isinstance(problem.dynamics, System) else "torques or velocities"
+        whose = "" if isinstance(problem.dynamics, System) else " of all joints"
+        return Status.UNBOUNDED, f"limit {what}{whose}, or give the trajectory a shortest duration"
+    if result.status is not Status.CONVERGED:
+        return result.status, result.detail
+    if not problem.costs:
+        return Status.FEASIBLE_POINT, result.detail
+    # Where no upper limit holds the duration, slower was cheaper until the cost fell to rounding. Where more
+    # than rounding is left, `verify` looks at longer durations.
+    if np.isinf(longest).any() and abs(nlp.objective(result.y)) <= ROUNDING:
+        before = nlp.unknowns.curve(nlp.start).duration
+        if duration > GROWTH * before:
+            return Status.NO_BEST_DURATION, (
+                f"it grew from {before:.3g} to {duration:.3g} s: give the trajectory a duration, or minimize "
+                "trajopt.duration, too"
+            )
+    return result.status, result.detail
+
+
+def too_little_freedom(problem: ProblemData, nlp: NLP) -> str:
+    """Which equations need how many nodes, the mesh, and one that has coefficients for them."""
+    equations = {
+        group.name: int(np.sum(group.is_equation)) for group in nlp.groups if np.any(group.is_equation)
+    }
+    most = max(equations, key=lambda name: equations[name], default="")
+    where = f", {equations[most]} of them '{most}' at the nodes" if most else ""
+    count = int(np.sum(nlp.row_lower == nlp.row_upper))
+    return (
+        f"{count} equations{where}, for {nlp.variable_count} unknowns on "
+        f"{problem.trajectory}. An equation of motion over the path needs as many coefficients as it has "
+        f"nodes: {_better_mesh(problem)}, or drop what is asked twice"
+    )
+
+
+def _better_mesh(problem: ProblemData) -> str:
+    if problem.trajectory.scheme is None:
+        return "take Trajectory.collocation(intervals, order=3)"
+    freedom = ", ".join(
+        f"control '{name}' {each.pieces}" for name, each in problem.extras.items() if each.pieces
+    )
+    return f"beside the boundary values only controls are free ({freedom or 'there are none'}); add one"

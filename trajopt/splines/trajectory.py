@@ -239,6 +239,11 @@ class Trajectory:
         return last, last + 1
 
     @cached_property
+    def duration_bounds(self) -> NDArray[np.float64]:
+        """Shortest and longest duration of every arc, (2, arcs), seconds; equal where it is fixed."""
+        return np.transpose([arc.duration_bounds for arc in self.arcs])
+
+    @cached_property
     def nodes(self) -> Nodes:
         """The points of every span's rule; neighbours share an end where the acceleration has no jump."""
         spans = sum(arc.basis.span_count for arc in self.arcs)

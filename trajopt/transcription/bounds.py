@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -100,8 +100,8 @@ def velocity_hull(problem: ProblemData, spline_map: SplineMap) -> VelocityHull:
         if constraint.hold == "hull" and constraint.term.quantity == "v":
             finite = np.isfinite(np.stack([constraint.lower, constraint.upper], axis=1))
             parts += [_of_arc(problem, layout, arc, number, finite) for arc in range(len(layout.bases))]
-    earlier, later, duration, slope, constraint, joint, side, point, arc = (
-        np.concatenate(each) for each in zip(*parts, strict=True)
+    earlier, later, duration, slope, constraint, joint, side, point, arc = map(
+        np.concatenate, zip(*parts, strict=True)
     )
     return VelocityHull(
         layout=layout,
@@ -174,6 +174,8 @@ class LinearRows:
     A : the rows by y for the limits of the problem that they were made of, all of them
     hull_limits : these limits
     unknowns : labels of the entries of x
+    entries : unknowns in each row: one narrows the bounds of y, several make a row of the program
+    kept : the rows of the program
     """
 
     bounded: Array
@@ -181,16 +183,8 @@ class LinearRows:
     A: sparse.csr_array
     hull_limits: Array
     unknowns: UnknownLabels
-
-    @cached_property
-    def entries(self) -> Array:
-        """Unknowns in each row, (rows,): one narrows the bounds of y, several make a row of the program."""
-        return np.diff(self.A.indptr)
-
-    @cached_property
-    def kept(self) -> Array:
-        """The rows of the program."""
-        return np.flatnonzero(self.entries > 1)
+    entries: Array
+    kept: Array
 
     def label(self, row: int) -> Label:
         """The label of a row."""
@@ -238,7 +232,8 @@ def linear_rows(problem: ProblemData, spline_map: SplineMap, N: sparse.csr_array
     bounded[free] = False
     eliminated, limits = np.flatnonzero(bounded), hull.limits(problem)
     A = _by_unknowns(eliminated, hull, limits, N)
-    return LinearRows(eliminated, hull, A, limits, UnknownLabels.of(problem, spline_map.layout))
+    entries, labels = np.diff(A.indptr), UnknownLabels(problem, spline_map.layout)
+    return LinearRows(eliminated, hull, A, limits, labels, entries, np.flatnonzero(entries > 1))
 
 
 def bounds_and_linear_block(
@@ -257,9 +252,12 @@ def bounds_and_linear_block(
         np.concatenate([x_bounds.lower[eliminated], np.where(hull.is_upper, -np.inf, 0.0)]),
         np.concatenate([x_bounds.upper[eliminated], np.where(hull.is_upper, 0.0, np.inf)]),
     )
-    bounds = Bounds(x_bounds.lower[free].copy(), x_bounds.upper[free].copy())
     _check_fixed(rows, b, ends, problem.dynamics)
-    _bound_by(A, b, ends, np.flatnonzero(rows.entries == 1), bounds)
+    bounds, single = Bounds(x_bounds.lower[free], x_bounds.upper[free]), np.flatnonzero(rows.entries == 1)
+    column, value = A.indices[A.indptr[single]], A.data[A.indptr[single]]  # of rows with one unknown
+    limits = (ends.lower[single] - b[single]) / value, (ends.upper[single] - b[single]) / value
+    np.maximum.at(bounds.lower, column, np.minimum(*limits))
+    np.minimum.at(bounds.upper, column, np.maximum(*limits))
     crossed = np.flatnonzero(bounds.lower > bounds.upper)
     if crossed.size:
         i = int(crossed[0])
@@ -283,17 +281,16 @@ def variable_bounds(problem: ProblemData, spline_map: SplineMap) -> Bounds:
     """Bounds of the entries of x: hull bounds of positions, additional curves, durations, parameters."""
     layout = spline_map.layout
     bounds = Bounds(np.full(layout.size, -np.inf), np.full(layout.size, np.inf))
-    hulls = (each for each in problem.constraints if each.hold == "hull" and each.term.quantity == "q")
-    own = ((extra_leaf(name), extra) for name, extra in problem.extras.items())
-    for leaf, bound in (*(("q", hull) for hull in hulls), *own):
+    hulls = [each for each in problem.constraints if each.hold == "hull"]
+    bounded: list[tuple[str, Any]] = [("q", each) for each in hulls if each.term.quantity == "q"]
+    bounded += [(extra_leaf(name), extra) for name, extra in problem.extras.items()]
+    for leaf, bound in bounded:
         group = layout.groups[spline_map.spline[leaf].group]
         curves = spline_map.groups[spline_map.spline[leaf].group].own(spline_map.spline[leaf].curves)
         for low, high in zip(*map(group.control_points, (bounds.lower, bounds.upper)), strict=True):
             low[:, curves] = np.maximum(low[:, curves], bound.lower)
             high[:, curves] = np.minimum(high[:, curves], bound.upper)
-    for index, arc in enumerate(problem.trajectory.arcs):
-        place = layout.duration(index)
-        bounds.lower[place], bounds.upper[place] = arc.duration_bounds
+    bounds.lower[layout.durations], bounds.upper[layout.durations] = problem.trajectory.duration_bounds
     for name, place in layout.parameters.items():
         parameter = problem.parameters[name]
         bounds.lower[place], bounds.upper[place] = parameter.lower, parameter.upper
@@ -321,12 +318,3 @@ def _in_radians(label: Label, value: float, dynamics: Dynamics) -> str:
     if not isinstance(label, UnknownLabel) or label.name not in turning or abs(value) <= 2.0 * np.pi:
         return ""
     return f"; angles are in rad, and {value:.6g} degrees are {np.deg2rad(value):.4g}"
-
-
-def _bound_by(A: sparse.csr_array, b: Array, ends: Bounds, single: Array, bounds: Bounds) -> None:
-    """Rows with one unknown each narrow its bounds."""
-    first = A.indptr[single]
-    column, value = A.indices[first], A.data[first]
-    limits = [(end[single] - b[single]) / value for end in (ends.lower, ends.upper)]
-    np.maximum.at(bounds.lower, column, np.minimum(*limits))
-    np.minimum.at(bounds.upper, column, np.maximum(*limits))

@@ -40,7 +40,7 @@ ERRORS_ALLOWED = 10.0  # times the estimated error of a difference are allowed b
 DISTANCE_FROM_GUESS = 0.1  # of the random point from the guess, relative to 1 + |u|
 
 
-def check_problem(problem: ProblemData) -> None:
+def check_problem(problem: ProblemData, graph: Graph | None = None) -> None:
     """Check every block of a problem once, unless its derivatives are known to be tested.
 
     A block whose attribute `derivatives_are_tested` is true is not checked (those of `dynamics` are tested).
@@ -48,9 +48,10 @@ def check_problem(problem: ProblemData) -> None:
     Raises ShapeError for an output of the wrong shape, EvaluationError for one that is not finite at the
     guess or depends on more than its node, DerivativeError for a partial or a curvature that differs from the
     slope of the values.
+
+    graph : of all that is minimized or bounded, where it is known already
     """
-    several = [each.term for each in (*problem.costs, *problem.stated)]
-    graph = graph_of(problem, several)
+    graph = graph or graph_of(problem, [each.term for each in (*problem.costs, *problem.stated)])
     lasting = {block for blocks in problem._blocks.values() for block in blocks}
     # Blocks of the dynamics are made anew for every graph; their outputs identify them.
     key = {block: block if block in lasting else tuple(block.outputs) for block in graph.blocks}

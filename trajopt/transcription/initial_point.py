@@ -40,15 +40,16 @@ def first_guess(
     duration : seconds of the whole motion where the user guesses none
     layout : of the problem's unknowns, where it is known already
     """
-    durations = _guessed_durations(problem, duration)
+    arcs = problem.trajectory.arcs
+    wanted = np.full(len(arcs), (FALLBACK_DURATION if duration is None else duration) / len(arcs))
+    if problem.guessed_durations is not None:
+        wanted = problem.guessed_durations
+    durations = np.clip(wanted, *problem.trajectory.duration_bounds)
     guessed = problem.guessed_curve or smooth_curve(problem, float(durations.sum()))
-    groups = [
-        CurveGroup(
-            group.bases,
-            tuple(_control_points(problem, guessed, group, arc) for arc in range(len(group.bases))),
-        )
-        for group in (layout or layout_of(problem)).groups
-    ]
+    groups = []
+    for group in (layout or layout_of(problem)).groups:
+        points = [_control_points(problem, guessed, group, arc) for arc in range(len(arcs))]
+        groups.append(CurveGroup(group.bases, tuple(points)))
     curve = Curve(groups[0].bases, groups[0].control_points, durations, tuple(groups[1:]))
     return curve, {name: parameter.guess for name, parameter in problem.parameters.items()}
 
@@ -58,7 +59,7 @@ def _control_points(problem: ProblemData, guessed: GuessedCurve, group: CurvePla
     basis, arcs, n = group.bases[arc], len(problem.trajectory.arcs), problem.dynamics.n
     within = basis.greville if arcs == 1 else np.clip(basis.greville, INSIDE_ARC, 1.0 - INSIDE_ARC)
     along = (arc + within) / arcs
-    unguessed = _extra_points(problem, along)
+    unguessed = _extra_points(problem, along) if problem.extras else np.empty((along.size, 0))
     values = _guessed_values(guessed, along, n, n + unguessed.shape[1])
     mine = slice(group.first_curve, group.first_curve + group.curve_count)
     known = values[:, mine]
@@ -72,8 +73,6 @@ def _extra_points(problem: ProblemData, along: Array) -> Array:
 
     They are constant; a state goes on a straight line from the value it starts with to the one it ends with.
     """
-    if not problem.extras:
-        return np.empty((along.size, 0))
     fixed, found = end_values(problem), []
     for name, extra in problem.extras.items():
         first = last = extra.guess
@@ -84,15 +83,6 @@ def _extra_points(problem: ProblemData, along: Array) -> Array:
             last = np.where(np.isnan(end), first, end)
         found.append(first + along[:, None] * (last - first))
     return np.concatenate(found, axis=1)
-
-
-def _guessed_durations(problem: ProblemData, duration: float | None) -> Array:
-    """Seconds of every arc, (arcs,), within its bounds: guessed by the user, or equal parts."""
-    arcs = problem.trajectory.arcs
-    wanted = np.full(len(arcs), (FALLBACK_DURATION if duration is None else duration) / len(arcs))
-    if problem.guessed_durations is not None:
-        wanted = problem.guessed_durations
-    return np.clip(wanted, *np.transpose([arc.duration_bounds for arc in arcs]))
 
 
 def _guessed_values(curve: GuessedCurve, at: Array, n: int, curves: int) -> Array:
@@ -130,9 +120,14 @@ def with_guessed_duration(
 
     arcs = problem.trajectory.arcs
     arc_of = unknowns.elimination.free[places] - unknowns.layout.durations.start
-    same_curve = problem.guessed_curve is not None or not _end_rates(problem)
+    # A velocity or an acceleration other than zero at an end: the curve by s changes with the duration.
+    fixed = end_values(problem)
+    rates = [value for (rate, end), value in fixed.items() if rate in ("v", "a") and end in (START, END)]
+    same_curve = problem.guessed_curve is not None or not np.any(
+        np.abs(np.concatenate([[0.0], *rates])) > 0.0
+    )
 
-    least, most = np.transpose([arc.duration_bounds for arc in arcs])
+    least, most = problem.trajectory.duration_bounds
     of_arcs, of_places = Bounds(least, most), Bounds(bounds.lower[places], bounds.upper[places])
 
     def trial(duration: float) -> Array:
@@ -208,14 +203,6 @@ def end_values(problem: ProblemData) -> dict[tuple[str, NodeSet], Array]:
     return fixed
 
 
-def _end_rates(problem: ProblemData) -> bool:
-    """Whether a velocity or an acceleration other than zero is given at an end: the curve by s then changes
-    with the duration."""
-    fixed = end_values(problem)
-    given = (fixed.get((rate, end), np.zeros(1)) for rate in ("v", "a") for end in (START, END))
-    return any(bool((np.abs(values) > 0.0).any()) for values in given)  # NaN is not
-
-
 def fixed_ends(problem: ProblemData) -> tuple[Array, Array]:
     """q where the motion starts and where it ends, (n,) each, NaN for a component that is free."""
     fixed, free = end_values(problem), np.full(problem.dynamics.n, np.nan)
@@ -236,7 +223,7 @@ def smooth_curve(
     middle = np.zeros(n)
     middle[bounded] = 0.5 * (limits.q_lower[bounded] + limits.q_upper[bounded])
     fixed, free = end_values(problem), np.full(n, np.nan)
-    at_start, at_end = (fixed.get(("q", end), free) for end in (START, END)) if ends is None else ends
+    at_start, at_end = ends or (fixed.get(("q", START), free), fixed.get(("q", END), free))
     first = np.where(np.isnan(at_start), np.where(np.isnan(at_end), middle, at_end), at_start)
     last = np.where(np.isnan(at_end), first, at_end)
     conditions = [(0.0, 0, first), (1.0, 0, last)]
@@ -246,9 +233,10 @@ def smooth_curve(
     for s, end in ((0.0, START), (1.0, END)):
         if not np.any(np.isnan(fixed.get(("a", end), free))):
             conditions.append((s, 2, duration**2 * fixed["a", end]))
-    powers = range(len(conditions))
+    count = len(conditions)
     # d^order s^k / ds^order = k! / (k - order)! s^(k - order), zero for k < order
-    matrix = [[math.perm(k, order) * s ** max(k - order, 0) for k in powers] for s, order, _ in conditions]
-    values = [value for _, _, value in conditions]
-    coefficients = np.linalg.solve(np.array(matrix), np.array(values))
-    return lambda s: np.vander(np.asarray(s, dtype=float), len(powers), increasing=True) @ coefficients
+    matrix = [
+        [math.perm(k, order) * s ** max(k - order, 0) for k in range(count)] for s, order, _ in conditions
+    ]
+    coefficients = np.linalg.solve(np.array(matrix), np.array([value for _, _, value in conditions]))
+    return lambda s: np.vander(np.asarray(s, dtype=float), count, increasing=True) @ coefficients

@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 
+import numpy as np
+
 from trajopt.base.arrays import Array
 from trajopt.base.errors import KinkWarning
 from trajopt.graph.expression import ExpressionBlock
@@ -37,7 +39,8 @@ def warn_of_kinks(
 
 def given_quantities(problem: ProblemData) -> set[str]:
     """Quantities of which no unknown is part: time and data, where all durations are fixed."""
-    if any(shortest < longest for shortest, longest in (a.duration_bounds for a in problem.trajectory.arcs)):
+    shortest, longest = problem.trajectory.duration_bounds
+    if np.any(shortest < longest):
         return set()
     return {"t", "duration", *(data.quantity for data in problem.datasets.values())}
 

@@ -260,7 +260,9 @@ class LeafMap:
         Q = (self.B @ y + offset).reshape(self.nodes, self.width)
         inverse = 1.0 / Q[self._first_of_arc, self.duration_column]
         powers = inverse[:, None] ** EXPONENTS
-        scale, inverse = self.by_node(powers[:, self.order]), self.by_node(inverse[:, None])
+        scale, inverse = powers[:, self.order], inverse[:, None]
+        if self._arc is not None:
+            scale, inverse = scale[self._arc], inverse[self._arc]
         z = Q * scale
         values = {leaf: z[:, place].copy() for leaf, place in self.columns.items()}
         return LeafPoint(z, self.order, powers, scale, inverse, values)
@@ -278,10 +280,6 @@ class LeafMap:
             if self.order[place.start] > 0:  # divided by the duration of the arc
                 found |= moving[:, [self.duration_column]] & part.any(axis=1)
         return found
-
-    def by_node(self, by_arc: Array) -> Array:
-        """(arcs, ...) as (K, ...), or as (1, ...) where there is one arc."""
-        return by_arc if self._arc is None else by_arc[self._arc]
 
     def gradient(self, point: LeafPoint, bar: Array) -> Array:
         """d/dy of a scalar from its adjoints bar (K, width) of z."""

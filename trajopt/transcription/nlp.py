@@ -6,9 +6,8 @@ minimize f(y)   subject to   row_lower <= g(y) <= row_upper,   lower <= y <= upp
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -48,12 +47,17 @@ class NLP(ProgramFunctions):
     spline_map: SplineMap
     component_names: Callable[[str, int], list[str]]
 
-    @staticmethod
-    def of(functions: ProgramFunctions, **others: Any) -> NLP:
-        """The program of these functions, scaled already; `others` are the fields above."""
-        program = NLP(**{each.name: getattr(functions, each.name) for each in fields(functions)}, **others)
-        program.take_evaluation(functions)
-        return program
+    variable_count: int = field(init=False)
+    lower: Array = field(init=False)
+    upper: Array = field(init=False)
+    row_lower: Array = field(init=False)
+    row_upper: Array = field(init=False)
+    objective_scale: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        bounds, rows, unknowns = self.bounds, self.row_bounds, self.unknowns
+        vars(self).update(lower=bounds.lower, upper=bounds.upper, row_lower=rows.lower, row_upper=rows.upper)
+        vars(self).update(variable_count=unknowns.count, objective_scale=self.scaling.objective)
 
     @property
     def durations(self) -> Array:
@@ -61,32 +65,8 @@ class NLP(ProgramFunctions):
         return self.unknowns.durations
 
     @property
-    def variable_count(self) -> int:
-        return self.unknowns.count
-
-    @property
-    def lower(self) -> Array:
-        return self.bounds.lower
-
-    @property
-    def upper(self) -> Array:
-        return self.bounds.upper
-
-    @property
-    def row_lower(self) -> Array:
-        return self.row_bounds.lower
-
-    @property
-    def row_upper(self) -> Array:
-        return self.row_bounds.upper
-
-    @property
     def row_scale(self) -> Array:
         return self.scaling.rows
-
-    @property
-    def objective_scale(self) -> float:
-        return self.scaling.objective
 
     @cached_property
     def unknown_sizes(self) -> Array | None:
@@ -102,16 +82,11 @@ class NLP(ProgramFunctions):
         of_groups = (label for group in self.groups for label in group.labels(nodes, self.component_names))
         return (*self.linear.labels, *of_groups)
 
-    def objective_values(self, y: Array) -> list:
-        """The weighted value of every objective, unscaled."""
-        values = self.at(y).values
-        return [cost.weight * (cost.node_weights @ values[cost.quantity]).sum() for cost in self.objectives]
-
     def physical_multipliers(self, row_multipliers: Array) -> dict[str, Array]:
         """Multipliers without scaling: objective per unit of the row, by constraint name, (rows, width)."""
-        unscaled = row_multipliers * self.row_scale / self.objective_scale
+        unscaled = row_multipliers * self.scaling.rows / self.scaling.objective
         named: dict[str, Array] = {}
-        cursor = self.linear.count
+        cursor = self.linear.b.size
         for group in self.groups:
             mine = group.spread(unscaled[cursor : cursor + group.count])
             cursor += group.count

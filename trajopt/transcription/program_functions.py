@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -91,15 +91,15 @@ class Curvature:
         """Where these belong in the lower triangle of the Hessian, by the patterns of every span."""
         chain, span = self.chain, self.leaf_map.spline_map.nodes.span
         used_on = _quantities_by_span(span, self.objectives, self.groups)
-        patterns: dict[frozenset[str], Array] = {}
-        touched: dict[frozenset[str], Array] = {}
-        for used in dict.fromkeys(used_on):
-            pattern = np.zeros((chain.width, chain.width), dtype=bool)
+        patterns = np.zeros((len(used_on), chain.width, chain.width), dtype=bool)
+        touched = np.zeros((len(used_on), chain.width), dtype=bool)
+        for used in set(used_on):
+            own = [place for place, others in enumerate(used_on) if others == used]
             for (first, other), part in chain.graph.hessian_pattern(used).items():
-                pattern[chain.columns[first], chain.columns[other]] = part
-            patterns[used], touched[used] = pattern, np.any(_jacobian_pattern(chain, used), axis=0)
-        by_span = (of_array(np.stack([known[used] for used in used_on])) for known in (patterns, touched))
-        return _hessian_map(self.leaf_map.spline_map.layout.size, self.by_leaves, *by_span)
+                patterns[own, chain.columns[first], chain.columns[other]] = part
+            touched[own] = np.any(_jacobian_pattern(chain, used), axis=0)
+        contents = of_array(patterns), of_array(touched)
+        return _hessian_map(self.leaf_map.spline_map.layout.size, self.by_leaves, *contents)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +113,7 @@ class ProgramFunctions:
     objective_weights : (K used_count,) of the used quantities, node by node
     row_weights : (rows, K used_count)
     curvature : None where a block gives no second derivatives
+    jacobian_rows, jacobian_columns : row and column of every nonzero of the Jacobian
     """
 
     chain: ChainRule
@@ -124,6 +125,8 @@ class ProgramFunctions:
     objective_weights: Array
     A: sparse.csr_array
     b: Array
+    jacobian_rows: Array
+    jacobian_columns: Array
 
     @property
     def row_count(self) -> int:
@@ -132,23 +135,6 @@ class ProgramFunctions:
     @property
     def has_hessian(self) -> bool:
         return self.curvature is not None
-
-    @property
-    def jacobian_rows(self) -> Array:
-        """The row of every nonzero of the Jacobian."""
-        return self._jacobian_places[0]
-
-    @property
-    def jacobian_columns(self) -> Array:
-        """The column of every nonzero of the Jacobian."""
-        return self._jacobian_places[1]
-
-    @cached_property
-    def _jacobian_places(self) -> tuple[Array, Array]:
-        rows = np.concatenate(
-            [np.repeat(np.arange(self.b.size), np.diff(self.A.indptr)), self.jacobian_map.rows]
-        )
-        return rows, np.concatenate([self.A.indices, self.jacobian_map.columns])
 
     @property
     def hessian_rows(self) -> Array:
@@ -232,27 +218,34 @@ class ProgramFunctions:
             self.__dict__["_last"] = cached
         return cached
 
-    def scaled(self, row_factors: Array, objective_factor: float) -> ProgramFunctions:
-        """The same functions, times constant factors of the rows (row_count,) and of the objective."""
+    def scaled(
+        self, row_factors: Array, objective_factor: float, made: Any = None, **others: Any
+    ) -> ProgramFunctions:
+        """The same functions, times constant factors of the rows (row_count,) and of the objective.
+
+        made : the class of the result, None: this one; `others` are its further fields
+        """
         of_linear, of_rest = row_factors[: self.b.size], row_factors[self.b.size :]
-        scaled = replace(
-            self,
+        scaled = (made or ProgramFunctions)(
+            chain=self.chain,
+            leaf_map=self.leaf_map,
+            curvature=self.curvature,
+            leaf_offset=self.leaf_offset,
+            jacobian_rows=self.jacobian_rows,
+            jacobian_columns=self.jacobian_columns,
             objective_weights=objective_factor * self.objective_weights,
             A=row_scaled(self.A, of_linear),
             b=of_linear * self.b,
             row_weights=row_scaled(self.row_weights, of_rest),
             jacobian_map=self.jacobian_map.scaled(row_factors),
+            **others,
         )
-        scaled.take_evaluation(self)
-        return scaled
-
-    def take_evaluation(self, other: ProgramFunctions) -> None:
-        """Take over the last evaluation of other functions of the same quantities, scaled otherwise."""
-        last = other.__dict__.get("_last")
-        if last is not None:
+        last = vars(self).get("_last")
+        if last is not None:  # evaluated already, but for what the factors change
             last = copy.copy(last)
             last.gradient = last.rows_jacobian = None
-        self.__dict__["_last"] = last
+        vars(scaled)["_last"] = last
+        return scaled
 
     @cached_property
     def _minimized(self) -> slice:
@@ -293,6 +286,10 @@ class ProgramMaps:
         objectives : with the problem's weights
         A, b : the linear rows A y + b
         """
+        weights = np.zeros((self.leaf_map.nodes, chain.used_count))
+        for cost in objectives:
+            weights[:, chain.rows[cost.quantity]] += cost.weight * cost.node_weights[:, None]
+        linear_rows = np.repeat(np.arange(b.size), np.diff(A.indptr))
         return ProgramFunctions(
             chain,
             self.leaf_map,
@@ -300,9 +297,11 @@ class ProgramMaps:
             self.row_weights,
             self.jacobian_map,
             leaf_offset=self.leaf_map.offset(c),
-            objective_weights=_objective_weights(chain, objectives, self.leaf_map.nodes),
+            objective_weights=weights.ravel(),
             A=A,
             b=b,
+            jacobian_rows=np.concatenate([linear_rows, self.jacobian_map.rows]),
+            jacobian_columns=np.concatenate([A.indices, self.jacobian_map.columns]),
         )
 
 
@@ -346,14 +345,6 @@ def _jacobian_map(
 @cached_if_small
 def _hessian_map(second: SecondDerivatives, pattern: Content[Array], has_adjoint: Content[Array]) -> EntryMap:
     return hessian_map(*second.entries(pattern.value, has_adjoint.value))
-
-
-def _objective_weights(chain: ChainRule, objectives: Sequence[Objective], nodes: int) -> Array:
-    """The objective as weights of the used quantities, node by node, flat."""
-    weights = np.zeros((nodes, chain.used_count))
-    for cost in objectives:
-        weights[:, chain.rows[cost.quantity]] += cost.weight * cost.node_weights[:, None]
-    return weights.ravel()
 
 
 def _row_weights(chain: ChainRule, groups: Sequence[RowGroup], nodes: int) -> sparse.csr_array:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -60,11 +59,6 @@ class RowGroup:
         """Rows of the weights, and components of the quantity."""
         return self.has_lower.shape
 
-    @property
-    def width(self) -> int:
-        """The number of components of the quantity."""
-        return self.has_lower.shape[1]
-
     @cached_property
     def kept(self) -> Array:
         """Which entries of (rows, width), flattened, have a limit and are rows of the program."""
@@ -90,14 +84,15 @@ class RowGroup:
     @cached_property
     def matrix(self) -> sparse.csr_array:
         """The rows of the program as a matrix times the quantity, node by node, (count, K width)."""
-        row, component = np.divmod(np.flatnonzero(self.kept), self.width)
+        width = self.has_lower.shape[1]
+        row, component = np.divmod(np.flatnonzero(self.kept), width)
         origin, node, weight = entries_of_rows(self.weights, row)
         component = component[origin]
         if self.order is not None:
             component = np.where(node == 0, self.order[component], component)
         starts = np.concatenate([[0], np.cumsum(np.bincount(origin, minlength=row.size))])
-        shape = (row.size, self.weights.shape[1] * self.width)
-        return sparse.csr_array((weight, node * self.width + component, starts), shape=shape)
+        shape = (row.size, self.weights.shape[1] * width)
+        return sparse.csr_array((weight, node * width + component, starts), shape=shape)
 
     def spread(self, values: Array) -> Array:
         """One value per row of the program as (rows, width), zero where there is none."""
@@ -118,8 +113,9 @@ class RowGroup:
 
     def labels(self, nodes: Nodes, names: Callable[[str, int], list[str]]) -> Iterator[RowLabel]:
         """The label of every row of the program; `names` gives those of a quantity's components."""
-        components, several, last = names(self.quantity, self.width), bool(nodes.arc[-1]), self.node
-        for row, component in zip(*np.divmod(np.flatnonzero(self.kept), self.width), strict=True):
+        width, several, last = self.has_lower.shape[1], bool(nodes.arc[-1]), self.node
+        components = names(self.quantity, width)
+        for row, component in zip(*np.divmod(np.flatnonzero(self.kept), width), strict=True):
             node = int(last[row])
             arc = int(nodes.arc[node]) if several else None
             yield RowLabel(self.name, components[component], node, float(nodes.s[node]), arc)
@@ -150,23 +146,26 @@ def given_limits(problem: ProblemData) -> list[Limits]:
     stated = [(each.lower, each.upper) for each in (*problem.constraints, *problem.integrals)]
     offsets = [(each.offset, each.offset) for each in problem.periodicities]
     zero = np.zeros(problem.dynamics.n)
-    slacks = [_at_least(least) for slack in problem.slacks.values() for _, least in slack.rows]
-    return [*stated, *offsets, (zero, zero), *slacks]
+    least = [np.asarray(low, dtype=float) for slack in problem.slacks.values() for _, low in slack.rows]
+    return [*stated, *offsets, (zero, zero), *[(low, np.full_like(low, np.inf)) for low in least]]
 
 
 def row_groups(problem: ProblemData, conditions: Conditions, widths: Widths) -> tuple[RowGroup, ...]:
     """The rows of all conditions that are not linear equations, in the order in which they were added."""
-    groups = (
-        *_constraint_groups(problem, conditions, widths),
-        *_slack_groups(problem, widths),
-        *_integral_groups(problem),
-        *_periodic_groups(problem, conditions, widths),
-        *_continuity_groups(problem, conditions),
-    )
-    return tuple(group for group in groups if group.count)
+    given = given_limits(problem)
+    groups = [
+        *_constraint_groups(problem, conditions, widths, given),
+        *_slack_groups(problem, widths, given),
+        *_integral_groups(problem, given),
+        *_periodic_groups(problem, conditions, widths, given),
+        *_continuity_groups(problem, conditions, given),
+    ]
+    return tuple([group for group in groups if group.count])
 
 
-def _constraint_groups(problem: ProblemData, conditions: Conditions, widths: Widths) -> Iterator[RowGroup]:
+def _constraint_groups(
+    problem: ProblemData, conditions: Conditions, widths: Widths, given: Sequence[Limits]
+) -> Iterator[RowGroup]:
     for number, eliminated in conditions.constraints.items():
         constraint = problem.constraints[number]
         if constraint.hold == "hull":
@@ -174,67 +173,62 @@ def _constraint_groups(problem: ProblemData, conditions: Conditions, widths: Wid
         weights = constraint.over.selection(problem.trajectory)
         shape = (weights.shape[0], widths[constraint.term.quantity])
         held = np.broadcast_to(constraint.held_at(problem.trajectory) & ~eliminated, shape)
-        limits = constraint.lower, constraint.upper
-        yield _group(constraint.name, constraint.term.quantity, weights, limits, held, number)
+        yield _group(constraint.name, constraint.term.quantity, weights, held, given, number)
 
 
-def _slack_groups(problem: ProblemData, widths: Widths) -> Iterator[RowGroup]:
+def _slack_groups(problem: ProblemData, widths: Widths, given: Sequence[Limits]) -> Iterator[RowGroup]:
     """Slacks at the nodes with weight are at least every piece of their maximum."""
     nodes, source = problem.trajectory.nodes, len(problem.stated)
     for slack in problem.slacks.values():
         chosen = np.flatnonzero(slack.over.cost_weights(problem.trajectory) > 0.0)
         ones, rows = np.ones(chosen.size), np.arange(chosen.size)
         weights = sparse.csr_array((ones, (rows, chosen)), shape=(chosen.size, nodes.count))
-        for term, least in slack.rows:
+        for term, _ in slack.rows:
             source += 1
             held = np.ones((chosen.size, widths[term.quantity]), dtype=bool)
-            yield _group(slack.name, term.quantity, weights, _at_least(least), held, source)
+            yield _group(slack.name, term.quantity, weights, held, given, source)
 
 
-def _at_least(least: Any) -> Limits:
-    lower = np.asarray(least, dtype=float)
-    return lower, np.full_like(lower, np.inf)
-
-
-def _integral_groups(problem: ProblemData) -> Iterator[RowGroup]:
+def _integral_groups(problem: ProblemData, given: Sequence[Limits]) -> Iterator[RowGroup]:
     """One row of quadrature weights per integral, of T * term."""
     for number, bounded in enumerate(problem.integrals, start=len(problem.constraints)):
         weights = sparse.csr_array(bounded.over.cost_weights(problem.trajectory)[None])
         held = np.ones((1, bounded.lower.size), dtype=bool)
-        limits = bounded.lower, bounded.upper
-        yield _group(bounded.name, integrand(bounded.term.quantity), weights, limits, held, number)
+        yield _group(bounded.name, integrand(bounded.term.quantity), weights, held, given, number)
 
 
-def _periodic_groups(problem: ProblemData, conditions: Conditions, widths: Widths) -> Iterator[RowGroup]:
+def _periodic_groups(
+    problem: ProblemData, conditions: Conditions, widths: Widths, given: Sequence[Limits]
+) -> Iterator[RowGroup]:
     """One group per component, as each may have a sign of its own."""
     nodes, first = problem.trajectory.nodes, len(problem.constraints) + len(problem.integrals)
     for number in conditions.periodicities:
         periodicity = problem.periodicities[number]
         quantity = periodicity.term.quantity
         width = widths[quantity]
-        limits = periodicity.offset, periodicity.offset
         for component, sign in enumerate(np.broadcast_to(periodicity.signs, (width,))):
             weights = difference(nodes, nodes.count - 1, 0, float(sign))
             held = (np.arange(width) == component)[None]
-            group = _group(periodicity.name, quantity, weights, limits, held, first + number)
+            group = _group(periodicity.name, quantity, weights, held, given, first + number)
             yield replace(group, order=periodicity.order)
 
 
-def _continuity_groups(problem: ProblemData, conditions: Conditions) -> Iterator[RowGroup]:
-    zero = np.zeros(problem.dynamics.n)
+def _continuity_groups(
+    problem: ProblemData, conditions: Conditions, given: Sequence[Limits]
+) -> Iterator[RowGroup]:
     last = len(problem.stated)
     kept = problem.continuity_at_borders
     for arc, quantity in conditions.continuity:
         weights = Neighbours(arc).selection(problem.trajectory)
         held = kept[[arc]] >= SPLINE_LEAVES.index(quantity)
-        yield _group(continuity_name(quantity), quantity, weights, (zero, zero), held, last)
+        yield _group(continuity_name(quantity), quantity, weights, held, given, last)
 
 
 def _group(
-    name: str, quantity: str, weights: sparse.csr_array, limits: Limits, held: Array, source: int
+    name: str, quantity: str, weights: sparse.csr_array, held: Array, given: Sequence[Limits], source: int
 ) -> RowGroup:
-    """The rows where `held` (rows, width) and a limit is finite."""
-    lower, upper = limits
+    """The rows where `held` (rows, width) and a limit, of the given ones that of the source, is finite."""
+    lower, upper = given[source]
     has_lower, has_upper = held & np.isfinite(lower), held & np.isfinite(upper)
     return RowGroup(name, quantity, weights, has_lower, has_upper, held & (lower == upper), source)
 
@@ -243,77 +237,59 @@ def _group(
 class ConstantRows:
     """The rows of some groups whose Jacobian is structurally zero, which solvers take for degenerate.
 
-    groups : those that have such rows, with all their rows
-    fixed : for each, which entries of (rows, width) are constant
+    groups : those that have such rows, with all their rows, and which entries of (rows, width) are constant
     graph, leaf_map : which compute their quantities
     """
 
-    groups: tuple[RowGroup, ...]
-    fixed: tuple[Array, ...]
+    groups: tuple[tuple[RowGroup, Array], ...]
     graph: Graph
     leaf_map: LeafMap
 
-    @staticmethod
-    def among(groups: Sequence[RowGroup], graph: Graph, leaf_map: LeafMap) -> ConstantRows:
-        """The constant rows among those of all groups."""
-        masks = [group.spread(_constant(group, graph, leaf_map)) for group in groups]
-        found = [(group, mask) for group, mask in zip(groups, masks, strict=True) if mask.any()]
-        chosen, fixed = tuple(group for group, _ in found), tuple(mask for _, mask in found)
-        return ConstantRows(chosen, fixed, graph, leaf_map)
-
-    def left_out_of(self, groups: Sequence[RowGroup]) -> tuple[RowGroup, ...]:
-        """The groups without these rows."""
-        fixed = dict(zip(map(id, self.groups), self.fixed, strict=True))
-        left = (group.without(fixed[id(group)]) if id(group) in fixed else group for group in groups)
-        return tuple(group for group in left if group.count)
-
-    def values(self, y: Array, c: Array, other: Mapping[Block, Block]) -> Values:
-        """The quantities at the nodes for unknowns y, x = N y + c, with other blocks in place of some."""
-        leaves = self.leaf_map.at(y, self.leaf_map.offset(c)).values
-        return self.graph.with_blocks(other).values(leaves)
-
     def check(
-        self, values: Values, given: Sequence[Limits], times: Array, names: Callable[[str, int], list[str]]
+        self,
+        leaves: Values,
+        other: Mapping[Block, Block],
+        given: Sequence[Limits],
+        times: Array,
+        names: Callable[[str, int], list[str]],
     ) -> None:
         """That all these rows lie within their limits.
 
-        values : quantities at the nodes, for any unknowns
+        leaves : at the nodes, for any unknowns;  other : blocks in place of some of the graph
         given : limits of the problem, `given_limits`
         times : of the nodes there
         names : (quantity, width) -> names of its components
         Raises InfeasibleBoundsError, naming term, component and node, for one that does not hold.
         """
-        for group, fixed in zip(self.groups, self.fixed, strict=True):
+        values = self.graph.with_blocks(other).values(leaves)
+        for group, fixed in self.groups:
             now = group.spread(group.matrix @ values[group.quantity].ravel())
-            _check(group, fixed, now, group.limits(given), times, names)
+            lower, upper = group.limits(given)
+            slack = AGREEMENT * np.maximum(1.0, np.abs(now))
+            wrong = fixed & ~((now >= lower - slack) & (now <= upper + slack))  # or NaN
+            for row, component in np.argwhere(wrong)[:1]:
+                label, node = names(group.quantity, fixed.shape[1])[component], int(group.node[row])
+                what = f"'{group.name}', component {label}," if label else f"'{group.name}'"
+                raise InfeasibleBoundsError(
+                    f"{what} is {now[row, component]:.6g} at t = {times[node]:.4g} s (node {node}) whatever "
+                    "the motion, as other conditions fix it, but its limits are "
+                    f"[{lower[row, component]:.6g}, {upper[row, component]:.6g}]: widen them, or move "
+                    "the boundary value"
+                )
 
 
-def _constant(group: RowGroup, graph: Graph, leaf_map: LeafMap) -> Array:
-    """Which rows of the program in this group have no entry in the Jacobian, (count,)."""
-    moving = leaf_map.depending(graph.leaf_pattern(group.quantity), group.width).ravel()
-    matrix = group.matrix
-    rows = np.repeat(np.arange(group.count), np.diff(matrix.indptr))
-    return np.bincount(rows, moving[matrix.indices], minlength=group.count) == 0.0
-
-
-def _check(
-    group: RowGroup,
-    fixed: Array,
-    now: Array,
-    limits: Limits,
-    times: Array,
-    names: Callable[[str, int], list[str]],
-) -> None:
-    """That the fixed entries of (rows, width) lie within their limits now."""
-    lower, upper = limits
-    slack = AGREEMENT * np.maximum(1.0, np.abs(now))
-    wrong = fixed & ~((now >= lower - slack) & (now <= upper + slack))  # or NaN
-    for row, component in np.argwhere(wrong)[:1]:
-        label, node = names(group.quantity, group.width)[component], int(group.node[row])
-        what = f"'{group.name}', component {label}," if label else f"'{group.name}'"
-        raise InfeasibleBoundsError(
-            f"{what} is {now[row, component]:.6g} at t = {times[node]:.4g} s (node {node}) whatever the "
-            "motion, as other conditions fix it, but its limits are "
-            f"[{lower[row, component]:.6g}, {upper[row, component]:.6g}]: widen them, or move "
-            "the boundary value"
-        )
+def constant_rows(
+    groups: Sequence[RowGroup], graph: Graph, leaf_map: LeafMap
+) -> tuple[ConstantRows, tuple[RowGroup, ...]]:
+    """The constant rows among those of all groups, and the groups without them."""
+    constant, changing = [], []
+    for group in groups:
+        moving = leaf_map.depending(graph.leaf_pattern(group.quantity), group.has_lower.shape[1]).ravel()
+        rows = np.repeat(np.arange(group.count), np.diff(group.matrix.indptr))
+        fixed = np.bincount(rows, moving[group.matrix.indices], minlength=group.count) == 0.0
+        if fixed.any():
+            constant.append((group, group.spread(fixed)))
+            group = group.without(constant[-1][1])
+        if group.count:
+            changing.append(group)
+    return ConstantRows(tuple(constant), graph, leaf_map), tuple(changing)

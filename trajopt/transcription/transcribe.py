@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import DegreesOfFreedomError, ProblemError, UnboundedError
@@ -24,6 +26,7 @@ from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of, refuse_idle_unknowns
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.bounds import Bounds, LinearBlock, LinearRows, bounds_and_linear_block, linear_rows
+from trajopt.transcription.derivative_check import check_problem
 from trajopt.transcription.initial_point import first_guess, with_guessed_duration
 from trajopt.transcription.leaf_map import LeafMap, SplineMap
 from trajopt.transcription.linear_equations.elimination import GeneralSolution, eliminate
@@ -36,6 +39,7 @@ from trajopt.transcription.row_groups import (
     Limits,
     Objective,
     RowGroup,
+    constant_rows,
     given_limits,
     objectives_of,
     row_groups,
@@ -73,10 +77,13 @@ class ProgramStructure:
         return nearest_change(self.spline_map, self.solution)
 
 
-def structure_of(problem: ProblemData, kept_as_rows: Collection[int] = ()) -> ProgramStructure:
+def structure_of(
+    problem: ProblemData, kept_as_rows: Collection[int] = (), check: bool = False
+) -> ProgramStructure:
     """The structure of a problem's program.
 
     kept_as_rows : numbers of constraints that become rows although they are linear equations
+    check : whether users' blocks are checked, see `check_problem`, before anything is evaluated
     Raises ProblemError or a subclass where the problem contradicts itself or nothing is left to optimize.
     """
     spline_map = SplineMap.of(checked_problem(problem))
@@ -85,14 +92,17 @@ def structure_of(problem: ProblemData, kept_as_rows: Collection[int] = ()) -> Pr
     linear = linear_rows(problem, spline_map, solution.N, solution.free)
 
     graph = _graph(problem, conditions)
+    if check and not all(getattr(block, "derivatives_are_tested", False) for block in graph.blocks):
+        check_problem(problem, graph)
     objectives = objectives_of(problem)
     groups = row_groups(problem, conditions, graph.width)
-    refuse_idle_unknowns(problem, graph, _used(objectives, groups))
-    evaluated, leaf_map = _evaluated(graph, spline_map, solution, objectives, groups)
-    constant = ConstantRows.among(groups, evaluated, leaf_map)
-    changing = constant.left_out_of(groups)
-    if _used(objectives, changing) != _used(objectives, groups):
-        evaluated, leaf_map = _evaluated(graph, spline_map, solution, objectives, changing)
+    used = {each.quantity for each in (*groups, *objectives)}
+    refuse_idle_unknowns(problem, graph, used)
+    evaluated, leaf_map = _evaluated(graph, spline_map, solution.N, used)
+    constant, changing = constant_rows(groups, evaluated, leaf_map)
+    left = {each.quantity for each in (*changing, *objectives)}
+    if left != used:
+        evaluated, leaf_map = _evaluated(graph, spline_map, solution.N, left)
     _refuse_unbounded(problem, spline_map, solution, linear, graph, changing)
 
     return ProgramStructure(
@@ -138,7 +148,7 @@ def _refuse_unbounded(
     arcs, place = problem.trajectory.arcs, spline_map.layout.durations
     places = np.flatnonzero((solution.free >= place.start) & (solution.free < place.stop))
     only_time = all(cost.term.quantity == "duration" and cost.weight > 0.0 for cost in problem.costs)
-    bounded = any(arc.duration_bounds[0] != SHORTEST_DURATION for arc in arcs)
+    bounded = np.any(problem.trajectory.duration_bounds[0] != SHORTEST_DURATION)
     if not problem.costs or not only_time or bounded or places.size < len(arcs):
         return
     if solution.N[:, places].nnz > places.size or linear.A[linear.kept][:, places].nnz:
@@ -165,19 +175,13 @@ def _graph(problem: ProblemData, conditions: Conditions) -> Graph:
     return graph_of(problem, [*direct, *bounded], integrated)
 
 
-def _used(objectives: Iterable[Objective], groups: Iterable[RowGroup]) -> set[str]:
-    return {each.quantity for each in (*groups, *objectives)}
-
-
 def _evaluated(
-    graph: Graph,
-    spline_map: SplineMap,
-    solution: GeneralSolution,
-    objectives: Iterable[Objective],
-    groups: Iterable[RowGroup],
+    graph: Graph, spline_map: SplineMap, N: sparse.csr_array, used: set[str]
 ) -> tuple[Graph, LeafMap]:
-    """The graph that is evaluated in a solve, terms joined into larger blocks, and the map to its leaves."""
-    used = _used(objectives, groups)
+    """The graph that is evaluated in a solve, terms joined into larger blocks, and the map to its leaves.
+
+    used : the quantities that are minimized or bounded
+    """
     joined = fused(graph, used)
     for quantity in sorted(used):
         if not joined.leaf_pattern(quantity):
@@ -187,16 +191,17 @@ def _evaluated(
             )
     inputs = {name for block in joined.blocks for name in block.inputs}
     leaves = (inputs | used).intersection(graph.leaves) or {"q"}
-    return joined, LeafMap.of(spline_map, solution.N, leaves)
+    return joined, LeafMap.of(spline_map, N, leaves)
 
 
-def transcribe(problem: ProblemData) -> NLP:
+def transcribe(problem: ProblemData, check: bool = False) -> NLP:
     """Build the program of a problem: unknowns, bounds, rows, sparsity, starting point and scaling.
 
+    check : whether users' blocks are checked first, those that were not yet
     Without costs the objective is zero: any point that meets the constraints is a solution.
     Raises ProblemError or a subclass, such as InfeasibleBoundsError, when the problem contradicts itself.
     """
-    structure = structure_of(problem)
+    structure = structure_of(problem, check=check)
     values = values_of(structure, problem)
     return cold_program(structure, values, problem)
 
@@ -222,9 +227,11 @@ class ProgramValues:
 
     def row_bounds(self, groups: Sequence[RowGroup]) -> Bounds:
         """The bounds of all rows, not scaled: the linear ones, then those of every group."""
-        limits = [(group.kept, *group.limits(self.given)) for group in groups]
-        lower = [self.linear.bounds.lower, *(low.ravel()[kept] for kept, low, _ in limits)]
-        upper = [self.linear.bounds.upper, *(high.ravel()[kept] for kept, _, high in limits)]
+        lower, upper = [self.linear.bounds.lower], [self.linear.bounds.upper]
+        for group in groups:
+            low, high = group.limits(self.given)
+            lower.append(low.ravel()[group.kept])
+            upper.append(high.ravel()[group.kept])
         return Bounds(np.concatenate(lower), np.concatenate(upper))
 
 
@@ -262,27 +269,23 @@ def cold_program(structure: ProgramStructure, values: ProgramValues, problem: Pr
         guess,
         bounds,
         lambda y: row_bounds.violation(functions.rows(y)),
-        (lambda y: linear.bounds.violation(linear.A @ y + linear.b)) if linear.count else None,
+        (lambda y: linear.bounds.violation(linear.A @ y + linear.b)) if linear.b.size else None,
     )
-    return _program(structure, values, functions, row_bounds, start, None)
+    return program_at(structure, values, start, unscaled=(functions, row_bounds))
 
 
 def program_at(
-    structure: ProgramStructure, values: ProgramValues, start: Array, scaling: Scaling | None = None
-) -> NLP:
-    """The program with a known starting point, scaled there where no scaling is given."""
-    functions, row_bounds = _unscaled(structure, values, start)
-    return _program(structure, values, functions, row_bounds, start, scaling)
-
-
-def _program(
     structure: ProgramStructure,
     values: ProgramValues,
-    functions: ProgramFunctions,
-    row_bounds: Bounds,
     start: Array,
-    scaling: Scaling | None,
+    scaling: Scaling | None = None,
+    unscaled: tuple[ProgramFunctions, Bounds] | None = None,
 ) -> NLP:
+    """The program with a known starting point, scaled there where no scaling is given.
+
+    unscaled : its functions and the bounds of its rows, where they are known already
+    """
+    functions, row_bounds = unscaled or _unscaled(structure, values, start)
     if scaling is None:
         jacobian, gradient = functions.jacobian(start), functions.gradient(start)
         if (sizes := values.unknowns.sizes(start)) is not None:
@@ -290,8 +293,10 @@ def _program(
         scaling = scaling_at_start(
             row_bounds, functions.jacobian_rows, jacobian, functions.objective(start), gradient
         )
-    return NLP.of(
-        functions.scaled(scaling.rows, scaling.objective),
+    program: Any = functions.scaled(
+        scaling.rows,
+        scaling.objective,
+        NLP,
         scaling=scaling,
         bounds=values.bounds,
         row_bounds=row_bounds.scaled(scaling.rows),
@@ -304,6 +309,7 @@ def _program(
         spline_map=structure.spline_map,
         component_names=structure.component_names,
     )
+    return program
 
 
 def _unscaled(
@@ -316,8 +322,9 @@ def _unscaled(
     constant, unknowns, linear = structure.constant, values.unknowns, values.linear
     c = unknowns.elimination.c
     if constant.groups:
-        found = constant.values(y, c, values.data)
-        constant.check(found, values.given, unknowns.node_times(y), structure.component_names)
+        leaves = constant.leaf_map.at(y, constant.leaf_map.offset(c)).values
+        times = unknowns.node_times(y)
+        constant.check(leaves, values.data, values.given, times, structure.component_names)
     chain = structure.maps.chain
     chain = chain.on(chain.graph.with_blocks(values.data))
     functions = structure.maps.functions(chain, c, values.objectives, linear.A, linear.b)

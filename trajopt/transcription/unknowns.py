@@ -186,15 +186,18 @@ class Unknowns:
 def layout_of(problem: ProblemData) -> Layout:
     """Lay out the control points, durations and parameters of a problem."""
     arcs = problem.trajectory.arcs
-    bases = tuple(arc.basis for arc in arcs)
-    apart = [extra for extra in problem.extras.values() if extra.pieces is not None]
-    shared = sum(extra.lower.size for extra in problem.extras.values() if extra.pieces is None)
-    groups = [_places(bases, 0, problem.dynamics.n + shared, 0)]
-    for extra in apart:
-        own = tuple(extra.pieces.on(arc) for arc in arcs if extra.pieces)
-        last = groups[-1]
-        groups.append(_places(own, last.first_curve + last.curve_count, extra.lower.size, last.stop))
-    control_points = groups[-1].stop
+    bases, apart, shared = tuple([arc.basis for arc in arcs]), [], problem.dynamics.n
+    for extra in problem.extras.values():
+        if extra.pieces is None:
+            shared += extra.lower.size
+        else:
+            apart.append((tuple([extra.pieces.on(arc) for arc in arcs]), extra.lower.size))
+    groups: list[CurvePlaces] = []
+    first = control_points = 0
+    for own, curves in ((bases, shared), *apart):
+        ends = control_points + np.cumsum([0, *[basis.count * curves for basis in own]]).astype(int)
+        groups.append(CurvePlaces(own, first, curves, ends[:-1]))
+        first, control_points = first + curves, int(ends[-1])
     cursor = control_points + len(bases)
     places = {}
     for name, parameter in problem.parameters.items():
@@ -202,13 +205,6 @@ def layout_of(problem: ProblemData) -> Layout:
         cursor += parameter.lower.size
     durations = slice(control_points, control_points + len(bases))
     return Layout(tuple(groups), control_points, durations, places, cursor)
-
-
-def _places(bases: tuple[SplineBasis, ...], first_curve: int, curves: int, start: int) -> CurvePlaces:
-    sizes = [basis.count * curves for basis in bases]
-    return CurvePlaces(
-        bases, first_curve, curves, start + np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
-    )
 
 
 FIXED_DURATION = "the fixed duration"
@@ -291,24 +287,10 @@ def continuity_name(quantity: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class UnknownLabels:
-    """The labels of the entries of x, made when they are asked for.
+    """The labels of the entries of a problem's x, made when they are asked for."""
 
-    curves : names of all curves, those of the joints first
-    limits : names of the constraints that bound the control points of positions
-    """
-
+    problem: ProblemData
     layout: Layout
-    curves: tuple[str, ...]
-    joint_count: int
-    limits: tuple[str, ...]
-
-    @staticmethod
-    def of(problem: ProblemData, layout: Layout) -> UnknownLabels:
-        """The labels of a problem's unknowns."""
-        joints = problem.dynamics.joint_names
-        extras = [f"{name} {i}" for name, extra in problem.extras.items() for i in range(extra.lower.size)]
-        limits = tuple(c.name for c in problem.constraints if c.hold == "hull" and c.term.quantity == "q")
-        return UnknownLabels(layout, (*joints, *extras), len(joints), limits)
 
     def label(self, column: int) -> UnknownLabel:
         """The label of an entry of x."""
@@ -318,8 +300,11 @@ class UnknownLabels:
             arc = int(np.searchsorted(group.offsets, column, side="right")) - 1
             point, place = divmod(column - int(group.offsets[arc]), group.curve_count)
             curve, s = group.first_curve + place, float(group.bases[arc].greville[point])
-            limits = self.limits if curve < self.joint_count else ()
-            return UnknownLabel("control point", self.curves[curve], arc, point, s, limits)
+            joints, extras = self.problem.dynamics.joint_names, self.problem.extras.items()
+            curves = [*joints, *(f"{name} {i}" for name, each in extras for i in range(each.lower.size))]
+            hulls = [c.name for c in self.problem.constraints if c.hold == "hull" and c.term.quantity == "q"]
+            limits = tuple(hulls) if curve < len(joints) else ()
+            return UnknownLabel("control point", curves[curve], arc, point, s, limits)
         if column < layout.durations.stop:
             return UnknownLabel("duration", arc=column - layout.durations.start)
         name = next(name for name, place in layout.parameters.items() if column < place.stop)

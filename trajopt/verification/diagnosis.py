@@ -29,11 +29,12 @@ from trajopt.checks.optimality.limit_labels import LimitLabels, LimitPlace, limi
 from trajopt.problem.links.phases import Asked, Phases, checked_asked
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solve_once import program_of
 from trajopt.solvers import registry
 from trajopt.solvers.run import run_solver, without_checkpoints
 from trajopt.solvers.solver import Solver
 from trajopt.transcription.initial_point import first_guess
-from trajopt.transcription.links.linked_program import LinkedProgram, linked_program, program_of
+from trajopt.transcription.links.linked_program import LinkedProgram, linked_program
 from trajopt.transcription.nlp import NLP
 
 FEASIBLE = 1e-6  # of a limit's size: a smaller slack is rounding

@@ -23,8 +23,8 @@ from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
 from trajopt.base.arrays import Array
-from trajopt.solution.advice import ROUNDING
 from trajopt.solution.solution import SolutionData
+from trajopt.solution.solve_once import ROUNDING
 from trajopt.solvers.optimality.kkt import (
     active_set,
     lagrangian_gradient,

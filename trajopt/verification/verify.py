@@ -19,8 +19,8 @@ from trajopt.checks.path_equations import EquationResidual, costs_of_residuals, 
 from trajopt.checks.residual_forces import torque_equations
 from trajopt.checks.simulation import simulate
 from trajopt.checks.violations import Violation, violations
-from trajopt.solution.advice import ROUNDING
 from trajopt.solution.solution import SolutionData
+from trajopt.solution.solve_once import ROUNDING
 from trajopt.solvers.solver import WarmStart
 from trajopt.verification.claims import differences
 from trajopt.verification.minimality import Minimality, minimality

@@ -13,7 +13,7 @@ import problems
 import trajopt
 from trajopt.base.errors import OptionError
 from trajopt.plot.space import surface
-from trajopt.solution.solve_table import MeshSolve, StartSolves, StartTable
+from trajopt.solution.records import MeshSolve, StartSolves, StartTable
 from trajopt.terms.scene import Capsule
 
 

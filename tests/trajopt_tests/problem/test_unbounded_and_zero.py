@@ -9,7 +9,7 @@ import dynamics
 import problems
 import trajopt
 from trajopt.base import errors
-from trajopt.solution.advice import outcome
+from trajopt.solution.solve_once import outcome
 from trajopt.solvers.solver import Status
 from trajopt.transcription.bounds import Bounds
 from trajopt.transcription.nlp import scaling_at_start
@@ -81,10 +81,11 @@ def test_a_shortest_duration_that_nobody_gave_is_no_optimum_however_the_solver_e
     problem.subject_to(trajopt.v, lower=[-np.inf, 0.0], name="forwards")
     nlp = transcribe(problem)
     result = trajopt.Ipopt().solve(nlp)
-    status, advice = outcome(problem, nlp, dataclasses.replace(result, status=ended))
+    duration = nlp.unknowns.curve(result.y).duration
+    status, advice = outcome(problem, nlp, dataclasses.replace(result, status=ended), duration)
     assert status is Status.UNBOUNDED and "limit torques or velocities of all joints" in advice
     given = problem.on(trajopt.Trajectory.uniform(duration=(2e-4, 1.0)))
-    assert outcome(given, nlp, dataclasses.replace(result, status=ended))[0] is ended
+    assert outcome(given, nlp, dataclasses.replace(result, status=ended), duration)[0] is ended
 
 
 def test_an_effort_that_a_longer_motion_always_lowers_has_no_minimum():

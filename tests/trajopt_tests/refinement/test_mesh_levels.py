@@ -9,7 +9,8 @@ import pytest
 import problems
 import trajopt
 from trajopt.base.errors import OptionError
-from trajopt.refinement.mesh_levels import mesh_levels, trajectory_levels, worth_levels
+from trajopt.refinement.mesh_levels import mesh_levels, trajectory_levels
+from trajopt.refinement.starts.start_rules import coarse_first
 from trajopt.solvers.solver import Status
 
 
@@ -80,11 +81,11 @@ def test_a_failed_coarse_solve_ends_as_the_direct_one_or_better(fails_below):
 
 def test_meshes_are_not_approached_where_the_user_knows_better():
     problem = problems.two_link_rr.build(intervals=40)
-    assert worth_levels(problem, trajopt.Ipopt())
-    assert not worth_levels(problems.two_link_rr.build(intervals=20), trajopt.Ipopt())
-    assert not worth_levels(problems.cart_pole.build(intervals=60), trajopt.Ipopt())  # its duration is fixed
+    assert coarse_first(problem, trajopt.Ipopt())
+    assert not coarse_first(problems.two_link_rr.build(intervals=20), trajopt.Ipopt())
+    assert not coarse_first(problems.cart_pole.build(intervals=60), trajopt.Ipopt())  # its duration is fixed
     problem.guess(duration=1.0)
-    assert not worth_levels(problem, trajopt.Ipopt())
+    assert not coarse_first(problem, trajopt.Ipopt())
     assert spans(trajopt.solve(problem)) == [40]
 
 

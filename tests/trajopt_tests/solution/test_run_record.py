@@ -3,7 +3,7 @@
 import numpy as np
 
 import trajopt
-from trajopt.solution.records.run_record import RunRecord
+from trajopt.solution.records import RunRecord
 
 
 def test_the_record_has_every_digit_of_an_array():

@@ -34,7 +34,7 @@ def test_labels_are_values_and_print_where_a_row_holds():
 def test_unknowns_are_named_by_what_they_are_and_what_bounds_them():
     problem = two_arcs()
     layout = trajopt.transcribe(problem).unknowns.layout
-    unknowns = UnknownLabels.of(problem, layout)
+    unknowns = UnknownLabels(problem, layout)
     labels = [unknowns.label(column) for column in range(layout.size)]
     of_joint, of_force = labels[layout.column(1, 2, 1)], labels[layout.column(1, 2, 2)]
     assert str(of_joint) == "control point 2 of slider 1 in arc 1 (near s = 0.5, by 'range')"

@@ -80,7 +80,7 @@ def _held_points(solution: SolutionData, nlp: NLP) -> Iterator[HeldPoint]:
         elif not isinstance(label, RowLabel):
             yield from _held_unknown(solution, limits.values(), label, float(multiplier))
     bounds = (point.upper_multipliers - point.lower_multipliers) / scaling.objective
-    free, labels = nlp.unknowns.elimination.free, UnknownLabels.of(solution.problem, nlp.unknowns.layout)
+    free, labels = nlp.unknowns.elimination.free, UnknownLabels(solution.problem, nlp.unknowns.layout)
     for i in np.flatnonzero(bounds):
         label = labels.label(int(free[i]))
         yield from _held_unknown(solution, limits.values(), label, float(bounds[i]))

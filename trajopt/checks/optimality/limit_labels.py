@@ -37,7 +37,7 @@ class LimitLabels:
 
     def __init__(self, problem: ProblemData, nlp: NLP, y: NDArray) -> None:
         layout, free = nlp.unknowns.layout, nlp.unknowns.elimination.free
-        unknowns = UnknownLabels.of(problem, layout)
+        unknowns = UnknownLabels(problem, layout)
         self.labels: list[Label] = [*nlp.row_labels, *(unknowns.label(int(column)) for column in free)]
         self.limits = [label.constraint for label in self.labels]
         self.components = [label.component for label in self.labels]

@@ -10,8 +10,9 @@ import numpy as np
 from trajopt.base.rounding import AGREEMENT
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import own_mesh
+from trajopt.solution.solve_once import program_of
 from trajopt.splines.curve import Curve
-from trajopt.transcription.links.linked_program import LinkedProgram, program_of
+from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
 
 AskedT = TypeVar("AskedT", bound=Asked)

@@ -21,24 +21,16 @@ import numpy as np
 from trajopt.base.errors import TrajoptError
 from trajopt.base.rounding import NOT_ZERO
 from trajopt.problem.links.phases import Asked, Phases
-from trajopt.refinement.mesh_levels import (
-    FINE,
-    Mesh,
-    mesh_levels,
-    on_coarse,
-    own_mesh,
-    solved_on_mesh,
-    summed,
-)
+from trajopt.refinement.mesh_levels import FINE, Mesh, mesh_levels, on_coarse, own_mesh, summed
 from trajopt.refinement.starts.guess_search import Guess, searched_guesses
 from trajopt.refinement.starts.perturbed_guess import guessed_curves, moved
 from trajopt.refinement.starts.start_rules import StartRule, searching
+from trajopt.solution.records import MeshSolve, StartSolves, StartTable
 from trajopt.solution.solution import Answer
-from trajopt.solution.solve_table import MeshSolve, StartSolves, StartTable
-from trajopt.solvers.run import TimedSolver, without_checkpoints
+from trajopt.solution.solve_once import program_of, solved_on_mesh
+from trajopt.solvers.run import TimedSolver
 from trajopt.solvers.solver import StartKind, Status
 from trajopt.splines.curve import Curve
-from trajopt.transcription.links.linked_program import program_of
 from trajopt.transcription.nlp import NLP
 
 FEWEST_SPANS = 7  # of the mesh that starts are solved on, in the arc with the most
@@ -46,29 +38,9 @@ RANKED = 2  # further starts, at most, that are solved to the end where all are 
 WITHIN = 0.1  # relative distance to the best one on a mesh beyond which none is carried on
 EQUAL = 1e-6  # relative difference of objectives of one and the same optimum
 AGREED = 3  # starts, at least, that must have found the lowest optimum before the others are left out
-RETRIED = 1000  # joints times nodes up to which that is the default: a start takes seconds, not a minute
-MISSED = frozenset(
-    {
-        Status.INFEASIBLE,
-        Status.INCOMPATIBLE,
-        Status.DIVERGING,
-        Status.RESTORATION_FAILED,
-        Status.STEP_TOO_SMALL,
-        Status.STEP_FAILED,
-        Status.EVALUATION_ERROR,
-    }
-)  # ends of a solve that another guess may do better than; limits of time and iterations are the user's
 # Sizes of perturbations, as a part of each joint's travel, and those of a guess that is the user's own: of
 # nine walks that begin 0.3 or 1.0 beside a measured one, four are found, of those 0.1 beside it seven.
 NEAR, WIDE, GUESSED = 0.3, 1.0, 0.1
-
-
-def worth_retrying(answer: Any, timed: TimedSolver) -> bool:
-    """Whether other guesses are tried: the solve found no motion by itself, and a solve is a short one."""
-    resumed = without_checkpoints(timed.solver) is not timed.solver
-    if isinstance(answer.asked, Phases) or answer.status not in MISSED or resumed or timed.run.expired:
-        return False
-    return answer.problem.dynamics.n * answer.node_times.size <= RETRIED
 
 
 @dataclass

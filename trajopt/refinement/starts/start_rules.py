@@ -1,4 +1,4 @@
-"""When a problem is solved from several starts by default, and from how many.
+"""What is solved by default: coarse meshes first or not, how many starts, and more where the first fails.
 
 Three kinds of motions are known to have several optima that differ by more than a percent: those of many
 joints with free durations, those of joints without motors, which may swing to either side, and long turns
@@ -11,23 +11,36 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from trajopt.checks.residual_forces import torque_equations
+from trajopt.checks.residual_forces import contains_torques
 from trajopt.graph.protocols.dynamics import DescribedJoints
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
-from trajopt.solvers.run import without_checkpoints
-from trajopt.solvers.solver import Solver
-from trajopt.splines.node_sets import END, PATH, START
-from trajopt.transcription.initial_point import end_values
+from trajopt.refinement.mesh_levels import FINE
+from trajopt.solvers.run import TimedSolver, without_checkpoints
+from trajopt.solvers.solver import Solver, Status
+from trajopt.splines.node_sets import PATH
+from trajopt.transcription.initial_point import fixed_ends
 
 MANY_JOINTS = 4  # from which on a motion with free durations has many optima
 LONG_TURN = 0.5 * math.pi  # rad between the ends of a motion: beyond, the inertia of an arm changes most
 
-
 MOST_ITERATIONS = 200  # of a start on the coarse mesh
+RETRIED = 1000  # joints times nodes up to which a failed solve is tried again: seconds, not a minute
+MISSED = frozenset(
+    {
+        Status.INFEASIBLE,
+        Status.INCOMPATIBLE,
+        Status.DIVERGING,
+        Status.RESTORATION_FAILED,
+        Status.STEP_TOO_SMALL,
+        Status.STEP_FAILED,
+        Status.EVALUATION_ERROR,
+    }
+)  # ends of a solve that another guess may do better than; limits of time and iterations are the user's
 # What start 1, 2, ... is, in turn: found by the search for guesses, or a perturbation of the best optimum of
 # the starts before. Where nothing is searched, or not so many are found, the own guess is perturbed, narrowly
 # and widely in turn.
@@ -81,10 +94,25 @@ def start_rule(problem: Asked, solver: Solver) -> StartRule:
     if _guessed(problem):
         return ONE
     loose = _free(problem) and not _velocities_limited(problem)
-    if loose and searching(problem):
+    if loose and problem.dynamics.n >= MANY_JOINTS:
         return SEARCHED
-    several = bool(torque_equations(problem)) or (loose and _turns_far(problem))
-    return FEW_JOINTS if several else ONE
+    undriven = any(c.is_path_equation and contains_torques(problem, c) for c in problem.constraints)
+    return FEW_JOINTS if undriven or (loose and _turns_far(problem)) else ONE
+
+
+def coarse_first(problem: Asked, solver: Solver) -> bool:
+    """Whether coarse meshes first are the default: one part, free durations, no guess, a fine mesh."""
+    if isinstance(problem, Phases) or _guessed(problem) or without_checkpoints(solver) is not solver:
+        return False
+    return _free(problem) and max(arc.basis.span_count for arc in problem.trajectory.arcs) > FINE
+
+
+def worth_retrying(answer: Any, timed: TimedSolver) -> bool:
+    """Whether other guesses are tried: the solve found no motion by itself, and a solve is a short one."""
+    resumed = without_checkpoints(timed.solver) is not timed.solver
+    if isinstance(answer.asked, Phases) or answer.status not in MISSED or resumed or timed.run.expired:
+        return False
+    return answer.problem.dynamics.n * answer.node_times.size <= RETRIED
 
 
 def searching(problem: Asked) -> bool:
@@ -99,8 +127,8 @@ def _guessed(problem: ProblemData) -> bool:
 
 
 def _free(problem: ProblemData) -> bool:
-    bounds = (arc.duration_bounds for arc in problem.trajectory.arcs)
-    return any(shortest < longest for shortest, longest in bounds)
+    shortest, longest = problem.trajectory.duration_bounds
+    return bool(np.any(shortest < longest))
 
 
 def _velocities_limited(problem: ProblemData) -> bool:
@@ -117,8 +145,9 @@ def _turns_far(problem: ProblemData) -> bool:
     dynamics = problem.dynamics
     if not isinstance(dynamics, DescribedJoints):
         return False
-    kinds = {joint.name: joint.kind for joint in dynamics.joints}
-    turning = np.array([kinds.get(name) == "revolute" for name in dynamics.joint_names])
-    fixed, free = end_values(problem), np.full(dynamics.n, np.nan)
-    travel = fixed.get(("q", END), free) - fixed.get(("q", START), free)
-    return bool(np.any(np.abs(travel[turning]) > LONG_TURN))
+    start, end = fixed_ends(problem)
+    turning = {joint.name for joint in dynamics.joints if joint.kind == "revolute"}
+    for name, travel in zip(dynamics.joint_names, np.abs(end - start), strict=True):
+        if name in turning and travel > LONG_TURN:
+            return True
+    return False

@@ -81,9 +81,10 @@ class GeneralSolution:
         """
         b = np.asarray(b, dtype=float)
         c = self.eliminated(b)
-        if _contradicting(self.A, b, c, self.left_over).size:
+        if self.left_over.size and _contradicting(self.A, b, c, self.left_over).size:
             raise _contradiction(self.A, b, self.last, self.labels, self.mesh)
-        if self._loose.size:
+        # Rows that were solved for hold by construction, to the rounding of the elimination.
+        if self.left_over.size and self._loose.size:
             raise DegreesOfFreedomError(
                 f"the condition '{self.labels[self._loose[0]]}' nearly follows from others, so that rounding "
                 f"decides whether it does: move the place where it holds, or drop it{_now(self.mesh)}"
@@ -111,9 +112,6 @@ class GeneralSolution:
     @cached_property
     def _loose(self) -> Array:
         """Rows that a change of y would change, in scaled units: none, as A N = 0 but for rounding."""
-        if not self.left_over.size:
-            # Rows that were solved for hold by construction, to the rounding of the elimination.
-            return self.left_over
         rows, into = sparse.diags_array(self.row_scale), sparse.diags_array(self.column_scale[self.free])
         change, size = (rows @ each @ into for each in (abs(self.A @ self.N), abs(self.A) @ abs(self.N)))
         return np.flatnonzero(_row_maxima(change) > NEARLY_DEPENDENT * np.maximum(_row_maxima(size), 1.0))
@@ -227,8 +225,6 @@ def _matrix(parts: Sequence[tuple[Array, Array, Array]], shape: tuple[int, int])
 
 def _contradicting(A: sparse.csr_array, b: Array, c: Array, left_over: Array) -> Array:
     """Rows left over that x = N y + c does not satisfy, whatever y is."""
-    if not left_over.size:
-        return left_over
     gap = np.abs(A @ c - b)
     slack = AGREEMENT * (abs(A) @ np.abs(c) + np.abs(b)) + ZERO_SIDE * _row_maxima(abs(A))
     return left_over[gap[left_over] > slack[left_over]]

@@ -7,8 +7,8 @@ structure; their right-hand sides are values of the problem: boundary values, of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import sparse
@@ -43,7 +43,7 @@ class LinearEquations:
 
     def right_sides(self, problem: ProblemData) -> Array:
         """b (rows,) of the problem that they were made of, or of one that differs in values alone."""
-        durations = np.array([arc.duration_bounds[0] for arc in problem.trajectory.arcs])
+        durations = problem.trajectory.duration_bounds[0]
         bounds = [constraint.lower for constraint in problem.constraints]
         offsets = [periodicity.offset for periodicity in problem.periodicities]
         given = np.concatenate([[0.0], *bounds, *offsets, durations])
@@ -72,42 +72,38 @@ def conditions_of(
 
     kept_as_rows : numbers of constraints that become rows although they are linear equations
     """
-    equations = _Equations(problem, spline_map)
+    widths = [each.lower.size for each in problem.constraints]
+    widths += [each.offset.size for each in problem.periodicities]
+    equations = _Equations(problem, spline_map, np.cumsum([1, *widths]).tolist())
     constraints = dict(_constraints(equations, kept_as_rows))
     periodicities = tuple(_periodicities(equations))
     continuity = tuple(_continuity(equations))
-    return Conditions(equations.finished(), constraints, periodicities, continuity)
+    shape, labels = (len(equations.labels), spline_map.layout.size), tuple(equations.labels)
+    row, column, value = map(np.concatenate, (equations.rows, equations.columns, equations.values))
+    matrix = matrix_by_rows(row, column, value, shape)
+    matrix.sum_duplicates()  # of a period within one span
+    matrix.eliminate_zeros()
+    source, arc, order = np.array(equations.sources, dtype=int).reshape(-1, 3).T
+    linear = LinearEquations(matrix, labels, source, arc, order)
+    return Conditions(linear, constraints, periodicities, continuity)
 
 
 @dataclass
 class _Equations:
-    """Equations under construction."""
+    """Equations under construction.
+
+    places : of the first value of every constraint, of every offset, and of the durations, among the given
+        values
+    """
 
     problem: ProblemData
     spline_map: SplineMap
-    rows: list[Array] = field(default_factory=list)
-    columns: list[Array] = field(default_factory=list)
-    values: list[Array] = field(default_factory=list)
+    places: list[int]
+    rows: list[Array] = field(default_factory=lambda: [np.zeros(0, dtype=int)])
+    columns: list[Array] = field(default_factory=lambda: [np.zeros(0, dtype=int)])
+    values: list[Array] = field(default_factory=lambda: [np.zeros(0)])
     labels: list[RowLabel] = field(default_factory=list)
     sources: list[tuple[int, int, int]] = field(default_factory=list)  # given value, arc, order
-
-    def __post_init__(self) -> None:
-        problem = self.problem
-        widths = [each.lower.size for each in problem.constraints]
-        widths += [each.offset.size for each in problem.periodicities]
-        self._places = np.cumsum([1, *widths]).tolist()
-
-    def of_constraint(self, number: int, component: int = 0) -> int:
-        """The place of a constraint's value among the given values."""
-        return self._places[number] + component
-
-    def of_periodicity(self, number: int, component: int) -> int:
-        """The place of a periodicity's offset."""
-        return self._places[len(self.problem.constraints) + number] + component
-
-    def of_duration(self, arc: int) -> int:
-        """The place of an arc's shortest duration."""
-        return self._places[-1] + arc
 
     def add(self, columns, values, label: RowLabel, source: int = 0, arc: int = 0, order: int = 0) -> None:
         """Add the equation values . x[columns] = given value * T^order; `source` 0 is the value zero."""
@@ -117,18 +113,6 @@ class _Equations:
         self.values.append(values)
         self.labels.append(label)
         self.sources.append((source, arc, order))
-
-    def finished(self) -> LinearEquations:
-        shape = (len(self.labels), self.spline_map.layout.size)
-        if self.labels:
-            row, column, value = (np.concatenate(each) for each in (self.rows, self.columns, self.values))
-            matrix = matrix_by_rows(row, column, value, shape)
-            matrix.sum_duplicates()  # of a period within one span
-            matrix.eliminate_zeros()
-        else:
-            matrix = sparse.csr_array(shape)
-        source, arc, order = np.array(self.sources, dtype=int).reshape(-1, 3).T
-        return LinearEquations(matrix, tuple(self.labels), source, arc, order)
 
 
 def _constraints(rows: _Equations, kept_as_rows: Collection[int]) -> Iterator[tuple[int, Array]]:
@@ -148,7 +132,7 @@ def _constraints(rows: _Equations, kept_as_rows: Collection[int]) -> Iterator[tu
     for index, arc in enumerate(problem.trajectory.arcs):
         if arc.duration_bounds[0] == arc.duration_bounds[1]:
             label = RowLabel(FIXED_DURATION, arc=arc_where_several(layout, index))
-            rows.add(layout.duration(index), 1.0, label, rows.of_duration(index))
+            rows.add(layout.durations.start + index, 1.0, label, rows.places[-1] + index)
 
 
 def _periodicities(rows: _Equations) -> Iterator[int]:
@@ -168,7 +152,8 @@ def _periodicities(rows: _Equations) -> Iterator[int]:
             before, others = spline_map.entries(quantity, int(periodicity.order[component]), 0)
             columns, values = np.concatenate([after, before]), np.concatenate([factors, -sign * others])
             label = RowLabel(periodicity.name, labels[component])
-            rows.add(columns, values, label, rows.of_periodicity(number, component))
+            source = rows.places[len(problem.constraints) + number] + component
+            rows.add(columns, values, label, source)
 
 
 def _continuity(rows: _Equations) -> Iterator[tuple[int, str]]:
@@ -203,8 +188,8 @@ def linear_equations_among(problem: ProblemData, constraint: Constraint) -> Arra
         return equal
     if quantity not in ("a", "jerk"):
         return np.zeros_like(equal)
-    fixed = all(arc.duration_bounds[0] == arc.duration_bounds[1] for arc in problem.trajectory.arcs)
-    return equal if fixed else equal & (constraint.lower == 0.0)
+    shortest, longest = problem.trajectory.duration_bounds
+    return equal if np.array_equal(shortest, longest) else equal & (constraint.lower == 0.0)
 
 
 def _add_control_points(rows: _Equations, number: int, equal: Array) -> None:
@@ -214,7 +199,7 @@ def _add_control_points(rows: _Equations, number: int, equal: Array) -> None:
     for arc, basis in enumerate(layout.bases):
         where = arc_where_several(layout, arc)
         for joint in map(int, np.flatnonzero(equal)):
-            source = rows.of_constraint(number, joint)
+            source = rows.places[number] + joint
             for i in range(basis.count):
                 label = RowLabel(constraint.name, joints[joint], arc=where, control_point=i)
                 rows.add(layout.column(arc, i, joint), 1.0, label, source)
@@ -224,13 +209,16 @@ def _add_node_equalities(rows: _Equations, number: int, equal: Array) -> None:
     problem, spline_map, constraint = rows.problem, rows.spline_map, rows.problem.constraints[number]
     quantity, nodes = constraint.term.quantity, spline_map.nodes
     leaf, layout = spline_map.spline.get(quantity), spline_map.layout
-    names = problem.component_names(quantity, equal.size)
+    names: Sequence[str] = problem.dynamics.joint_names
+    if quantity not in SPLINE_LEAVES:
+        names = problem.component_names(quantity, equal.size)
+    at_end = constraint.over in (START, END)  # which needs no node
     chosen = constraint.over.nodes(problem.trajectory)
     for k in chosen[constraint.over.carries_equations(problem.trajectory)]:
         arc = int(nodes.arc[k])
         shortest, longest = problem.trajectory.arcs[arc].duration_bounds
         for component in map(int, np.flatnonzero(equal)):
-            source, order = rows.of_constraint(number, component), 0
+            source, order = rows.places[number] + component, 0
             if leaf is None:
                 values = spline_map.global_jacobian(quantity)[k][component]
                 columns = layout.control_point_count + np.arange(values.size)
@@ -241,16 +229,9 @@ def _add_node_equalities(rows: _Equations, number: int, equal: Array) -> None:
                 elif leaf.order:
                     source = 0
                 if leaf.order == 1 and shortest < longest:
-                    columns = np.append(columns, layout.duration(arc))
+                    columns = np.append(columns, layout.durations.start + arc)
                     values = np.append(values, -constraint.lower[component])
-            label = _label(spline_map, constraint, names[component], int(k))
+            label = RowLabel(constraint.name, names[component])
+            if not at_end:
+                label = replace(label, node=int(k), s=float(nodes.s[k]), arc=arc_where_several(layout, arc))
             rows.add(columns, values, label, source, arc, order)
-
-
-def _label(spline_map: SplineMap, constraint: Constraint, component: str, node: int) -> RowLabel:
-    """The label of an equation at a node; start and end need no node."""
-    if constraint.over in (START, END):
-        return RowLabel(constraint.name, component)
-    nodes = spline_map.nodes
-    arc = arc_where_several(spline_map.layout, int(nodes.arc[node]))
-    return RowLabel(constraint.name, component, node, float(nodes.s[node]), arc)

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.problem.links.phases import Asked, Phases
+from trajopt.problem.links.phases import Phases
 from trajopt.solvers.optimality.kkt import lagrangian_gradient
 from trajopt.solvers.solver import Result
 from trajopt.transcription.bounds import Bounds
@@ -214,11 +214,6 @@ def linked_program(phases: Phases) -> LinkedProgram:
         hessian_rows=np.concatenate([y.start + p.hessian_rows for p, y, _ in placed]),
         hessian_columns=np.concatenate([y.start + p.hessian_columns for p, y, _ in placed]),
     )
-
-
-def program_of(asked: Asked) -> NLP | LinkedProgram:
-    """The program of a problem, or of phases."""
-    return linked_program(asked) if isinstance(asked, Phases) else transcribe(asked)
 
 
 def _slices(counts: list[int]) -> tuple[slice, ...]:

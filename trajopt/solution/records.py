@@ -1,0 +1,352 @@
+"""Records of how an answer came about: its run, the iterations and meshes of its solves, its refinement.
+
+The same command with the same versions on the same processor gives the same control points, bit for bit, as
+long as no limit of wall-clock time ends a solve: those stand in `solver` and `arguments` of the run.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.base.arguments import pluralize
+from trajopt.base.files.array_file import ArrayFile
+from trajopt.base.version import __version__
+from trajopt.solvers.solver import Program, Result
+
+PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "casadi", "cyipopt-wheels")
+BLAS_SETTINGS = ("OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS")
+MOST_WRITTEN = 100  # numbers of an array: longer ones are shortened
+SEED = 0  # of everything random: perturbed starts, sampled derivative checks
+COLUMNS = 4  # of the table that a file holds: number of the solve, then the three of an iteration
+HEADER = f"{'spans':>6} {'objective':>16} {'iter.':>6} {'seconds':>9}  outcome"
+NO_STRUCTURE = "switching structures are searched for in single problems"
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What stands in every saved solution, and what its `id`, in all files of the run, belongs to.
+
+    id : 32 hexadecimal digits, new for every call of `solve`
+    started : UTC, by the clock of the machine
+    solver, arguments : as Python would write them, limits of time in seconds among them
+    """
+
+    id: str
+    started: str
+    versions: Mapping[str, str] = field(default_factory=dict)
+    machine: Mapping[str, str] = field(default_factory=dict)
+    solver: str = ""
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    seed: int = SEED
+
+    @staticmethod
+    def of(solver: Any, arguments: Mapping[str, Any]) -> RunRecord:
+        """The record of a run that begins now."""
+        return RunRecord(
+            id=uuid.uuid4().hex,
+            started=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            versions=dict(installed_versions()),
+            machine=dict(_machine()),
+            solver=repr(solver),
+            arguments={name: _written(value) for name, value in arguments.items()},
+        )
+
+
+def _written(value: Any) -> str:
+    """A value as Python would write it; short arrays with all digits of their numbers."""
+    if isinstance(value, np.ndarray) and value.size <= MOST_WRITTEN:
+        return f"array({value.tolist()!r})"
+    return repr(value)
+
+
+@cache
+def installed_versions() -> dict[str, str]:
+    """Versions of trajopt, Python and the packages; reading them takes 2 ms, so once per process."""
+    packages = {name: _version(name) for name in PACKAGES}
+    return {"trajopt": __version__, "python": platform.python_version(), **packages}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+@cache
+def _machine() -> dict[str, str]:
+    """Read once per process, as BLAS reads its settings."""
+    settings = {name: os.environ[name] for name in BLAS_SETTINGS if name in os.environ}
+    return {
+        "processor": _processor(),
+        "architecture": platform.machine(),
+        "system": f"{sys.platform} {platform.release()}",
+        "cores": str(os.cpu_count()),
+        **settings,
+    }
+
+
+@cache
+def _processor() -> str:
+    """The model's name where the system tells it: kernels and BLAS choose their instructions by it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.processor()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor())
+
+
+@dataclass(frozen=True, eq=False)
+class SolveHistory:
+    """Iterations of one solve, (k, 3): number, objective of the problem, largest scaled violation."""
+
+    iterations: NDArray[np.float64]
+
+
+_LIST: ContextVar[list[SolveHistory] | None] = ContextVar("histories", default=None)
+
+
+@contextmanager
+def recorded_solves() -> Iterator[list[SolveHistory]]:
+    """The histories of all solves that end within the block, in this thread, in their order.
+
+    A list beside the solves, as a refinement passes on the solution of its last solve and not those before.
+    """
+    histories: list[SolveHistory] = []
+    token = _LIST.set(histories)
+    try:
+        yield histories
+    finally:
+        _LIST.reset(token)
+
+
+def record_solve(nlp: Program, result: Result) -> Result:
+    """Add a result to the histories that are recorded, if any, and return it."""
+    histories = _LIST.get()
+    if histories is not None and len(result.history):
+        number, objective, violation = result.history.T
+        unscaled = objective / getattr(nlp, "objective_scale", 1.0)
+        histories.append(SolveHistory(np.column_stack([number, unscaled, violation])))
+    return result
+
+
+def table_of(histories: Sequence[SolveHistory]) -> NDArray[np.float64]:
+    """All iterations as one array, (k, COLUMNS)."""
+    numbered = [
+        np.column_stack([np.full(len(each.iterations), number), each.iterations])
+        for number, each in enumerate(histories)
+    ]
+    return np.concatenate(numbered) if numbered else np.empty((0, COLUMNS))
+
+
+def histories_of(file: ArrayFile) -> tuple[SolveHistory, ...]:
+    """What a file tells of the solves before; empty in files of former versions."""
+    if "solves" not in file:
+        return ()
+    table = file.numbers("solves", (None, COLUMNS), finite=False)
+    if not np.all(np.diff(table[:, 0], prepend=0.0) >= 0.0):
+        file.refuse("the numbers of solves do not rise")
+    borders = np.flatnonzero(np.diff(table[:, 0])) + 1
+    return tuple(SolveHistory(part[:, 1:]) for part in np.split(table, borders) if len(part))
+
+
+@dataclass(frozen=True)
+class MeshSolve:
+    """One solve on one mesh.
+
+    spans : knot spans over all arcs
+    status : how it ended, or the message of what it raised
+    """
+
+    spans: int
+    status: str
+    converged: bool
+    objective: float
+    iterations: int
+    seconds: float
+
+    @staticmethod
+    def of(answer: Any) -> MeshSolve:
+        """The line of an answer."""
+        spans = sum(basis.span_count for part in answer.parts for basis in part.curve.bases)
+        figures = float(answer.objective), int(answer.iterations), float(answer.seconds)
+        return MeshSolve(spans, str(answer.status.value), answer.converged, *figures)
+
+    def __str__(self) -> str:
+        figures = f"{self.spans:>6} {self.objective:>16.9g} {self.iterations:>6} {self.seconds:>9.3f}"
+        return f"{figures}  {self.status}"
+
+
+@dataclass(frozen=True)
+class StartSolves:
+    """One start: its solves from the coarsest mesh to the finest that it was carried to.
+
+    number : 0 is the problem's own guess; every other one was searched for, or perturbs that guess or the
+        best optimum of those before, seeded by its number
+    same_as : number of the earlier start that found the same optimum on the same mesh, None where none did
+    finished : whether it was carried to the problem's own mesh
+    """
+
+    number: int
+    solves: tuple[MeshSolve, ...]
+    same_as: int | None = None
+    finished: bool = False
+
+    def __str__(self) -> str:
+        note = f", as start {self.same_as}" if self.same_as is not None else ""
+        return f"{self.number:>5} {self.solves[-1]}{note}"
+
+
+@dataclass(frozen=True, repr=False)
+class StartTable:
+    """All starts of an answer; what is known of it: a local optimum, the best of so many starts.
+
+    chosen : number of the start whose solution was returned
+    """
+
+    starts: tuple[StartSolves, ...]
+    chosen: int
+
+    @property
+    def converged_count(self) -> int:
+        """How many starts converged on the last mesh that they were solved on."""
+        return sum(start.solves[-1].converged for start in self.starts)
+
+    @property
+    def known(self) -> str:
+        """What is known of the answer, in a sentence."""
+        finished = [start for start in self.starts if start.finished]
+        different = sum(start.same_as is None for start in finished)
+        optima = "optimum" if different == 1 else "optima"
+        if self.converged_count == 0:
+            return f"none of {len(self.starts)} starts converged"
+        own = self.starts[0].solves[-1]
+        failed = "" if own.converged else f"; the problem's own guess did not ({own.status})"
+        return (
+            f"a local optimum, the best of {len(self.starts)} starts: {self.converged_count} converged, "
+            f"{len(finished)} were carried to the final mesh and ended in {different} different {optima}"
+            f"{failed}"
+        )
+
+    def __str__(self) -> str:
+        return "\n".join([f"{'start':>5} {HEADER}", *map(str, self.starts), self.known])
+
+    __repr__ = __str__
+
+
+def recorded(levels: Sequence[MeshSolve], starts: StartTable | None) -> dict[str, Any]:
+    """Both tables as JSON values."""
+    return {
+        "levels": [asdict(level) for level in levels],
+        "starts": None if starts is None else asdict(starts),
+    }
+
+
+@dataclass(frozen=True)
+class RefinementRound:
+    """One mesh of a refinement.
+
+    spans : how many there are, over all arcs
+    equation_error : largest residual of a path equation between nodes, relative to its scale
+    optimality_error : what finer knots could gain, relative to the objective
+    kept : whether this answer replaced the one before
+    note : why it did not
+    """
+
+    spans: int
+    objective: float
+    equation_error: float
+    optimality_error: float
+    kept: bool = True
+    note: str = ""
+
+    @property
+    def error(self) -> float:
+        """The larger one of the two relative errors."""
+        return max(self.equation_error, self.optimality_error)
+
+
+@dataclass(frozen=True)
+class RefinementRecord:
+    """What a refinement did; `print` gives the table.
+
+    tolerance : relative error at which it ends
+    rounds : the mesh it began with, then every further one in turn
+    reason : why it ended
+    """
+
+    tolerance: float
+    rounds: tuple[RefinementRound, ...]
+    reason: str
+
+    @property
+    def before(self) -> RefinementRound:
+        """The answer that was refined."""
+        return self.rounds[0]
+
+    @property
+    def after(self) -> RefinementRound:
+        """The answer that was returned."""
+        return next(each for each in reversed(self.rounds) if each.kept)
+
+    @property
+    def reached(self) -> bool:
+        """Whether both estimated errors of the answer are below the tolerance."""
+        return self.after.error <= self.tolerance
+
+    def summary(self) -> dict[str, Any]:
+        """The numbers that files hold."""
+        rounds = [asdict(each) for each in self.rounds]
+        return {"tolerance": self.tolerance, "rounds": rounds, "reason": self.reason}
+
+    def verdict(self) -> str:
+        """One line: whether the tolerance was reached, the errors before and after, why it ended."""
+        outcome = "reached" if self.reached else "NOT REACHED"
+        rounds = pluralize(len(self.rounds) - 1, "round")
+        return (
+            f"refinement: tolerance {self.tolerance:.1e} {outcome}, {rounds}, "
+            f"{self.before.spans} to {self.after.spans} spans, "
+            f"largest relative error {self.before.error:.1e} to {self.after.error:.1e}; {self.reason}"
+        )
+
+    def __str__(self) -> str:
+        lines = [self.verdict(), "", f"{'spans':>6}{'objective':>18}{'equations':>12}{'optimality':>12}"]
+        for each in self.rounds:
+            errors = f"{each.equation_error:>12.1e}{each.optimality_error:>12.1e}"
+            note = "" if each.kept else f"  not kept: {each.note}"
+            lines.append(f"{each.spans:>6}{each.objective:>18.10g}{errors}{note}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Certification:
+    """How phases were certified; all else follows from their motions.
+
+    tolerance : largest violation of a limit with which the certificate holds, in the limit's own unit
+    equation_tolerance : of equations over an interval of time, relative to their scale; None: `tolerance`
+    rounds : number of times that nodes were added
+    reason : why there is no switching structure, and why no further nodes were added
+    failed : the error with which the certification ended, or nothing; with one the certificate does not hold
+    """
+
+    tolerance: float
+    equation_tolerance: float | None
+    rounds: int
+    reason: str = NO_STRUCTURE
+    failed: str = ""
