@@ -38,17 +38,9 @@ class Pieces:
 
     def cut(self, fraction: Array) -> tuple[Pieces, Pieces]:
         """The pieces left and right of fractions (pieces,) of their length."""
-        left, right, row = [], [], self.coefficients
-        u = np.reshape(fraction, (-1, *[1] * (row.ndim - 1)))
-        for _ in range(self.coefficients.shape[1]):
-            left.append(row[:, 0])
-            right.append(row[:, -1])
-            row = (1.0 - u) * row[:, :-1] + u * row[:, 1:]
+        left, right = cut(self.coefficients, fraction)
         middle = self.start + (self.end - self.start) * fraction
-        return (
-            Pieces(self.start, middle, np.stack(left, axis=1)),
-            Pieces(middle, self.end, np.stack(right[::-1], axis=1)),
-        )
+        return Pieces(self.start, middle, left), Pieces(middle, self.end, right)
 
     def halves(self) -> Pieces:
         """Both halves of every piece: b_i of the left one is sum_j C(i, j) / 2^i b_j of the whole."""
@@ -87,6 +79,17 @@ class UpperBound:
     attained: float
     time: float
     hull: float
+
+
+def cut(coefficients: Array, fraction: Array) -> tuple[Array, Array]:
+    """Bernstein coefficients (P, degree + 1, ...) of the parts left and right of fractions (P,) of pieces."""
+    left, right, row = [], [], coefficients
+    u = np.reshape(fraction, (-1, *[1] * (row.ndim - 1)))
+    for _ in range(coefficients.shape[1]):
+        left.append(row[:, 0])
+        right.append(row[:, -1])
+        row = (1.0 - u) * row[:, :-1] + u * row[:, 1:]
+    return np.stack(left, axis=1), np.stack(right[::-1], axis=1)
 
 
 def pieces_of(curve: Curve, column: int, order: int) -> Pieces:

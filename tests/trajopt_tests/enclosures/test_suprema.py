@@ -13,8 +13,7 @@ from trajopt.problem.problem_graph import graph_of
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve
 from trajopt.taylor_models import suprema
-from trajopt.taylor_models.graph_models import graph_models
-from trajopt.taylor_models.leaf_pieces import leaf_pieces
+from trajopt.taylor_models.leaf_pieces import graph_models, leaf_pieces
 from trajopt.taylor_models.suprema import Supremum, bernstein_form, find_suprema
 
 DENSE = 20_001
