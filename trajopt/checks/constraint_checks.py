@@ -93,7 +93,7 @@ class ConstraintChecks:
     def _polynomial(self, constraint: Constraint) -> Iterator[CheckResult]:
         """Bounds of a derivative of the curve over an interval, or at a time, by its control points."""
         when, leaf = interval_of(constraint.over, self.curve), self.leaves[constraint.term.quantity]
-        pieces, place = pieces_of_group(self.curve, leaf.curves.start, leaf.order)
+        pieces, _, place = pieces_of_group(self.curve, leaf.curves.start, leaf.order)
         pieces, jumps = pieces.within(when.first, when.last), self._jumps(constraint, when)
         bounds, reach = {}, np.zeros(constraint.lower.size)
         for c in _bounded(constraint):

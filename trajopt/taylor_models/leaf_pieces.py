@@ -15,7 +15,7 @@ from trajopt.base.arrays import Array
 from trajopt.graph.graph import Graph
 from trajopt.graph.keys import TIME_LEAVES, SplineLeaf
 from trajopt.splines.curve import Curve
-from trajopt.splines.polynomial_bounds import coefficient_errors, cut, pieces_of, pieces_of_group
+from trajopt.splines.polynomial_bounds import cut, pieces_of, pieces_of_group
 from trajopt.taylor_models.bernstein import to_powers
 from trajopt.taylor_models.taylor_model import EPS, ORDER, UNDERFLOW, UPWARDS, TaylorModel
 
@@ -90,12 +90,12 @@ def leaf_pieces(
     curves, errors = {}, {}
     for leaf in used & spline_leaves.keys():
         spline = spline_leaves[leaf]
-        pieces, place = pieces_of_group(curve, spline.curves.start, spline.order)
+        pieces, rounding, place = pieces_of_group(curve, spline.curves.start, spline.order)
         if not np.array_equal(pieces.start, known.start):
             raise NotImplementedError(f"{leaf} has other breakpoints than q: there are no common pieces")
         own = slice(place, place + spline.width)
         curves[leaf] = pieces.coefficients[..., own]
-        errors[leaf] = coefficient_errors(curve, spline.curves.start, spline.order)[arc, own]
+        errors[leaf] = rounding[:, own]
     if "t" in used:
         curves["t"] = np.stack([known.start, known.end], axis=1)[..., None]
         errors["t"] = 4.0 * EPS * known.end[:, None]
