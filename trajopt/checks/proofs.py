@@ -8,7 +8,8 @@ everything else, given data and blocks of NumPy, there are only samples.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from trajopt.base.arguments import implements
@@ -18,7 +19,7 @@ from trajopt.graph.keys import parameter_leaf
 from trajopt.graph.protocols.block import AnyArithmeticBlock
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData
-from trajopt.taylor_models.leaf_pieces import LeafPieces, Model, graph_models, leaf_pieces
+from trajopt.taylor_models.leaf_pieces import LeafPieces, graph_models, leaf_pieces
 from trajopt.taylor_models.suprema import Evaluation, Supremum, find_suprema
 
 OF_TOLERANCE = 0.1  # by how much of it a bound may exceed what the motion reaches
@@ -46,10 +47,7 @@ def term_models(
     except NotImplementedError:
         return None
 
-    def evaluate(some: LeafPieces) -> Mapping[str, Model]:
-        return graph_models(graph, some.models())
-
-    return pieces, evaluate
+    return pieces, partial(graph_models, graph)
 
 
 def suprema(

@@ -111,12 +111,12 @@ def leaf_pieces(
     return whole.part(np.flatnonzero(high > low), *(each[high > low] for each in (low, high)))
 
 
-def graph_models(graph: Graph, leaves: Mapping[str, Model]) -> dict[str, Model]:
-    """Every quantity of the graph from Taylor models of its leaves, by blocks that offer any arithmetic.
+def graph_models(graph: Graph, pieces: LeafPieces) -> dict[str, Model]:
+    """Every quantity of the graph on pieces of its leaves, by blocks that offer any arithmetic.
 
     Raises NotImplementedError where a block meets an operation that has no bound.
     """
-    found = dict(leaves)
+    found = pieces.models()
     for block in graph.blocks:
         found.update(block.value_over(found, TaylorModel.constant))  # type: ignore[attr-defined]
     return found
