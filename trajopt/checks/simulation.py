@@ -29,6 +29,7 @@ from trajopt.base.arrays import Array
 from trajopt.checks.check_times import BORDER_SIDE
 from trajopt.checks.residual_forces import torque_equations, torque_residual
 from trajopt.graph.keys import extra_leaf
+from trajopt.graph.protocols.block import Values
 from trajopt.graph.protocols.dynamics import ForwardDynamics, LoadedForwardDynamics
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
 STEP_TOLERANCE = 1e-12  # change of end states, absolute below one and relative above: steps are short enough
 MOST_STEPS = 64  # per span
 USEFUL_GROWTH = 1e4  # end-to-end over restarted gap; 1e-12 grown further would hide real errors
-
-Inputs = dict[str, Array]  # what acts at the stage times of the formula, each (..., width)
 
 
 @dataclass(frozen=True)
@@ -134,11 +133,11 @@ class _Integration(ABC):
         return ends, jumps
 
     @abstractmethod
-    def _inputs(self, times: Array) -> Inputs:
+    def _inputs(self, times: Array) -> Values:
         """What acts from outside at times, each (*times.shape, width)."""
 
     @abstractmethod
-    def _rates(self, state: Array, inputs: Inputs) -> Array:
+    def _rates(self, state: Array, inputs: Values) -> Array:
         """Derivatives of the states by time, (m, spans, n)."""
 
     def restarted(self, steps: int) -> Array:
@@ -173,7 +172,7 @@ class _Integration(ABC):
             self.starts + self.lengths - side,
         )
 
-    def _stepped(self, state: Array, inputs: Inputs, step: int, spans: slice, length: Any) -> Array:
+    def _stepped(self, state: Array, inputs: Values, step: int, spans: slice, length: Any) -> Array:
         """The state after one step of a length, with the inputs of a step on some spans."""
         from scipy.integrate import DOP853
 
@@ -202,7 +201,7 @@ class _RobotIntegration(_Integration):
     def _may_jump(self, kept: Array) -> Array:
         return np.stack([kept < 0, kept < 1])
 
-    def _inputs(self, times: Array) -> Inputs:
+    def _inputs(self, times: Array) -> Values:
         loads = self.solution.problem.loads
         values = self.solution.values([terms.tau, *loads.values()], times)
         torques = values[terms.tau.quantity]
@@ -212,7 +211,7 @@ class _RobotIntegration(_Integration):
         self.finite = self.finite and bool(np.all(np.isfinite(torques)))
         return {**values, terms.tau.quantity: torques}
 
-    def _rates(self, state: Array, inputs: Inputs) -> Array:
+    def _rates(self, state: Array, inputs: Values) -> Array:
         (q, v), torques, loads = state, inputs[terms.tau.quantity], self.solution.problem.loads
         if loads:
             wrenches = {link: inputs[term.quantity] for link, term in loads.items()}
@@ -222,7 +221,7 @@ class _RobotIntegration(_Integration):
         return np.stack([v, a])
 
 
-def _leaves_at(solution: SolutionData, needed: set[str], times: Array) -> Inputs:
+def _leaves_at(solution: SolutionData, needed: set[str], times: Array) -> Values:
     """The leaves of equations at times, each (*times.shape, width)."""
     leaves = solution.leaves(times.ravel(), needed) if needed else {}
     return {name: leaves[name].reshape(*times.shape, -1) for name in sorted(needed)}
@@ -258,13 +257,13 @@ class _AugmentedIntegration(_Integration):
     def _may_jump(self, kept: Array) -> Array:
         return np.zeros(self.first.shape[::2], dtype=bool)  # their motions have one arc
 
-    def _inputs(self, times: Array) -> Inputs:
+    def _inputs(self, times: Array) -> Values:
         given = _leaves_at(self.solution, self.needed, times)
         if self.dynamics.torque_term is None:
             given["tau"] = self.solution.tau(times)
         return given
 
-    def _rates(self, state: Array, inputs: Inputs) -> Array:
+    def _rates(self, state: Array, inputs: Values) -> Array:
         widths = [self.dynamics.n, self.dynamics.n, *self.dynamics.states.values()]
         parts = np.split(state[0], np.cumsum(widths)[:-1], axis=1)
         z = {**inputs, **dict(zip(self.integrated, parts, strict=True))}
@@ -292,10 +291,10 @@ class _SystemIntegration(_Integration):
     def _may_jump(self, kept: Array) -> Array:
         return (kept < 0)[None]
 
-    def _inputs(self, times: Array) -> Inputs:
+    def _inputs(self, times: Array) -> Values:
         return _leaves_at(self.solution, self.needed, times)
 
-    def _rates(self, state: Array, inputs: Inputs) -> Array:
+    def _rates(self, state: Array, inputs: Values) -> Array:
         """f, which is x' less what the equations x' - f = 0 leave; x' may be anything, so it is zero."""
         z = {**inputs, "q": state[0], "v": np.zeros_like(state[0])}
         return -self.graph.values(z)[self.equations][None]
