@@ -21,13 +21,13 @@ from trajopt.checks.check_times import Density, Interval, interval_of, node_samp
 from trajopt.checks.peaks import NOWHERE, Peaks, Worst, search
 from trajopt.checks.scales import equation_scales, periodicity_scales, side_scales, zero_bounded
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.implied_constraints import all_constraints
+from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.units import units_of
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import side_violations
-from trajopt.splines.node_sets import ArcNodes, TimeWindow
-from trajopt.splines.polynomial_bounds import jump_times, pieces_of, pieces_of_group, upper_bound
+from trajopt.splines.node_sets import END, PATH, ArcNodes, TimeWindow
+from trajopt.splines.polynomial_bounds import Pieces, jump_times, pieces_of, pieces_of_group, upper_bound
 from trajopt.terms import term as terms
 from trajopt.transcription.unknowns import continuity_name
 
@@ -45,7 +45,7 @@ class ConstraintChecks:
 
     def __init__(self, solution: SolutionData) -> None:
         self.solution, self.problem, self.curve = solution, solution.problem, solution.curve
-        self.stated, self.leaves = all_constraints(self.problem), self.problem.spline_leaves
+        self.stated, self.leaves = _stated(self.problem), self.problem.spline_leaves
         self.nodes, self.trajectory = node_samples(solution), trajectory_of(solution)
         measured = [c for c in self.stated if np.any((c.lower == c.upper) | zero_bounded(c))]
         self.scales = equation_scales(solution, measured, self.nodes)
@@ -93,12 +93,13 @@ class ConstraintChecks:
     def _polynomial(self, constraint: Constraint) -> Iterator[CheckResult]:
         """Bounds of a derivative of the curve over an interval, or at a time, by its control points."""
         when, leaf = interval_of(constraint.over, self.curve), self.leaves[constraint.term.quantity]
-        pieces, place = pieces_of_group(self.curve, leaf.curves.start, leaf.order)
+        pieces, _, place = pieces_of_group(self.curve, leaf.curves.start, leaf.order)
         pieces, jumps = pieces.within(when.first, when.last), self._jumps(constraint, when)
         bounds, reach = {}, np.zeros(constraint.lower.size)
         for c in _bounded(constraint):
             own = pieces.coefficients[..., place + c]
-            below, above = (upper_bound(replace(pieces, coefficients=each)) for each in (-own, own))
+            below = upper_bound(Pieces(pieces.start, pieces.end, -own))
+            above = upper_bound(Pieces(pieces.start, pieces.end, own))
             bounds[c] = below, above
             reach[c] = np.max(np.abs([below.attained, above.attained]))
         for c, blank in self._blank(constraint, reach):
@@ -212,6 +213,16 @@ class ConstraintChecks:
             return (one if quantity == "jerk" else none), (one if quantity == "a" else none)
         pattern: Any = graph_of(self.problem, [constraint.term]).leaf_pattern(quantity)
         return np.asarray(pattern.get("jerk", none)), np.asarray(pattern.get("a", none))
+
+
+def _stated(problem: ProblemData) -> list[Constraint]:
+    """The constraints of a problem, then the bounds of its additional curves and of its parameters."""
+    found = [*problem.constraints]
+    for name, extra in problem.extras.items():
+        found.append(Constraint(terms.extra(name), extra.lower, extra.upper, PATH, f"bounds of {name}"))
+    for name, given in problem.parameters.items():
+        found.append(Constraint(terms.parameter(name), given.lower, given.upper, END, f"bounds of {name}"))
+    return found
 
 
 def _bounded(constraint: Constraint) -> list[int]:

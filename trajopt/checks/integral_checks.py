@@ -9,12 +9,11 @@ from typing import Any, Literal
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_result import AT_TIMES, CheckResult
+from trajopt.checks.check_result import CheckResult
 from trajopt.checks.check_times import BORDER_SIDE, Interval, interval_of, node_samples, trajectory_of
 from trajopt.checks.peaks import Worst
 from trajopt.checks.proofs import term_models
 from trajopt.problem.constraints.integrals import IntegralConstraint
-from trajopt.problem.costs_and_constraints import Cost
 from trajopt.problem.units import units_of
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.adaptive_quadrature import adaptive_integral
@@ -28,12 +27,6 @@ INTEGRAL_ACCURACY = 1e-2  # of an integral's scale: the tolerance of costs and b
 OF_ENCLOSURE = 1e-3  # of the tolerance: the error that is sought of an enclosure
 OF_QUADRATURE = 1e-2  # of the tolerance: the same of a quadrature
 OF_SIZE = 1e-2  # of the integral of the absolute value: the error of itself that is sought of a quadrature
-NEGLIGIBLE_COST = (
-    1e-6  # of the costs together: what smaller ones are compared with, as their size is no measure
-)
-LEAST_COST = 1e-12  # in the cost's own unit: the same where the objective is zero
-
-RangeOf = Callable[..., "IntegralRange"]  # `enclosed_range` or `sampled_range`
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +219,7 @@ def integral_checks(solution: SolutionData, accuracy: float, enclose: bool = Tru
 
 
 def _measured(
-    solution: SolutionData, bounded: IntegralConstraint, accuracy: float, enclose: bool = True
+    solution: SolutionData, bounded: IntegralConstraint, accuracy: float, enclose: bool
 ) -> list[MeasuredViolation]:
     """By how much the integral of a term without smoothing oversteps its bounds, for every component.
 
@@ -255,53 +248,3 @@ def _measured(
     if enclose:
         proved = enclosed_range(solution, term, bounded.over, bound, accuracy)
     return decided(proved, sampled, violations, scale, accuracy)
-
-
-def cost_differences(solution: SolutionData) -> Iterator[CheckResult]:
-    """The difference of every named cost to its integral, or to its value at an end, without smoothing.
-
-    Its scale is the integral of the absolute value of the sum of the cost's components, at least 1e-6 of the
-    objective.
-    """
-    named: dict[str, list[Cost]] = {}
-    for cost in solution.problem.costs:
-        named.setdefault(cost.name, []).append(cost)
-    for name, costs in named.items():
-        reported = float(solution.cost_terms.get(name, np.nan))
-        integrates = any(cost.over.integrates for cost in costs)
-        found = _difference(solution, costs, reported, INTEGRAL_ACCURACY if integrates else AT_TIMES)
-        result = found.result(f"cost '{name}'", "", "", (0.0, 0.0))
-        yield result if integrates else replace(result, evidence="evaluated")
-
-
-def _difference(
-    solution: SolutionData, costs: list[Cost], reported: float, accuracy: float
-) -> MeasuredViolation:
-    """How far some costs together are from what a solution reports of them."""
-    least = max(NEGLIGIBLE_COST * abs(solution.objective), LEAST_COST)
-
-    def summed(range_of: RangeOf) -> IntegralRange:
-        several = [_range_of_cost(solution, cost, least, accuracy, range_of) for cost in costs]
-        return sum(several[1:], several[0])
-
-    def away(of: IntegralRange) -> tuple[Array, Array]:
-        most = np.maximum(np.abs(of.low - reported), np.abs(of.high - reported))
-        return np.maximum(of.low - reported, reported - of.high), most
-
-    def scale(size: Array) -> Array:
-        return np.maximum(size, least)
-
-    (found,) = decided(summed(enclosed_range), lambda: summed(sampled_range), away, scale, accuracy)
-    return found
-
-
-def _range_of_cost(
-    solution: SolutionData, cost: Cost, least: float, accuracy: float, range_of: RangeOf
-) -> IntegralRange:
-    if not cost.over.integrates:
-        when = np.array([interval_of(cost.over, solution.curve).first])
-        value = np.array([cost.weight * float(solution.value(cost.term, when).sum())])
-        return IntegralRange(value, value, np.abs(value), time=0.0 if np.isfinite(value[0]) else when[0])
-    term, own_least = exact_of(cost.term), np.array([least / max(abs(cost.weight), np.finfo(float).tiny)])
-    found = range_of(solution, term, cost.over, own_least, accuracy, together=True)
-    return found.times(cost.weight)

@@ -116,10 +116,11 @@ class EquationResidual:
         }
 
 
-def costs_of_residuals(solution: SolutionData, equations: list[Constraint]) -> dict[Constraint, Array | None]:
+def costs_of_residuals(solution: SolutionData) -> dict[Constraint, Array | None]:
     """The cost of r to first order, (width,), of every equation; None where multipliers are not known."""
-    trajectory = trajectory_of(solution)
-    if trajectory is None or not equations:
+    equations = path_equations(solution.problem)
+    trajectory = trajectory_of(solution) if equations else None
+    if trajectory is None:
         return dict.fromkeys(equations)
     times, weights, spans = quadrature(solution)
     values = solution.values([c.term for c in equations], times)

@@ -106,18 +106,17 @@ class Peaks:
     def worst(self, component: int) -> Sides:
         """The largest violation of the lower and the upper side of a component."""
         values, times = self._worst
-        width = values.size // 2
-        lower, upper = (
-            Worst(float(values[each]), float(times[each])) for each in (component, width + component)
-        )
-        return lower, upper
+        upper = component + values.size // 2
+        below = Worst(float(values[component]), float(times[component]))
+        return below, Worst(float(values[upper]), float(times[upper]))
 
-    def _raise(self) -> None:
-        """Take the highest peaks over where they exceed the samples; NaN exceeds all."""
+    def _raise(self, own_times: Array, own_values: Array) -> None:
+        """Take narrowed peaks over, and the highest where they exceed the samples; NaN exceeds all."""
+        self.times, self.values = own_times, own_values
         values, times = self._worst
-        for peak in np.argsort(self.values, kind="stable"):  # NaN is the last
-            if not self.values[peak] <= values[self.side[peak]]:
-                values[self.side[peak]], times[self.side[peak]] = self.values[peak], self.times[peak]
+        for peak in np.argsort(own_values, kind="stable"):  # NaN is the last
+            if not own_values[peak] <= values[self.side[peak]]:
+                values[self.side[peak]], times[self.side[peak]] = own_values[peak], own_times[peak]
 
 
 def search(
@@ -148,19 +147,25 @@ def search(
             by_term.setdefault(peaks.constraint.term.quantity, []).append(peaks)
     for some in by_term.values():
         _narrow_together(solution, some)
-        for peaks in some:
-            peaks._raise()
     return found
 
 
 def _narrow_together(solution: SolutionData, some: Sequence[Peaks]) -> None:
     """Narrow the brackets of the peaks of constraints of one term."""
     term, width = some[0].constraint.term, some[0].constraint.lower.size
-    side = np.concatenate([peaks.side for peaks in some])
-    bounds = [np.concatenate([peaks.constraint.lower, peaks.constraint.upper])[peaks.side] for peaks in some]
-    sign, bound = np.where(side < width, -1.0, 1.0)[:, None], np.concatenate(bounds)[:, None]
-    low, high = (np.concatenate([getattr(peaks, name) for peaks in some]) for name in ("_low", "_high"))
-    times, values = (np.concatenate([getattr(peaks, name) for peaks in some]) for name in ("times", "values"))
+    each = [
+        (
+            p.side,
+            np.append(p.constraint.lower, p.constraint.upper)[p.side],
+            p._low,
+            p._high,
+            p.times,
+            p.values,
+        )
+        for p in some
+    ]
+    side, bound, low, high, times, values = map(np.concatenate, zip(*each, strict=True))
+    sign, bound = np.where(side < width, -1.0, 1.0)[:, None], bound[:, None]
     rows, along = np.arange(side.size), np.linspace(0.0, 1.0, POINTS)
     for _ in range(ROUNDS):
         grid = low[:, None] + (high - low)[:, None] * along
@@ -172,6 +177,8 @@ def _narrow_together(solution: SolutionData, some: Sequence[Peaks]) -> None:
         times = np.where(better, grid[rows, best], times)
         values = np.where(better, violation[rows, best], values)
         low, high = grid[rows, np.maximum(best - 1, 0)], grid[rows, np.minimum(best + 1, POINTS - 1)]
-    ends = np.cumsum([peaks.side.size for peaks in some])[:-1]
-    for peaks, own_times, own_values in zip(some, np.split(times, ends), np.split(values, ends), strict=True):
-        peaks.times, peaks.values = own_times, own_values
+    first = 0
+    for peaks in some:
+        own = slice(first, first + peaks.side.size)
+        peaks._raise(times[own], values[own])
+        first = own.stop

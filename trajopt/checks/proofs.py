@@ -8,16 +8,18 @@ everything else, given data and blocks of NumPy, there are only samples.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+from trajopt.base.arguments import implements
 from trajopt.checks.check_result import CheckResult
 from trajopt.checks.check_times import Interval
 from trajopt.graph.keys import parameter_leaf
+from trajopt.graph.protocols.block import AnyArithmeticBlock
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData
-from trajopt.taylor_models.graph_models import can_be_enclosed, graph_models
-from trajopt.taylor_models.leaf_pieces import LeafPieces, Model, leaf_pieces
+from trajopt.taylor_models.leaf_pieces import LeafPieces, graph_models, leaf_pieces
 from trajopt.taylor_models.suprema import Evaluation, Supremum, find_suprema
 
 OF_TOLERANCE = 0.1  # by how much of it a bound may exceed what the motion reaches
@@ -33,7 +35,7 @@ def term_models(
     """
     problem = solution.as_built
     graph = graph_of(problem, terms)
-    if not can_be_enclosed(graph):
+    if not all(implements(block, AnyArithmeticBlock) for block in graph.blocks):
         return None
     used = {name for block in graph.blocks for name in block.inputs} & graph.leaves.keys()
     used |= {term.quantity for term in terms} & graph.leaves.keys()
@@ -45,10 +47,7 @@ def term_models(
     except NotImplementedError:
         return None
 
-    def evaluate(some: LeafPieces) -> Mapping[str, Model]:
-        return graph_models(graph, some.models())
-
-    return pieces, evaluate
+    return pieces, partial(graph_models, graph)
 
 
 def suprema(

@@ -19,7 +19,7 @@ A path equation on torques, tau_pole = 0 for instance, is linearised by them: r 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -112,12 +112,10 @@ def _by_torque(problem: ProblemData, term: Any, u: dict[str, Array]) -> tuple[Ar
 def _inputs(problem: ProblemData, term: Any) -> list[str]:
     """The quantities that a term's own blocks ask for, or the quantity that it is."""
     blocks = problem.blocks_of(term)
-    made = _names(block.outputs for block in blocks)
-    return sorted(_names(block.inputs for block in blocks) - made) if blocks else [term.quantity]
-
-
-def _names(several: Iterable[Any]) -> set[str]:
-    return {name for names in several for name in names}
+    if not blocks:
+        return [term.quantity]
+    made = {name for block in blocks for name in block.outputs}
+    return sorted({name for block in blocks for name in block.inputs} - made)
 
 
 @dataclass(frozen=True, eq=False)

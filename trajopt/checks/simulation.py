@@ -29,6 +29,7 @@ from trajopt.base.arrays import Array
 from trajopt.checks.check_times import BORDER_SIDE
 from trajopt.checks.residual_forces import torque_equations, torque_residual
 from trajopt.graph.keys import extra_leaf
+from trajopt.graph.protocols.block import Values
 from trajopt.graph.protocols.dynamics import ForwardDynamics, LoadedForwardDynamics
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
@@ -97,17 +98,6 @@ def simulate(solution: SolutionData, without_residual: bool = False) -> Simulati
     return Simulation(np.inf if diverged else gap, integration.end_to_end(steps))
 
 
-@dataclass(frozen=True, eq=False)
-class _Inputs:
-    """Torques (..., n) and, link by link, wrenches (..., 6) at the stage times of the formula."""
-
-    torques: Array
-    loads: dict[str, Array]
-
-    def __getitem__(self, place: Any) -> _Inputs:
-        return _Inputs(self.torques[place], {link: wrench[place] for link, wrench in self.loads.items()})
-
-
 class _Integration(ABC):
     """Integration of one solution, span by span or all spans at once; states are (m, spans, n)."""
 
@@ -143,27 +133,27 @@ class _Integration(ABC):
         return ends, jumps
 
     @abstractmethod
-    def _inputs(self, steps: int) -> Any:
-        """What acts from outside at the stage times of the formula, indexed by (step, stage, span)."""
+    def _inputs(self, times: Array) -> Values:
+        """What acts from outside at times, each (*times.shape, width)."""
 
     @abstractmethod
-    def _rates(self, state: Array, inputs: Any) -> Array:
+    def _rates(self, state: Array, inputs: Values) -> Array:
         """Derivatives of the states by time, (m, spans, n)."""
 
     def restarted(self, steps: int) -> Array:
         """States at the end of spans that each start from the spline's own state, (m, spans, n)."""
-        state, inputs = self.first, self._inputs(steps)
+        state, inputs = self.first, self._inputs(self._stage_times(steps))
         for step in range(steps):
-            state = self._stepped(state, inputs[step], (self.lengths / steps)[:, None])
+            state = self._stepped(state, inputs, step, slice(None), (self.lengths / steps)[:, None])
         return state
 
     def end_to_end(self, steps: int) -> float:
         """Largest gap at any knot of the state that is carried through all spans; inf where it diverges."""
-        inputs = self._inputs(steps)
+        inputs = self._inputs(self._stage_times(steps))
         state, worst = self.first[:, :1], 0.0
         for span, length in enumerate(self.lengths):
             for step in range(steps):
-                state = self._stepped(state, inputs[step, :, span : span + 1], length / steps)
+                state = self._stepped(state, inputs, step, slice(span, span + 1), length / steps)
             if not np.all(np.isfinite(state)):
                 return np.inf
             worst = max(worst, float(np.abs(state[:, 0] - self.ends[:, span]).max()))
@@ -182,7 +172,8 @@ class _Integration(ABC):
             self.starts + self.lengths - side,
         )
 
-    def _stepped(self, state: Array, inputs: Any, length: Any) -> Array:
+    def _stepped(self, state: Array, inputs: Values, step: int, spans: slice, length: Any) -> Array:
+        """The state after one step of a length, with the inputs of a step on some spans."""
         from scipy.integrate import DOP853
 
         rates: list[Array] = []
@@ -191,7 +182,8 @@ class _Integration(ABC):
                 here = state
                 if stage:
                     here = state + length * np.tensordot(DOP853.A[stage, :stage], np.array(rates), 1)
-                rates.append(self._rates(here, inputs[stage]))
+                there = {name: values[step, stage, spans] for name, values in inputs.items()}
+                rates.append(self._rates(here, there))
             return state + length * np.tensordot(DOP853.B, np.array(rates), 1)
 
 
@@ -209,8 +201,7 @@ class _RobotIntegration(_Integration):
     def _may_jump(self, kept: Array) -> Array:
         return np.stack([kept < 0, kept < 1])
 
-    def _inputs(self, steps: int) -> _Inputs:
-        times = self._stage_times(steps)
+    def _inputs(self, times: Array) -> Values:
         loads = self.solution.problem.loads
         values = self.solution.values([terms.tau, *loads.values()], times)
         torques = values[terms.tau.quantity]
@@ -218,25 +209,22 @@ class _RobotIntegration(_Integration):
             residual = torque_residual(self.solution, self.removed, times.ravel())
             torques = torques - residual.reshape(torques.shape)
         self.finite = self.finite and bool(np.all(np.isfinite(torques)))
-        return _Inputs(torques, {link: values[term.quantity] for link, term in loads.items()})
+        return {**values, terms.tau.quantity: torques}
 
-    def _rates(self, state: Array, inputs: _Inputs) -> Array:
-        q, v = state
-        if inputs.loads:
-            a = self.dynamics.loaded_forward_dynamics(q, v, inputs.torques, inputs.loads)
+    def _rates(self, state: Array, inputs: Values) -> Array:
+        (q, v), torques, loads = state, inputs[terms.tau.quantity], self.solution.problem.loads
+        if loads:
+            wrenches = {link: inputs[term.quantity] for link, term in loads.items()}
+            a = self.dynamics.loaded_forward_dynamics(q, v, torques, wrenches)
         else:
-            a = self.dynamics.forward_dynamics(q, v, inputs.torques)
+            a = self.dynamics.forward_dynamics(q, v, torques)
         return np.stack([v, a])
 
 
-@dataclass(frozen=True, eq=False)
-class _Leaves:
-    """Leaves of the equations at the stage times, each (..., width)."""
-
-    values: dict[str, Array]
-
-    def __getitem__(self, place: Any) -> _Leaves:
-        return _Leaves({name: value[place] for name, value in self.values.items()})
+def _leaves_at(solution: SolutionData, needed: set[str], times: Array) -> Values:
+    """The leaves of equations at times, each (*times.shape, width)."""
+    leaves = solution.leaves(times.ravel(), needed) if needed else {}
+    return {name: leaves[name].reshape(*times.shape, -1) for name in sorted(needed)}
 
 
 def _has_states(problem: ProblemData) -> bool:
@@ -269,18 +257,16 @@ class _AugmentedIntegration(_Integration):
     def _may_jump(self, kept: Array) -> Array:
         return np.zeros(self.first.shape[::2], dtype=bool)  # their motions have one arc
 
-    def _inputs(self, steps: int) -> _Leaves:
-        times = self._stage_times(steps)
-        leaves = self.solution.leaves(times.ravel(), self.needed) if self.needed else {}
-        given = {name: leaves[name].reshape(*times.shape, -1) for name in sorted(self.needed)}
+    def _inputs(self, times: Array) -> Values:
+        given = _leaves_at(self.solution, self.needed, times)
         if self.dynamics.torque_term is None:
             given["tau"] = self.solution.tau(times)
-        return _Leaves(given)
+        return given
 
-    def _rates(self, state: Array, inputs: _Leaves) -> Array:
+    def _rates(self, state: Array, inputs: Values) -> Array:
         widths = [self.dynamics.n, self.dynamics.n, *self.dynamics.states.values()]
         parts = np.split(state[0], np.cumsum(widths)[:-1], axis=1)
-        z = {**inputs.values, **dict(zip(self.integrated, parts, strict=True))}
+        z = {**inputs, **dict(zip(self.integrated, parts, strict=True))}
         torques = self._value(self.dynamics.torque_term, z) if self.dynamics.torque_term else z.pop("tau")
         z["a"] = self.dynamics.forward_dynamics(z["q"], z["v"], torques)
         return np.concatenate([z["v"], z["a"], self._value(self.dynamics.rate_term, z)], axis=1)[None]
@@ -305,12 +291,10 @@ class _SystemIntegration(_Integration):
     def _may_jump(self, kept: Array) -> Array:
         return (kept < 0)[None]
 
-    def _inputs(self, steps: int) -> _Leaves:
-        times = self._stage_times(steps)
-        leaves = self.solution.leaves(times.ravel(), self.needed)
-        return _Leaves({name: leaves[name].reshape(*times.shape, -1) for name in sorted(self.needed)})
+    def _inputs(self, times: Array) -> Values:
+        return _leaves_at(self.solution, self.needed, times)
 
-    def _rates(self, state: Array, inputs: _Leaves) -> Array:
+    def _rates(self, state: Array, inputs: Values) -> Array:
         """f, which is x' less what the equations x' - f = 0 leave; x' may be anything, so it is zero."""
-        z = {**inputs.values, "q": state[0], "v": np.zeros_like(state[0])}
+        z = {**inputs, "q": state[0], "v": np.zeros_like(state[0])}
         return -self.graph.values(z)[self.equations][None]

@@ -46,21 +46,14 @@ class EstimatedIntegral:
 
 
 def adaptive_integral(
-    values: Values,
-    edges: Array,
-    sharpness: tuple[float, float],
-    least: Array,
-    panels: int = LEAST_PANELS,
-    most: int = MOST_TIMES,
+    values: Values, edges: Array, sharpness: tuple[float, float], least: Array
 ) -> EstimatedIntegral:
     """The integral over [edges[0], edges[-1]] of a function with jumps and corners at the edges.
 
     sharpness : estimated errors of the integral and of that of the absolute value that are sought, of the
         larger one of that size and `least` (width,); errors are larger where the times run out
-    panels : of the whole motion, at least
-    most : times at which values are computed, if the panels do not need more
     """
-    start, end = _panels(edges, panels)
+    start, end = _panels(edges)
     whole, first_bad, _ = _integrals(values, start, end)
     width, times, resolution = whole.shape[0] // 2, start.size * GAUSS_POINTS, 0.0
     found, error, inherited = np.zeros(2 * width), np.zeros(2 * width), np.zeros(whole.shape)
@@ -75,7 +68,7 @@ def adaptive_integral(
         if number <= ROUNDS_WITH_NEIGHBOURS:
             rough = _with_neighbours(rough, start, end)
         rough &= (middle > start) & (middle < end)
-        last = times + 4 * rough.sum() * GAUSS_POINTS > most
+        last = times + 4 * rough.sum() * GAUSS_POINTS > MOST_TIMES
         if last or not np.all(np.isnan(first_bad)):
             rough[:] = False
         found, error = found + both[:, ~rough].sum(axis=1), error + away[:, ~rough].sum(axis=1)
@@ -90,10 +83,10 @@ def adaptive_integral(
     )
 
 
-def _panels(edges: Array, panels: int) -> tuple[Array, Array]:
+def _panels(edges: Array) -> tuple[Array, Array]:
     """Starts and ends of panels between edges, none longer than a part of the whole."""
     lengths = np.diff(edges)
-    parts = panels * lengths / max(float(lengths.sum()), np.finfo(float).tiny)
+    parts = LEAST_PANELS * lengths / max(float(lengths.sum()), np.finfo(float).tiny)
     counts = np.maximum(np.ceil(parts), 1).astype(int)
     cuts = [np.linspace(a, b, n + 1) for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True)]
     return np.concatenate([cut[:-1] for cut in cuts]), np.concatenate([cut[1:] for cut in cuts])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,20 +50,25 @@ class Curve:
     @property
     def n(self) -> int:
         """The number of coordinates, further curves among them."""
-        return sum(group.n for group in self.groups)
+        return self._columns[-1].stop
 
-    @property
+    @cached_property
     def groups(self) -> tuple[CurveGroup, ...]:
         """All curves as groups with common bases, in the order of their columns."""
         return (CurveGroup(self.bases, self.control_points), *self.apart)
 
     def group_of(self, column: int) -> tuple[CurveGroup, int]:
         """The group of a column, and the place of the curve in it."""
-        for group in self.groups:
-            if column < group.n:
-                return group, column
-            column -= group.n
-        raise ShapeError(f"there are {self.n} curves: no column {column + self.n}")
+        for group, columns in zip(self.groups, self._columns, strict=True):
+            if column < columns.stop:
+                return group, column - columns.start
+        raise ShapeError(f"there are {self.n} curves: no column {column}")
+
+    @cached_property
+    def _columns(self) -> list[slice]:
+        """The columns of every group."""
+        ends = np.cumsum([group.n for group in self.groups]).tolist()
+        return [slice(start, end) for start, end in pairwise([0, *ends])]
 
     @cached_property
     def starts(self) -> NDArray[np.float64]:
@@ -120,15 +126,10 @@ class Curve:
     @cached_property
     def _splines(self) -> tuple[tuple[tuple[slice, BSpline], ...], ...]:
         """For every arc the columns of its groups and their splines in normalised time."""
-        ends = np.cumsum([group.n for group in self.groups])
-        columns = [slice(end - group.n, end) for group, end in zip(self.groups, ends, strict=True)]
-        return tuple(
-            tuple(
-                (where, group.bases[index].spline(group.control_points[index]))
-                for where, group in zip(columns, self.groups, strict=True)
-            )
-            for index in range(len(self.bases))
-        )
+        arcs, found = range(len(self.bases)), []
+        for group, columns in zip(self.groups, self._columns, strict=True):
+            found.append([(columns, group.bases[arc].spline(group.control_points[arc])) for arc in arcs])
+        return tuple(zip(*found, strict=True))
 
     def _arc_at(self, time: NDArray[np.float64]) -> NDArray[np.int64]:
         """The arc in which each time lies, at a border the later one."""

@@ -82,7 +82,7 @@ class NodeSet(ABC):
         stated = ~nodes.limits_only[chosen]
         if not (self.integrates and self.has_cost):
             return stated
-        border = _at_ends(nodes.arc) & ~_collocated(trajectory)
+        border = _at_ends(nodes.arc) & ~nodes.collocated
         carrying = (nodes.weight[chosen] > 0.0) | border[chosen]
         return carrying if carrying.any() else stated
 
@@ -96,7 +96,7 @@ class NodeSet(ABC):
         if not (self.integrates and self.has_cost):
             return np.ones(chosen.size, dtype=bool)
         nodes = trajectory.nodes
-        left_out = _at_ends(nodes.span) & (nodes.weight == 0.0) & _collocated(trajectory)
+        left_out = _at_ends(nodes.span) & (nodes.weight == 0.0) & nodes.collocated
         if continuous:
             left_out &= ~_at_ends(nodes.arc)
         return ~left_out[chosen]
@@ -293,11 +293,6 @@ def difference(nodes: Nodes, later: Any, earlier: Any, factor: float = 1.0) -> s
     count = len(both)
     by_rows = np.tile([-factor, 1.0], count), both.ravel(), 2 * np.arange(count + 1)
     return sparse.csr_array(by_rows, shape=(count, nodes.count))
-
-
-def _collocated(trajectory: Trajectory) -> Array:
-    """Which nodes lie on arcs that hold equations at the points of their rule alone, (K,)."""
-    return np.array([arc.collocated for arc in trajectory.arcs])[trajectory.nodes.arc]
 
 
 def _at_ends(number: Array) -> Array:

@@ -16,7 +16,6 @@ from math import comb
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve, CurveGroup
 
 GAP = 1e-13  # of the largest coefficient: how near the bound comes to a value that is attained
@@ -38,17 +37,9 @@ class Pieces:
 
     def cut(self, fraction: Array) -> tuple[Pieces, Pieces]:
         """The pieces left and right of fractions (pieces,) of their length."""
-        left, right, row = [], [], self.coefficients
-        u = np.reshape(fraction, (-1, *[1] * (row.ndim - 1)))
-        for _ in range(self.coefficients.shape[1]):
-            left.append(row[:, 0])
-            right.append(row[:, -1])
-            row = (1.0 - u) * row[:, :-1] + u * row[:, 1:]
+        left, right = cut(self.coefficients, fraction)
         middle = self.start + (self.end - self.start) * fraction
-        return (
-            Pieces(self.start, middle, np.stack(left, axis=1)),
-            Pieces(middle, self.end, np.stack(right[::-1], axis=1)),
-        )
+        return Pieces(self.start, middle, left), Pieces(middle, self.end, right)
 
     def halves(self) -> Pieces:
         """Both halves of every piece: b_i of the left one is sum_j C(i, j) / 2^i b_j of the whole."""
@@ -89,55 +80,47 @@ class UpperBound:
     hull: float
 
 
+def cut(coefficients: Array, fraction: Array) -> tuple[Array, Array]:
+    """Bernstein coefficients (P, degree + 1, ...) of the parts left and right of fractions (P,) of pieces."""
+    left, right, row = [], [], coefficients
+    u = np.reshape(fraction, (-1, *[1] * (row.ndim - 1)))
+    for _ in range(coefficients.shape[1]):
+        left.append(row[:, 0])
+        right.append(row[:, -1])
+        row = (1.0 - u) * row[:, :-1] + u * row[:, 1:]
+    return np.stack(left, axis=1), np.stack(right[::-1], axis=1)
+
+
 def pieces_of(curve: Curve, column: int, order: int) -> Pieces:
     """The order-th derivative by time of one coordinate, as one piece per span."""
-    pieces, place = pieces_of_group(curve, column, order)
+    pieces, _, place = pieces_of_group(curve, column, order)
     return Pieces(pieces.start, pieces.end, pieces.coefficients[..., place])
 
 
-def pieces_of_group(curve: Curve, column: int, order: int) -> tuple[Pieces, int]:
-    """The same of all coordinates that share a basis with this one, and its place among them."""
+def pieces_of_group(curve: Curve, column: int, order: int) -> tuple[Pieces, Array, int]:
+    """The same of all coordinates that share a basis with this one, and its place among them.
+
+    Between both, bounds of the rounding errors of the coefficients, (pieces, coordinates).
+    """
     known = curve.__dict__.setdefault("_pieces", {})  # a certificate asks for every coordinate in turn
     group, place = curve.group_of(column)
     key = column - place, order
     if key not in known:
-        known[key] = Pieces(*_all_columns(curve, group, order))
-    return known[key], place
+        known[key] = _all_columns(curve, group, order)
+    return (*known[key], place)
 
 
-def coefficient_errors(curve: Curve, column: int, order: int) -> Array:
-    """Bounds of the rounding errors of the coefficients of `pieces_of_group`, (arcs, coordinates).
-
-    Differences of control points are exact to rounding, those of first derivatives carry their errors on:
-    e_(l+1) = 2 rate e_l + 4 eps |D_(l+1)|, rate the degree over the shortest distance of knots and the
-    duration. One convex combination per degree leads from there to the Bernstein form.
-    """
-    group, found = curve.group_of(column)[0], []
-    for basis, points, duration in zip(group.bases, group.control_points, curve.durations, strict=True):
-        knots, degree, error = basis.knots, basis.degree, np.zeros(group.n)
-        for _ in range(min(order, degree)):
-            width = knots[degree + 1 : -1] - knots[1 : -degree - 1]
-            rate = degree / np.where(width > 0.0, width, np.inf) / duration
-            knots, points, degree = knots[1:-1], rate[:, None] * np.diff(points, axis=0), degree - 1
-            error = 2.0 * rate.max() * error + ROUNDING * np.abs(points).max(axis=0)
-        found.append(error + (degree + 1) * ROUNDING * np.abs(points).max(axis=0))
-    return np.array(found)
-
-
-def _all_columns(curve: Curve, group: CurveGroup, order: int) -> tuple[Array, Array, Array]:
-    """Start and end of every piece, (pieces,), and coefficients (pieces, degree + 1, coordinates)."""
-    parts = [
-        _of_basis(basis, points, order, float(start), float(duration))
-        for basis, points, start, duration in zip(
-            group.bases, group.control_points, curve.starts[:-1], curve.durations, strict=True
-        )
-    ]
-    degree = max(coefficients.shape[1] for _, _, coefficients in parts)
-    return (
-        np.concatenate([start for start, _, _ in parts]),
-        np.concatenate([end for _, end, _ in parts]),
-        np.concatenate([_elevated(coefficients, degree) for _, _, coefficients in parts]),
-    )
+def _all_columns(curve: Curve, group: CurveGroup, order: int) -> tuple[Pieces, Array]:
+    """The pieces of all coordinates of a group on all arcs, and bounds of their rounding errors."""
+    parts, errors = [], []
+    for arc, start in enumerate(curve.starts[:-1].tolist()):
+        part, error = _of_arc(group, arc, order, start, float(curve.durations[arc]))
+        parts.append(part)
+        errors.append(np.broadcast_to(error, (part.start.size, group.n)))
+    degree = max(part.coefficients.shape[1] for part in parts)
+    coefficients = np.concatenate([_elevated(part.coefficients, degree) for part in parts])
+    start, end = (np.concatenate([getattr(part, name) for part in parts]) for name in ("start", "end"))
+    return Pieces(start, end, coefficients), np.concatenate(errors)
 
 
 def upper_bound(pieces: Pieces) -> UpperBound:
@@ -178,11 +161,15 @@ def jump_times(curve: Curve, column: int, order: int, relative: float) -> Array:
     return pieces.start[1:][jumps > relative * largest]
 
 
-def _of_basis(
-    basis: SplineBasis, points: Array, order: int, start: float, duration: float
-) -> tuple[Array, Array, Array]:
-    """Start, end and coefficients of the pieces of one arc from its control points (count, coordinates)."""
-    knots, degree = basis.knots, basis.degree
+def _of_arc(group: CurveGroup, arc: int, order: int, start: float, duration: float) -> tuple[Pieces, Array]:
+    """The pieces of one arc, and bounds of the rounding errors of their coefficients, (coordinates,).
+
+    Differences of control points are exact to rounding, those of first derivatives carry their errors on:
+    e_(l+1) = 2 rate e_l + 4 eps |D_(l+1)|, rate the degree over the shortest distance of knots and the
+    duration. One convex combination per degree leads from there to the Bernstein form.
+    """
+    basis, points = group.bases[arc], group.control_points[arc]
+    knots, degree, error = basis.knots, basis.degree, np.zeros(group.n)
     for _ in range(order):
         if degree == 0:
             points = np.zeros_like(points)
@@ -190,12 +177,14 @@ def _of_basis(
         width = knots[degree + 1 : -1] - knots[1 : -degree - 1]
         rate = degree / np.where(width > 0.0, width, np.inf) / duration
         knots, points, degree = knots[1:-1], rate[:, None] * np.diff(points, axis=0), degree - 1
-    breaks = basis.breakpoints
+        error = 2.0 * rate.max() * error + ROUNDING * np.abs(points).max(axis=0)
+    error = error + (degree + 1) * ROUNDING * np.abs(points).max(axis=0)
+    left, right = basis.breakpoints[:-1], basis.breakpoints[1:]
     if basis.span_count == 1:  # on one span B-splines are Bernstein polynomials
         coefficients = points[None]
     else:
-        coefficients = _bernstein_coefficients(knots, points, degree, breaks[:-1], breaks[1:])
-    return start + duration * breaks[:-1], start + duration * breaks[1:], coefficients
+        coefficients = _bernstein_coefficients(knots, points, degree, left, right)
+    return Pieces(start + duration * left, start + duration * right, coefficients), error
 
 
 def _bernstein_coefficients(knots: Array, points: Array, degree: int, left: Array, right: Array) -> Array:

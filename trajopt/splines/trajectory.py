@@ -109,6 +109,7 @@ class Nodes:
     weight: NDArray[np.float64]
     basis: NDArray[np.float64]  # (4, K, width)
     limits_only: NDArray[np.bool_]  # nodes that carry limits and no equations
+    collocated: NDArray[np.bool_]  # nodes of arcs that hold equations at the points of their rule alone
 
     @property
     def count(self) -> int:
@@ -247,7 +248,7 @@ class Trajectory:
     def nodes(self) -> Nodes:
         """The points of every span's rule; neighbours share an end where the acceleration has no jump."""
         spans = sum(arc.basis.span_count for arc in self.arcs)
-        by_arc = ((arc.basis, int(arc.nodes_per_span), arc.rule) for arc in self.arcs)
+        by_arc = ((arc.basis, int(arc.nodes_per_span), arc.rule, arc.collocated) for arc in self.arcs)
         added = (tuple(map(tuple, points)) for points in (self.extra_points, self.limit_points))
         return _nodes(spans, Content(self, *by_arc, *added))
 
@@ -266,13 +267,15 @@ def _nodes(content: Content[Trajectory]) -> Nodes:
         basis = np.zeros((HIGHEST_DERIVATIVE + 1, s.size, width))
         basis[:, :, : arc.basis.degree + 1] = arc.basis.local_values(span, s)
         first = arc.basis.first_control_point[span]
-        parts.append((np.full(s.size, index), s, first_span + span, first, weight, only, basis))
+        held = np.full(s.size, arc.collocated)
+        parts.append((np.full(s.size, index), s, first_span + span, first, weight, only, held, basis))
         first_span += arc.basis.span_count
-    arcs, s, spans, firsts, weights, only, bases = zip(*parts, strict=True)
+    arcs, s, spans, firsts, weights, only, held, bases = map(list, zip(*parts, strict=True))
     return Nodes(
-        *(np.concatenate(column) for column in (arcs, s, spans, firsts, weights)),
+        *map(np.concatenate, (arcs, s, spans, firsts, weights)),
         basis=np.concatenate(bases, axis=1),
         limits_only=np.concatenate(only),
+        collocated=np.concatenate(held),
     )
 
 

@@ -1,4 +1,4 @@
-"""The leaves of a graph (q, v, a, further curves, time, parameters) as Taylor models on pieces of time.
+"""Taylor models of a graph on pieces of time: of its leaves, q, v, t and so on, and all quantities.
 
 On every span of a motion a curve and its derivatives are polynomials in Bernstein form. Pieces are cut by
 convex combinations (de Casteljau), and brought to powers of s in [-1, 1] at the end.
@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.graph.graph import Graph
 from trajopt.graph.keys import TIME_LEAVES, SplineLeaf
 from trajopt.splines.curve import Curve
-from trajopt.splines.polynomial_bounds import coefficient_errors, pieces_of, pieces_of_group
+from trajopt.splines.polynomial_bounds import cut, pieces_of, pieces_of_group
 from trajopt.taylor_models.bernstein import to_powers
 from trajopt.taylor_models.taylor_model import EPS, ORDER, UNDERFLOW, UPWARDS, TaylorModel
 
@@ -39,6 +40,7 @@ class LeafPieces:
 
     def part(self, chosen: Array, low: Array, high: Array) -> LeafPieces:
         """The parts [low, high] (fractions of their length) of chosen pieces, (P,) each."""
+        share = np.clip((high - low) / np.maximum(1.0 - low, np.finfo(float).tiny), 0.0, 1.0)  # of the rest
         curves, errors = {}, {}
         for leaf, all_coefficients in self.curves.items():
             coefficients = all_coefficients[chosen]
@@ -46,7 +48,7 @@ class LeafPieces:
             # Two cuts of `degree` convex combinations each; fractions that are off by rounding move the
             # ends of a piece, by at most the slope times that.
             errors[leaf] = self.errors[leaf][chosen] + 16 * coefficients.shape[1] * EPS * size
-            curves[leaf] = _cut(coefficients, low, high)
+            curves[leaf] = cut(cut(coefficients, low)[1], share)[0]
         start, length = self.start[chosen], (self.end - self.start)[chosen]
         constants = {leaf: values[chosen] for leaf, values in self.constants.items()}
         return LeafPieces(start + low * length, start + high * length, curves, errors, constants)
@@ -88,12 +90,12 @@ def leaf_pieces(
     curves, errors = {}, {}
     for leaf in used & spline_leaves.keys():
         spline = spline_leaves[leaf]
-        pieces, place = pieces_of_group(curve, spline.curves.start, spline.order)
+        pieces, rounding, place = pieces_of_group(curve, spline.curves.start, spline.order)
         if not np.array_equal(pieces.start, known.start):
             raise NotImplementedError(f"{leaf} has other breakpoints than q: there are no common pieces")
         own = slice(place, place + spline.width)
         curves[leaf] = pieces.coefficients[..., own]
-        errors[leaf] = coefficient_errors(curve, spline.curves.start, spline.order)[arc, own]
+        errors[leaf] = rounding[:, own]
     if "t" in used:
         curves["t"] = np.stack([known.start, known.end], axis=1)[..., None]
         errors["t"] = 4.0 * EPS * known.end[:, None]
@@ -109,20 +111,15 @@ def leaf_pieces(
     return whole.part(np.flatnonzero(high > low), *(each[high > low] for each in (low, high)))
 
 
-def _cut(coefficients: Array, low: Array, high: Array) -> Array:
-    """Bernstein coefficients (P, degree + 1, width) of the parts [low, high] of pieces."""
-    left, right = coefficients, []
-    u = low[:, None, None]
-    for _ in range(coefficients.shape[1]):
-        right.append(left[:, -1])
-        left = (1.0 - u) * left[:, :-1] + u * left[:, 1:]
-    rest = np.stack(right[::-1], axis=1)
-    u = np.clip((high - low) / np.maximum(1.0 - low, np.finfo(float).tiny), 0.0, 1.0)[:, None, None]
-    found = []
-    for _ in range(coefficients.shape[1]):
-        found.append(rest[:, 0])
-        rest = (1.0 - u) * rest[:, :-1] + u * rest[:, 1:]
-    return np.stack(found, axis=1)
+def graph_models(graph: Graph, pieces: LeafPieces) -> dict[str, Model]:
+    """Every quantity of the graph on pieces of its leaves, by blocks that offer any arithmetic.
+
+    Raises NotImplementedError where a block meets an operation that has no bound.
+    """
+    found = pieces.models()
+    for block in graph.blocks:
+        found.update(block.value_over(found, TaylorModel.constant))  # type: ignore[attr-defined]
+    return found
 
 
 def _power_models(coefficients: Array, errors: Array) -> Model:

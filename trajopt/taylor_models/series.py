@@ -116,4 +116,4 @@ def _least(centre: Array, radius: Array) -> Array:
 
 
 def _inverse_factorials(count: int) -> Array:
-    return np.array([1.0 / math.factorial(m) for m in range(count)])
+    return 1.0 / np.cumprod(np.maximum(np.arange(count), 1.0))

@@ -30,7 +30,6 @@ EPS = float(np.finfo(float).eps)
 UPWARDS = 1.0 + 1e-12  # covers rounding in the computation of radii, which are sums of nonnegative terms
 UNDERFLOW = 1e-300
 QUARTER_TURN = 0.5 * np.pi  # to half an eps
-EXACT = (0.0, 1.0, -1.0)  # products with these, and their sums and products, have no rounding
 
 
 class TaylorModel:
@@ -50,7 +49,7 @@ class TaylorModel:
     def constant(value: float) -> Any:
         """A number that is the same on all pieces; 0, 1 and -1 stay floats."""
         value = float(value)
-        return value if value in EXACT else TaylorModel(np.array([[value]]), np.zeros(1))
+        return value if value in (-1.0, 0.0, 1.0) else TaylorModel(np.array([[value]]), np.zeros(1))
 
     @cached_property
     def size(self) -> Array:

@@ -17,11 +17,11 @@ from trajopt.checks.limit_violations import largest_violations, limit_ranges
 from trajopt.checks.optimality.cost_check import CostCheck
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.basis import SAME_TIME
-from trajopt.verification.recomputed_kkt import RebuiltProgram
+from trajopt.verification.recomputed_kkt import RebuiltProgram, multipliers_fit, rescaled
 
-UNKNOWNS = 1e-6  # of the largest: the way from a motion to unknowns and back leaves rounding
-MISSTATED = 1e-6  # of a limit's range: how far a violation may be from what the certificate reports
-SWITCHES = 1e-6  # of the duration: how near a switch is to the border of two arcs
+# Of the largest unknown or multiplier, of a limit's range, of the duration: how far unknowns, violations and
+# switches may be from what the motion gives. The way from a motion to unknowns and back leaves rounding.
+CLAIMED = 1e-6
 SATURATED = 1e-2  # of a limit's range: how near a saturated component is to its bound; margins are smaller
 PLACES = np.array([0.25, 0.5, 0.75])  # of an arc, where saturated components are looked at
 
@@ -33,29 +33,31 @@ def differences(
 
     Single costs and the KKT error are compared by the report itself.
     """
-    yield from (f"the file contradicts itself: {each}" for each in solution.altered)
+    for each in solution.altered:
+        yield f"the file contradicts itself: {each}"
     yield from _objective(solution, costs)
     yield from _nodes(solution, program)
     if program is not None:
-        yield from _unknowns(solution, program)
-        yield from _multipliers(solution, program)
+        yield from _point(solution, program)
     if solution.certificate is not None:
         yield from _violations(solution)
         yield from _structure(solution)
 
 
 def _objective(solution: SolutionData, costs: Sequence[CostCheck]) -> Iterator[str]:
-    total, size = sum(solution.cost_terms.values(), 0.0), sum(abs(c) for c in solution.cost_terms.values())
+    values, stated = list(solution.cost_terms.values()), [cost.name for cost in costs]
+    total, size = sum(values, 0.0), sum(map(abs, values))
     if not np.isclose(solution.objective, total, rtol=0.0, atol=AGREEMENT * size, equal_nan=True):
         yield f"objective: {solution.objective:.9g}, but its costs add up to {total:.9g}"
-    stated = {cost.name for cost in costs}
-    yield from (f"cost '{name}': the problem has none" for name in solution.cost_terms if name not in stated)
+    for name in solution.cost_terms:
+        if name not in stated:
+            yield f"cost '{name}': the problem has none"
 
 
 def _nodes(solution: SolutionData, program: RebuiltProgram | None) -> Iterator[str]:
     """The nodes are where constraints are looked at: too few of them would hide what is wrong."""
     if program is not None:
-        reported, found = solution.node_times, program.node_times
+        reported, found = solution.node_times, program.nlp.unknowns.node_times(program.y)
         if reported.shape != found.shape or not np.allclose(
             reported, found, rtol=0.0, atol=SAME_TIME * solution.duration
         ):
@@ -69,29 +71,32 @@ def _nodes(solution: SolutionData, program: RebuiltProgram | None) -> Iterator[s
             yield f"nodes: fewer than two in {np.count_nonzero(inside < 2)} of {inside.size} spans"
 
 
-def _unknowns(solution: SolutionData, program: RebuiltProgram) -> Iterator[str]:
-    """The solver's own unknowns, from which another solve would start, are those of the motion."""
-    point = solution.point
-    if point is not None and point.y.size == program.y.size:
-        miss = float(np.abs(point.y - program.y).max(initial=0.0))
-        if not miss <= UNKNOWNS * np.abs(program.y).max(initial=1.0):
-            yield f"the solver's unknowns differ from the motion's by up to {miss:.3g}"
+def _point(solution: SolutionData, program: RebuiltProgram) -> Iterator[str]:
+    """The solver's unknowns are those of the motion, and multipliers by constraint those of its rows.
 
-
-def _multipliers(solution: SolutionData, program: RebuiltProgram) -> Iterator[str]:
-    """The multipliers by constraint are those of the solver's rows; both may be wrong together.
-
-    A certified motion was found under limits of its arcs, whose rows have other names.
+    Multipliers of both may be wrong together. A certified motion was found under limits of its arcs, whose
+    rows have other names.
     """
-    if solution.point is None or solution.scaling is None or solution.certificate is not None:
+    (nlp, y), point, scaling = program, solution.point, solution.scaling
+    if point is None:
         return
-    expected = program.multipliers_of(solution.point, solution.scaling) or {}
+    if point.y.size == y.size and not (miss := np.abs(point.y - y).max()) <= CLAIMED * np.abs(y).max(
+        initial=1.0
+    ):
+        yield f"the solver's unknowns differ from the motion's by up to {miss:.3g}"
+    if scaling is None or solution.certificate is not None or not multipliers_fit(nlp, point):
+        return
+    if scaling.rows.shape != nlp.scaling.rows.shape:
+        return
+    rows = rescaled(point, scaling, nlp.scaling).row_multipliers
+    assert rows is not None
+    expected = nlp.physical_multipliers(rows)
     size = max((float(np.abs(each).max(initial=0.0)) for each in expected.values()), default=0.0)
     for name, found in expected.items():
         reported = solution.multipliers.get(name)
         if reported is None or reported.shape != found.shape:
             yield f"multipliers of {name}: the solver's rows have other ones"
-        elif not np.allclose(reported, found, rtol=0.0, atol=UNKNOWNS * size, equal_nan=True):
+        elif not np.allclose(reported, found, rtol=0.0, atol=CLAIMED * size, equal_nan=True):
             yield f"multipliers of {name}: up to {np.abs(reported - found).max():.3g} from the solver's rows"
 
 
@@ -106,10 +111,9 @@ def _violations(solution: SolutionData) -> Iterator[str]:
     for found, width in zip(largest_violations(solution), ranges, strict=True):
         if found.label not in reported:
             yield f"certificate: it reports nothing of {found.label}"
-        elif not np.isclose(found.value, reported[found.label], rtol=0.0, atol=MISSTATED * width):
-            yield _misstated(
-                f"certificate, largest violation of {found.label}", reported[found.label], found.value
-            )
+        elif not np.isclose(found.value, reported[found.label], rtol=0.0, atol=CLAIMED * width):
+            what = f"certificate, largest violation of {found.label}"
+            yield f"{what}: {reported[found.label]:.9g} by the solution, {found.value:.9g} by its motion"
 
 
 def _structure(solution: SolutionData) -> Iterator[str]:
@@ -121,7 +125,7 @@ def _structure(solution: SolutionData) -> Iterator[str]:
     switches, starts = np.asarray(structure.times), solution.curve.starts
     gaps = np.abs(switches[:, None] - starts).min(axis=1)  # an arc may consist of several of the motion's
     whole = switches.size == len(structure.saturated) + 1 and np.all(np.diff(switches) > 0.0)
-    if not whole or gaps.max() > SWITCHES * solution.duration:
+    if not whole or gaps.max() > CLAIMED * solution.duration:
         yield f"certificate: switches that are not those of the motion's {starts.size - 1} arcs"
         return
     for arc, saturated in enumerate(structure.saturated):
@@ -135,7 +139,3 @@ def _structure(solution: SolutionData) -> Iterator[str]:
             values = solution.value(limit.term, times)[:, each.component]
             if not np.all(np.abs(values - bound) <= SATURATED * limit_ranges(limit)[each.component]):
                 yield f"certificate: {limit.name} is not at its bound {bound:.6g} on arc {arc}"
-
-
-def _misstated(what: str, claimed: float, found: float) -> str:
-    return f"{what}: {claimed:.9g} by the solution, {found:.9g} by its motion"

@@ -33,8 +33,10 @@ from trajopt.solvers.optimality.kkt import (
     multipliers_of,
 )
 from trajopt.solvers.solver import Program, WarmStart
+from trajopt.transcription.nlp import NLP
 from trajopt.verification.recomputed_kkt import RebuiltProgram
 
+NOT_REBUILT = "whether the motion is a minimum was not looked at: its program cannot be built again"
 LARGEST = 4000  # unknowns above which curvature is not looked at
 DENSE = 300  # unknowns up to which all eigenvalues are computed; above, the lowest by Lanczos' method
 RESTARTS = 300  # of that method, at most
@@ -70,14 +72,18 @@ class Minimality:
     gain: float = 0.0
 
 
-def minimality(solution: SolutionData, program: RebuiltProgram, point: WarmStart) -> Minimality:
+def minimality(solution: SolutionData, program: RebuiltProgram | None, point: WarmStart | None) -> Minimality:
     """Looks for better points near a converged motion; `point` has its multipliers in the program."""
+    if program is None or point is None:
+        return Minimality(note=NOT_REBUILT)
+    if not solution.converged:
+        return Minimality()
     nlp = program.nlp
-    size = nlp.objective_scale * sum(abs(cost) for cost in solution.cost_terms.values())
+    size = nlp.objective_scale * sum(map(abs, solution.cost_terms.values()))
     if not (ROUNDING < size < np.inf):
-        return Minimality(_faded(program, point) if size <= ROUNDING else "")
+        return Minimality(_faded(nlp, point) if size <= ROUNDING else "")
     gain = float(products(nlp, point).sum()) / max(size, SMALL)
-    reason = _longer(program, point, size)
+    reason = _longer(nlp, point, size)
     if reason:
         return Minimality(reason, "", gain)
     if not nlp.has_hessian:
@@ -96,9 +102,9 @@ def products(nlp: Program, point: WarmStart) -> Array:
     return np.abs(gaps[exists] * sides[exists])
 
 
-def _longer(program: RebuiltProgram, point: WarmStart, size: float) -> str:
+def _longer(nlp: NLP, point: WarmStart, size: float) -> str:
     """Whether the objective falls with the duration, here and at longer motions along the same way."""
-    nlp, y, places = program.nlp, program.y, program.nlp.unknowns.durations
+    y, places = point.y, nlp.durations
     if places.size == 0:
         return ""
     assert point.row_multipliers is not None
@@ -120,20 +126,20 @@ def _longer(program: RebuiltProgram, point: WarmStart, size: float) -> str:
         return ""
     factor, lower = found[-1]
     return (
-        f"the objective still falls as the duration grows, {_unscaled(program, here)} here and "
-        f"{_unscaled(program, lower)} at {factor:.3g} times the free durations with every row met: no "
+        f"the objective still falls as the duration grows, {here / nlp.objective_scale:.6g} here and "
+        f"{lower / nlp.objective_scale:.6g} at {factor:.3g} times the free durations with every row met: no "
         "minimum exists, or it lies beyond; bound the duration, or give it a cost"
     )
 
 
-def _faded(program: RebuiltProgram, point: WarmStart) -> str:
+def _faded(nlp: NLP, point: WarmStart) -> str:
     """Whether an objective that is nothing fell there like a power of the durations, which nothing bounds.
 
     Rounding hides the slope of such an objective, so the same way is gone in half the durations again and
     again, with every row met, and the power is read where the objective is `MEASURED`. A cost that is zero
     for a reason of its own, below some speed say, rises otherwise or not at all.
     """
-    nlp, places = program.nlp, program.nlp.unknowns.durations
+    places = nlp.durations
     if places.size == 0 or np.any(np.isfinite(nlp.upper[places])):
         return ""
     found, here = [nlp.objective(point.y)], point
@@ -151,16 +157,12 @@ def _faded(program: RebuiltProgram, point: WarmStart) -> str:
     if powers.size < FEWEST or not POWERS[0] <= least <= most <= min(POWERS[1], STEADY * least):
         return ""
     part = here.y[places].sum() / point.y[places].sum()
-    there, now = (_unscaled(program, objective) for objective in (found[-1], found[0]))
+    there, now = (f"{objective / nlp.objective_scale:.6g}" for objective in (found[-1], found[0]))
     return (
         f"the objective falls like the power -{np.median(powers):.2g} of the duration, {there} at {part:.3g} "
         f"times the free durations with every row met and {now} here, which is nothing: no minimum exists; "
         "bound the duration, or give it a cost"
     )
-
-
-def _unscaled(program: RebuiltProgram, objective: float) -> str:
-    return f"{objective / program.nlp.objective_scale:.6g}"
 
 
 def lower_on_both_sides(nearby: NearbyPoints, size: float) -> str:
@@ -196,7 +198,8 @@ def _descents(nearby: NearbyPoints) -> list[Array]:
         return nearby.projected(H @ nearby.projected(v))
 
     if count <= DENSE:
-        values, vectors = np.linalg.eigh(_symmetric(curved(np.eye(count))))
+        matrix = curved(np.eye(count))
+        values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
     else:
         operator = LinearOperator((count, count), matvec=curved, dtype=float)  # type: ignore[call-arg]
         values, vectors = _lowest(operator)
@@ -214,11 +217,6 @@ def _lowest(operator: LinearOperator) -> tuple[Array, Array]:
         return stopped.eigenvalues, stopped.eigenvectors
 
 
-def _symmetric(matrix: Array) -> Array:
-    return 0.5 * (matrix + matrix.T)
-
-
-@dataclass(frozen=True, eq=False)
 class NearbyPoints:
     """The points near one with its multipliers that keep its active rows and bounds.
 
@@ -232,21 +230,19 @@ class NearbyPoints:
     delta a small number for rows that depend on each other. Active rows are all held, also those whose
     multiplier is zero: what is better among these points is better among all nearby.
 
-    Vectors are over the unknowns not at a bound.
+    Vectors are over the unknowns not at a bound, `free`.
     """
 
-    nlp: Program
-    point: WarmStart
-
-    @cached_property
-    def free(self) -> Array:
-        """Which unknowns are not at a bound."""
-        active = active_set(self.nlp, self.point.y, HELD)
-        return np.flatnonzero(~(active.at_lower | active.at_upper))
+    def __init__(self, nlp: Program, point: WarmStart) -> None:
+        active = active_set(nlp, point.y, HELD)
+        self.nlp, self.point = nlp, point
+        self.free = np.flatnonzero(~(active.at_lower | active.at_upper))
+        self._rows = np.flatnonzero(active.rows_at_lower | active.rows_at_upper)
+        self._values = np.where(active.rows_at_lower, nlp.row_lower, nlp.row_upper)[self._rows]
 
     def projected(self, v: Array) -> Array:
         """The part of v (count,) or (count, k) along which no active row changes."""
-        return self._solve(v, np.zeros((self._held[0].size, *v.shape[1:])))
+        return self._solve(v, np.zeros((self._rows.size, *v.shape[1:])))
 
     @cached_property
     def hessian(self) -> sparse.csr_array:
@@ -261,42 +257,32 @@ class NearbyPoints:
 
     def moved(self, y: Array) -> Array | None:
         """The point near y, (n,), on the active rows, all of whose rows and bounds are met; or None."""
-        rows, values = self._held
         best = y.copy()
         for _ in range(CORRECTIONS):
-            miss = self.nlp.rows(best)[rows] - values
+            miss = self.nlp.rows(best)[self._rows] - self._values
             if not np.all(np.isfinite(miss)):
                 return None
             if np.abs(miss).max(initial=0.0) <= 0.1 * MET:
                 break
-            best[self.free] -= self._solve(np.zeros(self.free.size), miss / self._lengths)
+            best[self.free] -= self._solve(np.zeros(self.free.size), miss)
         return best if largest_violation(self.nlp, best, self.nlp.rows(best)) <= MET else None
 
     @cached_property
-    def _held(self) -> tuple[Array, Array]:
-        """The active rows, and the values that they keep."""
-        nlp, active = self.nlp, active_set(self.nlp, self.point.y, HELD)
-        rows = np.flatnonzero(active.rows_at_lower | active.rows_at_upper)
-        return rows, np.where(active.rows_at_lower, nlp.row_lower, nlp.row_upper)[rows]
-
-    @cached_property
-    def _gradients(self) -> sparse.csr_array:
-        """Gradients of the active rows, not yet of length one."""
+    def _factors(self) -> tuple[Any, Array]:
+        """The factorization above, and the lengths of the gradients of the active rows."""
         nlp = self.nlp
         shape, places = (nlp.row_count, nlp.variable_count), (nlp.jacobian_rows, nlp.jacobian_columns)
         whole = sparse.coo_array((nlp.jacobian(self.point.y), places), shape=shape).tocsr()
-        return sparse.csr_array(whole[self._held[0]][:, self.free])
-
-    @cached_property
-    def _lengths(self) -> Array:
-        squares = np.asarray(self._gradients.multiply(self._gradients).sum(axis=1)).ravel()
-        return np.sqrt(np.where(squares > 0.0, squares, 1.0))
-
-    @cached_property
-    def _factors(self) -> Any:
-        A = sparse.diags_array(1.0 / self._lengths) @ self._gradients
+        gradients = sparse.csr_array(whole[self._rows][:, self.free])
+        squares = np.asarray(gradients.multiply(gradients).sum(axis=1)).ravel()
+        lengths = np.sqrt(np.where(squares > 0.0, squares, 1.0))
+        A = sparse.diags_array(1.0 / lengths) @ gradients
         delta = -DEPENDENT * sparse.identity(A.shape[0])
-        return splu(sparse.block_array([[sparse.identity(A.shape[1]), A.T], [A, delta]], format="csc"))
+        matrix = sparse.block_array([[sparse.identity(A.shape[1]), A.T], [A, delta]], format="csc")
+        return splu(matrix), lengths
 
-    def _solve(self, v: Array, r: Array) -> Array:
-        return self._factors.solve(np.concatenate([v, r]))[: self.free.size]
+    def _solve(self, v: Array, miss: Array) -> Array:
+        """x for r the miss of every active row, (rows,) or (rows, k), over the length of its gradient."""
+        factors, lengths = self._factors
+        r = miss / lengths.reshape(-1, *[1] * (miss.ndim - 1))
+        return factors.solve(np.concatenate([v, r]))[: self.free.size]

@@ -10,10 +10,10 @@ to 0.3 on the way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
@@ -34,43 +34,28 @@ ROUNDING = 1e-9  # errors below are none
 COARSEST = 100.0  # times the factor of the NLP built again: no larger ratio is taken from a file
 
 
-@dataclass(frozen=True, eq=False)
-class RebuiltProgram:
+class RebuiltProgram(NamedTuple):
     """The NLP of a solution, built again from its problem, and its motion as unknowns of that NLP."""
 
     nlp: NLP
-    y: NDArray[np.float64]
-
-    @property
-    def node_times(self) -> NDArray[np.float64]:
-        """Seconds, of the nodes at which the NLP states everything."""
-        return self.nlp.unknowns.node_times(self.y)
-
-    def multipliers_of(self, point: WarmStart, scaling: Scaling) -> dict[str, NDArray[np.float64]] | None:
-        """The multipliers (rows, width) of a solver's point by constraint; None for one of another NLP."""
-        if not _fits(self.nlp, point) or scaling.rows.shape != self.nlp.scaling.rows.shape:
-            return None
-        rows = rescaled(point, scaling, self.nlp.scaling).row_multipliers
-        return None if rows is None else self.nlp.physical_multipliers(rows)
+    y: Array
 
 
 def rebuilt_program(solution: SolutionData) -> RebuiltProgram | None:
     """None where that NLP cannot be known: the problem contradicts itself, limits were tightened, the motion
     was slowed, or the refined problem is no longer the one that was asked.
     """
-    point = solution.point
-    if solution.certificate is not None and (point is None or point.row_multipliers is None):
+    point, certified = solution.point, solution.certificate is not None
+    if certified and (point is None or point.row_multipliers is None):
         return None
     try:
-        problem = _own_mesh(solution) if solution.certificate is None else _refined_problem(solution)
+        problem = _refined_problem(solution) if certified else _own_mesh(solution)
         nlp = None if problem is None else transcribe(problem)
     except (TrajoptError, IndexError, ValueError):
         # The problem contradicts itself, or a file holds margins and limits that it does not have; the
         # violations and `claims` say where.
         return None
-    if nlp is None:
-        return None
-    if solution.certificate is not None and not _fits(nlp, point):
+    if nlp is None or (certified and not multipliers_fit(nlp, point)):
         return None
     if not nlp.unknowns.fits(solution.curve, solution.parameters):
         return None
@@ -81,7 +66,7 @@ def point_and_kkt(program: RebuiltProgram, solution: SolutionData) -> tuple[Warm
     """The motion in its NLP with the multipliers that make the KKT residuals small, and these residuals."""
     nlp, before = program.nlp, solution.scaling
     ratio = 1.0
-    if before is not None and before.objective > 0.0 and _fits(nlp, solution.point):
+    if before is not None and before.objective > 0.0 and multipliers_fit(nlp, solution.point):
         ratio = float(np.clip(nlp.scaling.objective / before.objective, 1.0, COARSEST))
     return smallest_kkt(nlp, program.y, solution, ratio)
 
@@ -96,7 +81,7 @@ def smallest_kkt(
     ratio : of the objective's factor in the program to that of the solve, by which residuals are divided
     """
     point, own = solution.point, None
-    if _fits(program, point):
+    if multipliers_fit(program, point):
         assert point is not None
         kept = replace(rescaled(point, solution.scaling, program.scaling), y=y)
         own = kept, _in_smaller_factor(kkt_residuals(program, kept), ratio)
@@ -108,7 +93,7 @@ def smallest_kkt(
     return fitted if own is None else min(own, fitted, key=lambda each: each[1].error)
 
 
-def _fits(nlp: NLP | LinkedProgram, point: WarmStart | None) -> bool:
+def multipliers_fit(nlp: NLP | LinkedProgram, point: WarmStart | None) -> bool:
     """Whether a solver's point has the sizes of the NLP, and multipliers."""
     if point is None or point.row_multipliers is None:
         return False
@@ -132,15 +117,12 @@ def rescaled(point: WarmStart, before: Scaling | None, now: Scaling) -> WarmStar
     if before is None or before.rows.shape != now.rows.shape:
         return point
     factor = now.objective / before.objective
-
-    def scaled(multipliers: NDArray | None, by: NDArray | float) -> NDArray | None:
-        return None if multipliers is None else multipliers * by
-
+    rows, lower, upper = point.row_multipliers, point.lower_multipliers, point.upper_multipliers
     return WarmStart(
         point.y,
-        scaled(point.row_multipliers, factor * before.rows / now.rows),
-        scaled(point.lower_multipliers, factor),
-        scaled(point.upper_multipliers, factor),
+        None if rows is None else rows * (factor * before.rows / now.rows),
+        None if lower is None else lower * factor,
+        None if upper is None else upper * factor,
     )
 
 

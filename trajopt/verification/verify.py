@@ -15,21 +15,19 @@ from trajopt.base.arguments import number
 from trajopt.base.errors import OptionError
 from trajopt.checks.check_times import dense_samples
 from trajopt.checks.optimality.cost_check import cost_checks
-from trajopt.checks.path_equations import EquationResidual, costs_of_residuals, path_equations
+from trajopt.checks.path_equations import EquationResidual, costs_of_residuals
 from trajopt.checks.residual_forces import torque_equations
 from trajopt.checks.simulation import simulate
 from trajopt.checks.violations import Violation, violations
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import ROUNDING
-from trajopt.solvers.solver import WarmStart
 from trajopt.verification.claims import differences
-from trajopt.verification.minimality import Minimality, minimality
-from trajopt.verification.recomputed_kkt import RebuiltProgram, point_and_kkt, rebuilt_program
+from trajopt.verification.minimality import minimality
+from trajopt.verification.recomputed_kkt import point_and_kkt, rebuilt_program
 from trajopt.verification.report import BETWEEN, Report
 
 __all__ = ["Report", "Violation", "verify"]
 
-NOT_REBUILT = "whether the motion is a minimum was not looked at: its program cannot be built again"
 LOADED = "the dynamics offers no forward dynamics under loads"
 
 
@@ -67,7 +65,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         objective=solution.objective,
         free_simulation=simulate(solution, without_residual=True) if torque_equations(problem) else None,
         resolution=float(np.diff(dense_samples(solution).times).max(initial=0.0)),
-        minimality=_minimality(solution, program, point),
+        minimality=minimality(solution, program, point),
         designs={
             name: tuple(design.value(solution.parameters).tolist())
             for name, design in problem.designs.items()
@@ -77,32 +75,13 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
     )
 
 
-def _minimality(
-    solution: SolutionData, program: RebuiltProgram | None, point: WarmStart | None
-) -> Minimality:
-    if program is None or point is None:
-        return Minimality(note=NOT_REBUILT)
-    if not solution.converged:
-        return Minimality()
-    return minimality(solution, program, point)
-
-
 def _equations(solution: SolutionData, found: Sequence[Violation]) -> Iterator[EquationResidual]:
     """Every component of every path equation, with its residual from the violations and its cost."""
-    problem, equations = solution.problem, path_equations(solution.problem)
-    costs = costs_of_residuals(solution, equations)
-    known = {(v.name, v.component): v for v in found}
-    for constraint in equations:
+    problem, known = solution.problem, {(v.name, v.component): v for v in found}
+    for constraint, cost in costs_of_residuals(solution).items():
         names = problem.component_names(constraint.term.quantity, constraint.lower.size)
-        cost = costs[constraint]
         for component in map(int, np.flatnonzero(constraint.lower == constraint.upper)):
             v = known[constraint.name, names[component]]
-            yield EquationResidual(
-                constraint.name,
-                names[component],
-                v.dense_violation,
-                v.dense_time,
-                v.scale,
-                v.unit,
-                None if cost is None else float(cost[component]),
-            )
+            own = None if cost is None else float(cost[component])
+            missed = v.dense_violation, v.dense_time, v.scale, v.unit
+            yield EquationResidual(constraint.name, names[component], *missed, own)

@@ -13,8 +13,7 @@ from trajopt.problem.problem_graph import graph_of
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve
 from trajopt.taylor_models import suprema
-from trajopt.taylor_models.graph_models import graph_models
-from trajopt.taylor_models.leaf_pieces import leaf_pieces
+from trajopt.taylor_models.leaf_pieces import graph_models, leaf_pieces
 from trajopt.taylor_models.suprema import Supremum, bernstein_form, find_suprema
 
 DENSE = 20_001
@@ -36,7 +35,7 @@ def models_on(problem, curve, first=0.0, last=None):
     graph = graph_of(problem, [trajopt.tau])
     used = {name for block in graph.blocks for name in block.inputs} & graph.leaves.keys()
     pieces = leaf_pieces(curve, problem.spline_leaves, {}, used, first, last or curve.duration)
-    return pieces, lambda some: graph_models(graph, some.models())
+    return pieces, lambda some: graph_models(graph, some)
 
 
 def torques(problem, curve, t):
@@ -106,7 +105,7 @@ def test_a_spike_between_all_samples_is_found():
     curve = random_motion(np.random.default_rng(0), problem.dynamics.n, 4)
     pieces = leaf_pieces(curve, problem.spline_leaves, {}, {"t"}, 0.0, curve.duration)
     asked = Supremum(spike.quantity, 0, -np.inf, 0.5, -0.5, 1e-3, 1e-6, 0.0)
-    find_suprema(pieces, lambda some: graph_models(graph, some.models()), [asked])
+    find_suprema(pieces, lambda some: graph_models(graph, some), [asked])
     assert asked.reached > 1e-6 and np.isnan(asked.value) and abs(asked.time - 0.3141592) < 1e-5
 
 
@@ -122,7 +121,7 @@ def test_a_bound_that_is_not_found_is_no_bound():
     curve = random_motion(np.random.default_rng(0), problem.dynamics.n, 4)
     pieces = leaf_pieces(curve, problem.spline_leaves, {}, {"t"}, 0.0, curve.duration)
     asked = Supremum(pole.quantity, 0, -np.inf, 1.0, -1.5, 1e-3, 1e-6, 0.0)
-    find_suprema(pieces, lambda some: graph_models(graph, some.models()), [asked])
+    find_suprema(pieces, lambda some: graph_models(graph, some), [asked])
     assert not asked.value <= 1e-6
 
 

@@ -32,7 +32,7 @@ def test_the_error_computed_again_is_that_of_the_solve_whatever_guess_its_factor
 
 def test_a_factor_told_by_a_file_makes_no_error_a_hundred_times_smaller_or_more(of_a_costly_guess):
     found, program = of_a_costly_guess, rebuilt_program(of_a_costly_guess)
-    bent = replace(program, y=program.y + 1e-3)
+    bent = program._replace(y=program.y + 1e-3)
     own = replace(found, scaling=program.nlp.scaling, point=None)
     forged = replace(own, scaling=replace(program.nlp.scaling, objective=1e-30))
     assert point_and_kkt(bent, forged)[1].error >= point_and_kkt(bent, own)[1].error / COARSEST

@@ -1,26 +1,37 @@
-"""Costs of a solution recomputed from its motion: by the problem's own nodes, and by adaptive quadrature."""
+"""Costs of a solution computed again from its motion: by the problem's own nodes, and as exact integrals.
+
+Reports compare the integral of a quadrature with the solution's value; certificates the enclosure of it, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.checks.check_result import AT_TIMES, CheckResult
 from trajopt.checks.check_times import interval_of, node_samples, trajectory_of
-from trajopt.checks.integral_checks import NEGLIGIBLE_COST
+from trajopt.checks.integral_checks import (
+    INTEGRAL_ACCURACY,
+    IntegralRange,
+    MeasuredViolation,
+    decided,
+    enclosed_range,
+    sampled_range,
+)
 from trajopt.checks.optimality.cancellation import size_of_parts
+from trajopt.problem.costs_and_constraints import Cost
 from trajopt.solution.solution import SolutionData
-from trajopt.splines.adaptive_quadrature import adaptive_integral
 from trajopt.terms.smoothed_term import exact_of
 
-PANELS = 2  # per span, at least: samples are as near as those of constraints between nodes
-SHARPNESS = (1e-3, 1e-2)  # of the integral and of its size: estimated errors that are sought, of all costs
-MOST_POINTS = 20_000  # as large robots take long
-CANCELLED = 1e-12  # of the size of their parts: costs below are zero, as the square of 1e-6 is
-MISSED = 1e-4  # of the size of their parts: the square of the 1 % by which equations may be missed
-WRONG = 1e-2  # of all costs together: errors below are not worth a closer look at their parts
+NEGLIGIBLE_COST = 1e-6  # of the costs together: smaller ones are compared with this, their size is no measure
+LEAST_COST = 1e-12  # in the cost's own unit: the same where the objective is zero
+CANCELLED = NEGLIGIBLE_COST**2  # of the size of their parts: costs below are zero, as the square of 1e-6 is
+MISSED = INTEGRAL_ACCURACY**2  # of the size of their parts: the square of what equations may be missed by
+
+RangeOf = Callable[..., IntegralRange]  # `enclosed_range` or `sampled_range`
 
 
 @dataclass(frozen=True)
@@ -68,70 +79,102 @@ def cost_checks(solution: SolutionData) -> list[CostCheck]:
     the motor is rounding at the nodes and the error of the spline between them. Such a cost is an equation,
     and is held to what equations are held to, relative to the size of its parts (`size_of_parts`).
     """
-    costs, trajectory = solution.problem.costs, trajectory_of(solution)
-    if not costs:
-        return []
-    # Values at an end are taken from the first and the last node, which the masks of ends look for.
-    nodes = node_samples(solution)
-    own = solution.values([cost.term for cost in costs], nodes.times)
-    T, integrated = solution.curve.durations[nodes.arc], iter(_integrals(solution).T)
-    named: dict[str, list[Array]] = {}
-    for cost in costs:
-        at_nodes = cost.weight * own[cost.term.quantity].sum(axis=1)
-        if cost.over.integrates:
-            figures, by_nodes = next(integrated), T * at_nodes
-        else:
-            mask, by_nodes = cost.over.mask(nodes), at_nodes
-            bad = nodes.times[mask & ~np.isfinite(at_nodes)]
-            figures = np.array(
-                [at_nodes[mask].sum(), np.abs(at_nodes[mask]).sum(), 0.0, bad.min(initial=np.inf)]
-            )
-        recomputed = np.nan if trajectory is None else cost.over.cost_weights(trajectory) @ by_nodes
-        named.setdefault(cost.name, []).append(np.append(figures, recomputed))
-    found = [_check(solution, name, np.array(figures)) for name, figures in named.items()]
+    by_nodes, found = _by_nodes(solution), []
+    reported = float(np.nansum(np.abs(list(solution.cost_terms.values()))))
+    for name, costs in _by_name(solution).items():
+        exact = _summed(solution, costs, reported, INTEGRAL_ACCURACY, sampled_range)
+        low, high, size = (float(each[0]) for each in (exact.low, exact.high, exact.size))
+        smoothed = any(c.over.integrates and exact_of(c.term) is not c.term for c in costs)
+        value, integral = float(solution.cost_terms.get(name, np.nan)), 0.5 * (low + high)
+        sizes = {"size": size, "total": size, "error": 0.5 * (high - low)}
+        found.append(
+            CostCheck(name, value, by_nodes[name], integral, **sizes, time=exact.time, smoothed=smoothed)
+        )
     total = max(float(np.nansum([check.size for check in found])), np.finfo(float).tiny)
     zero = _zero(solution, [replace(check, total=total) for check in found])
     return [replace(check, total=max(total, zero), zero=zero) for check in found]
 
 
+def _by_nodes(solution: SolutionData) -> dict[str, float]:
+    """The costs of every name by the quadrature over the solution's nodes; NaN where these are not known."""
+    costs, trajectory = solution.problem.costs, trajectory_of(solution)
+    found = dict.fromkeys(_by_name(solution), 0.0 if trajectory else np.nan)
+    if trajectory is None or not costs:
+        return found
+    nodes = node_samples(solution)
+    values = solution.values([cost.term for cost in costs], nodes.times)
+    for cost in costs:
+        at_nodes = cost.weight * values[cost.term.quantity].sum(axis=1)
+        by_time = solution.curve.durations[nodes.arc] * at_nodes if cost.over.integrates else at_nodes
+        found[cost.name] += float(cost.over.cost_weights(trajectory) @ by_time)
+    return found
+
+
 def _zero(solution: SolutionData, found: Sequence[CostCheck]) -> float:
     """What `CostCheck.zero` says; looked at only where something is wrong by the costs' own sizes."""
-    if not any(c.relative > WRONG or c.changed > NEGLIGIBLE_COST for c in found):
+    if not any(c.relative > INTEGRAL_ACCURACY or c.changed > NEGLIGIBLE_COST for c in found):
         return 0.0
     parts = size_of_parts(solution)
     at_nodes = sum(max(abs(c.value), abs(np.nan_to_num(c.by_nodes))) for c in found)
     return MISSED * parts if at_nodes <= CANCELLED * parts else 0.0
 
 
-def _check(solution: SolutionData, name: str, figures: Array) -> CostCheck:
-    """The costs of one name together; figures : (costs, 5), those of `_integrals` and the value by nodes."""
-    integral, size, error, _, by_nodes = map(float, figures.sum(axis=0))
-    bad = float(figures[:, 3].min())
-    smoothed = any(exact_of(c.term) is not c.term for c in solution.problem.costs if c.name == name)
-    value = float(solution.cost_terms.get(name, np.nan))
-    time = bad if np.isfinite(bad) else 0.0
-    return CostCheck(name, value, by_nodes, integral, size, size, time, smoothed, error)
+def cost_differences(solution: SolutionData) -> Iterator[CheckResult]:
+    """The difference of every named cost to its integral, or to its value at an end, without smoothing.
+
+    Its scale is the integral of the absolute value of the sum of the cost's components, at least 1e-6 of the
+    objective.
+    """
+    for name, costs in _by_name(solution).items():
+        reported = float(solution.cost_terms.get(name, np.nan))
+        integrates = any(cost.over.integrates for cost in costs)
+        found = _difference(solution, costs, reported, INTEGRAL_ACCURACY if integrates else AT_TIMES)
+        result = found.result(f"cost '{name}'", "", "", (0.0, 0.0))
+        yield result if integrates else replace(result, evidence="evaluated")
 
 
-def _integrals(solution: SolutionData) -> Array:
-    """Of all costs that are integrals: integral, size, error and first bad time or infinity, (4, costs)."""
-    costs = [cost for cost in solution.problem.costs if cost.over.integrates]
-    if not costs:
-        return np.zeros((4, 0))
-    terms = [exact_of(cost.term) for cost in costs]
-    when = [interval_of(cost.over, solution.curve) for cost in costs]
+def _difference(
+    solution: SolutionData, costs: list[Cost], reported: float, accuracy: float
+) -> MeasuredViolation:
+    """How far some costs together are from what a solution reports of them."""
+    least = max(NEGLIGIBLE_COST * abs(solution.objective), LEAST_COST)
 
-    def integrands(times: Array) -> Array:
-        values = solution.values(terms, times)
-        found = [
-            cost.weight * values[term.quantity].sum(axis=1) for cost, term in zip(costs, terms, strict=True)
-        ]
-        inside = [(times >= each.first) & (times <= each.last) for each in when]
-        return np.where(inside, found, 0.0).T
+    def summed(range_of: RangeOf) -> IntegralRange:
+        return _summed(solution, costs, least, accuracy, range_of)
 
-    knots = solution.knot_times
-    edges = np.append(np.linspace(knots[:-1], knots[1:], PANELS, endpoint=False).T, knots[-1])
-    reported = float(np.nansum(np.abs(list(solution.cost_terms.values()))))
-    least = np.full(len(costs), reported)
-    found = adaptive_integral(integrands, edges, SHARPNESS, least, panels=1, most=MOST_POINTS)
-    return np.array([found.value, found.size, found.error, np.nan_to_num(found.first_bad, nan=np.inf)])
+    def away(of: IntegralRange) -> tuple[Array, Array]:
+        most = np.maximum(np.abs(of.low - reported), np.abs(of.high - reported))
+        return np.maximum(of.low - reported, reported - of.high), most
+
+    def scale(size: Array) -> Array:
+        return np.maximum(size, least)
+
+    (found,) = decided(summed(enclosed_range), lambda: summed(sampled_range), away, scale, accuracy)
+    return found
+
+
+def _by_name(solution: SolutionData) -> dict[str, list[Cost]]:
+    """The costs of every name, which are added."""
+    named: dict[str, list[Cost]] = {}
+    for cost in solution.problem.costs:
+        named.setdefault(cost.name, []).append(cost)
+    return named
+
+
+def _summed(
+    solution: SolutionData, costs: Sequence[Cost], least: float, accuracy: float, range_of: RangeOf
+) -> IntegralRange:
+    """The range of some costs together: integrals of terms without smoothing, and values at an end."""
+    found = IntegralRange(np.zeros(1), np.zeros(1), np.zeros(1))
+    for cost in costs:
+        if cost.over.integrates:
+            own_least = np.array([least / max(abs(cost.weight), np.finfo(float).tiny)])
+            own = range_of(solution, exact_of(cost.term), cost.over, own_least, accuracy, together=True)
+            found += own.times(cost.weight)
+        else:
+            when = np.array([interval_of(cost.over, solution.curve).first])
+            value = np.array([cost.weight * float(solution.value(cost.term, when).sum())])
+            found += IntegralRange(
+                value, value, np.abs(value), time=0.0 if np.isfinite(value[0]) else when[0]
+            )
+    return found
