@@ -37,7 +37,7 @@ class Pieces:
 
     def cut(self, fraction: Array) -> tuple[Pieces, Pieces]:
         """The pieces left and right of fractions (pieces,) of their length."""
-        left, right = cut(self.coefficients, fraction)
+        left, right = divide(self.coefficients, fraction)
         middle = self.start + (self.end - self.start) * fraction
         return Pieces(self.start, middle, left), Pieces(middle, self.end, right)
 
@@ -80,7 +80,7 @@ class UpperBound:
     hull: float
 
 
-def cut(coefficients: Array, fraction: Array) -> tuple[Array, Array]:
+def divide(coefficients: Array, fraction: Array) -> tuple[Array, Array]:
     """Bernstein coefficients (P, degree + 1, ...) of the parts left and right of fractions (P,) of pieces."""
     left, right, row = [], [], coefficients
     u = np.reshape(fraction, (-1, *[1] * (row.ndim - 1)))

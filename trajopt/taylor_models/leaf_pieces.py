@@ -15,7 +15,7 @@ from trajopt.base.arrays import Array
 from trajopt.graph.graph import Graph
 from trajopt.graph.keys import TIME_LEAVES, SplineLeaf
 from trajopt.splines.curve import Curve
-from trajopt.splines.polynomial_bounds import cut, pieces_of, pieces_of_group
+from trajopt.splines.polynomial_bounds import divide, pieces_of, pieces_of_group
 from trajopt.taylor_models.bernstein import to_powers
 from trajopt.taylor_models.taylor_model import EPS, ORDER, UNDERFLOW, UPWARDS, TaylorModel
 
@@ -48,7 +48,7 @@ class LeafPieces:
             # Two cuts of `degree` convex combinations each; fractions that are off by rounding move the
             # ends of a piece, by at most the slope times that.
             errors[leaf] = self.errors[leaf][chosen] + 16 * coefficients.shape[1] * EPS * size
-            curves[leaf] = cut(cut(coefficients, low)[1], share)[0]
+            curves[leaf] = divide(divide(coefficients, low)[1], share)[0]
         start, length = self.start[chosen], (self.end - self.start)[chosen]
         constants = {leaf: values[chosen] for leaf, values in self.constants.items()}
         return LeafPieces(start + low * length, start + high * length, curves, errors, constants)
