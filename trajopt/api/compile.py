@@ -1,18 +1,30 @@
-"""`compile`: builds the program of a problem once, to be solved again and again with other values."""
+"""`compile`: builds the program of a problem, or of phases, once, to be solved again with other values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, overload
 
 from trajopt.api.compiled_program import CompiledProgram, compiled_program
+from trajopt.api.phases_solution import PhasesSolution
 from trajopt.api.problem import Problem
+from trajopt.api.solution import Solution
+from trajopt.problem.links.phases import Phases
 from trajopt.solvers.solver import Solver
 
 
+@overload
 def compile(
     problem: Problem, inputs: Sequence[str] | None = None, *, solver: Solver | None = None
-) -> CompiledProgram:
-    """The program of a problem, to be solved again with other boundary values, limits, weights, data.
+) -> CompiledProgram[Solution]: ...
+@overload
+def compile(
+    problem: Phases, inputs: Sequence[str] | None = None, *, solver: Solver | None = None
+) -> CompiledProgram[PhasesSolution]: ...
+def compile(
+    problem: Problem | Phases, inputs: Sequence[str] | None = None, *, solver: Solver | None = None
+) -> CompiledProgram[Any]:
+    """The program of a problem, or of phases, to be solved again with other boundary values, limits, data.
 
         compiled = trajopt.compile(problem)
         print(compiled)                                # its inputs, and how their values are written
@@ -25,6 +37,10 @@ def compile(
     terms take from `node.parameter` (payloads, places of obstacles), and data by their names; duration;
     weights of costs as weight_NAME. What decides which unknowns, rows and entries there are must stay: which
     components are fixed and which limits are finite.
+
+    Inputs of `trajopt.Phases` begin with the name of their phase, second_q_end, which may be left out where
+    one phase alone has such an input. Parameters of the same name and bounds in several phases are one input;
+    values and bounds of links have the name of their link, weights of linked costs weight_NAME.
 
     inputs : names of those that will change; None: all. Where durations are free, velocities and
         accelerations at an end can change only if they are named here: they become rows of the program

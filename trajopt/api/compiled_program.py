@@ -4,54 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-from trajopt.api.solution import Solution, solution_from
+from trajopt.api.phases_solution import phases_solution_from
+from trajopt.api.solution import solution_from
 from trajopt.base.arguments import short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
-from trajopt.parametric.input_table import InputTable, input_table, with_values_in_the_matrix
-from trajopt.parametric.inputs import LimitInput
+from trajopt.parametric.input_table import InputTable, input_table, rows_for
 from trajopt.parametric.warm_start import warm_program
-from trajopt.problem.derived_parts import checked_problem
-from trajopt.problem.independent_copy import independent_copy
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.links.phases import Asked, Phases, checked_asked, copy_of
+from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import RunRecord
-from trajopt.solution.solution import SolutionData
-from trajopt.solution.solve_once import solution_at
+from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solve_once import answer_at
 from trajopt.solvers import registry
 from trajopt.solvers.fallback import Fallback
 from trajopt.solvers.newton.newton import ActiveSetNewton
 from trajopt.solvers.progress import iteration_callback
 from trajopt.solvers.run import run_solver, takes_hessian
 from trajopt.solvers.solver import Run, Solver, WarmStart
+from trajopt.transcription.links.linked_program import AskedStructure, LinkedProgram
 from trajopt.transcription.nlp import NLP
-from trajopt.transcription.transcribe import ProgramStructure, cold_program, structure_of, values_of
 
+AnswerT = TypeVar("AnswerT", bound=Answer)
 Progress = Literal["auto", "silent"] | Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledProgram:
-    """The program of a problem, built once, for many values of its inputs; `trajopt.compile` makes it.
+class CompiledProgram(Generic[AnswerT]):
+    """The program of a problem, or of phases, built once by `trajopt.compile` for many values of its inputs.
 
     Several threads may solve it at once: every solve has functions and starting point of its own. It can be
     pickled, for other processes.
 
-    problem : as it was when it was compiled; what is added to the original later has no effect
+    problem : or phases, as it was when it was compiled; what is added to the original later has no effect
     structure : all that no input changes
     inputs : what may change; printed, it tells how every value is written
     """
 
-    problem: ProblemData
-    structure: ProgramStructure
+    problem: Asked
+    structure: AskedStructure
     inputs: InputTable
     solver: Solver | None = None
 
-    def problem_with(self, values: Mapping[str, Any] | None = None, /, **inputs: Any) -> ProblemData:
-        """The problem with other values of its inputs.
+    def problem_with(self, values: Mapping[str, Any] | None = None, /, **inputs: Any) -> Asked:
+        """The problem, or the phases, with other values of its inputs.
 
         Raises UnknownNameError for what is no input, StructureError for a value that needs another program,
         ShapeError or NotFiniteError for what is no value of the input.
@@ -63,9 +63,9 @@ class CompiledProgram:
         values: Mapping[str, Any] | None = None,
         /,
         *,
-        start: SolutionData | None = None,
+        start: Answer | None = None,
         **inputs: Any,
-    ) -> tuple[NLP, WarmStart | None]:
+    ) -> tuple[NLP | LinkedProgram, WarmStart | None]:
         """The program with these values, and where it starts if that is not its own guess; see `solve`."""
         return self._program(self.problem_with(values, **inputs), start)
 
@@ -74,11 +74,11 @@ class CompiledProgram:
         values: Mapping[str, Any] | None = None,
         /,
         *,
-        start: SolutionData | None = None,
+        start: Answer | None = None,
         solver: Solver | None = None,
         progress: Progress = "silent",
         **inputs: Any,
-    ) -> Solution:
+    ) -> AnswerT:
         """Solve with other values of some inputs; those that are not named have the values of the problem.
 
             compiled.solve(q_end=(1.1, -1.0), start=previous)
@@ -103,19 +103,23 @@ class CompiledProgram:
             if point is not None and tol is not None and takes_hessian(chosen):
                 chosen = Fallback(ActiveSetNewton(tol), chosen)
             result = run_solver(chosen, nlp, point, Run(callback=callback))
-            return solution_from(replace(solution_at(problem, nlp, result), run=run))
+            opened: Any = phases_solution_from if isinstance(problem, Phases) else solution_from
+            return opened(replace(answer_at(problem, nlp, result), run=run))
 
-    def _program(self, problem: ProblemData, start: SolutionData | None) -> tuple[NLP, WarmStart | None]:
-        values = values_of(self.structure, problem)
+    def _program(self, problem: Asked, start: Answer | None) -> tuple[NLP | LinkedProgram, WarmStart | None]:
+        values = self.structure.values_of(problem, guessed=start is None)
         if start is None:
-            return cold_program(self.structure, values, problem), None
-        if not isinstance(start, SolutionData):
+            return self.structure.cold_program(values), None
+        kind = PhasesSolutionData if isinstance(problem, Phases) else SolutionData
+        if not isinstance(start, kind) or len(start.parts) != len(problem.parts):
             named = any("start" in each.names for each in self.inputs)
+            of_phases = f"a PhasesSolution of these {len(problem.parts)} phases"
+            what = of_phases if isinstance(problem, Phases) else "a Solution of this problem"
             raise OptionError(
-                f"start is {short_repr(start)}: give a Solution of this problem, or None for the guess"
+                f"start is {short_repr(start)}: give {what}, or None for the guess"
                 + "; the input of this name is set by solve({'start': value})" * named
             )
-        return warm_program(self.structure, values, problem, start)
+        return warm_program(self.structure, values, start)
 
     def _together(self, values: Mapping[str, Any] | None, inputs: Mapping[str, Any]) -> dict[str, Any]:
         if values is not None and not isinstance(values, Mapping):
@@ -129,27 +133,18 @@ class CompiledProgram:
 
 
 def compiled_program(
-    problem: ProblemData, inputs: Sequence[str] | None = None, solver: Solver | None = None
-) -> CompiledProgram:
+    asked: Asked, inputs: Sequence[str] | None = None, solver: Solver | None = None
+) -> CompiledProgram[Any]:
     """See `trajopt.compile`."""
-    own = independent_copy(checked_problem(problem))
+    own = copy_of(checked_asked(asked))
     if solver is not None:
         registry.check_solver(solver)
     table = input_table(own)
+    rows: Sequence[Collection[int]] = [()] * len(own.parts)
     if inputs is not None:
         if isinstance(inputs, str) or not isinstance(inputs, Collection):
             raise OptionError(f"inputs is {short_repr(inputs)}: give a list of their names, or None for all")
-        table = table.chosen(inputs)
-    rows = _kept_as_rows(own, table)
-    if rows:
-        table = input_table(own, rows).chosen([each.keyword for each in table])
+        rows = rows_for(own, table.chosen(inputs))
+        table = input_table(own, rows).chosen(inputs)
     with np.errstate(all="ignore"):
-        return CompiledProgram(own, structure_of(own, rows, check=True), table, solver)
-
-
-def _kept_as_rows(problem: ProblemData, table: InputTable) -> tuple[int, ...]:
-    """Declared velocities and accelerations at free durations, which can change as rows of the program."""
-    if not table.declared:
-        return ()
-    numbers = [each.number for each in table if isinstance(each, LimitInput) and each.table == "constraints"]
-    return tuple(number for number in numbers if np.any(with_values_in_the_matrix(problem, number)))
+        return CompiledProgram(own, AskedStructure.of(own, rows, check=True), table, solver)

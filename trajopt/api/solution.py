@@ -50,6 +50,19 @@ class PublicAnswer(Answer):
         """`sample(rate)` as a `pandas.DataFrame`; OptionError where pandas is not installed."""
         return self.sample(rate).to_dataframe()
 
+    def sensitivity(self, input: str) -> Sensitivity:
+        """Derivatives of this optimum by an input of its problem, or of phases: "q_end", "torque_limits" ...
+
+            solution.sensitivity("q_end").duration        # (m,) seconds per radian
+
+        The inputs are those that `trajopt.compile(problem).inputs` lists, data excepted. Derivatives are
+        those of the optimum that keeps its active constraints. Raises UnknownNameError for what is no input,
+        OptionError for a solution that did not converge, EvaluationError where the optimum has no derivative.
+        """
+        from trajopt.parametric.sensitivity import sensitivity
+
+        return sensitivity(self, input)
+
     def __repr__(self) -> str:
         from trajopt.display.solution_facts import solution_facts
 
@@ -79,19 +92,6 @@ class Solution(PublicAnswer, SolutionData):
 
         with one_blas_thread():
             return verify(self, accuracy)
-
-    def sensitivity(self, input: str) -> Sensitivity:
-        """Derivatives of this optimum by an input of its problem: "q_end", "torque_limits" ...
-
-            solution.sensitivity("q_end").duration        # (m,) seconds per radian
-
-        The inputs are those that `trajopt.compile(problem).inputs` lists, data excepted. Derivatives are
-        those of the optimum that keeps its active constraints. Raises UnknownNameError for what is no input,
-        OptionError for a solution that did not converge, EvaluationError where the optimum has no derivative.
-        """
-        from trajopt.parametric.sensitivity import sensitivity
-
-        return sensitivity(self, input)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .npz file that `load` reads; the file appears whole or not at all."""

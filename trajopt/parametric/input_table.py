@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from trajopt.base.arguments import short_repr
+from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.parametric.inputs import (
-    BoundsInput,
+    UNKNOWNS,
     DataInput,
     DurationInput,
     Input,
     LimitInput,
+    PhaseInput,
     WeightInput,
+    duration_bounds,
 )
 from trajopt.parametric.limit_pattern import LimitPattern
-from trajopt.problem.independent_copy import independent_copy
+from trajopt.problem.links.link import Link
+from trajopt.problem.links.phases import TOTAL, Asked, Phases, copy_of
 from trajopt.problem.problem import ProblemData
 from trajopt.transcription.linear_equations.linear_rows import linear_equations_among
 
@@ -45,10 +49,15 @@ class InputTable:
     def find(self, name: str) -> Input:
         """The input of this keyword, or of this name in the problem; UnknownNameError or OptionError."""
         found = [each for each in self.inputs if name in each.names]
+        found = found or [each for each in self.inputs if name in each.short_names]
         if len(found) > 1:
-            raise OptionError(
-                f"{len(found)} inputs are called {short_repr(name)}: give costs and constraints names"
+            keywords = list(dict.fromkeys(each.keyword for each in found))
+            how = (
+                f"name one, {', '.join(keywords)}"
+                if len(keywords) > 1
+                else "give costs and constraints names"
             )
+            raise OptionError(f"{len(found)} inputs are called {short_repr(name)}: {how}")
         if not found:
             known = [each.keyword for each in self.inputs]
             hint = " (trajopt.compile(problem, inputs=[...]) names what may change)" if self.declared else ""
@@ -62,9 +71,9 @@ class InputTable:
         """The inputs that the user named."""
         return InputTable(tuple(dict.fromkeys(self.find(name) for name in names)), declared=True)
 
-    def applied(self, problem: ProblemData, values: Mapping[str, Any]) -> ProblemData:
-        """A copy of the problem with these values; the problem stays as it is."""
-        changed = independent_copy(problem)
+    def applied(self, asked: Asked, values: Mapping[str, Any]) -> Asked:
+        """A copy of the problem, or of phases, with these values; `asked` stays as it is."""
+        changed = copy_of(asked)
         for name, value in values.items():
             self.find(name).put(changed, value)
         return changed
@@ -77,35 +86,76 @@ class InputTable:
         )
 
 
-def input_table(problem: ProblemData, kept_as_rows: Collection[int] = ()) -> InputTable:
-    """All inputs of a problem.
+def input_table(asked: Asked, kept_as_rows: Sequence[Collection[int]] = ()) -> InputTable:
+    """All inputs of a problem, or of phases.
 
-    kept_as_rows : numbers of constraints whose equations are rows of the program, so that all of them change
+    kept_as_rows : for every part, numbers of constraints whose equations are rows of the program, so that all
+        of them change
     """
+    rows = kept_as_rows or [()] * len(asked.parts)
+    found = [_inputs_of(problem, kept) for problem, kept in zip(asked.parts, rows, strict=True)]
+    inputs = _inputs_of_phases(asked, found) if isinstance(asked, Phases) else found[0]
+    return InputTable(tuple(inputs), declared=False)
+
+
+def rows_for(asked: Asked, inputs: Iterable[Input]) -> list[list[int]]:
+    """For every part, numbers of the constraints that have to be rows so that these inputs can change."""
+    rows: list[list[int]] = [[] for _ in asked.parts]
+    for each in inputs:
+        own, k = (each.own, each.phases[0]) if isinstance(each, PhaseInput) else (each, 0)
+        if isinstance(own, LimitInput) and own.unchanging.any():
+            rows[k].append(own.key)
+    return rows
+
+
+def _inputs_of_phases(phases: Phases, of_parts: Sequence[Sequence[Input]]) -> Iterator[Input]:
+    """Those of every phase with its name; shared parameters, links and linked costs by their own names."""
+    for k, (phase, inputs) in enumerate(zip(phases.phase_names, of_parts, strict=True)):
+        for own in inputs:
+            having = _phases_with(phases, own) or (k,)
+            if len(having) == 1:
+                name, keyword = f"{phase}: {own.name}", f"{_identifier(phase)}_{own.keyword}"
+                yield PhaseInput(name, keyword, own, having)
+            elif having[0] == k:
+                yield PhaseInput(own.name, own.keyword, own, having)
+    for number, link in enumerate(phases.links):
+        if isinstance(link, Link):
+            yield _limits("links", number, link)
+    costs = [(cost.function.name, number) for number, cost in enumerate(phases.costs)]
+    for name, number in (*costs, *[(TOTAL, None)] * bool(phases.duration_weight)):
+        yield WeightInput(name, f"weight_{_identifier(name)}", number)
+
+
+def _phases_with(phases: Phases, own: Input) -> tuple[int, ...]:
+    """The phases that share a parameter, where all give it the same bounds; none for any other input."""
+    if not isinstance(own, LimitInput) or own.table != "parameters":
+        return ()
+    given = {k: p.parameters[own.name] for k, p in enumerate(phases.problems) if own.name in p.parameters}
+    stated = {(each.is_slack, *each.lower, *each.upper) for each in given.values()}
+    return tuple(given) if len(stated) == 1 and not any(each.is_slack for each in given.values()) else ()
+
+
+def _inputs_of(problem: ProblemData, kept_as_rows: Collection[int]) -> list[Input]:
+    """The inputs of a problem, or of one phase."""
     found: list[Input] = []
     for number, constraint in enumerate(problem.constraints):
         names = problem.component_names(constraint.term.quantity, constraint.lower.size)
-        unchanging = np.zeros(constraint.lower.size, dtype=bool)
-        if number not in kept_as_rows:
-            unchanging = with_values_in_the_matrix(problem, number)
+        unchanging = None if number in kept_as_rows else with_values_in_the_matrix(problem, number)
         found.append(_limits("constraints", number, constraint, names, unchanging))
-    for number, integral in enumerate(problem.integrals):
-        names = [str(i) for i in range(integral.lower.size)]
-        found.append(_limits("integrals", number, integral, names, np.zeros(integral.lower.size, dtype=bool)))
-    for table in ("parameters", "extras"):
-        for name, unknown in getattr(problem, table).items():
-            pattern = LimitPattern.of(unknown.lower, unknown.upper)
-            found.append(BoundsInput(name, _identifier(name), table, pattern))
-    bounds = np.array([arc.duration_bounds for arc in problem.trajectory.arcs]).T
-    found.append(DurationInput("duration", "duration", LimitPattern.of(bounds[0], bounds[1])))
+    found += [_limits("integrals", number, each) for number, each in enumerate(problem.integrals)]
+    for table in UNKNOWNS:
+        found += [_limits(table, name, each) for name, each in getattr(problem, table).items()]
+    bounds = duration_bounds(problem.trajectory)
+    arcs = _numbered(bounds[0].size, "arc ")
+    found.append(DurationInput("duration", "duration", LimitPattern.of(*bounds), arcs))
     for name, data in problem.datasets.items():
         found.append(DataInput(name, _identifier(name), data.width))
     for number, cost in enumerate(problem.costs):
         found.append(WeightInput(cost.name, f"weight_{_identifier(cost.name)}", number))
-    return InputTable(tuple(found), declared=False)
+    return found
 
 
-def with_values_in_the_matrix(problem: ProblemData, number: int) -> np.ndarray:
+def with_values_in_the_matrix(problem: ProblemData, number: int) -> Array:
     """Which components of a constraint are velocities, or zero accelerations, that free durations multiply.
 
     v T = B P has the velocity beside the duration; an acceleration is an equation where it is zero only.
@@ -117,11 +167,25 @@ def with_values_in_the_matrix(problem: ProblemData, number: int) -> np.ndarray:
     return equations if free and rate else np.zeros_like(equations)
 
 
-def _limits(table: str, number: int, stated: Any, names: Sequence[str], unchanging: np.ndarray) -> LimitInput:
-    match = _AT_AN_END.fullmatch(stated.name)
-    keyword = "_".join(match.groups()) if match else _identifier(stated.name)
-    pattern = LimitPattern.of(stated.lower, stated.upper)
-    return LimitInput(stated.name, keyword, table, number, tuple(names), pattern, unchanging)
+def _limits(
+    table: str, key: Any, stated: Any, names: Sequence[str] = (), unchanging: Array | None = None
+) -> LimitInput:
+    """The input of what stands in a table; its components are numbered where they have no names."""
+    width, match = stated.lower.size, _AT_AN_END.fullmatch(stated.name)
+    return LimitInput(
+        stated.name,
+        "_".join(match.groups()) if match else _identifier(stated.name),
+        LimitPattern.of(stated.lower, stated.upper),
+        tuple(names) or _numbered(width),
+        table,
+        key,
+        np.zeros(width, dtype=bool) if unchanging is None else unchanging,
+    )
+
+
+def _numbered(width: int, what: str = "") -> tuple[str, ...]:
+    """Names of components, empty where there is one."""
+    return tuple(f"{what}{i}" for i in range(width)) if width > 1 else ("",)
 
 
 def _identifier(name: str) -> str:

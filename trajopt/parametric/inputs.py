@@ -15,16 +15,18 @@ import numpy as np
 
 from trajopt.base.arguments import short_repr
 from trajopt.base.arrays import Array
-from trajopt.base.errors import OptionError, ShapeError, StructureError
+from trajopt.base.errors import OptionError, ShapeError, StructureError, TrajoptError
 from trajopt.graph.data import data_of
 from trajopt.parametric.limit_pattern import COMPILE_AGAIN, LimitPattern
 from trajopt.problem.input_checks import bounds_or_value, equal_to, finite_number
-from trajopt.problem.problem import ProblemData
+from trajopt.splines.trajectory import Trajectory
+
+UNKNOWNS = ("parameters", "extras")  # tables of a problem whose entries have a guess
 
 
 @dataclass(frozen=True, eq=False)
 class Input(ABC):
-    """One input.
+    """One input of a problem, or of phases, which methods take as `problem`.
 
     name : under which the problem lists it
     keyword : the argument of `CompiledProgram.solve` that sets it
@@ -39,25 +41,35 @@ class Input(ABC):
         return self.keyword, self.name
 
     @property
+    def short_names(self) -> tuple[str, ...]:
+        """What it is called, too, where no other input is called so."""
+        return ()
+
+    @property
     @abstractmethod
     def form(self) -> str:
         """How its value is written."""
 
     @property
-    @abstractmethod
     def labels(self) -> tuple[str, ...]:
-        """Names of the numbers of its value, as `numbers` lists them."""
+        """Names of the numbers of its value, as `numbers` lists them; OptionError for data."""
+        raise self._no_derivative()
 
-    @abstractmethod
-    def numbers(self, problem: ProblemData) -> Array:
+    def numbers(self, problem: Any) -> Array:
         """The numbers that its value has in a problem, one after the other."""
+        raise self._no_derivative()
 
-    @abstractmethod
-    def put_numbers(self, problem: ProblemData, numbers: Array) -> None:
+    def put_numbers(self, problem: Any, numbers: Array) -> None:
         """Give a problem, an independent copy, a value by its numbers."""
+        raise self._no_derivative()
+
+    def _no_derivative(self) -> OptionError:
+        return OptionError(
+            f"there are no derivatives by data: bound '{self.name}' as a parameter, or solve again"
+        )
 
     @abstractmethod
-    def put(self, problem: ProblemData, value: Any) -> None:
+    def put(self, problem: Any, value: Any) -> None:
         """Give a problem, an independent copy, the value.
 
         Raises ShapeError or NotFiniteError for what is no such value, StructureError for one that needs
@@ -66,53 +78,82 @@ class Input(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class LimitInput(Input):
-    """The limits of a constraint or an integral, or its value where its components are fixed.
+class PatternInput(Input):
+    """Lower and upper limits of some components, of which a pattern stays: which are finite, which are equal.
 
-    table, number : the list of the problem that it stands in, and its place there
     components : names of the components
+    """
+
+    pattern: LimitPattern
+    components: tuple[str, ...]
+
+    @abstractmethod
+    def limits(self, problem: Any) -> tuple[Array, Array]:
+        """Lower and upper limits in a problem, (width,) each."""
+
+    @abstractmethod
+    def put_limits(self, problem: Any, lower: Array, upper: Array) -> None:
+        """Give a problem, an independent copy, limits of this pattern."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.pattern.labels(self.components)
+
+    def numbers(self, problem: Any) -> Array:
+        return self.pattern.numbers(*self.limits(problem))
+
+    def put_numbers(self, problem: Any, numbers: Array) -> None:
+        self.put_limits(problem, *self.pattern.limits(numbers))
+
+
+@dataclass(frozen=True, eq=False)
+class LimitInput(PatternInput):
+    """The limits of a constraint, an integral, a link, a parameter or an additional curve, or its value.
+
+    table, key : the list or the dictionary of the problem that it stands in, and its place there
     unchanging : (width,) components whose value stands in the eliminated equations
     """
 
     table: str
-    number: int
-    components: tuple[str, ...]
-    pattern: LimitPattern
+    key: Any
     unchanging: Array
+
+    @property
+    def is_value(self) -> bool:
+        """Whether a value says all: of an unknown that of all components, else of those that are not free."""
+        is_unknown = self.table in UNKNOWNS
+        return bool(self.pattern.equal.all()) if is_unknown else self.pattern.is_value
 
     @property
     def form(self) -> str:
         width = self.pattern.width
         one = "a number" if width == 1 else f"a number or ({width},)"
-        if not self.pattern.is_value:
+        if not self.is_value:
             return f"(lower, upper), each {one}"
         return one if self.pattern.equal.all() else f"{one}, None where free"
 
-    def put(self, problem: ProblemData, value: Any) -> None:
-        rows = getattr(problem, self.table)
-        before = rows[self.number]
-        lower, upper = self._value(value) if self.pattern.is_value else self._limits(value)
-        moved = self.unchanging & ((lower != before.lower) | (upper != before.upper))
+    def put(self, problem: Any, value: Any) -> None:
+        lower, upper = self._value(value) if self.is_value else self._limits(value)
+        before = self.limits(problem)
+        moved = self.unchanging & ((lower != before[0]) | (upper != before[1]))
         if moved.any():
             raise StructureError(
                 f"'{self.name}'{self._where(moved)} stands in equations that were eliminated, as durations "
                 "are free: name it when compiling, and it becomes rows of the program, "
                 f"trajopt.compile(problem, inputs=['{self.keyword}', ...])"
             )
-        rows[self.number] = replace(before, lower=lower, upper=upper)
+        self.put_limits(problem, lower, upper)
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return self.pattern.labels(self.components)
+    def limits(self, problem: Any) -> tuple[Array, Array]:
+        stated = getattr(problem, self.table)[self.key]
+        return stated.lower, stated.upper
 
-    def numbers(self, problem: ProblemData) -> Array:
-        stated = getattr(problem, self.table)[self.number]
-        return self.pattern.numbers(stated.lower, stated.upper)
-
-    def put_numbers(self, problem: ProblemData, numbers: Array) -> None:
-        rows = getattr(problem, self.table)
-        lower, upper = self.pattern.limits(numbers)
-        rows[self.number] = replace(rows[self.number], lower=lower, upper=upper)
+    def put_limits(self, problem: Any, lower: Array, upper: Array) -> None:
+        table = getattr(problem, self.table)
+        stated = replace(table[self.key], lower=lower, upper=upper)
+        if self.table in UNKNOWNS:
+            stated = replace(stated, guess=np.clip(stated.guess, lower, upper))
+        table[self.key] = stated
 
     def _value(self, value: Any) -> tuple[Array, Array]:
         """Bounds of a value: one number for all fixed components, or one per component."""
@@ -151,53 +192,10 @@ class LimitInput(Input):
 
 
 @dataclass(frozen=True, eq=False)
-class BoundsInput(Input):
-    """The bounds of a parameter or an additional curve; of a parameter whose bounds are equal, its value.
-
-    table : the dictionary of the problem that it stands in
-    """
-
-    table: str
-    pattern: LimitPattern
-
-    @property
-    def form(self) -> str:
-        width = self.pattern.width
-        one = "a number" if width == 1 else f"a number or ({width},)"
-        return one if self.pattern.equal.all() else f"(lower, upper), each {one}"
-
-    def put(self, problem: ProblemData, value: Any) -> None:
-        known = getattr(problem, self.table)
-        before, width = known[self.name], self.pattern.width
-        components = [str(i) for i in range(width)]
-        if self.pattern.equal.all():
-            lower = upper = equal_to(value, width, self.name, components)
-        else:
-            lower, upper = bounds_or_value(*pair(value, self.name), None, width, self.name, components)
-        self.pattern.check(self.name, lower, upper, components)
-        guess = np.clip(before.guess, lower, upper)
-        known[self.name] = replace(before, lower=lower, upper=upper, guess=guess)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        width = self.pattern.width
-        return self.pattern.labels([str(i) if width > 1 else "" for i in range(width)])
-
-    def numbers(self, problem: ProblemData) -> Array:
-        unknown = getattr(problem, self.table)[self.name]
-        return self.pattern.numbers(unknown.lower, unknown.upper)
-
-    def put_numbers(self, problem: ProblemData, numbers: Array) -> None:
-        known = getattr(problem, self.table)
-        lower, upper = self.pattern.limits(numbers)
-        known[self.name] = replace(known[self.name], lower=lower, upper=upper)
-
-
-@dataclass(frozen=True, eq=False)
 class WeightInput(Input):
-    """The weight of a cost; `number` is its place among the problem's costs."""
+    """The weight of a cost; `number` is its place among the costs, None: of the total duration of phases."""
 
-    number: int
+    number: int | None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -207,18 +205,23 @@ class WeightInput(Input):
     def form(self) -> str:
         return "a number"
 
-    def put(self, problem: ProblemData, value: Any) -> None:
+    def put(self, problem: Any, value: Any) -> None:
         weight = finite_number(value, f"the weight of '{self.name}'")
-        problem.costs[self.number] = replace(problem.costs[self.number], weight=weight)
+        if self.number is None:
+            problem.duration_weight = weight
+        else:
+            problem.costs[self.number] = replace(problem.costs[self.number], weight=weight)
 
     @property
     def labels(self) -> tuple[str, ...]:
         return ("",)
 
-    def numbers(self, problem: ProblemData) -> Array:
-        return np.array([problem.costs[self.number].weight])
+    def numbers(self, problem: Any) -> Array:
+        return np.array(
+            [problem.duration_weight if self.number is None else problem.costs[self.number].weight]
+        )
 
-    def put_numbers(self, problem: ProblemData, numbers: Array) -> None:
+    def put_numbers(self, problem: Any, numbers: Array) -> None:
         self.put(problem, float(numbers[0]))
 
 
@@ -232,7 +235,7 @@ class DataInput(Input):
     def form(self) -> str:
         return f"values (k, {self.width}) at the same times, or (times, values)"
 
-    def put(self, problem: ProblemData, value: Any) -> None:
+    def put(self, problem: Any, value: Any) -> None:
         before = problem.datasets[self.name]
         times, values = value if isinstance(value, tuple) and len(value) == 2 else (before.times, value)
         found = data_of(self.name, times, values, before.clock, before.unit)
@@ -243,34 +246,17 @@ class DataInput(Input):
             )
         problem.datasets[self.name] = found
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        raise self._no_derivative()
-
-    def numbers(self, problem: ProblemData) -> Array:
-        raise self._no_derivative()
-
-    def put_numbers(self, problem: ProblemData, numbers: Array) -> None:
-        raise self._no_derivative()
-
-    def _no_derivative(self) -> OptionError:
-        return OptionError(
-            f"there are no derivatives by data: bound '{self.name}' as a parameter, or solve again"
-        )
-
 
 @dataclass(frozen=True, eq=False)
-class DurationInput(Input):
+class DurationInput(PatternInput):
     """The duration of every arc, where it is fixed, or its bounds."""
-
-    pattern: LimitPattern
 
     @property
     def form(self) -> str:
         one = "seconds" if self.pattern.equal.all() else "(shortest, longest)"
         return one if self.pattern.width == 1 else f"{one} for each of {self.pattern.width} arcs"
 
-    def put(self, problem: ProblemData, value: Any) -> None:
+    def put(self, problem: Any, value: Any) -> None:
         arcs = self.pattern.width
         given = [value] if arcs == 1 else value
         if not isinstance(given, list | tuple | np.ndarray) or len(given) != arcs:
@@ -278,22 +264,58 @@ class DurationInput(Input):
                 f"the duration is {short_repr(value)} but there are {arcs} arcs: give one for each"
             )
         trajectory = problem.trajectory.with_durations(tuple(given))
-        bounds = np.array([arc.duration_bounds for arc in trajectory.arcs]).T
-        self.pattern.check(self.name, bounds[0], bounds[1], [f"arc {i}" for i in range(arcs)])
+        self.pattern.check(self.name, *duration_bounds(trajectory), self.components)
         problem.trajectory = trajectory
+
+    def limits(self, problem: Any) -> tuple[Array, Array]:
+        return duration_bounds(problem.trajectory)
+
+    def put_limits(self, problem: Any, lower: Array, upper: Array) -> None:
+        bounds = list(zip(lower.tolist(), upper.tolist(), strict=True))
+        problem.trajectory = problem.trajectory.with_durations(bounds)
+
+
+def duration_bounds(trajectory: Trajectory) -> tuple[Array, Array]:
+    """The shortest and the longest duration of every arc, (arcs,) each."""
+    lower, upper = np.array([arc.duration_bounds for arc in trajectory.arcs]).T
+    return lower, upper
+
+
+@dataclass(frozen=True, eq=False)
+class PhaseInput(Input):
+    """An input of one phase, or a parameter of several, which then get the same value.
+
+    own : as it is of a phase's problem
+    """
+
+    own: Input
+    phases: tuple[int, ...]
+
+    @property
+    def short_names(self) -> tuple[str, ...]:
+        return self.own.names
+
+    @property
+    def form(self) -> str:
+        return self.own.form
 
     @property
     def labels(self) -> tuple[str, ...]:
-        arcs = self.pattern.width
-        return self.pattern.labels([f"arc {i}" if arcs > 1 else "" for i in range(arcs)])
+        return self.own.labels
 
-    def numbers(self, problem: ProblemData) -> Array:
-        bounds = np.array([arc.duration_bounds for arc in problem.trajectory.arcs]).T
-        return self.pattern.numbers(bounds[0], bounds[1])
+    def numbers(self, problem: Any) -> Array:
+        return self.own.numbers(problem.problems[self.phases[0]])
 
-    def put_numbers(self, problem: ProblemData, numbers: Array) -> None:
-        bounds = np.stack(self.pattern.limits(numbers), axis=1).tolist()
-        problem.trajectory = problem.trajectory.with_durations([(low, high) for low, high in bounds])
+    def put(self, problem: Any, value: Any) -> None:
+        for k in self.phases:
+            try:
+                self.own.put(problem.problems[k], value)
+            except TrajoptError as error:
+                raise type(error)(f"in phase '{problem.phase_names[k]}' {error}") from None
+
+    def put_numbers(self, problem: Any, numbers: Array) -> None:
+        for k in self.phases:
+            self.own.put_numbers(problem.problems[k], numbers)
 
 
 def pair(value: Any, name: str) -> tuple[Any, Any]:

@@ -9,33 +9,35 @@ dp of the input moves it by
 as long as the same constraints stay active (Fiacco, Introduction to Sensitivity and Stability Analysis in
 Nonlinear Programming, 1983, theorem 2.4.4). The objective changes by dL/dp. What an input changes in the
 program is linear in it, or goes by the constants c of x = N y + c, by which all is differentiated exactly.
+Of phases the system is that of all together; c, linear rows and weights change in each phase's own program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from trajopt.base.arrays import Array
-from trajopt.base.errors import EvaluationError, OptionError
-from trajopt.parametric.input_table import input_table
-from trajopt.parametric.inputs import DurationInput, Input, LimitInput
+from trajopt.base.errors import EvaluationError, OptionError, ProblemError
+from trajopt.parametric.input_table import input_table, rows_for
+from trajopt.parametric.inputs import DurationInput, Input, PhaseInput
 from trajopt.parametric.warm_start import warm_program
-from trajopt.problem.independent_copy import independent_copy
-from trajopt.problem.problem import ProblemData
-from trajopt.solution.solution import SolutionData
+from trajopt.problem.links.phases import Asked, copy_of
+from trajopt.solution.solution import Answer
 from trajopt.solvers.newton.newton import active_sides
 from trajopt.solvers.optimality.multipliers import dense_jacobian, least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
 from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.transcription.leaf_map import LeafMap
+from trajopt.transcription.links.linked_program import AskedStructure, LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.program_functions import ProgramFunctions, program_maps
-from trajopt.transcription.transcribe import ProgramStructure, ProgramValues, structure_of, values_of
+from trajopt.transcription.transcribe import ProgramStructure
 from trajopt.transcription.unknowns import Layout
 
 STEP = 1e-3  # of a number of the input, relative to 1 + its size: what is linear in it has no other error
@@ -51,8 +53,9 @@ class Sensitivity:
     """Derivatives of an optimum by the m numbers of an input, one-sided where a limit is just reached.
 
     labels : (m,) of the input's numbers: component, and the side of a limit
-    objective, duration : (m,)
+    objective, duration : (m,), of phases those of all together
     parameters : name -> (width, m)
+    phases : those of every phase, whose motions `q` evaluates; empty for a single problem
     """
 
     keyword: str
@@ -62,9 +65,12 @@ class Sensitivity:
     parameters: Mapping[str, NDArray[np.float64]]
     curves: tuple[Curve, ...]  # one per number: derivatives of control points, over a unit of time
     n: int
+    phases: tuple[Sensitivity, ...] = ()
 
     def q(self, s: ArrayLike) -> NDArray[np.float64]:
         """Derivatives of positions at normalised times s (...,) of the motion, (..., n, m)."""
+        if self.phases:
+            raise OptionError("every phase has its own 'q': ask one, sensitivity.phases[0].q(s)")
         return np.stack([curve.at_progress(s)[..., : self.n] for curve in self.curves], axis=-1)
 
     def __str__(self) -> str:
@@ -74,72 +80,76 @@ class Sensitivity:
         return "\n".join(rows)
 
 
-def sensitivity(solution: SolutionData, name: str) -> Sensitivity:
+def sensitivity(solution: Answer, name: str) -> Sensitivity:
     """See `Solution.sensitivity`."""
     if not solution.converged:
         raise OptionError(
             f"the solution of '{solution.name}' is not converged: there is no optimum to differentiate"
         )
-    problem = solution.problem
-    chosen = input_table(problem).find(name)
-    rows = (chosen.number,) if isinstance(chosen, LimitInput) and chosen.unchanging.any() else ()
-    if rows:
-        chosen = input_table(problem, rows).find(name)
-    structure = structure_of(problem, rows)
-    values = values_of(structure, problem)
-    nlp, start = warm_program(structure, values, problem, solution)
-    point = start or least_squares_multipliers(nlp, nlp.start)
-    system = _System(nlp, point)
-    moved = [_change(chosen, problem, structure, nlp, i) for i in range(chosen.numbers(problem).size)]
-    return _derivatives(chosen, structure, system, moved, len(solution.joint_names))
+    asked = solution.asked
+    rows = rows_for(asked, [input_table(asked).find(name)])
+    chosen = input_table(asked, rows).find(name)
+    structure = AskedStructure.of(asked, rows)
+    program, start = warm_program(structure, structure.values_of(asked), solution)
+    point = start or least_squares_multipliers(program, program.start)
+    system = _System(program, point)
+    moved = [_change(chosen, asked, structure, system, i) for i in range(chosen.numbers(asked).size)]
+    return _derivatives(chosen, structure, system, moved, solution)
 
 
 @dataclass(frozen=True, eq=False)
 class _Change:
-    """What one number of an input changes per unit: c, the linear rows, all limits, the weights."""
+    """The programs for two values of one number of an input, `width` apart."""
 
-    c: Array
-    linear: sparse.csr_array
-    b: Array
-    row_limits: tuple[Array, Array]  # of all rows, scaled
-    limits: tuple[Array, Array]  # of y
-    weights: Array  # of the objectives
+    low: NLP | LinkedProgram
+    high: NLP | LinkedProgram
+    width: float
+
+    def limits(self, side: str) -> Array:
+        """Change per unit of all lower or upper limits of rows, then of y."""
+        one, other = (
+            np.concatenate([getattr(each, f"row_{side}"), getattr(each, side)])
+            for each in (self.low, self.high)
+        )
+        finite, change = np.isfinite(one), np.zeros(one.size)
+        change[finite] = (other[finite] - one[finite]) / self.width
+        return change
+
+    def of_part(self, k: int, value: Callable[[NLP], Any]) -> Any:
+        """Change per unit of what stands in the program of a part."""
+        one, other = (value(tuple(placed_parts(each))[k][0]) for each in (self.low, self.high))
+        return (other - one) / self.width
 
 
-def _change(chosen: Input, problem: ProblemData, structure: ProgramStructure, nlp: NLP, i: int) -> _Change:
-    numbers = chosen.numbers(problem)
+def _change(chosen: Input, asked: Asked, structure: AskedStructure, system: _System, i: int) -> _Change:
+    numbers = chosen.numbers(asked)
     size = abs(float(numbers[i]))
-    step = DURATION_STEP * size if isinstance(chosen, DurationInput) else STEP * (1.0 + size)
-    sides: list[tuple[ProgramValues, tuple[Array, Array], Array]] = []
+    own = chosen.own if isinstance(chosen, PhaseInput) else chosen
+    step = DURATION_STEP * size if isinstance(own, DurationInput) else STEP * (1.0 + size)
+    sides = []
     for signed in (-step, step):
-        other = independent_copy(problem)
+        other = copy_of(asked)
         chosen.put_numbers(other, numbers + signed * (np.arange(numbers.size) == i))
-        values = values_of(structure, other)
-        weights = np.array([cost.weight for cost in other.costs])
-        bounds = values.row_bounds(structure.groups).scaled(nlp.row_scale)
-        sides.append((values, (bounds.lower, bounds.upper), weights))
-    (low, low_rows, low_weights), (high, high_rows, high_weights) = sides
-    width = 2.0 * step
-
-    def slope(one: Array, other: Array) -> Array:
-        with np.errstate(invalid="ignore"):  # limits that are absent
-            return np.nan_to_num((other - one) / width, nan=0.0)
-
-    return _Change(
-        slope(low.unknowns.elimination.c, high.unknowns.elimination.c),
-        (high.linear.A - low.linear.A) / width,
-        slope(low.linear.b, high.linear.b),
-        (slope(low_rows[0], high_rows[0]), slope(low_rows[1], high_rows[1])),
-        (slope(low.bounds.lower, high.bounds.lower), slope(low.bounds.upper, high.bounds.upper)),
-        slope(low_weights, high_weights),
-    )
+        try:
+            values = structure.values_of(other, guessed=False)
+            sides.append(structure.program_at(values, system.starts, system.scalings))
+        except ProblemError as error:
+            raise EvaluationError(
+                f"there is no derivative by '{chosen.keyword}': changed by {signed:.2g} it contradicts other "
+                f"conditions ({error})"
+            ) from None
+    low, high = sides
+    return _Change(low, high, 2.0 * step)
 
 
 class _System:
     """The optimality conditions at a point, linearised for its active constraints."""
 
-    def __init__(self, nlp: NLP, point: WarmStart) -> None:
+    def __init__(self, nlp: NLP | LinkedProgram, point: WarmStart) -> None:
         self.nlp, self.point, n = nlp, point, nlp.variable_count
+        self.parts = tuple(placed_parts(nlp))
+        self.starts = [point.y[place] for _, place, _, _ in self.parts]
+        self.scalings = [part.scaling for part, *_ in self.parts]
         rows, low, high = point.row_multipliers, point.lower_multipliers, point.upper_multipliers
         assert rows is not None and low is not None and high is not None
         self.multipliers = np.concatenate([rows, high - low])
@@ -159,7 +169,7 @@ class _System:
             )
 
     def step(self, stationarity: Array, constraints: Array) -> Array:
-        """dy for the changes per unit of grad_y L (n,) and of g - limit for all rows and bounds (m + n,)."""
+        """dy for changes per unit of grad_y L (n, k) and of g - limit for all rows and bounds (m + n, k)."""
         right = -np.concatenate([stationarity, constraints[self.solved]])
         return np.linalg.solve(self.K, right)[: self.nlp.variable_count]
 
@@ -178,55 +188,93 @@ def _independent(A: Array) -> Array:
     return np.sort(order[: int(np.sum(size > DEPENDENT * size[0]))])
 
 
+@dataclass(frozen=True, eq=False)
+class _Explicit:
+    """Derivatives of a part by all numbers of the input at fixed y, scaled as its program is.
+
+    objective : (m,);   gradient : of the Lagrangian by y, (variables, m);   rows : (rows, m)
+    """
+
+    objective: Array
+    gradient: Array
+    rows: Array
+
+
+def _explicit(
+    k: int, structure: ProgramStructure, system: _System, moved: Sequence[_Change], C: Array
+) -> _Explicit:
+    """Of part k, whose constants c change by C (x, m)."""
+    nlp, place, rows, weight = system.parts[k]
+    y, multipliers, linear = system.point.y[place], system.multipliers[rows], nlp.linear.count
+    extended, wider = _by_constants(structure, nlp, C), np.concatenate([y, np.zeros(len(moved))])
+    J = sparse.coo_array(
+        (extended.jacobian(wider), (extended.jacobian_rows, extended.jacobian_columns)),
+        shape=(nlp.row_count - linear, wider.size),
+    ).tocsr()
+    H = sparse.coo_array(
+        (
+            extended.hessian(wider, multipliers[linear:], weight),
+            (extended.hessian_rows, extended.hessian_columns),
+        ),
+        shape=(wider.size, wider.size),
+    ).tocsr()
+    others = [_by_values(k, structure, nlp, change) for change in moved]
+    gradients = [weight * each.gradient(y) + each.A.T @ multipliers[:linear] for each in others]
+    return _Explicit(
+        extended.gradient(wider)[y.size :] + [each.objective(y) for each in others],
+        H[y.size :, : y.size].toarray().T + np.transpose(gradients),
+        np.concatenate([np.transpose([each.A @ y + each.b for each in others]), J[:, y.size :].toarray()]),
+    )
+
+
 def _derivatives(
-    chosen: Input, structure: ProgramStructure, system: _System, moved: list[_Change], n: int
+    chosen: Input, structure: AskedStructure, system: _System, moved: list[_Change], solution: Answer
 ) -> Sensitivity:
-    nlp, point = system.nlp, system.point
-    layout, linear = nlp.unknowns.layout, nlp.linear.count
-    rows = system.multipliers[: nlp.row_count]
-    extended = _by_constants(structure, nlp, np.stack([change.c for change in moved], axis=1))
-    y = np.concatenate([point.y, np.zeros(len(moved))])
-    slope_of_objective = extended.gradient(y)[point.y.size :]
-    J = (
-        sparse.coo_array(
-            (extended.jacobian(y), (extended.jacobian_rows, extended.jacobian_columns)),
-            shape=(nlp.row_count - linear, y.size),
-        )
-        .tocsr()[:, point.y.size :]
-        .toarray()
-    )
-    H = (
-        sparse.coo_array(
-            (
-                extended.hessian(y, rows[linear:], 1.0),
-                (extended.hessian_rows, extended.hessian_columns),
-            ),
-            shape=(y.size, y.size),
-        )
-        .tocsr()[point.y.size :, : point.y.size]
-        .toarray()
-    )
-    objective, dx = [], []
-    for i, change in enumerate(moved):
-        scale = nlp.row_scale[:linear]
-        of_linear = scale * (change.linear @ point.y + change.b)
-        weighted = _weighted(structure, nlp, change.weights)
-        stationarity = H[i] + change.linear.T @ (scale * rows[:linear]) + weighted.gradient(point.y)
-        values = np.concatenate([of_linear, J[:, i], np.zeros(point.y.size)])
-        limits = [np.concatenate(each) for each in zip(change.row_limits, change.limits, strict=True)]
-        gap = values - np.where(system.side < 0, limits[0], limits[1])
-        dx.append(nlp.unknowns.elimination.N @ system.step(stationarity, gap) + change.c)
-        of_constraints = system.multipliers[system.active] @ gap[system.active]
-        objective.append(
-            (slope_of_objective[i] + weighted.objective(point.y) + of_constraints) / nlp.objective_scale
-        )
+    nlp, y, parts = system.nlp, system.point.y, range(len(system.parts))
+    C = [
+        np.stack([each.of_part(k, lambda part: part.unknowns.elimination.c) for each in moved], axis=1)
+        for k in parts
+    ]
+    found = [_explicit(k, structure.parts[k], system, moved, C[k]) for k in parts]
+    gradient = np.concatenate([each.gradient for each in found])
+    rows = np.concatenate([each.rows for each in found])
+    fixed = np.zeros((nlp.row_count + y.size - len(rows), len(moved)))  # links, and y itself
+    is_lower = system.side < 0
+    limits = [np.where(is_lower, each.limits("lower"), each.limits("upper")) for each in moved]
+    gap = np.concatenate([rows, fixed]) - np.transpose(limits)
+    dy = system.step(gradient, gap)
+    objective = system.multipliers[system.active] @ gap[system.active]
+    motions = []
+    for k, (part, place, _, weight) in enumerate(system.parts):
+        objective = objective + weight * found[k].objective
+        along = (part.gradient(y[place]) @ dy[place] + found[k].objective) / part.objective_scale
+        dx = part.unknowns.elimination.N @ dy[place] + C[k]
+        motions.append(_of_part(chosen, part.unknowns.layout, dx, along, len(solution.parts[k].joint_names)))
+    objective = objective / nlp.objective_scale
+    if structure.links is None:
+        return replace(motions[0], objective=objective)
+    stated = {name for problem in solution.asked.parts for name in problem.parameters}
     return Sensitivity(
         chosen.keyword,
         chosen.labels,
-        np.array(objective),
-        np.array([float(each[layout.durations].sum()) for each in dx]),
-        {name: np.stack([each[place] for each in dx], axis=-1) for name, place in layout.parameters.items()},
-        tuple(_curve(layout, each) for each in dx),
+        objective,
+        np.sum([each.duration for each in motions], axis=0),
+        {name: value for each in motions for name, value in each.parameters.items() if name in stated},
+        (),
+        0,
+        tuple(motions),
+    )
+
+
+def _of_part(chosen: Input, layout: Layout, dx: Array, objective: Array, n: int) -> Sensitivity:
+    """The derivatives of one motion from those of its unknowns x, (x, m)."""
+    return Sensitivity(
+        chosen.keyword,
+        chosen.labels,
+        objective,
+        dx[layout.durations].sum(axis=0),
+        {name: dx[place] for name, place in layout.parameters.items()},
+        tuple(_curve(layout, np.ascontiguousarray(each)) for each in dx.T),
         n,
     )
 
@@ -242,11 +290,12 @@ def _by_constants(structure: ProgramStructure, nlp: NLP, C: Array) -> ProgramFun
     return functions.scaled(nlp.row_scale[linear:], nlp.objective_scale)
 
 
-def _weighted(structure: ProgramStructure, nlp: NLP, weights: Array) -> ProgramFunctions:
-    """The functions with other weights of the objectives."""
+def _by_values(k: int, structure: ProgramStructure, nlp: NLP, change: _Change) -> ProgramFunctions:
+    """The functions with the changes of weights and linear rows per unit in place of these themselves."""
+    weights = change.of_part(k, lambda part: np.array([each.weight for each in part.objectives]))
     objectives = [replace(each, weight=float(w)) for each, w in zip(nlp.objectives, weights, strict=True)]
-    linear, c = nlp.linear, nlp.unknowns.elimination.c
-    functions = structure.maps.functions(nlp.chain, c, objectives, linear.A, linear.b)
+    A, b = (change.of_part(k, value) for value in (lambda part: part.linear.A, lambda part: part.linear.b))
+    functions = structure.maps.functions(nlp.chain, nlp.unknowns.elimination.c, objectives, A, b)
     return functions.scaled(nlp.row_scale, nlp.objective_scale)
 
 

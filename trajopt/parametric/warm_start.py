@@ -2,47 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.problem.problem import ProblemData
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.solver import WarmStart
 from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.linear_equations.nearest_motion import nearest_point
+from trajopt.transcription.links.linked_program import AskedStructure, AskedValues, LinkedProgram
 from trajopt.transcription.nlp import NLP, Scaling
 from trajopt.transcription.row_groups import given_limits
-from trajopt.transcription.transcribe import ProgramStructure, ProgramValues, program_at
+from trajopt.transcription.transcribe import ProgramStructure, ProgramValues
 
 
 def warm_program(
-    structure: ProgramStructure, values: ProgramValues, problem: ProblemData, start: SolutionData
-) -> tuple[NLP, WarmStart | None]:
+    structure: AskedStructure, values: AskedValues, start: Answer
+) -> tuple[NLP | LinkedProgram, WarmStart | None]:
     """The program with these values, and a start for it: of a solution of the same structure its point.
 
-    Where the linear equations have other values it is the nearest motion that meets them. Of any other
-    solution the motion is the guess, as `Problem.guess` takes it.
+    Where the linear equations have other values it is, in every phase, the nearest motion that meets them. Of
+    any other solution the motion is the guess, as `guess` of the problem or of the phases takes it.
     """
     point, scaling = start.point, start.scaling
-    fits = values.unknowns.fits(start.curve, start.parameters)
+    each = list(zip(structure.parts, values.parts, values.problems, start.parts, strict=True))
+    fits = all(own.unknowns.fits(part.curve, part.parameters) for _, own, _, part in each)
     if point is None or scaling is None or not fits or not _same_sizes(structure, point, scaling):
-        guessed = problem.on(problem.trajectory)
+        guessed = values.asked.on(*(part.trajectory for part in values.asked.parts))
         guessed.guess(start)
-        y = values.unknowns.of(*first_guess(guessed))
-        return program_at(structure, values, values.bounds.clipped(y)), None
+        guesses = structure.values_of(guessed).problems
+        return structure.program_at(values, _guesses(values.parts, guesses), [None] * len(each)), None
+    starts = [_nearest(own_structure, own, part) for own_structure, own, _, part in each]
+    same = all(_same_scale(own, problem, part.known_problem) for own, _, problem, part in each)
+    program = structure.program_at(values, starts, [part.scaling if same else None for part in start.parts])
+    return program, _rescaled(point, np.concatenate(starts), scaling, program.scaling)
+
+
+def _guesses(parts: Sequence[ProgramValues], problems: Sequence[ProblemData]) -> list[Array]:
+    """The unknowns of every part at the guess of its problem."""
+    return [
+        own.bounds.clipped(own.unknowns.of(*first_guess(problem)))
+        for own, problem in zip(parts, problems, strict=True)
+    ]
+
+
+def _nearest(structure: ProgramStructure, values: ProgramValues, start: SolutionData) -> Array:
+    """The unknowns of the motion nearest to a solution."""
     unknowns, fixed = values.unknowns, structure.solution.fixed
     x = unknowns.layout.vector(start.curve, start.parameters)
-    y = values.bounds.clipped(nearest_point(unknowns.elimination, structure.nearest_change, fixed, x))
-    kept = scaling if _same_scale(structure, problem, start.known_problem) else None
-    nlp = program_at(structure, values, y, kept)
-    return nlp, _rescaled(point, y, scaling, nlp.scaling)
+    return values.bounds.clipped(nearest_point(unknowns.elimination, structure.nearest_change, fixed, x))
 
 
-def _same_sizes(structure: ProgramStructure, point: WarmStart, scaling: Scaling) -> bool:
-    rows = structure.linear.kept.size + sum(group.count for group in structure.groups)
-    return (
-        point.has_multipliers and point.y.size == structure.solution.free.size and scaling.rows.size == rows
-    )
+def _same_sizes(structure: AskedStructure, point: WarmStart, scaling: Scaling) -> bool:
+    rows = 0 if structure.coupling is None else len(structure.coupling.pairs)
+    rows += sum(part.linear.kept.size + sum(group.count for group in part.groups) for part in structure.parts)
+    unknowns = sum(part.solution.free.size for part in structure.parts)
+    return point.has_multipliers and point.y.size == unknowns and scaling.rows.size == rows
 
 
 def _same_scale(structure: ProgramStructure, problem: ProblemData, before: ProblemData | None) -> bool:

@@ -60,7 +60,11 @@ def solve_once(
     start = None if like is None else like.point
     if motion is not None and start is None:
         start = _start_of(motion, asked, program)
-    result = record_solve(program, run_solver(solver, program, start, run))
+    return answer_at(asked, program, record_solve(program, run_solver(solver, program, start, run)))
+
+
+def answer_at(asked: Any, program: NLP | LinkedProgram, result: Result) -> Any:
+    """The answer to a problem, or to phases, at a solver's result."""
     if isinstance(program, LinkedProgram):
         return phases_solution_at(program, result)
     return solution_at(asked, program, result)
@@ -177,15 +181,10 @@ def _outcome_of_phases(
 def _of_links(program: LinkedProgram, solutions: list[SolutionData]) -> dict[str, NDArray[np.float64]]:
     """The multiplier of every link, from the phase that has it among its constraints."""
     found = {}
-    for link in program.phases.links:
-        if link.name in program.linked.hosts:
-            rows = solutions[program.linked.hosts[link.name]].multipliers.get(link.name)
-        else:
-            copy = program.linked.term_links[link.name]
-            k = next(k for k, copies in enumerate(program.linked.copies) if copy in copies)
-            rows = solutions[k].multipliers.get(copy)
+    for link, (k, name) in program.linked.links.rows.items():
+        rows = solutions[k].multipliers.get(name)
         if rows is not None:
-            found[link.name] = rows[0]
+            found[link] = rows[0]
     return found
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -14,6 +15,7 @@ from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.protocols.term import Term
 from trajopt.problem import input_checks
 from trajopt.problem.derived_parts import checked_problem
+from trajopt.problem.independent_copy import independent_copy
 from trajopt.problem.instant import Instant
 from trajopt.problem.links.link import Link, LinkedCost, TermLink, function_of, term_link_of
 from trajopt.problem.links.phases_facts import phases_facts
@@ -160,14 +162,22 @@ class Phases:
         problems = tuple(
             problem.on(trajectory) for problem, trajectory in zip(self.problems, trajectories, strict=True)
         )
-        other = Phases(*problems, name=self.name)
+        return self._with(problems)
+
+    def copied(self) -> Phases:
+        """A copy of the phases and of their problems: what is added to it leaves these as they are."""
+        return self._with(tuple(map(independent_copy, self.problems)))
+
+    def _with(self, problems: tuple[ProblemData, ...]) -> Phases:
+        """The same links between other problems."""
 
         def moved(instant: Instant) -> Instant:
             return replace(instant, problem=problems[self.number_of(instant)])
 
+        other = copy.copy(self)
+        other.problems = problems
         other.links = [link.at(moved) for link in self.links]
         other.costs = [cost.at(moved) for cost in self.costs]
-        other.duration_weight, other.recipe, other.solver = self.duration_weight, self.recipe, self.solver
         return other
 
     def guess(self, solution: Any) -> None:
@@ -231,11 +241,18 @@ class Phases:
 
 
 Asked = ProblemData | Phases  # what can be solved
+AskedT = TypeVar("AskedT", bound=Asked)
 
 
 def checked_asked(asked: Any) -> Any:
     """`asked` itself, a problem or phases; ShapeError for another object."""
     return asked if isinstance(asked, Phases) else checked_problem(asked)
+
+
+def copy_of(asked: AskedT) -> AskedT:
+    """A copy of a problem, or of phases, that may change."""
+    other: Any = asked.copied() if isinstance(asked, Phases) else independent_copy(asked)
+    return other
 
 
 def _total(*nodes: Any) -> Any:

@@ -13,7 +13,6 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from trajopt.base.arrays import Array
-from trajopt.problem.instant import Instant
 from trajopt.problem.links.link import Link, TermLink, place
 from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem import ProblemData
@@ -99,37 +98,22 @@ class _Points:
         return slice(first, first + self.widths[k])
 
     def equations(self, link: Link | TermLink) -> tuple[Array, Array] | None:
-        """A and b of A z = b that a link says, None where it says something else."""
+        """A and b of A z = b that a link says, None where it says something else.
+
+        It says such equations where it is linear in q at starts and ends, and its value is given.
+        """
         if isinstance(link, TermLink):
-            return self._equal(link) if link.term.quantity == "q" else None
-        return self._linear(link)
-
-    def _of(self, instant: Instant) -> slice | None:
-        if instant.over not in ENDS:
+            instants, right, is_linear = link.instants, np.zeros(link.width), link.term.quantity == "q"
+            slopes = [np.eye(link.width), -np.eye(link.width)]
+        else:
+            instants, of_q = link.function.instants, all(set(used) <= {"q"} for used in link.function.used)
+            is_value = of_q and np.array_equal(link.lower, link.upper)
+            parts, constant = (link.function.linear() if is_value else None) or ({}, 0.0)
+            slopes, is_linear = [parts.get(place(i, "q"), 0.0) for i in range(len(instants))], bool(parts)
+            right = link.lower - constant
+        if not is_linear or any(instant.over not in ENDS for instant in instants):
             return None
-        return self.place(self.phases.number_of(instant), ENDS.index(instant.over))
-
-    def _equal(self, link: TermLink) -> tuple[Array, Array] | None:
-        one, other = map(self._of, link.instants)
-        if one is None or other is None:
-            return None
-        A = np.zeros((link.width, 2 * self.before[-1]))
-        A[:, one] = np.eye(link.width)
-        A[:, other] -= np.eye(link.width)
-        return A, np.zeros(link.width)
-
-    def _linear(self, link: Link) -> tuple[Array, Array] | None:
-        """Those of a function that is linear in q at starts and ends, and whose value is given."""
-        function, places = link.function, {}
-        for i, (instant, used) in enumerate(zip(function.instants, function.used, strict=True)):
-            where = self._of(instant)
-            if where is None or set(used) - {"q"}:
-                return None
-            places[place(i, "q")] = where
-        parts = function.linear() if np.array_equal(link.lower, link.upper) else None
-        if parts is None:
-            return None
-        A = np.zeros((function.width, 2 * self.before[-1]))
-        for source, slope in parts[0].items():
-            A[:, places[source]] += slope
-        return A, link.lower - parts[1]
+        A = np.zeros((right.size, 2 * self.before[-1]))
+        for instant, slope in zip(instants, slopes, strict=True):
+            A[:, self.place(self.phases.number_of(instant), ENDS.index(instant.over))] += slope
+        return A, right

@@ -1,8 +1,12 @@
-"""The problems of phases with their links: copies of quantities as parameters, links as constraints."""
+"""The problems of phases with their links: copies of quantities as parameters, links as constraints.
+
+What links add to the problems (`Links`) is structure. Their limits, the weights of their costs, and the
+bounds of the parameters that they take from other phases are values of the phases.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,139 +14,192 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, ShapeError
-from trajopt.graph.keys import parameter_leaf
+from trajopt.graph.keys import PARAMETER, is_parameter, parameter_leaf
 from trajopt.problem.costs_and_constraints import Constraint, Cost, Parameter
 from trajopt.problem.independent_copy import independent_copy
 from trajopt.problem.instant import Instant
 from trajopt.problem.links.link import Function, TermLink, place
-from trajopt.problem.links.phases import Phases
+from trajopt.problem.links.phases import TOTAL, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
+from trajopt.splines.node_sets import END, NodeSet
 from trajopt.terms import term as terms
 from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.links.link_bounds import refuse_links_out_of_bounds
 from trajopt.transcription.links.linked_guesses import guess_curves_that_meet
 
-PARAMETER = "parameter:"
+
+@dataclass(frozen=True, eq=False)
+class Copy:
+    """A term (width,) at one node of a phase, which a parameter of the same or another phase equals."""
+
+    phase: int
+    over: NodeSet
+    term: Any
+    width: int
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """What links add to the problem of one phase.
+
+    parameters : name -> the copy that it is, or the phase whose parameter it is
+    defined : names of the copies that are equal to a term of this phase by a constraint
+    constraints : with the number of the link whose limits they have, None where these are zero
+    costs : with the number of the linked cost whose weight they have, None for that of the total duration
+    """
+
+    parameters: dict[str, Copy | int] = field(default_factory=dict)
+    defined: set[str] = field(default_factory=set)
+    constraints: list[tuple[Constraint, int | None]] = field(default_factory=list)
+    costs: list[tuple[Cost, int | None]] = field(default_factory=list)
+
+    def equate(self, term: Any, parameter: str, width: int, over: NodeSet, name: str) -> None:
+        """Add the equation that a term is a parameter."""
+        zero = np.zeros(width)
+        self.constraints.append((Constraint(term - terms.parameter(parameter), zero, zero, over, name), None))
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """What links add to the problems of all phases, whatever their values are.
+
+    rows : name of a link -> the phase and the name of the constraint there whose multiplier it has
+    """
+
+    sides: tuple[Side, ...]
+    rows: Mapping[str, tuple[int, str]]
+
+    def problem(self, phases: Phases, k: int) -> ProblemData:
+        """The problem of phase k with its side of the links; copies have no guess yet."""
+        problem, side = independent_copy(phases.problems[k]), self.sides[k]
+        for name, source in side.parameters.items():
+            if isinstance(source, Copy):
+                unbounded = np.full(source.width, np.inf)
+                parameter = Parameter(name, -unbounded, unbounded, np.zeros(source.width))
+            else:
+                parameter = phases.problems[source].parameters[name]
+            problem.parameters.setdefault(name, parameter)
+        for constraint, link in side.constraints:
+            limits: Any = constraint if link is None else phases.links[link]
+            problem.constraints.append(replace(constraint, lower=limits.lower, upper=limits.upper))
+        for cost, number in side.costs:
+            weight = phases.duration_weight if number is None else phases.costs[number].weight
+            problem.costs.append(replace(cost, weight=weight))
+        return problem
 
 
 @dataclass(frozen=True, eq=False)
 class LinkedProblems:
     """Every phase's problem with its side of the links.
 
-    copies : names of the parameters that are copies, by phase: those that an equation there defines
     shared : parameter -> the phases that have it, where there are several
-    term_links : name of a link of a term -> the copy that both phases define
-    hosts : name of another link -> the phase among whose constraints it is
     """
 
-    problems: tuple[ProblemData, ...]
-    copies: tuple[frozenset[str], ...]
-    shared: Mapping[str, tuple[int, ...]]
-    term_links: Mapping[str, str]
-    hosts: Mapping[str, int]
-
-
-@dataclass
-class _Linking:
-    """Problems under construction."""
-
     phases: Phases
-    problems: list[ProblemData]
-    copies: list[set[str]]
-    term_links: dict[str, str] = field(default_factory=dict)
-    hosts: dict[str, int] = field(default_factory=dict)
+    problems: tuple[ProblemData, ...]
+    links: Links
+    shared: Mapping[str, tuple[int, ...]]
 
-    def define(self, instant: Instant, term: Any, name: str, guess: Array | None = None) -> Parameter:
-        """The parameter `name` of the instant's phase, with the equation that it is the term there."""
+
+class _Linking:
+    """Links under construction."""
+
+    def __init__(self, phases: Phases) -> None:
+        self.phases = phases
+        self.sides = [Side() for _ in phases.problems]
+        self.rows: dict[str, tuple[int, str]] = {}
+
+    def define(self, instant: Instant, term: Any, width: int, name: str, like: Copy | None = None) -> Copy:
+        """The copy `name` in the instant's phase, with the equation that it is the term there.
+
+        like : the copy of another phase that it is, too
+        """
         k = self.phases.number_of(instant)
-        problem = self.problems[k]
-        if name not in self.copies[k]:
-            value = _value_at(problem, term, instant) if guess is None else guess
-            unbounded = np.full(value.size, np.inf)
-            problem.parameters[name] = Parameter(name, -unbounded, unbounded, value)
-            zero = np.zeros(value.size)
-            gap = term - terms.parameter(name)
-            problem.constraints.append(Constraint(gap, zero, zero, instant.over, name))
-            self.copies[k].add(name)
-        return problem.parameters[name]
+        side, own = self.sides[k], like or Copy(k, instant.over, term, width)
+        if name not in side.defined:
+            side.parameters[name] = own
+            side.equate(term, name, width, instant.over, name)
+            side.defined.add(name)
+        return own
 
     def join(self, link: TermLink) -> None:
         """One parameter for the term at both instants."""
         name = f"{link.name} where {' and '.join(self._named(each) for each in link.instants)} meet"
-        first = self.define(link.instants[0], link.term, name)
-        if self.phases.number_of(link.instants[1]) == self.phases.number_of(link.instants[0]):
-            problem = self.problems[self.phases.number_of(link.instants[1])]
-            zero = np.zeros(link.width)
-            gap = link.term - terms.parameter(name)
-            problem.constraints.append(Constraint(gap, zero, zero, link.instants[1].over, link.name))
+        one, other = (self.phases.number_of(each) for each in link.instants)
+        first = self.define(link.instants[0], link.term, link.width, name)
+        if one == other:
+            self.sides[one].equate(link.term, name, link.width, link.instants[1].over, link.name)
         else:
-            self.define(link.instants[1], link.term, name, first.guess)
-        self.term_links[link.name] = name
+            self.define(link.instants[1], link.term, link.width, name, first)
+        self.rows[link.name] = min(one, other), name
 
-    def host(self, function: Function) -> tuple[int, Any]:
-        """The phase that evaluates a function of several instants, and the function as a term of it."""
+    def host(self, function: Function) -> tuple[int, Any, NodeSet]:
+        """The phase that evaluates a function of instants, the function as a term of it, and where."""
         chosen = function.instants[function.host]
         k = self.phases.number_of(chosen)
         inputs = {
-            place(i, quantity): self._input(k, chosen, instant, quantity)
+            place(i, quantity): self._input(
+                k, chosen, instant, quantity, function.block.inputs[place(i, quantity)]
+            )
             for i, (instant, used) in enumerate(zip(function.instants, function.used, strict=True))
             for quantity in used
         }
-        return k, function.term(inputs)
+        return k, function.term(inputs), chosen.over
 
-    def _input(self, host: int, chosen: Instant, instant: Instant, quantity: str) -> str:
+    def _input(self, host: int, chosen: Instant, instant: Instant, quantity: str, width: int) -> str:
         """What a quantity at an instant is called in the host's phase."""
         k = self.phases.number_of(instant)
-        if instant is chosen or (k == host and quantity.startswith(PARAMETER)):
+        if instant is chosen or (k == host and is_parameter(quantity)):
             return quantity
-        if quantity.startswith(PARAMETER):
-            name = quantity.removeprefix(PARAMETER)
-            parameter = self.problems[k].parameters[name]
+        if is_parameter(quantity):
+            name, source = quantity.removeprefix(PARAMETER), k
         else:
             name = f"{quantity} at {self._named(instant)}"
-            parameter = self.define(instant, terms.Quantity(quantity), name)
-        self.problems[host].parameters.setdefault(name, parameter)
+            source = self.define(instant, terms.Quantity(quantity), width, name)
+        self.sides[host].parameters.setdefault(name, source)
         return parameter_leaf(name)
 
     def _named(self, instant: Instant) -> str:
         return f"{instant} of {self.phases.phase_names[self.phases.number_of(instant)]}"
 
 
-def linked_problems(phases: Phases) -> LinkedProblems:
+def links_of(phases: Phases) -> Links:
+    """What the links and the linked costs of phases add to their problems."""
+    linking = _Linking(phases)
+    for number, link in enumerate(phases.links):
+        if isinstance(link, TermLink):
+            linking.join(link)
+            continue
+        k, term, over = linking.host(link.function)
+        stated = Constraint(term, link.lower, link.upper, over, link.name)
+        linking.sides[k].constraints.append((stated, number))
+        linking.rows[link.name] = k, link.name
+    for number, cost in enumerate(phases.costs):
+        k, term, over = linking.host(cost.function)
+        linking.sides[k].costs.append((Cost(term, cost.weight, over, cost.function.name), number))
+    if phases.duration_weight:
+        for side in linking.sides:
+            side.costs.append((Cost(terms.duration, phases.duration_weight, END, TOTAL), None))
+    return Links(tuple(linking.sides), linking.rows)
+
+
+def linked_problems(phases: Phases, links: Links | None = None, *, guessed: bool = True) -> LinkedProblems:
     """Copies of the phases' problems that have all links among their parameters, constraints and costs.
 
+    links : of these phases, or of such that differ in values alone, where they are known already
+    guessed : whether copies get guesses, and curves that links join
     Raises ShapeError for a parameter that has two widths, InfeasibleBoundsError for one without a value and
     for a link that the conditions of its phases contradict.
     """
     refuse_links_out_of_bounds(phases)
-    linking = _Linking(
-        phases, [independent_copy(each) for each in phases.problems], [set() for _ in phases.problems]
-    )
-    guess_curves_that_meet(phases, linking.problems)
-    for link in phases.links:
-        if isinstance(link, TermLink):
-            linking.join(link)
-            continue
-        k, term = linking.host(link.function)
-        over = link.function.instants[link.function.host].over
-        linking.problems[k].constraints.append(Constraint(term, link.lower, link.upper, over, link.name))
-        linking.hosts[link.name] = k
-    for cost in phases.costs:
-        k, term = linking.host(cost.function)
-        over = cost.function.instants[cost.function.host].over
-        linking.problems[k].costs.append(Cost(term, cost.weight, over, cost.function.name))
-    if phases.duration_weight:
-        for problem in linking.problems:
-            problem.minimize(terms.duration, phases.duration_weight, name="total duration")
-    return LinkedProblems(
-        tuple(linking.problems),
-        tuple(frozenset(names) for names in linking.copies),
-        dict(_shared(phases, linking.problems)),
-        linking.term_links,
-        linking.hosts,
-    )
+    links = links or links_of(phases)
+    problems = tuple(links.problem(phases, k) for k in range(len(phases.problems)))
+    if guessed:
+        guess_curves_that_meet(phases, problems)
+        _guess_copies(problems, links)
+    return LinkedProblems(phases, problems, links, dict(_shared(phases, problems)))
 
 
 def held(problem: ProblemData, values: Mapping[str, Array]) -> ProblemData:
@@ -153,7 +210,7 @@ def held(problem: ProblemData, values: Mapping[str, Array]) -> ProblemData:
     return other
 
 
-def _shared(phases: Phases, problems: list[ProblemData]) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _shared(phases: Phases, problems: Sequence[ProblemData]) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Parameters that several phases have, and which; slacks of the same name stand for different values."""
     names = phases.phase_names
     own = [
@@ -181,11 +238,21 @@ def _shared(phases: Phases, problems: list[ProblemData]) -> Iterator[tuple[str, 
             yield parameter, having
 
 
-def _value_at(problem: ProblemData, term: Any, instant: Instant) -> Array:
-    """The value of a term at an instant of the guess; zero where it is not finite there."""
-    spline_map = SplineMap.of(problem)
-    graph = graph_of(problem, [term])
-    x = spline_map.layout.vector(*first_guess(problem, layout=spline_map.layout))
-    with np.errstate(all="ignore"):
-        values = graph.values(spline_map.leaf_values(x, set(graph.leaves)))[term.quantity]
-    return np.nan_to_num(values[instant.over.nodes(problem.trajectory)[0]], posinf=0.0, neginf=0.0)
+def _guess_copies(problems: Sequence[ProblemData], links: Links) -> None:
+    """Guess every copy by its term in the guess of its phase; zero where it is not finite there."""
+    each = [item for side in links.sides for item in side.parameters.items()]
+    for k, problem in enumerate(problems):
+        own = {name: copy for name, copy in each if isinstance(copy, Copy) and copy.phase == k}
+        if not own:
+            continue
+        spline_map = SplineMap.of(problem)
+        graph = graph_of(problem, list({copy.term.quantity: copy.term for copy in own.values()}.values()))
+        x = spline_map.layout.vector(*first_guess(problem, layout=spline_map.layout))
+        with np.errstate(all="ignore"):
+            values = graph.values(spline_map.leaf_values(x, set(graph.leaves)))
+        for name, copy in own.items():
+            found = values[copy.term.quantity][copy.over.nodes(problem.trajectory)[0]]
+            guess = np.nan_to_num(found, posinf=0.0, neginf=0.0)
+            for other in problems:
+                if name in other.parameters:
+                    other.parameters[name] = replace(other.parameters[name], guess=guess)

@@ -7,20 +7,30 @@ Jacobian and Hessian are block diagonal but for the rows of A, which are constan
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, repeat
+from typing import Any
 
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.problem.links.phases import Phases
+from trajopt.problem.links.phases import Asked, Phases
+from trajopt.problem.problem import ProblemData
 from trajopt.solvers.optimality.kkt import lagrangian_gradient
 from trajopt.solvers.solver import Result
 from trajopt.transcription.bounds import Bounds
-from trajopt.transcription.links.linked_problems import LinkedProblems, linked_problems
+from trajopt.transcription.links.linked_problems import LinkedProblems, Links, linked_problems
 from trajopt.transcription.links.shared_parameters import Coupling, coupling_of
 from trajopt.transcription.nlp import NLP, Scaling
-from trajopt.transcription.transcribe import transcribe
+from trajopt.transcription.transcribe import (
+    ProgramStructure,
+    ProgramValues,
+    cold_program,
+    program_at,
+    structure_of,
+    values_of,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +56,34 @@ class LinkedProgram:
     hessian_rows: Array
     hessian_columns: Array
 
+    @staticmethod
+    def of(linked: LinkedProblems, programs: tuple[NLP, ...], coupling: Coupling) -> LinkedProgram:
+        """The programs of all phases as one; InfeasibleBoundsError where two of them cannot meet."""
+        b = coupling.right_sides(programs, linked.phases.phase_names)
+        variables = _slices([program.variable_count for program in programs])
+        own_rows = _slices([program.row_count for program in programs])
+        row, column = coupling.A.tocoo().coords
+        placed = list(zip(programs, variables, own_rows, strict=True))
+        return LinkedProgram(
+            linked.phases,
+            linked,
+            programs,
+            coupling,
+            variables,
+            own_rows,
+            lower=np.concatenate([program.lower for program in programs]),
+            upper=np.concatenate([program.upper for program in programs]),
+            row_lower=np.concatenate([*(program.row_lower for program in programs), b]),
+            row_upper=np.concatenate([*(program.row_upper for program in programs), b]),
+            start=np.concatenate([program.start for program in programs]),
+            jacobian_rows=np.concatenate(
+                [*(r.start + p.jacobian_rows for p, _, r in placed), own_rows[-1].stop + row]
+            ),
+            jacobian_columns=np.concatenate([*(y.start + p.jacobian_columns for p, y, _ in placed), column]),
+            hessian_rows=np.concatenate([y.start + p.hessian_rows for p, y, _ in placed]),
+            hessian_columns=np.concatenate([y.start + p.hessian_columns for p, y, _ in placed]),
+        )
+
     # -- sizes and scaling --------------------------------------------------------------------------------
 
     @property
@@ -54,7 +92,7 @@ class LinkedProgram:
 
     @property
     def row_count(self) -> int:
-        return self.own_rows[-1].stop + self.coupling.b.size
+        return self.own_rows[-1].stop + len(self.coupling.pairs)
 
     @property
     def durations(self) -> Array:
@@ -75,7 +113,7 @@ class LinkedProgram:
     def scaling(self) -> Scaling:
         """What every row and the objective are multiplied by."""
         rows = [program.row_scale for program in self.programs]
-        return Scaling(np.concatenate([*rows, np.ones(self.coupling.b.size)]), self.objective_scale)
+        return Scaling(np.concatenate([*rows, np.ones(len(self.coupling.pairs))]), self.objective_scale)
 
     @property
     def unknown_sizes(self) -> Array | None:
@@ -174,13 +212,77 @@ class LinkedProgram:
     def _held_unknowns(self, k: int) -> Array:
         """Which unknowns of phase k are shared parameters."""
         unknowns = self.programs[k].unknowns
-        places = [
-            np.arange(unknowns.layout.parameters[name].start, unknowns.layout.parameters[name].stop)
-            for name, having in self.linked.shared.items()
-            if k in having
-        ]
-        wanted = np.concatenate(places) if places else np.zeros(0, dtype=int)
-        return np.flatnonzero(np.isin(unknowns.elimination.free, wanted))
+        is_held = np.zeros(unknowns.layout.size, dtype=bool)
+        for name, having in self.linked.shared.items():
+            if k in having:
+                is_held[unknowns.layout.parameters[name]] = True
+        return np.flatnonzero(is_held[unknowns.elimination.free])
+
+
+@dataclass(frozen=True, eq=False)
+class AskedValues:
+    """The values that a problem, or phases, put into the structure of their program.
+
+    linked : the problems of phases with their links, None for a problem
+    parts : of every part
+    """
+
+    asked: Asked
+    linked: LinkedProblems | None
+    parts: tuple[ProgramValues, ...]
+
+    @property
+    def problems(self) -> tuple[ProblemData, ...]:
+        """Of every part, with what links add to it."""
+        return self.asked.parts if self.linked is None else self.linked.problems
+
+
+@dataclass(frozen=True, eq=False)
+class AskedStructure:
+    """The structure of the program of a problem, or of phases: that of every part, and of what joins them.
+
+    links, coupling : None for a problem, whose program is that of its only part
+    """
+
+    parts: tuple[ProgramStructure, ...]
+    links: Links | None = None
+    coupling: Coupling | None = None
+
+    @staticmethod
+    def of(asked: Asked, kept_as_rows: Sequence[Collection[int]], check: bool = False) -> AskedStructure:
+        """The structure of what is asked; kept_as_rows, check : as `structure_of` takes them, by part."""
+        if not isinstance(asked, Phases):
+            return AskedStructure((structure_of(asked, *kept_as_rows, check=check),))
+        linked = linked_problems(asked, guessed=False)
+        parts = tuple(map(structure_of, linked.problems, kept_as_rows, repeat(check)))
+        return AskedStructure(parts, linked.links, coupling_of(linked, parts))
+
+    def values_of(self, asked: Asked, *, guessed: bool = True) -> AskedValues:
+        """The values of what is asked, which has this structure.
+
+        guessed : whether copies get guesses, for `cold_program`
+        Raises what `transcribe.values_of` and `linked_problems` raise.
+        """
+        linked = None
+        if isinstance(asked, Phases):
+            linked = linked_problems(asked, self.links, guessed=guessed)
+        problems = asked.parts if linked is None else linked.problems
+        return AskedValues(asked, linked, tuple(map(values_of, self.parts, problems)))
+
+    def cold_program(self, values: AskedValues) -> NLP | LinkedProgram:
+        """The program that starts from the guess, scaled there."""
+        return self._joined(values, tuple(map(cold_program, self.parts, values.parts, values.problems)))
+
+    def program_at(
+        self, values: AskedValues, starts: Sequence[Array], scalings: Sequence[Scaling | None]
+    ) -> NLP | LinkedProgram:
+        """The program with a known starting point of every part, scaled there where no scaling is given."""
+        return self._joined(values, tuple(map(program_at, self.parts, values.parts, starts, scalings)))
+
+    def _joined(self, values: AskedValues, programs: tuple[NLP, ...]) -> NLP | LinkedProgram:
+        if self.coupling is None or values.linked is None:
+            return programs[0]
+        return LinkedProgram.of(values.linked, programs, self.coupling)
 
 
 def linked_program(phases: Phases) -> LinkedProgram:
@@ -188,32 +290,17 @@ def linked_program(phases: Phases) -> LinkedProgram:
 
     Raises ProblemError or a subclass where a phase contradicts itself, or two phases cannot meet.
     """
-    linked = linked_problems(phases)
-    programs = tuple(transcribe(problem) for problem in linked.problems)
-    coupling = coupling_of(linked, programs, phases.phase_names)
-    variables = _slices([program.variable_count for program in programs])
-    own_rows = _slices([program.row_count for program in programs])
-    row, column = coupling.A.tocoo().coords
-    placed = list(zip(programs, variables, own_rows, strict=True))
-    return LinkedProgram(
-        phases,
-        linked,
-        programs,
-        coupling,
-        variables,
-        own_rows,
-        lower=np.concatenate([program.lower for program in programs]),
-        upper=np.concatenate([program.upper for program in programs]),
-        row_lower=np.concatenate([*(program.row_lower for program in programs), coupling.b]),
-        row_upper=np.concatenate([*(program.row_upper for program in programs), coupling.b]),
-        start=np.concatenate([program.start for program in programs]),
-        jacobian_rows=np.concatenate(
-            [*(r.start + p.jacobian_rows for p, _, r in placed), own_rows[-1].stop + row]
-        ),
-        jacobian_columns=np.concatenate([*(y.start + p.jacobian_columns for p, y, _ in placed), column]),
-        hessian_rows=np.concatenate([y.start + p.hessian_rows for p, y, _ in placed]),
-        hessian_columns=np.concatenate([y.start + p.hessian_columns for p, y, _ in placed]),
-    )
+    structure = AskedStructure.of(phases, [()] * len(phases.parts))
+    program: Any = structure.cold_program(structure.values_of(phases))
+    return program
+
+
+def placed_parts(program: NLP | LinkedProgram) -> Iterator[tuple[NLP, slice, slice, float]]:
+    """Every part of a program, its places among the unknowns and the rows, and what its objective counts."""
+    if isinstance(program, LinkedProgram):
+        weights = program.weights.tolist()
+        return zip(program.programs, program.variables, program.own_rows, weights, strict=True)
+    return iter([(program, slice(0, program.variable_count), slice(0, program.row_count), 1.0)])
 
 
 def _slices(counts: list[int]) -> tuple[slice, ...]:

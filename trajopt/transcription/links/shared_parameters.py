@@ -4,7 +4,8 @@ Links between phases are not here: `linked_problems.py` makes them constraints o
 are such parameters.
 
 Boundary values may fix a copy in both phases. The equation between them then says nothing that their own
-equations do not say, or it contradicts them.
+equations do not say, or it contradicts them. Which copies are fixed follows from the structure of the
+programs; at what, from their values.
 """
 
 from __future__ import annotations
@@ -20,100 +21,132 @@ from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.base.rounding import AGREEMENT
 from trajopt.transcription.links.linked_problems import LinkedProblems
 from trajopt.transcription.nlp import NLP
+from trajopt.transcription.transcribe import ProgramStructure
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One component of a shared parameter in one phase: the entry `place` of the phase's x = N y + c.
+
+    columns, factors : the nonzeros of its row of N, so that it is factors @ y[columns] + c
+    row : the only row of the phase's program that the parameter's unknown is in where it defines a copy by
+        what the phase's conditions fix, else None
+    """
+
+    phase: int
+    place: int
+    columns: Array
+    factors: Array
+    row: int | None
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the phase's own conditions give it a value."""
+        return self.row is not None or not self.columns.size
+
+    def constant(self, programs: Sequence[NLP]) -> float:
+        """Its entry of c."""
+        return float(programs[self.phase].unknowns.elimination.c[self.place])
+
+    def value(self, programs: Sequence[NLP]) -> float:
+        """The value that it is fixed at."""
+        if self.row is None:
+            return self.constant(programs)
+        program = programs[self.phase]
+        slope = float(program.jacobian(program.start)[program.jacobian_rows == self.row].sum())
+        gap = float(program.row_lower[self.row] - program.rows(program.start)[self.row])
+        return float(program.start[self.columns[0]]) + gap / slope
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """One component of a parameter in two phases that have to agree."""
+
+    name: str
+    component: int
+    one: Part
+    other: Part
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether both phases give it a value, which are the same or contradict each other."""
+        return self.one.is_fixed and self.other.is_fixed
 
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """Equations A y = b between the unknowns y of all phases, and the parameter that each is of."""
+    """Equations A y = b between the unknowns y of all phases, one for every pair that is not fixed."""
 
     A: sparse.csr_array
-    b: Array
-    labels: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+    fixed: tuple[Pair, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The parameter that each equation is of."""
+        return tuple(pair.name for pair in self.pairs)
+
+    def right_sides(self, programs: Sequence[NLP], names: Sequence[str]) -> Array:
+        """b for the programs of all phases.
+
+        names : of the phases
+        Raises InfeasibleBoundsError where two phases fix a parameter at different values.
+        """
+        for pair in self.fixed:
+            first, second = pair.one.value(programs), pair.other.value(programs)
+            if abs(first - second) > AGREEMENT * max(1.0, abs(first)):
+                where = f", component {pair.component}," if pair.component else ""
+                raise InfeasibleBoundsError(
+                    f"phases '{names[pair.one.phase]}' and '{names[pair.other.phase]}' cannot meet: "
+                    f"'{pair.name}'{where} is {first:.9g} in the first and {second:.9g} in the second, fixed "
+                    "by the conditions of each: free one of them, None among the boundary values, or drop "
+                    "the link"
+                )
+        return np.array([pair.other.constant(programs) - pair.one.constant(programs) for pair in self.pairs])
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """One component of a shared parameter in one phase.
+def coupling_of(linked: LinkedProblems, structures: Sequence[ProgramStructure]) -> Coupling:
+    """The equations of all shared parameters; y are the unknowns of the programs one after the other."""
+    offsets = np.cumsum([0, *(structure.solution.free.size for structure in structures)])
+    every = list(_pairs(linked, structures))
+    pairs = tuple(pair for pair in every if not pair.is_fixed)
+    rows, columns, factors = [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)], [np.zeros(0)]
+    for number, pair in enumerate(pairs):
+        for part, sign in ((pair.one, 1.0), (pair.other, -1.0)):
+            rows.append(np.full(part.columns.size, number))
+            columns.append(offsets[part.phase] + part.columns)
+            factors.append(sign * part.factors)
+    places = (np.concatenate(rows), np.concatenate(columns))
+    A = sparse.coo_array((np.concatenate(factors), places), shape=(len(pairs), int(offsets[-1]))).tocsr()
+    return Coupling(A, pairs, tuple(pair for pair in every if pair.is_fixed))
 
-    columns, factors, constant : the parameter is factors @ y[columns] + constant
-    fixed : the value that the phase's own equations give it; NaN where they leave it free
-    """
 
-    phase: int
-    columns: Array
-    factors: Array
-    constant: float
-    fixed: float
-
-
-def coupling_of(linked: LinkedProblems, programs: Sequence[NLP], names: Sequence[str]) -> Coupling:
-    """The equations of all shared parameters; y are the unknowns of the programs one after the other.
-
-    Raises InfeasibleBoundsError where two phases fix a parameter at different values.
-    """
-    offsets = np.cumsum([0, *(program.variable_count for program in programs)])
-    rows, columns, factors, rhs, labels = [], [], [], [], []
+def _pairs(linked: LinkedProblems, structures: Sequence[ProgramStructure]) -> Iterator[Pair]:
+    """Phases that must agree: every phase with one that fixes the parameter, where there is one."""
     for name, phases in linked.shared.items():
         for component in range(linked.problems[phases[0]].parameters[name].lower.size):
-            parts = [_part(linked, programs[k], k, name, component) for k in phases]
-            for one, other in _pairs(parts, name, component, names):
-                for part, sign in ((one, 1.0), (other, -1.0)):
-                    rows.append(np.full(part.columns.size, len(labels)))
-                    columns.append(offsets[part.phase] + part.columns)
-                    factors.append(sign * part.factors)
-                rhs.append(other.constant - one.constant)
-                labels.append(name)
-    shape = (len(labels), int(offsets[-1]))
-    if not labels:
-        return Coupling(sparse.csr_array(shape), np.zeros(0), ())
-    places = (np.concatenate(rows), np.concatenate(columns))
-    A = sparse.coo_array((np.concatenate(factors), places), shape=shape).tocsr()
-    return Coupling(A, np.array(rhs), tuple(labels))
+            parts = [_part(linked, structures[k], k, name, component) for k in phases]
+            first = next((part for part in parts if part.is_fixed), parts[0])
+            yield from (Pair(name, component, first, part) for part in parts if part is not first)
 
 
-def _pairs(
-    parts: Sequence[_Part], name: str, component: int, names: Sequence[str]
-) -> Iterator[tuple[_Part, _Part]]:
-    """Pairs of phases that must agree: every phase with one that fixes the value, where there is one."""
-    fixed = [part for part in parts if not np.isnan(part.fixed)]
-    first = fixed[0] if fixed else parts[0]
-    for part in parts:
-        if part is first:
-            continue
-        if np.isnan(first.fixed) or np.isnan(part.fixed):
-            yield first, part
-        elif abs(first.fixed - part.fixed) > AGREEMENT * max(1.0, abs(first.fixed)):
-            where = f", component {component}," if component else ""
-            raise InfeasibleBoundsError(
-                f"phases '{names[first.phase]}' and '{names[part.phase]}' cannot meet: '{name}'{where} is "
-                f"{first.fixed:.9g} in the first and {part.fixed:.9g} in the second, fixed by the conditions "
-                "of each: free one of them, None among the boundary values, or drop the link"
-            )
+def _part(linked: LinkedProblems, structure: ProgramStructure, phase: int, name: str, component: int) -> Part:
+    place = structure.spline_map.layout.parameters[name].start + component
+    entries = structure.solution.N[[place]].tocoo()
+    columns, row = entries.coords[1], None
+    if columns.size == 1 and name in linked.links.sides[phase].defined:
+        row = _defining_row(structure, name, int(columns[0]), component)
+    return Part(phase, place, columns, entries.data, row)
 
 
-def _part(linked: LinkedProblems, program: NLP, phase: int, name: str, component: int) -> _Part:
-    place = program.unknowns.layout.parameters[name].start + component
-    row = program.unknowns.elimination.N[[place]].tocoo()
-    constant = float(program.unknowns.elimination.c[place])
-    columns, factors = row.coords[1], row.data
-    fixed = np.nan if columns.size else constant
-    if columns.size == 1 and name in linked.copies[phase]:
-        fixed = _defined(program, name, int(columns[0]), component)
-    return _Part(phase, columns, factors, constant, fixed)
-
-
-def _defined(program: NLP, name: str, column: int, component: int) -> float:
-    """The value of a copy whose quantity the phase's conditions fix; NaN where an unknown changes it."""
-    cursor = program.linear.count
-    for group in program.groups:
+def _defining_row(structure: ProgramStructure, name: str, column: int, component: int) -> int | None:
+    """The row that defines a copy by what the phase's conditions fix; None where an unknown changes that."""
+    first, entries = structure.linear.kept.size, structure.maps.jacobian_map
+    for group in structure.groups:
         if group.name == name:
-            spread = group.spread(1.0 + np.arange(cursor, cursor + group.count))
-            own = int(spread[0, component]) - 1
-            entries = program.jacobian_rows == own
-            if own < 0 or np.any(program.jacobian_columns[entries] != column):
-                return np.nan
-            slope = float(program.jacobian(program.start)[entries].sum())
-            gap = float(program.row_lower[own] - program.rows(program.start)[own])
-            return float(program.start[column]) + gap / slope
-        cursor += group.count
-    return np.nan
+            row = int(group.spread(1.0 + np.arange(first, first + group.count))[0, component]) - 1
+            if row < 0 or np.any(entries.columns[entries.rows == row] != column):
+                return None
+            return row
+        first += group.count
+    return None
