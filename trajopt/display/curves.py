@@ -21,7 +21,7 @@ from trajopt.terms.term import ComponentTerm, Quantity
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class Component:
     """One component of a quantity over a motion: values (K,), unit ("" where none is known) and bounds."""
 
     name: str
@@ -53,21 +53,21 @@ def kinds_of(problem: Any) -> dict[str, str]:
     return kinds | {extra_leaf(name): f"{name}, an unknown curve" for name in unknown_curves(problem)}
 
 
-def curves_of(solution: SolutionData, quantities: Iterable[str], t: NDArray) -> dict[str, list[Curve]]:
+def curves_of(solution: SolutionData, quantities: Iterable[str], t: NDArray) -> dict[str, list[Component]]:
     """The components of every quantity at times t (K,); without the problem those of q, v, a and jerk."""
     problem = problem_of(solution)
     if problem is None:
         each = {quantity: getattr(solution, quantity)(t).T for quantity in quantities}
-        return {quantity: list(map(Curve, solution.joint_names, rows)) for quantity, rows in each.items()}
+        return {quantity: list(map(Component, solution.joint_names, rows)) for quantity, rows in each.items()}
     values = solution.values([Quantity(quantity) for quantity in quantities], t)
-    return {quantity: _components(problem, quantity, values[quantity]) for quantity in quantities}
+    return {quantity: _of_quantity(problem, quantity, values[quantity]) for quantity in quantities}
 
 
-def _components(problem: Any, quantity: str, values: NDArray) -> list[Curve]:
+def _of_quantity(problem: Any, quantity: str, values: NDArray) -> list[Component]:
     width = values.shape[1]
     names, units = problem.labels(quantity, width), units_of_quantity(problem, quantity, width)
     lower, upper = bounds_of(problem, quantity, width)
-    return list(map(Curve, names, values.T, units, lower.tolist(), upper.tolist()))
+    return list(map(Component, names, values.T, units, lower.tolist(), upper.tolist()))
 
 
 def bounds_of(problem: Any, quantity: str, width: int) -> tuple[Array, Array]:

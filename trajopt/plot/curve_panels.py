@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from trajopt.base.arrays import Array
-from trajopt.display.curves import Curve, curves_of, problem_of
+from trajopt.display.curves import Component, curves_of, problem_of
 from trajopt.plot.canvas import GivenAxes, panels, title
 from trajopt.plot.style import line_of, settings, times
 from trajopt.plot.time_axis import (
@@ -35,7 +35,7 @@ class Track:
     """A curve of one part at its times (K,), and the times and values that are prescribed within it."""
 
     t: Array
-    curve: Curve
+    curve: Component
     via: tuple[tuple[float, float], ...] = ()
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.base.palette import PALETTE
-from trajopt.display.curves import Curve, held_at_zero
+from trajopt.display.curves import Component, held_at_zero
 from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.plot.canvas import GivenAxes, check_solution
 from trajopt.plot.curve_panels import Panel, Track, columns_for, draw_panels, tracks_of
@@ -76,11 +76,13 @@ def joint_forces(
     check_known(solution, "wrench", "joint forces")
     names, t = solution.driven_joints, times(solution)
     norms = np.linalg.norm(solution.wrench(t)[..., 3:], axis=-1)
-    chosen, note = active_joints(list(map(Curve, names, norms.T)), joints, "no force")
+    chosen, note = active_joints(list(map(Component, names, norms.T)), joints, "no force")
     groups = same_curves(norms, chosen)
     together = len(groups) <= TOGETHER
     tracks = [
-        Track(t, Curve(group_label([names[i] for i in group], short=not together), norms[:, group[0]], "N"))
+        Track(
+            t, Component(group_label([names[i] for i in group], short=not together), norms[:, group[0]], "N")
+        )
         for group in groups
     ]
     contents = [Panel("force", [track], track.curve.name, bottom=0.0) for track in tracks]
@@ -138,7 +140,7 @@ def joint_indices(names: Sequence[str], joints: Sequence[str] | None) -> list[in
 
 
 def active_joints(
-    curves: Sequence[Curve],
+    curves: Sequence[Component],
     joints: Sequence[str] | None,
     without: str,
     left_out: NDArray | None = None,
@@ -157,12 +159,12 @@ def active_joints(
     return active, f"{without}: {list_names(zero)}" if zero else ""
 
 
-def largest_values(curves: Sequence[Curve]) -> NDArray:
+def largest_values(curves: Sequence[Component]) -> NDArray:
     """The largest absolute value of every curve."""
     return np.array([np.abs(curve.values).max(initial=0.0) for curve in curves])
 
 
-def without_motors(idle: Sequence[Curve]) -> str:
+def without_motors(idle: Sequence[Component]) -> str:
     """Names of joints without motors, and the largest residuals of their equations, one for each unit."""
     largest: dict[str, float] = {}
     for curve, size in zip(idle, largest_values(idle), strict=True):
@@ -172,7 +174,7 @@ def without_motors(idle: Sequence[Curve]) -> str:
     return f"no motor: {names} (residual between nodes at most {residual})"
 
 
-def chosen_orders(curves: Sequence[str] | None, count: int, jerks: Sequence[Curve]) -> list[int]:
+def chosen_orders(curves: Sequence[str] | None, count: int, jerks: Sequence[Component]) -> list[int]:
     """The derivatives of the position to draw; OptionError for a word that is none of `CURVES`."""
     if curves is None:
         bounded = any(np.isfinite([jerk.lower, jerk.upper]).any() for jerk in jerks)

@@ -62,13 +62,13 @@ def draw_scenery(axis: Any, scene: Sequence[Capsule | Target], plane: Plane) -> 
     for number, (place, target) in enumerate(sorted(targets, key=lambda each: np.nan_to_num(each[0][0]))):
         if np.isfinite(place).all():
             axis.plot(*place[:, None], "x", color=PALETTE[2], zorder=7)
-            write(axis, place, f"target of {target.frame}", PALETTE[2], below=number % 2 == 0)
+            write_beside(axis, place, f"target of {target.frame}", PALETTE[2], below=number % 2 == 0)
         elif len(plane) == 2 and np.isfinite(place).any():
             line = axis.axvline if np.isfinite(place[0]) else axis.axhline
             line(np.nansum(place), linestyle=":", **MARK)
 
 
-def write(axis: Any, place: Array, text: str, colour: str, *, below: bool = False) -> None:
+def write_beside(axis: Any, place: Array, text: str, colour: str, *, below: bool = False) -> None:
     """A name beside a point of a plane or of space."""
     style = {**NOTE, "color": colour, "zorder": 7}
     axis.text(*place, f"  {text}", va="top" if below else "bottom", **style)

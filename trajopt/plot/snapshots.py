@@ -18,7 +18,7 @@ from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.graph.protocols.dynamics import GravityField, SkeletonDynamics
 from trajopt.plot.canvas import GivenAxes, check_place, check_solution, given_axes, new_figure, title
-from trajopt.plot.scenery import Plane, draw_scenery, points_of, scenery, write
+from trajopt.plot.scenery import Plane, draw_scenery, points_of, scenery, write_beside
 from trajopt.plot.style import LIMIT_COLOUR, NOISE, PANEL, SAMPLES, SHADES, WIDTH, settings
 from trajopt.solution.skeleton_view import FLAT, checked_segments, drawing_axes
 from trajopt.terms.scene import Capsule, Target
@@ -163,7 +163,7 @@ def draw_surroundings(axis: Any, scene: Scene, plane: Plane) -> None:
     axis.plot(*path.T, color=PALETTE[1], linewidth=1.0, linestyle="--", zorder=2)
     for point, label in ((path[0], "start"), (path[-1], "end")):
         axis.plot(*point[:, None], "o", color=PALETTE[1], zorder=6)
-        write(axis, point, label, PALETTE[1])
+        write_beside(axis, point, label, PALETTE[1])
     for i, letter in zip(plane, LETTERS, strict=False):
         getattr(axis, f"set_{letter}label")(f"{LETTERS[i]} (m)")
 

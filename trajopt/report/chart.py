@@ -74,7 +74,7 @@ class Chart:
             pad = 0.04 * (high - low)
             upright["range"] = [low - pad, high + pad]
         layout = {
-            **layout_of(self.y_label),
+            **plot_layout(self.y_label),
             "xaxis": {"title": {"text": self.x_label}, "zeroline": False},
             "yaxis": upright,
             "hovermode": "x unified",
@@ -107,7 +107,7 @@ def charts(
         yield Chart(x, {name: curves[name] for name in group}, x_label, label, unit, limits=limits)
 
 
-def layout_of(title: str, rows: int = 1) -> dict[str, Any]:
+def plot_layout(title: str, rows: int = 1) -> dict[str, Any]:
     """What the plots of a page have in common, with its height in rows.
 
     Tools stand upright in the right margin: without a pointer they are always shown, and would hide a legend.

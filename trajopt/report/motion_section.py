@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.display.curves import Curve, curves_of, held_at_zero, kinds_of
+from trajopt.display.curves import Component, curves_of, held_at_zero, kinds_of
 from trajopt.graph.protocols.dynamics import SkeletonDynamics
 from trajopt.plot.canvas import svg_of
 from trajopt.plot.snapshots import SNAPSHOTS, motion, scene_of_motion
@@ -38,7 +38,7 @@ def picture(solution: SolutionData, script: bool) -> Iterator[str]:
     yield f'<figure style="grid-row: span {rows}">{image}</figure>'
 
 
-def motion_curves(solution: SolutionData) -> dict[str, list[Curve]]:
+def motion_curves(solution: SolutionData) -> dict[str, list[Component]]:
     """Positions, their rates, torques or states, and additional curves, by kind.
 
     Torques that the problem holds at zero, of joints without motors, are left out.
@@ -53,7 +53,7 @@ def motion_curves(solution: SolutionData) -> dict[str, list[Curve]]:
     return {kind: curves[quantity] for quantity, kind in kinds.items() if curves[quantity]}
 
 
-def motion_charts(curves: Mapping[str, Sequence[Curve]], duration: float) -> Iterator[Chart]:
+def motion_charts(curves: Mapping[str, Sequence[Component]], duration: float) -> Iterator[Chart]:
     """Charts of curves of one kind and unit, as many in each as there are colours; zeros left out."""
     t = np.linspace(0.0, duration, SAMPLES)
     for kind, each in curves.items():
@@ -66,7 +66,7 @@ def motion_charts(curves: Mapping[str, Sequence[Curve]], duration: float) -> Ite
             yield from charts(t, values, "t [s]", f"{kind} [{unit}]" if unit else kind, unit, limits)
 
 
-def limit_rows(curves: Mapping[str, Sequence[Curve]]) -> Iterator[tuple[str, ...]]:
+def limit_rows(curves: Mapping[str, Sequence[Component]]) -> Iterator[tuple[str, ...]]:
     """Every curve that has a limit: its bounds, the least and the largest value, its unit."""
     for kind, each in curves.items():
         for curve in each:

@@ -12,7 +12,7 @@ from trajopt.base.palette import PALETTE
 from trajopt.plot.scenery import surface
 from trajopt.plot.snapshots import LETTERS, Scene
 from trajopt.plot.style import shade
-from trajopt.report.chart import layout_of, rounded
+from trajopt.report.chart import plot_layout, rounded
 from trajopt.terms.scene import Capsule
 
 
@@ -23,7 +23,7 @@ def turning_plot(scene: Scene) -> dict[str, Any]:
     eye = {letter: 1.0 if i == up else 1.7 for i, letter in enumerate(LETTERS)}
     camera = {"up": {letter: float(i == up) for i, letter in enumerate(LETTERS)}, "eye": eye}
     layout = {
-        **layout_of("motion, light first and dark last: drag to turn", rows=2),
+        **plot_layout("motion, light first and dark last: drag to turn", rows=2),
         "scene": {"aspectmode": "data", "camera": camera, **axes},
         "showlegend": False,
     }
