@@ -13,10 +13,9 @@ from trajopt.api.solve import solve
 from trajopt.base.errors import TrajoptError
 from trajopt.base.files.plain_values import finite
 from trajopt.base.printable_text import printable_name
-from trajopt.solution.solution import Answer
 from trajopt.studies.many.portable import unpacked
 from trajopt.studies.many.sent_solution import file_of, with_problem, without_problem
-from trajopt.studies.workers.worker_versions import check_same
+from trajopt.studies.workers.worker_versions import check_same, versions
 
 OWN_GUESS = "its own guess"
 FAILED, INTERRUPTED = "failed", "interrupted"
@@ -113,7 +112,7 @@ class StudyAnswer:
 
 def answered(task: Task) -> StudyAnswer:
     """Solve a point; what the problem or the solve raises stands in its row. ClusterError for versions."""
-    check_same(task.versions)
+    check_same(task.versions, versions(), "a worker")
     try:
         solution, start = _solved(task)
         archive = file_of(solution) if task.archive else b""
@@ -123,7 +122,7 @@ def answered(task: Task) -> StudyAnswer:
     return StudyAnswer(point, without_problem(solution) if task.keep else None, archive)
 
 
-def columns_of(solution: Answer) -> dict[str, Any]:
+def columns_of(solution: Any) -> dict[str, Any]:
     """The columns of a row that its solution determines."""
     return {
         "status": solution.status.name.lower(),
