@@ -30,7 +30,7 @@ SPATIAL = 0.03  # of the largest extent: a motion as thick as this is drawn from
 SNAPSHOTS = 9
 LETTERS = "xyz"
 LEAST = 0.15  # of the longest side: so thick is the box of a flat motion
-SPACE = (0, 1, 2)
+SPACE = tuple(range(3))
 VIEWS = ("planes", "space")
 
 

@@ -18,7 +18,6 @@ from trajopt.plot.style import line_of, mark_failures, settings
 
 PANELS = {"objective": "objective", "duration": "duration (s)", "iterations": "iterations"}
 DECADES = 20.0  # between the least and the largest value: beyond, the axis is logarithmic
-TICKS = 8
 
 
 class StudiedPoints(Protocol):
@@ -60,7 +59,7 @@ def study(
             panel.set_ylabel(label)
         if numeric and values[0] > 0 and values[-1] >= DECADES * values[0]:
             axes[-1].set_xscale("log")
-            axes[-1].set_xticks(values if len(values) <= TICKS else values[:: -(-len(values) // TICKS)])
+            axes[-1].set_xticks(values[:: -(-len(values) // len(PALETTE))])
             axes[-1].xaxis.set_major_formatter("{x:g}")
             axes[-1].xaxis.set_minor_formatter("")
         if not numeric:
@@ -96,12 +95,14 @@ def _axis(points: Sequence[Any], over: str | None) -> str | None:
         raise OptionError(f"'{over}' was not swept: the parameters are {', '.join(names) or 'none'}")
     if over is not None or not names:
         return over
-    counts = {name: len({_hashable(point.parameters[name]) for point in points}) for name in names}
+    counts = {name: len({_place(point, name) for point in points}) for name in names}
     return max(counts, key=lambda name: counts[name])
 
 
 def _place(point: Any, axis: str | None) -> Any:
-    return point.number if axis is None else _hashable(point.parameters[axis])
+    """What stands on the axis: a number, or a value of another kind as text."""
+    value = point.number if axis is None else point.parameters[axis]
+    return value if isinstance(value, Real) else str(value)
 
 
 def _curves(points: Sequence[Any], axis: str | None) -> dict[str, list[Any]]:
@@ -109,19 +110,10 @@ def _curves(points: Sequence[Any], axis: str | None) -> dict[str, list[Any]]:
     names = [
         name
         for name in points[0].parameters
-        if name != axis and len({_hashable(point.parameters[name]) for point in points}) > 1
+        if name != axis and len({_place(point, name) for point in points}) > 1
     ]
     found: dict[str, list[Any]] = {}
     for point in points:
         label = ", ".join(f"{name} = {point.parameters[name]}" for name in names)
         found.setdefault(label, []).append(point)
     return found
-
-
-def _hashable(value: Any) -> Any:
-    """The value itself, or as text where it cannot be hashed: lists, dictionaries, arrays."""
-    try:
-        hash(value)
-    except TypeError:
-        return str(value)
-    return value

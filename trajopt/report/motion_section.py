@@ -14,13 +14,11 @@ from trajopt.graph.protocols.dynamics import SkeletonDynamics
 from trajopt.plot.canvas import svg_of
 from trajopt.plot.snapshots import SNAPSHOTS, motion, scene_of_motion
 from trajopt.plot.style import NOISE, SAMPLES
-from trajopt.report.chart import HEIGHT, Chart, charts, data_attribute
+from trajopt.report.chart import Chart, charts, data_attribute
 from trajopt.report.turning_plot import turning_plot
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData
-
-COLUMN = 580  # pixels of a chart
 
 
 def picture(solution: SolutionData, script: bool) -> Iterator[str]:
@@ -33,7 +31,7 @@ def picture(solution: SolutionData, script: bool) -> Iterator[str]:
         return
     content, (width, height) = svg_of(motion(solution))
     data = b64encode(content).decode("ascii")
-    rows = ceil(height / width * COLUMN / HEIGHT)
+    rows = ceil(2.0 * height / width)  # a chart is about twice as wide as high
     image = f'<img alt="the robot in snapshots" src="data:image/svg+xml;base64,{data}"/>'
     yield f'<figure style="grid-row: span {rows}">{image}</figure>'
 

@@ -16,7 +16,6 @@ from trajopt.base.arguments import pluralize
 from trajopt.base.facts import MOST_LINES
 from trajopt.plot.canvas import check_solution
 from trajopt.report.active_constraints import (
-    ActiveConstraint,
     active_constraints,
     labels_of,
     matters,
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData
 
 Answer: TypeAlias = "Solution | PhasesSolution"
-
-__all__ = ["ActiveConstraint", "active_constraints", "html", "time_split"]
 
 NO_FIGURES: Mapping[str, bytes] = MappingProxyType({})
 WORTH_A_LINE = 0.01  # of all seconds
