@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, str] = {
     "trajopt.display": "solution",
     "trajopt.certificates": "checks display",
     "trajopt.archive": "solution",
-    "trajopt.plot": "solution",
+    "trajopt.plot": "display",
     "trajopt.parametric": "solution",
     "trajopt.refinement": "checks",
     "trajopt.certified": "certificates refinement",

@@ -1,4 +1,4 @@
-"""Parses XML from a file or a string, with entity expansion refused."""
+"""Parses XML from a file or a string; document types, and with them all entities, are refused."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ def xml_root(path_or_xml: str | os.PathLike[str]) -> Element:
     if len(content) > LARGEST:
         raise UrdfError(f"{where} has {len(content)} bytes or more; at most {LARGEST} are read")
     try:
-        return fromstring(content)
+        return fromstring(content, forbid_dtd=True)
     except DefusedXmlException as error:
         raise UrdfError(
-            f"{where} declares entities or external references, which are refused: {error}"
+            f"{where} has a document type or declares entities, which are refused: remove <!DOCTYPE ...> "
+            f"({error})"
         ) from error
     except (ParseError, ValueError, LookupError) as error:
         raise UrdfError(f"{where} is not well-formed XML: {error}") from error

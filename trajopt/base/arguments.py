@@ -6,7 +6,7 @@ checks of arrays with the errors of that package: the two packages do not import
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterable
 from functools import cache
 from typing import Any, TypeGuard, TypeVar
@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from trajopt.base.errors import LONGEST_NAME, OptionError, ShapeError
 
-SHOWN = 80  # characters of a value in a message
+SHOWN, DOTS = 80, "..."  # characters of a value in a message, and the end of a text that was cut
 LISTED = 6  # names of a list in a message
 MOST = 2**31 - 1  # the largest whole number that the solvers' C code holds
 MOST_STARTS = 10_000  # of one problem
-LONGEST_UNIT = 40  # characters
 
 P = TypeVar("P")
 _MISSING = object()
@@ -58,7 +57,12 @@ def short_repr(value: object) -> str:
         text = " ".join(repr(value).split())
     except Exception:  # a foreign object's repr may raise anything
         return f"an object of type {type(value).__name__}"
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+    return shorten(text)
+
+
+def shorten(text: str, longest: int = SHOWN) -> str:
+    """A text cut to so many characters, with dots at its end where it was."""
+    return text if len(text) <= longest else f"{text[: longest - len(DOTS)]}{DOTS}"
 
 
 def list_names(names: Iterable[object]) -> str:
@@ -110,11 +114,9 @@ def number(value: Any, what: str) -> float:
 
 def unit(value: Any, whose: str) -> str:
     """`value` itself, a unit as text, "" for none; OptionError, naming `whose`, for anything else."""
-    if not isinstance(value, str) or len(value) > LONGEST_UNIT or any(sign in value for sign in "<>\n"):
+    if not isinstance(value, str) or len(value) > SHOWN or any(sign in value for sign in "<>\n"):
         raise OptionError(
-            f"the unit of {whose} is {short_repr(value)}: give a text such as 'm/s', {LONGEST_UNIT} "
-            "characters at "
-            "most"
+            f"the unit of {whose} is {short_repr(value)}: give a text of {SHOWN} characters at most, 'm/s'"
         )
     return value
 
@@ -139,7 +141,7 @@ def check_positive(what: str, value: Any, *, optional: bool = False) -> None:
     if optional and value is None:
         return
     is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not is_number or not _is_finite(value) or value <= 0:
+    if not is_number or not 0 < value <= sys.float_info.max:  # of an integer that no float holds, too
         raise OptionError(
             f"{what} = {short_repr(value)}: expected a finite number above 0{' or None' * optional}"
         )
@@ -151,10 +153,3 @@ def check_count(what: str, value: Any, least: int = 0, most: int = MOST) -> None
         raise OptionError(f"{what} = {short_repr(value)}: expected a whole number, {least} or more")
     if value > most:
         raise OptionError(f"{what} = {short_repr(value)}: expected a whole number, {most} at most")
-
-
-def _is_finite(value: Any) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer that no float holds
-        return False

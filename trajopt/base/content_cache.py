@@ -15,16 +15,6 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 import numpy as np
 from scipy import sparse
 
-__all__ = [
-    "LARGEST_CACHED",
-    "Content",
-    "cached_by_content",
-    "cached_if_small",
-    "of_array",
-    "of_matrix",
-    "read_only",
-]
-
 CACHE_SIZE = 16  # results of each function
 LARGEST_CACHED = 250  # unknowns: larger programs need 5 MB each for their maps, and longer for other things
 

@@ -29,33 +29,8 @@ from collections.abc import Iterable
 
 from trajopt.base.printable_text import printable
 
-__all__ = [
-    "ClusterError",
-    "DegreesOfFreedomError",
-    "DerivativeError",
-    "EvaluationError",
-    "GraphCycleError",
-    "InfeasibleBoundsError",
-    "KinkWarning",
-    "NotFiniteError",
-    "OptionError",
-    "ProblemError",
-    "ResultFolderError",
-    "ShadowedPackageError",
-    "ShapeError",
-    "SolutionFileError",
-    "StructureError",
-    "TrajoptError",
-    "UnboundedError",
-    "UnknownNameError",
-    "WorkerDiedError",
-    "near_matches",
-]
-
-
 LONGEST_NAME = 200  # characters; names are repeated in messages and files
 MOST_NEAR = 3  # names that a message suggests
-LEAST_BEGINNING = 3  # letters of a name that another may begin with
 
 
 class TrajoptError(ValueError):
@@ -143,7 +118,7 @@ class KinkWarning(UserWarning):
 def _begin_alike(one: str, other: str) -> bool:
     """Whether one name begins with the whole other: "tolerance" and "tol"."""
     shorter, longer = sorted((one, other), key=len)
-    return len(shorter) >= LEAST_BEGINNING and longer.startswith(shorter)
+    return len(shorter) > 2 and longer.startswith(shorter)
 
 
 def near_matches(name: object, known: Iterable[str]) -> str:

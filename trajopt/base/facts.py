@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from trajopt.base.arguments import SHOWN, shorten
 from trajopt.base.printable_text import printable_name
 
 MOST_LINES = 15
-LONGEST_LINE = 160  # characters
+LONGEST_LINE = 2 * SHOWN  # characters
 CARD = "font: 13px/1.45 system-ui, sans-serif; max-width: 760px"
 LABEL = "text-align: left; vertical-align: top; padding: 0 1em 0 0; font-weight: normal; opacity: .65"
 TEXT = "text-align: left; vertical-align: top; padding: 0"
@@ -35,7 +36,7 @@ class Facts:
             shown = [*shown[: MOST_LINES - 2], ("...", f"{hidden + 1} more")]
         width = max((len(name) for name, _ in shown), default=0) + 2
         lines = [self.headline, *(f"  {name:<{width}}{text}" for name, text in shown)]
-        return "\n".join(shorten_line(printable_name(line)) for line in lines)
+        return "\n".join(shorten(printable_name(line), LONGEST_LINE) for line in lines)
 
     def html(self, *pictures: str, details: str = "") -> str:
         """The card as HTML without scripts or outside files.
@@ -59,8 +60,3 @@ class Facts:
             f"<details><summary>all of it</summary><pre>{escape(details)}</pre></details>" if details else "",
         ]
         return f'<div style="{CARD}">{"".join(parts)}</div>'
-
-
-def shorten_line(line: str) -> str:
-    """A line of at most LONGEST_LINE characters."""
-    return line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 4].rstrip() + " ..."

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.palette import PALETTE
+from trajopt.base.rounding import AGREEMENT, NOT_ZERO
 
-WIDTH, HEIGHT = 560, 220
-LEFT, RIGHT, TOP, BOTTOM = 62, 12, 12, 34
+WIDTH, HEIGHT, LINE = 560, 220, 12  # pixels of a chart and of a line of text
+LEFT, RIGHT, TOP, BOTTOM = 5 * LINE, LINE, LINE, 3 * LINE
 # Attributes and inline styles, so that a chart looks the same on a page and in the cell of a notebook.
-TEXT, LINE = 'font-size="11" fill="#444" width="100%"', 'fill="none" stroke-width="1.4"'
+TEXT, CURVE = f'font-size="{LINE - 1}" fill="#444" width="100%"', 'fill="none" stroke-width="1.4"'
 SWATCH = "display: inline-block; width: .7em; height: .7em; margin-right: .3em"
 FARTHEST_LIMIT = 0.5  # of the range of all curves: limits farther away would flatten them and are not drawn
 
@@ -56,11 +57,11 @@ def line_chart(
         _, (y,) = place(np.zeros(1), np.array([tick]))
         text = f"1e{tick:g}" if logarithmic else f"{tick:g}"
         parts.append(f'<line stroke="#ddd" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text x="{LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{text}</text>')
+        parts.append(f'<text x="{LEFT - LINE / 2}" y="{y + LINE / 2:.1f}" text-anchor="end">{text}</text>')
     for tick in ticks(first, last):
         (across,), _ = place(np.array([tick]), np.zeros(1))
         parts.append(
-            f'<text x="{across:.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle">{tick:g}</text>'
+            f'<text x="{across:.1f}" y="{HEIGHT - BOTTOM + LINE}" text-anchor="middle">{tick:g}</text>'
         )
     for number, (name, values) in enumerate(drawn.items()):
         colour = PALETTE[number % len(PALETTE)]
@@ -76,9 +77,9 @@ def line_chart(
             alone = piece.stop - piece.start == 1
             places = points.split(",")
             dot = f'<circle cx="{places[0]}" cy="{places[-1]}" r="2.5" fill="{colour}"/>'
-            parts.append(dot if alone else f'<polyline {LINE} stroke="{colour}" points="{points}"/>')
-    middle = (LEFT + WIDTH - RIGHT) / 2
-    parts.append(f'<text x="{middle}" y="{HEIGHT - 4}" text-anchor="middle">{escape(x_label)}</text></svg>')
+            parts.append(dot if alone else f'<polyline {CURVE} stroke="{colour}" points="{points}"/>')
+    middle = f'x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - LINE / 2}" text-anchor="middle"'
+    parts.append(f"<text {middle}>{escape(x_label)}</text></svg>")
     legend = "".join(
         f'<span style="margin-left: .9em; white-space: nowrap"><i style="{SWATCH}; '
         f'background: {PALETTE[i % len(PALETTE)]}"></i>{escape(name)}</span>'
@@ -93,8 +94,9 @@ def ticks(low: float, high: float, about: int = 5, whole: bool = False) -> NDArr
     """Round numbers between low and high: 1, 2 or 5 times a power of ten apart, or `whole` ones alone."""
     rough = max((high - low) / about, 1.0 if whole else 0.0)
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= rough * 0.999)
-    inside = np.arange(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
+    steps = (power * factor for factor in (1.0, 2.0, 5.0, 10.0))
+    step = next(step for step in steps if step >= rough * (1.0 - AGREEMENT))
+    inside = np.arange(math.ceil(low / step - AGREEMENT), math.floor(high / step + AGREEMENT) + 1)
     return inside * step
 
 
@@ -111,7 +113,7 @@ def _range(values: NDArray) -> tuple[float, float]:
     if values.size == 0:
         return 0.0, 1.0
     low, high = float(values.min()), float(values.max())
-    if high - low <= 1e-9 * max(abs(low), abs(high), 1e-30):
+    if high - low <= AGREEMENT * max(abs(low), abs(high), NOT_ZERO):
         pad = 0.5 * abs(low) or 1.0
         return low - pad, high + pad
     return low, high

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.arguments import list_names
+from trajopt.base.arguments import list_names, shorten
 from trajopt.base.arrays import Array
 from trajopt.base.facts import Facts
 from trajopt.base.printable_text import printable
@@ -25,8 +25,6 @@ from trajopt.transcription.transcribe import transcribe
 
 WIDEST = 56  # characters of a column
 FREE = "free"
-MOST_BOUNDS = 3  # components whose bounds are written side by side where they differ
-SHORT = 1e-4  # of the motion: a shorter window is told as one time
 
 
 @dataclass(frozen=True)
@@ -175,8 +173,7 @@ def _unknowns(problem: ProblemData, nlp: NLP) -> Iterator[StatedLine]:
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     """Cells side by side, cut to the widths of their columns, the last one to the right."""
-    cut = (text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..." for text in cells[:3])
-    padded = (f"{text:<{width}}" for text, width in zip(cut, widths, strict=True))
+    padded = (f"{shorten(text, WIDEST):<{width}}" for text, width in zip(cells, widths, strict=False))
     return f"{'  '.join(padded)}{cells[3]:>6}".rstrip()
 
 
@@ -191,11 +188,12 @@ def _bounds(lower: Array, upper: Array, units: Sequence[str], names: Sequence[st
         return each[0] + unit * (each[0] != FREE)
     if names and FREE in each:
         return (
-            _some([f"{name} {text}" for name, text in zip(names, each, strict=True) if text != FREE]) + unit
+            list_names([f"{name} {text}" for name, text in zip(names, each, strict=True) if text != FREE])
+            + unit
         )
     if all(text.startswith("= ") for text in each):
-        return f"= [{_some([text[2:] for text in each])}]{unit}"
-    return f"[{_some(each)}]{unit}"
+        return f"= [{list_names([text[2:] for text in each])}]{unit}"
+    return f"[{list_names(each)}]{unit}"
 
 
 def _bound(low: float, high: float) -> str:
@@ -206,16 +204,11 @@ def _bound(low: float, high: float) -> str:
     return f"at least {low:g}" if np.isposinf(high) else f"{low:g} to {high:g}"
 
 
-def _some(texts: Sequence[str]) -> str:
-    more = f", {len(texts) - MOST_BOUNDS} more" if len(texts) > MOST_BOUNDS + 1 else ""
-    return ", ".join(texts[:MOST_BOUNDS] if more else texts) + more
-
-
 def _part(over: NodeSet) -> str:
     """ "path", "at the end", "0.2 to 0.6 T": where something holds or counts."""
     if isinstance(over, TimeWindow):
-        short = over.last - over.first < SHORT
-        return f"at {over.first:.3g} T" if short else f"{over.first:.3g} to {over.last:.3g} T"
+        first, last = f"{over.first:.3g}", f"{over.last:.3g} T"
+        return f"at {last}" if last.startswith(f"{first} ") else f"{first} to {last}"
     if isinstance(over, ArcNodes):
         return f"{over.part} of arc {over.arc}"
     return f"at the {over.written}" if isinstance(over, MotionEnd) else str(over.written)

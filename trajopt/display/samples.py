@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from io import StringIO
@@ -15,18 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import check_positive, list_names
-from trajopt.base.errors import OptionError, SolutionFileError, UnknownNameError, near_matches
+from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.base.files.atomic_file import whole_file
 from trajopt.base.files.near_files import check_ending
-from trajopt.graph.keys import SPLINE_LEAVES, extra_leaf
+from trajopt.base.rounding import AGREEMENT
+from trajopt.display.curves import curves_of, kinds_of, problem_of
+from trajopt.graph.keys import EXTRA, SPLINE_LEAVES
 from trajopt.problem.systems.system import System
-from trajopt.problem.units import units_of_quantity
 from trajopt.solution.solution import Answer, SolutionData
-from trajopt.terms import term as terms
 
-RATE = 100.0  # Hz, by default
 MOST_SAMPLES = 10_000_000
-ROUNDING = 1e-9  # of a step: the end of the motion is then a sample of the rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +90,7 @@ class Samples:
         return frame
 
 
-def samples_of(answer: Answer, rate: float = RATE) -> Samples:
+def samples_of(answer: Answer, rate: float) -> Samples:
     """The motion at 0, 1/rate, 2/rate, ... and at its end, whatever is left of the last step.
 
     Every phase is sampled so from its own start; "t" goes on from phase to phase, the column "phase" has the
@@ -117,8 +115,13 @@ def samples_of(answer: Answer, rate: float = RATE) -> Samples:
 def _samples_of_one(solution: SolutionData, rate: float) -> Samples:
     t = times_at_rate(solution.duration, rate)
     columns, units = {"t": t}, {"t": "s"}
-    for name, values, unit in _columns(solution, t):
-        columns[name], units[name] = values, unit
+    problem = problem_of(solution)
+    is_system = problem is not None and isinstance(problem.dynamics, System)
+    quantities = SPLINE_LEAVES[:-1] if problem is None else tuple(kinds_of(problem))
+    for quantity, curves in curves_of(solution, quantities, t).items():
+        prefix = "" if is_system or quantity.startswith(EXTRA) else f"{quantity} "
+        for curve in curves:
+            columns[f"{prefix}{curve.name}"], units[f"{prefix}{curve.name}"] = curve.values, curve.unit
     return Samples(columns, units)
 
 
@@ -146,30 +149,5 @@ def _joined(names: Sequence[str], tables: Sequence[Samples]) -> Samples:
 
 def times_at_rate(duration: float, rate: float) -> NDArray[np.float64]:
     """0, 1/rate, ... below the duration, and the duration itself."""
-    whole = int(np.ceil(duration * rate - ROUNDING))
+    whole = int(np.ceil(duration * rate * (1.0 - AGREEMENT)))  # the end is then a sample of the rate
     return np.append(np.arange(whole) / rate, duration)
-
-
-def _columns(solution: SolutionData, t: NDArray) -> Iterator[tuple[str, NDArray, str]]:
-    names = solution.joint_names
-    try:
-        problem = solution.problem
-    except SolutionFileError:
-        for quantity, values in zip("qva", (solution.q(t), solution.v(t), solution.a(t)), strict=True):
-            yield from ((f"{quantity} {name}", values[:, i], "") for i, name in enumerate(names))
-        return
-    if isinstance(problem.dynamics, System):
-        wanted = {"q": ""}
-    else:
-        torques = ["tau"] if problem.quantities.knows("tau") else []
-        wanted = {quantity: f"{quantity} " for quantity in (*SPLINE_LEAVES[:3], *torques)}
-    for name in problem.extras:
-        if name not in problem.slacks:
-            wanted[extra_leaf(name)] = ""
-    values_of = solution.values([terms.Quantity(quantity) for quantity in wanted], t)
-    for quantity, prefix in wanted.items():
-        values = values_of[quantity]
-        units = units_of_quantity(problem, quantity, values.shape[1])
-        names = problem.labels(quantity, values.shape[1])
-        for name, column, unit in zip(names, values.T, units, strict=True):
-            yield f"{prefix}{name}", column, unit

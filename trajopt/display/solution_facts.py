@@ -9,17 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import list_names, pluralize
-from trajopt.base.errors import TrajoptError
 from trajopt.base.facts import Facts
 from trajopt.base.palette import PALETTE
-from trajopt.base.svg_chart import line_chart
+from trajopt.base.svg_chart import WIDTH, line_chart
+from trajopt.display.curves import curves_of, kinds_of, problem_of
+from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.problem.systems.system import System
-from trajopt.problem.units import units_of_quantity
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.solver import Status
-from trajopt.terms import term as terms
 
-SAMPLES = 150  # a small plot shows no more
+SAMPLES = WIDTH // 4  # a small plot shows no more
 
 
 def solution_facts(solution: Any) -> Facts:
@@ -72,25 +71,15 @@ def solution_card(solution: Answer) -> str:
 def small_plots(solution: SolutionData) -> Iterator[str]:
     """SVG of positions or states, and of torques or the first additional curve where the problem is known."""
     t = np.linspace(0.0, solution.duration, SAMPLES)
-    try:
-        problem = solution.problem
-    except TrajoptError:
-        curves = dict(zip(solution.joint_names, solution.q(t).T, strict=True))
-        yield _plot(t, curves, "positions", "")
-        return
-    shown = {"q": "states" if isinstance(problem.dynamics, System) else "positions"}
-    if problem.quantities.knows("tau"):
-        shown["tau"] = "torques and forces"
-    else:
-        own = [name for name in problem.extras if name not in problem.slacks]
-        shown |= {terms.extra(name).quantity: name for name in own[:1]}
-    for quantity, label in shown.items():
-        values = solution.value(terms.Quantity(quantity), t).T
-        names = problem.labels(quantity, len(values))
-        units = units_of_quantity(problem, quantity, len(values))
+    problem = problem_of(solution)
+    kinds = {"q": "positions"} if problem is None else kinds_of(problem)
+    chosen = ["q", *[quantity for quantity in kinds if quantity not in SPLINE_LEAVES][:1]]
+    for quantity, curves in curves_of(solution, chosen, t).items():
+        units = [curve.unit for curve in curves]
         unit = max(units, key=units.count)
-        each = zip(names, values, units, strict=True)
-        yield _plot(t, {name: curve for name, curve, own in each if own == unit}, label, unit)
+        yield _plot(
+            t, {curve.name: curve.values for curve in curves if curve.unit == unit}, kinds[quantity], unit
+        )
 
 
 def _plot(t: NDArray, curves: Mapping[str, NDArray], label: str, unit: str) -> str:

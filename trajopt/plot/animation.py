@@ -9,14 +9,12 @@ import numpy as np
 from matplotlib.animation import PillowWriter
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from trajopt.base.arguments import check_positive, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
-from trajopt.plot.drawable import check_solution
-from trajopt.plot.scenery import draw_scenery, points_of
-from trajopt.plot.snapshots import Scene, draw_base, figure_size, scene_of_motion
+from trajopt.plot.canvas import check_solution
+from trajopt.plot.snapshots import Scene, draw_surroundings, scene_of_motion
 from trajopt.plot.style import settings
 
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 
 ENDING = ".gif"
 FASTEST = 100  # pictures per second: the format knows hundredths of a second
-HELD = 0.5  # seconds that the last picture stays
 
 
 def animate(
@@ -60,33 +57,22 @@ def animate(
         figure, links, clock = _stage(scene)
         with writer.saving(figure, os.fspath(path), dpi):
             for time, posture in zip(scene.times, scene.lines, strict=True):
-                links.set_segments(_in_plane(posture, scene.planes[0]))
+                links.set_segments(list(posture[..., scene.planes[0]]))
                 clock.set_text(f"t = {time:.2f} s")
                 writer.grab_frame()
-            for _ in range(round(HELD * rate)):
+            for _ in range(rate // 2):  # the last picture stays half a second
                 writer.grab_frame()
 
 
 def _stage(scene: Scene) -> tuple[Figure, LineCollection, Any]:
     """The figure with all that stands still, and what moves in it: the links, and the title with the time."""
-    across, up = scene.planes[0]
-    around = np.stack([*scene.lines.reshape(-1, 3), *points_of(scene.around)])
-    figure = Figure(figsize=figure_size(around[:, (across, up)]), layout="constrained")
+    plane = scene.planes[0]
+    figure = Figure(figsize=scene.size(plane), layout="constrained")
     axis = figure.add_subplot()
-    draw_scenery(axis, scene.around, across, up)
-    draw_base(axis, scene.lines[:, 0, 0][:, (across, up)])
-    axis.plot(*scene.path[:, (across, up)].T, color=PALETTE[1], linewidth=0.9, linestyle=(0, (4, 1.5)))
+    draw_surroundings(axis, scene, plane)
     links = LineCollection([], colors=[PALETTE[0]], linewidths=3.0, capstyle="round", zorder=4)
     axis.add_collection(links)
-    low, high = around[:, (across, up)].min(axis=0), around[:, (across, up)].max(axis=0)
-    pad = 0.05 * float((high - low).max())
-    axis.set_xlim(low[0] - pad, high[0] + pad)
-    axis.set_ylim(low[1] - pad, high[1] + pad)
+    axis.update_datalim(scene.points[:, plane])
+    axis.autoscale_view()
     axis.set_aspect("equal", adjustable="box")
-    axis.set_xlabel(f"{'xyz'[across]} (m)")
-    axis.set_ylabel(f"{'xyz'[up]} (m)")
     return figure, links, axis.set_title("", loc="right")
-
-
-def _in_plane(segments: NDArray, plane: tuple[int, int]) -> list[NDArray]:
-    return list(segments[..., plane])

@@ -10,24 +10,19 @@ import sys
 from collections.abc import Sequence
 from io import BytesIO
 from math import ceil
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from matplotlib import rc_context
+from matplotlib import rc_context, rcParamsDefault
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
 
 from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.printable_text import printable_name
-from trajopt.plot.style import FONT, PYPLOT, WIDTH
+from trajopt.plot.style import PANEL, PYPLOT, WIDTH
+from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.progress import in_notebook
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
-
-NOTEBOOK_DOTS = 110  # per inch: the width of a notebook's cell
-MARGIN = 0.5  # inches above and below all panels
 
 GivenAxes: TypeAlias = "Axes | Sequence[Axes] | np.ndarray | None"
 
@@ -37,7 +32,7 @@ class NotebookFigure(Figure):
 
     def _repr_png_(self) -> bytes:
         picture = BytesIO()
-        self.savefig(picture, format="png", dpi=NOTEBOOK_DOTS)
+        self.savefig(picture, format="png", dpi=rcParamsDefault["figure.dpi"])
         return picture.getvalue()
 
     def _ipython_display_(self) -> None:
@@ -46,8 +41,13 @@ class NotebookFigure(Figure):
         from IPython.display import Image, display  # type: ignore[import-not-found]
 
         display(Image(self._repr_png_()))
-        if PYPLOT in sys.modules:
-            sys.modules[PYPLOT].close(self)  # else the notebook shows it again at the end of the cell
+        forget(self)  # else the notebook shows it again at the end of the cell
+
+
+def forget(figure: Figure) -> None:
+    """Free a figure that pyplot holds."""
+    if PYPLOT in sys.modules:
+        sys.modules[PYPLOT].close(figure)
 
 
 def svg_of(figure: Figure) -> tuple[bytes, tuple[float, float]]:
@@ -55,8 +55,7 @@ def svg_of(figure: Figure) -> tuple[bytes, tuple[float, float]]:
     picture = BytesIO()
     with rc_context({"svg.hashsalt": "trajopt"}):
         figure.savefig(picture, format="svg", metadata={"Date": None})
-    if PYPLOT in sys.modules:
-        sys.modules[PYPLOT].close(figure)
+    forget(figure)
     width, height = figure.get_size_inches()
     return picture.getvalue(), (float(width), float(height))
 
@@ -67,6 +66,21 @@ def new_figure(width: float, height: float, layout: str | None = "constrained") 
     if PYPLOT in sys.modules:
         return sys.modules[PYPLOT].figure(FigureClass=NotebookFigure, **settings)
     return NotebookFigure(**settings)
+
+
+def check_solution(solution: Any, *, phases: bool = False) -> None:
+    """OptionError for what is no solution of a problem; phases are drawn one by one, unless they may come."""
+    if isinstance(solution, Answer) and (phases or isinstance(solution, SolutionData)):
+        return
+    if isinstance(solution, Answer):
+        raise OptionError(
+            f"{solution.name} has phases: draw one of them, such as solution.phases[0], or states and "
+            "controls of all by trajopt.plot.states(solution)"
+        )
+    raise OptionError(
+        f"{short_repr(solution)} is no solution: give what trajopt.solve(problem) returned, or "
+        "trajopt.Solution.load('solution.npz')"
+    )
 
 
 def check_place(figure: Any, ax: Any) -> None:
@@ -85,9 +99,8 @@ def given_axes(ax: GivenAxes, names: Sequence[str]) -> list[Axes]:
     axes = _listed(ax)
     if len(axes) != len(names):
         raise OptionError(
-            f"ax has {len(axes)} axes for {len(names)} panels ({list_names(names)}): give one for each, "
-            "or choose "
-            "fewer"
+            f"ax has {len(axes)} axes for {len(names)} panels ({list_names(names)}): give one for each, or "
+            "choose fewer"
         )
     return axes
 
@@ -95,26 +108,26 @@ def given_axes(ax: GivenAxes, names: Sequence[str]) -> list[Axes]:
 def panels(
     names: Sequence[str],
     columns: int,
-    height: float,
     figure: Any = None,
     ax: GivenAxes = None,
-    least_width: float = 0.25 * WIDTH,
+    *,
+    height: float = PANEL,
+    x_label: str = "time (s)",
 ) -> tuple[Any, list[Axes]]:
-    """Axes over a common time, one for each name, and their figure.
+    """Axes over a common horizontal axis, one for each name, and their figure.
 
     height : inches of a panel of a new figure
-    least_width : inches of one, where there are several columns
     """
     check_place(figure, ax)
     if ax is not None:
         axes = given_axes(ax, names)
         for axis in axes:
-            axis.set_xlabel("time (s)")
+            axis.set_xlabel(x_label)
         return axes[0].figure, axes
     count = len(names)
     rows = ceil(count / columns)
     if figure is None:
-        figure = new_figure(max(WIDTH, least_width * columns), rows * height + MARGIN)
+        figure = new_figure(max(WIDTH, 1.5 * height * columns), (rows + 0.5) * height)
     axes = list(figure.subplots(rows, columns, sharex=True, squeeze=False).flat)
     for unused in axes[count:]:
         unused.set_visible(False)
@@ -122,20 +135,17 @@ def panels(
         below_is_empty = position + columns >= count
         axis.tick_params(labelbottom=below_is_empty)
         if below_is_empty:
-            axis.set_xlabel("time (s)")
+            axis.set_xlabel(x_label)
             axis.xaxis.set_in_layout(position + columns >= rows * columns)  # else it moves the row below away
-        axis.margins(x=0.0)
     return figure, axes[:count]
 
 
-def title(figure: Any, solution: SolutionData, note: str = "") -> None:
+def title(figure: Any, solution: Answer, note: str = "") -> None:
     """Title of a new figure: name, duration, "not converged" where that is so, and what is not drawn."""
     outcome = "" if solution.converged else ", not converged"
     text = f"{solution.name}, T = {solution.duration:.4g} s{outcome}" + (f"; {note}" if note else "")
-    figure.suptitle(printable_name(text), x=0.01, horizontalalignment="left", fontsize=FONT)
+    figure.suptitle(printable_name(text), x=0.01, horizontalalignment="left")
 
 
 def _listed(ax: Any) -> list[Any]:
-    if ax is None:
-        return []
-    return list(np.ravel(np.asarray(ax, dtype=object)))
+    return [] if ax is None else list(np.ravel(np.asarray(ax, dtype=object)))

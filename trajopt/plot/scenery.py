@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.patches import Circle, Polygon
 
 from trajopt.base.arrays import Array
 from trajopt.base.palette import PALETTE
-from trajopt.plot.style import LIMIT_COLOUR, NOTE_FONT
-from trajopt.plot.time_axis import HALO
+from trajopt.plot.style import MARK, NOTE
 from trajopt.terms.scene import Capsule, Target, scene_of
 from trajopt.terms.term import Quantity
 
 OBSTACLE = "#E3C6D6"  # a pale PALETTE[3]
 POSITION = "position:"
-BELOW, ABOVE = (6.0, -10.0), (6.0, 5.0)  # points; neighbours take turns, so that their names do not overlap
+CORNERS = 24  # around an obstacle
+
+Plane: TypeAlias = tuple[int, ...]  # the world axes of a picture: two of a plane, or three
 
 
 def scenery(problem: Any) -> list[Capsule | Target]:
@@ -39,7 +39,7 @@ def scenery(problem: Any) -> list[Capsule | Target]:
     return list(dict.fromkeys(found))
 
 
-def points_of(scene: list[Capsule | Target]) -> Iterator[Array]:
+def points_of(scene: Sequence[Capsule | Target]) -> Iterator[Array]:
     """Corners of what is around, (3,) each, so that a picture can hold it; free coordinates are left out."""
     for each in scene:
         if isinstance(each, Capsule):
@@ -50,45 +50,56 @@ def points_of(scene: list[Capsule | Target]) -> Iterator[Array]:
             yield np.asarray(each.place)
 
 
-def draw_scenery(axis: Axes, scene: list[Capsule | Target], across: int, up: int) -> None:
-    """The shadows of obstacles, and crosses at targets, in a plane of two world axes."""
+def draw_scenery(axis: Any, scene: Sequence[Capsule | Target], plane: Plane) -> None:
+    """Obstacles as pale shadows, or surfaces in space, and crosses at targets with their names.
+
+    Names of neighbours stand below and above in turns, so that they do not overlap.
+    """
     for each in scene:
         if isinstance(each, Capsule):
-            ends = np.array([each.start, each.end])[:, [across, up]]
-            draw_capsule(axis, ends[0], ends[1], each.radius)
-    targets = [each for each in scene if isinstance(each, Target)]
-    for number, target in enumerate(sorted(targets, key=lambda each: np.nan_to_num(each.place[across]))):
-        draw_target(axis, target, across, up, BELOW if number % 2 == 0 else ABOVE)
+            draw_capsule(axis, each, plane)
+    targets = [(np.array(each.place)[list(plane)], each) for each in scene if isinstance(each, Target)]
+    for number, (place, target) in enumerate(sorted(targets, key=lambda each: np.nan_to_num(each[0][0]))):
+        if np.isfinite(place).all():
+            axis.plot(*place[:, None], "x", color=PALETTE[2], zorder=7)
+            write_beside(axis, place, f"target of {target.frame}", PALETTE[2], below=number % 2 == 0)
+        elif len(plane) == 2 and np.isfinite(place).any():
+            line = axis.axvline if np.isfinite(place[0]) else axis.axhline
+            line(np.nansum(place), linestyle=":", **MARK)
 
 
-def draw_capsule(axis: Axes, start: Array, end: Array, radius: float) -> None:
-    """The shadow of a capsule: two discs and the strip between them."""
+def write_beside(axis: Any, place: Array, text: str, colour: str, *, below: bool = False) -> None:
+    """A name beside a point of a plane or of space."""
+    style = {**NOTE, "color": colour, "zorder": 7}
+    axis.text(*place, f"  {text}", va="top" if below else "bottom", **style)
+
+
+def draw_capsule(axis: Any, capsule: Capsule, plane: Plane) -> None:
+    """In a plane its shadow, two discs and the strip between them; in space its surface."""
+    if len(plane) > 2:
+        axis.plot_surface(*surface(capsule), color=OBSTACLE, alpha=0.5, linewidth=0.0)
+        return
     style: dict[str, Any] = {"facecolor": OBSTACLE, "edgecolor": "none", "zorder": 1}
+    start, end = np.array([capsule.start, capsule.end])[:, list(plane)]
     for middle in (start, end):
-        axis.add_patch(Circle((float(middle[0]), float(middle[1])), radius, **style))
+        axis.add_patch(Circle((float(middle[0]), float(middle[1])), capsule.radius, **style))
     along = end - start
     length = float(np.hypot(*along))
     if length > 0.0:
-        side = radius * np.array([-along[1], along[0]]) / length
+        side = capsule.radius * np.array([-along[1], along[0]]) / length
         axis.add_patch(Polygon([start + side, end + side, end - side, start - side], closed=True, **style))
 
 
-def draw_target(axis: Axes, target: Target, across: int, up: int, beside: tuple[float, float]) -> None:
-    """A cross with its name `beside` it, in points, or a line where one of the two coordinates is free."""
-    x, y = target.place[across], target.place[up]
-    if np.isfinite(x) and np.isfinite(y):
-        axis.plot(x, y, "x", markersize=7.0, markeredgewidth=1.6, color=PALETTE[2], zorder=7)
-        axis.annotate(
-            f"target of {target.frame}",
-            (x, y),
-            xytext=beside,
-            textcoords="offset points",
-            fontsize=NOTE_FONT,
-            color=PALETTE[2],
-            path_effects=HALO,
-            zorder=7,
-        )
-    elif np.isfinite(x):
-        axis.axvline(x, color=LIMIT_COLOUR, linewidth=0.8, linestyle=":", zorder=1)
-    elif np.isfinite(y):
-        axis.axhline(y, color=LIMIT_COLOUR, linewidth=0.8, linestyle=":", zorder=1)
+def surface(capsule: Capsule) -> Array:
+    """Points of the surface, (3, CORNERS, 2 CORNERS): circles about the axis from one pole to the other."""
+    start, end = np.asarray(capsule.start), np.asarray(capsule.end)
+    length = float(np.linalg.norm(end - start))
+    along = (end - start) / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
+    aside = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
+    aside /= np.linalg.norm(aside)
+    round_about = np.linspace(0.0, 2.0 * np.pi, CORNERS)
+    circle = np.outer(aside, np.cos(round_about)) + np.outer(np.cross(along, aside), np.sin(round_about))
+    height = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 2 * CORNERS)  # even: none lies on the equator
+    middle = np.where(height < 0.0, start[:, None], end[:, None])
+    poles = middle + capsule.radius * along[:, None] * np.sin(height)
+    return poles[:, None, :] + capsule.radius * circle[:, :, None] * np.cos(height)

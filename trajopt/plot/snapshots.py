@@ -8,31 +8,29 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.graph.protocols.dynamics import GravityField, SkeletonDynamics
-from trajopt.plot.canvas import GivenAxes, check_place, given_axes, new_figure, title
-from trajopt.plot.drawable import check_solution
-from trajopt.plot.scenery import draw_scenery, points_of, scenery
-from trajopt.plot.space import draw_in_space
-from trajopt.plot.style import LIMIT_COLOUR, SAMPLES, SHADES, SMALL_FONT, WIDTH, settings
-from trajopt.plot.time_axis import HALO
+from trajopt.plot.canvas import GivenAxes, check_place, check_solution, given_axes, new_figure, title
+from trajopt.plot.scenery import Plane, draw_scenery, points_of, scenery, write_beside
+from trajopt.plot.style import LIMIT_COLOUR, NOISE, PANEL, SAMPLES, SHADES, WIDTH, settings
 from trajopt.solution.skeleton_view import FLAT, checked_segments, drawing_axes
 from trajopt.terms.scene import Capsule, Target
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData
 
-MARGINS = (1.5, 0.9)  # inches beside and below the motion, for labels and the colour bar
-NARROWEST = 1.8  # inches
 SPATIAL = 0.03  # of the largest extent: a motion as thick as this is drawn from above, too
-STILL = 1e-9  # m, by which a standing base may seem to move
+SNAPSHOTS = 9
+LETTERS = "xyz"
+LEAST = 0.15  # of the longest side: so thick is the box of a flat motion
+SPACE = tuple(range(3))
 VIEWS = ("planes", "space")
 
 
@@ -51,11 +49,27 @@ class Scene:
     around: list[Capsule | Target]
     planes: list[tuple[int, int]]
 
+    @property
+    def points(self) -> NDArray:
+        """Points (k, 3) that a picture must hold."""
+        return np.stack([*self.lines.reshape(-1, 3), *self.path, *points_of(self.around)])
+
+    def size(self, plane: Plane) -> tuple[float, float]:
+        """Inches of a picture in which the motion keeps its shape, within the page's width.
+
+        Labels and the colour bar are as wide as a panel is high.
+        """
+        if plane == SPACE:
+            return WIDTH, WIDTH - PANEL
+        extent, longest = np.ptp(self.points[:, plane], axis=0), WIDTH - PANEL
+        width, height = np.clip(longest / extent.max() * extent, PANEL, longest)
+        return float(width + PANEL), float(height + 0.5 * PANEL)
+
 
 def motion(
     solution: SolutionData,
     *,
-    snapshots: int = 9,
+    snapshots: int = SNAPSHOTS,
     view: Literal["planes", "space"] = "planes",
     figure: Any = None,
     ax: GivenAxes = None,
@@ -80,12 +94,17 @@ def motion(
     is_new = figure is None and ax is None
     scene = scene_of_motion(solution, snapshots)
     with settings():
-        if view == "space":
-            axis = None if ax is None else given_axes(ax, ["the motion"])[0]
-            up = scene.planes[0][1]
-            figure = draw_in_space(scene.lines, scene.path, scene.times, scene.around, up, figure, axis)
-        else:
-            figure = _draw_planes(scene, figure, ax)
+        figure, axes, planes = _places(scene, view, figure, ax)
+        for axis, plane in zip(axes, planes, strict=True):
+            draw_surroundings(axis, scene, plane)
+            draw_snapshots(axis, scene.lines[..., list(plane)], scene.times)
+            if len(plane) == 2:
+                axis.set_aspect("equal", adjustable="datalim")
+                axis.autoscale_view()
+            else:
+                fit_box(axis, scene)
+        bar = ScalarMappable(Normalize(0.0, float(scene.times[-1])), SHADES)
+        figure.colorbar(bar, ax=axes, label="time (s)", shrink=0.8, aspect=30, pad=0.1)
         if is_new:
             title(figure, solution)
     return figure
@@ -108,26 +127,6 @@ def scene_of_motion(solution: SolutionData, snapshots: int) -> Scene:
     return Scene(times, lines, path, scenery(problem), planes)
 
 
-def _draw_planes(scene: Scene, figure: Any, ax: GivenAxes) -> Figure:
-    """One panel for each plane, or the first one alone on axes of the caller."""
-    alone = ax is not None and np.size(np.asarray(ax, dtype=object)) == 1
-    planes = scene.planes[:1] if alone else scene.planes
-    around = np.stack([*scene.lines.reshape(-1, 3), *points_of(scene.around)])
-    figure, axes = _places(around, planes, figure, ax)
-    for axis, (across, up) in zip(axes, planes, strict=True):
-        draw_scenery(axis, scene.around, across, up)
-        draw_base(axis, scene.lines[:, 0, 0][:, (across, up)])
-        draw_path(axis, scene.path[:, (across, up)])
-        draw_snapshots(axis, scene.lines[..., (across, up)], scene.times)
-        axis.set_xlabel(f"{'xyz'[across]} (m)")
-        axis.set_ylabel(f"{'xyz'[up]} (m)")
-        axis.set_aspect("equal", adjustable="datalim")
-        axis.autoscale_view()
-    bar = ScalarMappable(Normalize(0.0, float(scene.times[-1])), SHADES)
-    figure.colorbar(bar, ax=axes, label="time (s)", shrink=0.8, aspect=30, pad=0.02)
-    return figure
-
-
 def views(lines: NDArray, gravity: Any = None) -> list[tuple[int, int]]:
     """The planes in which a motion is drawn, as pairs of world axes: one, and the one from above."""
     across, up = drawing_axes(lines, gravity)
@@ -136,41 +135,37 @@ def views(lines: NDArray, gravity: Any = None) -> list[tuple[int, int]]:
     return [(across, up)] + [(across, depth)] * bool(extent[depth] > SPATIAL * extent.max())
 
 
-def _places(points: NDArray, planes: list[tuple[int, int]], figure: Any, ax: GivenAxes) -> tuple[Any, list]:
-    """Axes one above the other, each of the size in which the motion keeps its shape."""
+def _places(scene: Scene, view: str, figure: Any, ax: GivenAxes) -> tuple[Any, list, list[Plane]]:
+    """The figure, its axes and what each shows: the planes one above the other, or all of space."""
+    planes: list[Plane] = [SPACE] if view == "space" else [*scene.planes]
     if ax is not None:
+        if np.size(np.asarray(ax, dtype=object)) == 1:
+            planes = planes[:1]
         axes = given_axes(ax, ["the motion", "from above"][: len(planes)])
-        return axes[0].figure, axes
-    sizes = [figure_size(points[:, plane]) for plane in planes]
+        if view == "space" and getattr(axes[0], "name", "") != "3d":
+            raise OptionError("ax has two dimensions: give one of figure.add_subplot(projection='3d')")
+        return axes[0].figure, axes, planes
+    sizes = [scene.size(plane) for plane in planes]
+    heights = [height for _, height in sizes]
     if figure is None:
-        figure = new_figure(max(width for width, _ in sizes), sum(height for _, height in sizes))
-    ratios = [height for _, height in sizes]
-    return figure, list(figure.subplots(len(planes), 1, squeeze=False, height_ratios=ratios).flat)
+        figure = new_figure(max(width for width, _ in sizes), sum(heights))
+    options: Any = {"projection": "3d"} if view == "space" else {}
+    axes = figure.subplots(len(planes), 1, squeeze=False, height_ratios=heights, subplot_kw=options)
+    return figure, list(axes.flat), planes
 
 
-def figure_size(points: NDArray) -> tuple[float, float]:
-    """Inches in which points (k, 2) keep their shape: within the page's width, margins and bar added."""
-    width, height = np.ptp(points, axis=0)
-    longest = WIDTH - MARGINS[0]
-    scale = longest / max(width, height)
-    drawn = np.clip(scale * np.array([width, height]), NARROWEST, longest) + MARGINS
-    return float(drawn[0]), float(drawn[1])
-
-
-def draw_path(axis: Axes, path: NDArray) -> None:
-    axis.plot(path[:, 0], path[:, 1], color=PALETTE[1], linewidth=1.1, linestyle=(0, (4, 1.5)), zorder=2)
+def draw_surroundings(axis: Any, scene: Scene, plane: Plane) -> None:
+    """What stands still in a picture: obstacles, targets, the base, the path of the end point, its ends."""
+    draw_scenery(axis, scene.around, plane)
+    if len(plane) == 2:
+        draw_base(axis, scene.lines[:, 0, 0][:, plane])
+    path = scene.path[:, plane]
+    axis.plot(*path.T, color=PALETTE[1], linewidth=1.0, linestyle="--", zorder=2)
     for point, label in ((path[0], "start"), (path[-1], "end")):
-        axis.plot(*point, marker="o", markersize=4.0, color=PALETTE[1], zorder=6)
-        axis.annotate(
-            label,
-            point,
-            xytext=(6, 4),
-            textcoords="offset points",
-            fontsize=SMALL_FONT,
-            color=PALETTE[1],
-            path_effects=HALO,
-            zorder=7,
-        )
+        axis.plot(*point[:, None], "o", color=PALETTE[1], zorder=6)
+        write_beside(axis, point, label, PALETTE[1])
+    for i, letter in zip(plane, LETTERS, strict=False):
+        getattr(axis, f"set_{letter}label")(f"{LETTERS[i]} (m)")
 
 
 def draw_base(axis: Axes, first_joints: NDArray) -> None:
@@ -180,34 +175,30 @@ def draw_base(axis: Axes, first_joints: NDArray) -> None:
     """
     offsets = first_joints - first_joints.mean(axis=0)
     extents = np.linalg.svd(offsets, compute_uv=False)
-    if extents[0] <= STILL:
-        axis.plot(*first_joints[0], marker="s", markersize=7.0, color=LIMIT_COLOUR, zorder=2)
+    if extents[0] <= NOISE:
+        axis.plot(*first_joints[0], "s", markersize=7.0, color=LIMIT_COLOUR, zorder=2)
     elif extents[1] <= FLAT * extents[0]:
         axis.plot(first_joints[:, 0], first_joints[:, 1], color="#CCCCCC", linewidth=7.0, zorder=1)
 
 
-def draw_snapshots(axis: Axes, lines: NDArray, times: NDArray) -> None:
-    """Each posture as thick lines with a dot at every joint; the first and the last thicker."""
-    last = len(times) - 1
+def draw_snapshots(axis: Any, lines: NDArray, times: NDArray) -> None:
+    """Each posture (segments, 2, axes) as lines with a dot at every joint; the first and the last thicker."""
     for k, (segments, time) in enumerate(zip(lines, times, strict=True)):
-        colour = SHADES(time / times[-1])
-        at_end = k in (0, last)
-        axis.add_collection(
-            LineCollection(
-                list(segments),
-                colors=[colour],
-                linewidths=3.0 if at_end else 1.6,
-                capstyle="round",
-                zorder=4 if at_end else 3,
-            )
-        )
-        axis.plot(
-            segments[:, 0, 0],
-            segments[:, 0, 1],
-            linestyle="none",
-            marker="o",
-            markersize=5.0 if at_end else 3.5,
-            markerfacecolor="white",
-            markeredgecolor=colour,
-            zorder=5,
-        )
+        colour, at_end = SHADES(time / times[-1]), k in (0, len(times) - 1)
+        thick = {"linewidth": 3.0 if at_end else 1.5, "zorder": 4 if at_end else 3}
+        for segment in segments:
+            axis.plot(*segment.T, color=colour, solid_capstyle="round", **thick)
+        dots = {"markerfacecolor": "white", "markeredgecolor": colour, "zorder": 5}
+        axis.plot(*segments[:, 0].T, "o", **dots)
+
+
+def fit_box(axis: Any, scene: Scene) -> None:
+    """One scale on all axes of space, and the vertical axis of the first plane upright."""
+    low, high = scene.points.min(axis=0), scene.points.max(axis=0)
+    side = np.maximum(high - low, LEAST * float((high - low).max()))
+    middle = 0.5 * (low + high)
+    for letter, centre, length in zip(LETTERS, middle, side, strict=True):
+        getattr(axis, f"set_{letter}lim")(centre - 0.5 * length, centre + 0.5 * length)
+        getattr(axis, f"{letter}axis").set_major_locator(MaxNLocator(4))
+    axis.set_box_aspect(side)
+    axis.view_init(vertical_axis=LETTERS[scene.planes[0][1]])

@@ -11,14 +11,13 @@ from matplotlib.ticker import MaxNLocator
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
-from trajopt.plot.canvas import GivenAxes, check_place, given_axes, new_figure
-from trajopt.plot.style import LIMIT_COLOUR, WIDTH, settings
+from trajopt.plot.canvas import GivenAxes, panels
+from trajopt.plot.style import MARK, mark_failures, settings
 from trajopt.solution.records import StartTable
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData
 
-HEIGHT = 2.6  # inches
 Row = tuple[int, float, bool, bool]  # number, objective, converged, on the problem's own mesh
 
 
@@ -31,34 +30,25 @@ def starts(result: SolutionData | StartTable | Any, *, figure: Any = None, ax: G
     The dashed line is the lowest objective on the problem's own mesh; coarse meshes may be below it or above.
     Raises OptionError where there were no several starts.
     """
-    check_place(figure, ax)
     rows = _rows(result)
+    own = [row for row in rows if row[2] and row[3]]
+    coarse = [row for row in rows if row[2] and not row[3]]
+    failed = [row for row in rows if not row[2]]
     with settings():
-        if ax is None:
-            figure = new_figure(WIDTH, HEIGHT) if figure is None else figure
-            axis = figure.subplots()
-        else:
-            (axis,) = given_axes(ax, ["starts"])
-            figure = axis.figure
-        for label, marker, face, some in (
-            ("on its own mesh", "o", PALETTE[0], [row for row in rows if row[2] and row[3]]),
-            ("on a coarse mesh", "o", "white", [row for row in rows if row[2] and not row[3]]),
+        figure, (axis,) = panels(["starts"], 1, figure, ax, x_label="start")
+        for label, face, some in (
+            ("on its own mesh", PALETTE[0], own),
+            ("on a coarse mesh", "white", coarse),
         ):
             if some:
-                places, values = [row[0] for row in some], [row[1] for row in some]
-                style: dict[str, Any] = {"markerfacecolor": face, "color": PALETTE[0], "markersize": 5.5}
-                axis.plot(places, values, marker, linestyle="none", label=label, zorder=3, **style)
-        failed = [row[0] for row in rows if not row[2]]
-        if failed:
-            bottom = axis.get_xaxis_transform()
-            axis.plot(failed, [0.04] * len(failed), "x", color=LIMIT_COLOUR, label="failed", transform=bottom)
-        finished = [row[1] for row in rows if row[2] and row[3]]
-        if finished:
-            axis.axhline(min(finished), color=LIMIT_COLOUR, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
+                style: dict[str, Any] = {"markerfacecolor": face, "color": PALETTE[0], "label": label}
+                axis.plot([row[0] for row in some], [row[1] for row in some], "o", zorder=3, **style)
+        mark_failures(axis, [row[0] for row in failed], "failed")
+        if own:
+            axis.axhline(min(row[1] for row in own), linestyle="--", **MARK)
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axis.set_xlabel("start")
         axis.set_ylabel("objective")
-        axis.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3)
+        axis.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3)
     return figure
 
 

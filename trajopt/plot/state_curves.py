@@ -2,51 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from matplotlib.figure import Figure
 
-from trajopt.base.arrays import Array
 from trajopt.base.errors import UnknownNameError, near_matches
-from trajopt.plot.bounds import path_bounds
-from trajopt.plot.canvas import GivenAxes, panels, title
-from trajopt.plot.drawable import check_solution, phases_of
-from trajopt.plot.joint_curves import columns_for
-from trajopt.plot.style import line_of, settings, times
-from trajopt.plot.time_axis import (
-    arc_names,
-    borders_of,
-    fit,
-    limit_switches,
-    mark_borders,
-    mark_switches,
-    mark_via_points,
-    via_points,
-)
+from trajopt.display.curves import kinds_of
+from trajopt.graph.keys import EXTRA
+from trajopt.plot.canvas import GivenAxes, check_solution
+from trajopt.plot.curve_panels import Panel, Track, columns_for, draw_panels, tracks_of
 from trajopt.problem.systems.system import System
-from trajopt.problem.units import units_of_quantity
-from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
-
-
-@dataclass(frozen=True)
-class _Track:
-    """One coordinate of one phase: times and values (k,), unit, and the bounds that hold over the path.
-
-    via : times and values that are prescribed within the motion
-    """
-
-    times: Array
-    values: Array
-    unit: str
-    lower: float
-    upper: float
-    via: tuple[tuple[float, int, float], ...] = ()
+    from trajopt.solution.solution import Answer, SolutionData
 
 
 def states(
@@ -63,8 +32,7 @@ def states(
     Units are those of the system, `trajopt.system(..., units={"h": "km"})`. Raises UnknownNameError for a
     name that no phase has, or where there is nothing but joints.
     """
-    if not phases_of(solution):
-        check_solution(solution)
+    check_solution(solution, phases=True)
     tracks = _tracks(solution)
     for name in names or ():
         if name not in tracks:
@@ -72,74 +40,29 @@ def states(
             raise UnknownNameError(f"the motion has no state or control '{name}'{near}")
     if not tracks:
         raise UnknownNameError("the motion has no states or controls: `plot.joints` draws its joints")
-    chosen = list(tracks if names is None else names)
-    borders, is_new = _borders(solution), figure is None and ax is None
-    labels = list(solution.names) if hasattr(solution, "names") else arc_names(borders)
-    with settings():
-        figure, axes = panels(chosen, columns_for(len(chosen)), 1.6, figure, ax)
-        for number, (axis, name) in enumerate(zip(axes, chosen, strict=True)):
-            _draw(axis, tracks[name])
-            unit = tracks[name][0].unit
-            axis.set_ylabel(f"{name} ({unit})" if unit else name)
-            axis.set_xlim(0.0, float(borders[-1]))
-            mark_borders(axis, borders, labels if number == 0 else ())
-        if is_new:
-            title(figure, solution)
-    return figure
+    contents = [Panel(name, tracks[name]) for name in (tracks if names is None else names)]
+    return draw_panels(solution, contents, columns_for(len(contents)), figure, ax)
 
 
-def _draw(axis: Any, tracks: Sequence[_Track]) -> None:
-    """A coordinate in all phases that have it, its switches, and the widest bounds that a phase has."""
-    for track in tracks:
-        axis.plot(track.times, track.values, **line_of(0))
-        mark_via_points(axis, list(track.via), 0)
-    lower, upper = min(track.lower for track in tracks), max(track.upper for track in tracks)
-    fit(axis, np.concatenate([track.values for track in tracks]), lower, upper, tracks[0].unit)
-    for track in tracks:
-        start = float(track.times[0])
-        found = limit_switches(track.times - start, track.values, track.lower, track.upper)
-        mark_switches(axis, [start + time for time in found], track.upper)
-
-
-def _borders(solution: Any) -> Array:
-    """Start times of arcs and phases, and the end of the motion."""
-    parts = _parts(solution)
-    if len(parts) == 1:
-        return borders_of(parts[0])
-    return np.append(0.0, np.cumsum([part.duration for part in parts]))
-
-
-def has_states(solution: Any) -> bool:
+def has_states(answer: Answer) -> bool:
     """Whether a solution, of a problem or of phases, has anything to draw beside joints."""
-    return bool(_tracks(solution))
+    return any(_quantities(part) for part in answer.parts)
 
 
-def _parts(solution: Any) -> tuple[SolutionData, ...]:
-    """The solutions of all phases, or the one there is."""
-    return phases_of(solution) or (solution,)
+def _quantities(solution: SolutionData) -> list[str]:
+    """States and controls, or what a robot has beside its joints."""
+    problem = solution.problem
+    is_system = isinstance(problem.dynamics, System)
+    return [each for each in kinds_of(problem) if each.startswith(EXTRA) or (is_system and each == "q")]
 
 
-def _tracks(solution: Any) -> dict[str, list[_Track]]:
+def _tracks(answer: Answer) -> dict[str, list[Track]]:
     """Name -> its curve in every phase that has it, in the order of the phases."""
-    found: dict[str, list[_Track]] = {}
+    found: dict[str, list[Track]] = {}
     start = 0.0
-    for part in _parts(solution):
-        for name, track in _of_part(part, start):
-            found.setdefault(name, []).append(track)
+    for part in answer.parts:
+        for tracks in tracks_of(part, _quantities(part), start).values():
+            for track in tracks:
+                found.setdefault(track.curve.name, []).append(track)
         start += part.duration
     return found
-
-
-def _of_part(solution: SolutionData, start: float) -> Iterator[tuple[str, _Track]]:
-    problem, t = solution.problem, times(solution)
-    quantities = ["q"] if isinstance(problem.dynamics, System) else []
-    quantities += [terms.extra(name).quantity for name in problem.extras if name not in problem.slacks]
-    for quantity in quantities:
-        values = solution.value(terms.Quantity(quantity), t)
-        width = values.shape[1]
-        units = units_of_quantity(problem, quantity, width)
-        lower, upper = path_bounds(problem, quantity, width)
-        fixed = via_points(problem, solution, quantity)
-        for i, name in enumerate(problem.labels(quantity, width)):
-            via = tuple((start + time, 0, value) for time, component, value in fixed if component == i)
-            yield name, _Track(start + t, values[:, i], units[i], float(lower[i]), float(upper[i]), via)

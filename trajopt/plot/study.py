@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, Protocol
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
-from trajopt.plot.canvas import GivenAxes, check_place, given_axes, new_figure
-from trajopt.plot.style import LIMIT_COLOUR, WIDTH, line_of, settings
+from trajopt.base.palette import PALETTE
+from trajopt.plot.canvas import GivenAxes, panels
+from trajopt.plot.style import line_of, mark_failures, settings
 
 PANELS = {"objective": "objective", "duration": "duration (s)", "iterations": "iterations"}
 DECADES = 20.0  # between the least and the largest value: beyond, the axis is logarithmic
-TICKS = 8
-MOST_CURVES = 12  # that a legend can distinguish
 
 
 class StudiedPoints(Protocol):
@@ -38,12 +38,10 @@ def study(
     Points that did not converge are crosses at their numbers' places below the curves. Raises OptionError for
     a parameter that was not swept.
     """
-    check_place(figure, ax)
     if not hasattr(result, "points"):
         raise OptionError(
             f"{short_repr(result)} is no sweep or list of solves: give what trajopt.sweep or "
-            "trajopt.solve_many "
-            "returned"
+            "trajopt.solve_many returned"
         )
     points = list(result.points)
     axis = _axis(points, over)
@@ -53,26 +51,22 @@ def study(
         values.sort()
     curves = _curves(points, axis)
     with settings():
-        if ax is None:
-            figure = new_figure(WIDTH, 1.9 * len(PANELS) + 0.6) if figure is None else figure
-            axes = list(figure.subplots(len(PANELS), 1, sharex=True))
-        else:
-            axes = given_axes(ax, list(PANELS))
-            figure = axes[0].figure
+        is_new = ax is None
+        label = "number" if axis is None else axis
+        figure, axes = panels(list(PANELS), 1, figure, ax, x_label=label)
         for panel, (name, label) in zip(axes, PANELS.items(), strict=True):
             _draw(panel, curves, axis, name, None if numeric else values)
             panel.set_ylabel(label)
-        axes[-1].set_xlabel("number" if axis is None else axis)
         if numeric and values[0] > 0 and values[-1] >= DECADES * values[0]:
             axes[-1].set_xscale("log")
-            axes[-1].set_xticks(values if len(values) <= TICKS else values[:: -(-len(values) // TICKS)])
+            axes[-1].set_xticks(values[:: -(-len(values) // len(PALETTE))])
             axes[-1].xaxis.set_major_formatter("{x:g}")
             axes[-1].xaxis.set_minor_formatter("")
         if not numeric:
             axes[-1].set_xticks(range(len(values)), [str(value) for value in values])
-        if 1 < len(curves) <= MOST_CURVES:
+        if 1 < len(curves) <= 2 * len(PALETTE):
             handles = axes[0].get_legend_handles_labels()
-            if ax is None:
+            if is_new:
                 figure.legend(*handles, loc="outside upper left", ncols=3)
             else:
                 axes[0].legend(*handles)
@@ -89,22 +83,10 @@ def _draw(
         return place if places is None else places.index(place)
 
     for index, (label, points) in enumerate(curves.items()):
-        known = sorted(
-            ((at(point), getattr(point, name)) for point in points if point.converged), key=lambda p: p[0]
-        )
-        panel.plot(
-            [x for x, _ in known],
-            [y for _, y in known],
-            marker="o",
-            markersize=3,
-            label=label,
-            **line_of(index),
-        )
+        known = sorted((at(point), getattr(point, name)) for point in points if point.converged)
+        panel.plot(*np.reshape(known, (-1, 2)).T, marker="o", label=label, **line_of(index))
     missing = [at(point) for points in curves.values() for point in points if not point.converged]
-    if missing:
-        low = panel.get_xaxis_transform()
-        style: dict[str, Any] = {"color": LIMIT_COLOUR, "transform": low, "clip_on": False}
-        panel.plot(missing, [0.03] * len(missing), "x", label="not converged", **style)
+    mark_failures(panel, missing, "not converged")
 
 
 def _axis(points: Sequence[Any], over: str | None) -> str | None:
@@ -113,12 +95,14 @@ def _axis(points: Sequence[Any], over: str | None) -> str | None:
         raise OptionError(f"'{over}' was not swept: the parameters are {', '.join(names) or 'none'}")
     if over is not None or not names:
         return over
-    counts = {name: len({_hashable(point.parameters[name]) for point in points}) for name in names}
+    counts = {name: len({_place(point, name) for point in points}) for name in names}
     return max(counts, key=lambda name: counts[name])
 
 
 def _place(point: Any, axis: str | None) -> Any:
-    return point.number if axis is None else _hashable(point.parameters[axis])
+    """What stands on the axis: a number, or a value of another kind as text."""
+    value = point.number if axis is None else point.parameters[axis]
+    return value if isinstance(value, Real) else str(value)
 
 
 def _curves(points: Sequence[Any], axis: str | None) -> dict[str, list[Any]]:
@@ -126,19 +110,10 @@ def _curves(points: Sequence[Any], axis: str | None) -> dict[str, list[Any]]:
     names = [
         name
         for name in points[0].parameters
-        if name != axis and len({_hashable(point.parameters[name]) for point in points}) > 1
+        if name != axis and len({_place(point, name) for point in points}) > 1
     ]
     found: dict[str, list[Any]] = {}
     for point in points:
         label = ", ".join(f"{name} = {point.parameters[name]}" for name in names)
         found.setdefault(label, []).append(point)
     return found
-
-
-def _hashable(value: Any) -> Any:
-    """The value itself, or as text where it cannot be hashed: lists, dictionaries, arrays."""
-    try:
-        hash(value)
-    except TypeError:
-        return str(value)
-    return value

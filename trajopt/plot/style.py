@@ -1,15 +1,17 @@
-"""Style of all figures: palette, line styles, text sizes, and the times at which curves are sampled."""
+"""Style of all figures: sizes, palette, line styles, and the times at which curves are sampled."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_hex
+from matplotlib.patheffects import Normal, Stroke
 from numpy.typing import NDArray
 
 from trajopt.base.palette import PALETTE
@@ -17,32 +19,31 @@ from trajopt.base.palette import PALETTE
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData
 
-LINE_STYLES = ("-", (0, (6, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1.5, 1)))
+LINE_STYLES = ("-", "--", "-.", ":")
 #: From a light to a dark blue: lightness alone gives the order, in print and for colour-blind readers.
 SHADES = LinearSegmentedColormap.from_list("shades", ["#B7D7EE", PALETTE[0], "#00263D"])
-LIMIT_COLOUR = "#555555"
 PYPLOT = "matplotlib.pyplot"
-WIDTH = 6.3  # inches; the text of an A4 page
+WIDTH, PANEL = 6.3, 1.6  # inches: the text of an A4 page, and the height of a panel
 SAMPLES = 600  # times of a curve: a figure of this width shows no more
-FONT, SMALL_FONT, NOTE_FONT = (
-    9.0,
-    8.0,
-    7.0,
-)  # points: titles and axes; ticks and legends; notes in a panel
+NOISE = 1e-8  # of the largest value of a figure, or of its unit: smaller ones are errors of the solve
+FONT, SMALL_FONT = 9.0, "small"  # points, and what all but titles and labels have
+LIMIT_COLOUR = "#555555"
+#: Lines that are no curves: limits, borders, switches. What moves and its names are drawn over them.
+MARK: dict[str, Any] = {"color": LIMIT_COLOUR, "linewidth": 0.7, "zorder": 1}
+HALO = (Stroke(linewidth=2.0, foreground="white"), Normal())  # around text that may lie over curves
+NOTE: dict[str, Any] = {"color": LIMIT_COLOUR, "fontsize": SMALL_FONT, "path_effects": HALO}
 
 _SETTINGS: dict[Any, Any] = {
     "font.size": FONT,
-    "axes.labelsize": FONT,
-    "axes.titlesize": FONT,
+    "figure.titlesize": "medium",
+    "axes.titlesize": SMALL_FONT,
     "legend.fontsize": SMALL_FONT,
+    "legend.frameon": False,
     "xtick.labelsize": SMALL_FONT,
     "ytick.labelsize": SMALL_FONT,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.linewidth": 0.7,
-    "xtick.major.width": 0.7,
-    "ytick.major.width": 0.7,
-    "lines.linewidth": 1.5,
+    "lines.markersize": 4,
     "figure.dpi": 200,
     "pdf.fonttype": 42,  # text stays text in journals' files
 }
@@ -64,6 +65,13 @@ def line_of(index: int) -> dict[str, Any]:
     return {"color": PALETTE[index % len(PALETTE)], "linestyle": LINE_STYLES[index % len(LINE_STYLES)]}
 
 
+def mark_failures(axis: Axes, places: Sequence[float], label: str) -> None:
+    """Crosses along the bottom at what has no value."""
+    if places:
+        bottom: dict[str, Any] = {"transform": axis.get_xaxis_transform(), "clip_on": False}
+        axis.plot(places, np.zeros(len(places)), "x", color=LIMIT_COLOUR, label=label, **bottom)
+
+
 def shade(part: float) -> str:
     """The colour of a part of the duration, 0 to 1, as "#rrggbb"."""
     return to_hex(SHADES(part))
@@ -72,7 +80,6 @@ def shade(part: float) -> str:
 def times(solution: SolutionData) -> NDArray[np.float64]:
     """Sample times that hold both sides of every knot, so that a jump is drawn as a vertical line."""
     knots = np.asarray(solution.knot_times, dtype=float)
-    per_span = max(6, SAMPLES // max(knots.size - 1, 1))
-    inside = np.linspace(1e-9, 1.0 - 1e-9, per_span)
+    inside = np.linspace(NOISE, 1.0 - NOISE, SAMPLES // knots.size + 5)
     spans = knots[:-1, None] + np.diff(knots)[:, None] * inside
     return np.concatenate([knots[:1], spans.ravel(), knots[-1:]])

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib import rcParams
 from matplotlib.axes import Axes
-from matplotlib.patheffects import Normal, Stroke
-from matplotlib.transforms import blended_transform_factory
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 
 from trajopt.base.arrays import Array
 from trajopt.base.palette import PALETTE
-from trajopt.base.svg_chart import FARTHEST_LIMIT
-from trajopt.plot.style import LIMIT_COLOUR, NOTE_FONT
+from trajopt.base.svg_chart import range_with
+from trajopt.plot.style import LIMIT_COLOUR, MARK, NOISE, NOTE, SMALL_FONT
 from trajopt.terms.term import ComponentTerm, Quantity
 
 if TYPE_CHECKING:
@@ -22,12 +23,6 @@ if TYPE_CHECKING:
 
 NEAR_LIMIT = 0.05  # of the range between the limits: closer than this a curve counts as being at one
 SWITCH_WIDTH = 0.15  # of the duration: slower passages from limit to limit are no switches
-ROUNDING = 1e-8  # curves below it are drawn as zero
-NAMED = 0.1  # of the range of an axis: room for the names of arcs or phases below the curve
-MARGIN = 0.07  # of the range of a curve, above and below it
-INSTANT = 1e-6  # of the duration: nodes closer together are one instant
-LETTER = 0.58  # of the size of a text: the mean width of a letter
-HALO = (Stroke(linewidth=2.0, foreground="white"), Normal())  # around text that may lie over curves
 
 
 def fit(axis: Axes, values: Array, lower: float, upper: float, unit: str) -> None:
@@ -35,36 +30,26 @@ def fit(axis: Axes, values: Array, lower: float, upper: float, unit: str) -> Non
 
     values : of all curves of the axis
     """
-    finite = values[np.isfinite(values)]
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-    span = high - low
-    if max(abs(low), abs(high)) < ROUNDING:
-        low, high, span = -1.0, 1.0, 0.0
-    elif span < 1e-6 * max(abs(low), abs(high)):
-        span = 0.2 * max(abs(low), abs(high))
-    near = FARTHEST_LIMIT * span
-    drawn = [limit for limit in (lower, upper) if np.isfinite(limit) and low - near <= limit <= high + near]
-    pad = MARGIN * span
-    axis.set_ylim(min([low, *drawn]) - pad, max([high, *drawn]) + pad)
-    for limit in drawn:
-        axis.axhline(limit, color=LIMIT_COLOUR, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
-    far = [limit for limit in (lower, upper) if np.isfinite(limit) and limit not in drawn]
+    shown = np.where(np.abs(values) < NOISE, 0.0, values)
+    low, high = range_with({"": shown}, {"": (lower, upper)})
+    pad = rcParams["axes.ymargin"] * (high - low)
+    axis.set_ylim(low - pad, high + pad)
+    far = []
+    for limit in (lower, upper):
+        if low <= limit <= high:
+            axis.axhline(limit, linestyle="--", **MARK)
+        elif np.isfinite(limit):
+            far.append(limit)
     if far:
-        texts = [f"{_limits(far, digits)} {unit}".rstrip() for digits in (4, 3)]
-        bare = ", ".join(f"{limit:.3g}" for limit in far)
-        texts += [f"limits {bare}" if len(far) > 1 else f"limit {bare}", bare]
-        text = next((one for one in texts if text_width(one, NOTE_FONT) <= width_in_points(axis)), texts[-1])
-        axis.set_title(text, loc="left", fontsize=NOTE_FONT, color=LIMIT_COLOUR)
+        words = [" and ".join(f"{limit:.{digits}g}" for limit in far) for digits in (4, 3)]
+        if len(far) == 2 and -lower == upper:
+            words = [f"\u00b1{upper:.{digits}g}" for digits in (4, 3)]
+        bare, many = ", ".join(f"{limit:.3g}" for limit in far), "s" * (len(far) > 1)
+        texts = [f"limit{many} {each}" for each in (*(f"{word} {unit}".rstrip() for word in words), bare)]
+        axis.set_title(fitting([*texts, bare], width_in_points(axis)), loc="left", color=LIMIT_COLOUR)
     bottom, top = axis.get_ylim()
     if bottom < 0.0 < top:
-        axis.axhline(0.0, color="#BBBBBB", linewidth=0.6, zorder=0)
-
-
-def _limits(far: list[float], digits: int) -> str:
-    """Limits beyond the axis in words: "limits \u00b1150", "limit 28"."""
-    if len(far) == 2 and far[0] == -far[1]:
-        return f"limits \u00b1{far[1]:.{digits}g}"
-    return ("limits " if len(far) > 1 else "limit ") + " and ".join(f"{limit:.{digits}g}" for limit in far)
+        axis.axhline(0.0, **{**MARK, "color": "#BBBBBB", "zorder": 0})
 
 
 def mark_borders(axis: Axes, borders: Array, names: Sequence[str] = ()) -> None:
@@ -76,25 +61,16 @@ def mark_borders(axis: Axes, borders: Array, names: Sequence[str] = ()) -> None:
     if len(borders) <= 2:
         return
     for border in borders[1:-1]:
-        axis.axvline(border, color=LIMIT_COLOUR, linewidth=0.6, linestyle=":", zorder=1)
-    inside = blended_transform_factory(axis.transData, axis.transAxes)
+        axis.axvline(border, linestyle=":", **MARK)
     if names:
         bottom, top = axis.get_ylim()
-        axis.set_ylim(bottom - NAMED * (top - bottom), top)
-    for number, (start, end) in enumerate(pairwise(borders)) if names else ():
+        axis.set_ylim(bottom - 2.0 * rcParams["axes.ymargin"] * (top - bottom), top)
+    for number, ((start, end), name) in enumerate(zip(pairwise(borders), names, strict=False)):
         room = width_in_points(axis) * (end - start) / (borders[-1] - borders[0])
-        name = next(
-            (text for text in (names[number], str(number)) if text_width(text, NOTE_FONT) <= room), ""
-        )
-        if name:
-            style: dict[str, Any] = {
-                "fontsize": NOTE_FONT,
-                "color": LIMIT_COLOUR,
-                "ha": "center",
-                "va": "bottom",
-            }
-            style["path_effects"] = HALO
-            axis.text(0.5 * (start + end), 0.02, name, transform=inside, zorder=6, **style)
+        text = fitting([f" {name} ", f" {number} ", ""], room).strip()
+        if text:
+            place = {"transform": axis.get_xaxis_transform(), "ha": "center", "va": "bottom", "zorder": 6}
+            axis.text(0.5 * (start + end), 0.0, text, **place, **NOTE)
 
 
 def arc_names(borders: Array) -> list[str]:
@@ -107,17 +83,23 @@ def width_in_points(axis: Axes) -> float:
     return float(axis.get_window_extent().width) / float(axis.figure.dpi) * 72.0
 
 
-def text_width(text: str, size: float) -> float:
-    """Points that a text takes, by the mean width of its letters."""
-    return LETTER * size * len(text)
+def text_width(text: str) -> float:
+    """Points that a small text takes."""
+    font = FontProperties(size=SMALL_FONT)
+    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 
 
-def name_panel(axis: Axes, name: str, size: float) -> None:
+def fitting(texts: Sequence[str], room: float) -> str:
+    """The first of several texts that fits a width in points, else the last."""
+    return next((text for text in texts if text_width(text) <= room), texts[-1])
+
+
+def name_panel(axis: Axes, name: str) -> None:
     """The name at the top right; what stands at the top left moves up a line where both do not fit."""
-    axis.set_title(name, loc="right", fontsize=size)
+    axis.set_title(name, loc="right")
     left = axis.get_title(loc="left")
-    if left and text_width(left, NOTE_FONT) + text_width(name, size) > width_in_points(axis):
-        axis.set_title(f"{left}\n", loc="left", fontsize=NOTE_FONT, color=LIMIT_COLOUR)
+    if left and text_width(left + name) > width_in_points(axis):
+        axis.set_title(f"{left}\n", loc="left", color=LIMIT_COLOUR)
 
 
 def borders_of(solution: SolutionData) -> Array:
@@ -131,7 +113,7 @@ def via_points(problem: Any, solution: SolutionData, quantity: str) -> list[tupl
     Boundary values are not among them: they stand where the curves begin and end.
     """
     times = solution.node_times
-    if times.size != problem.trajectory.nodes.count:
+    if problem is None or times.size != problem.trajectory.nodes.count:
         return []
     found = []
     for each in problem.constraints:
@@ -139,19 +121,19 @@ def via_points(problem: Any, solution: SolutionData, quantity: str) -> list[tupl
         component = term.component if isinstance(term, ComponentTerm) and term.base == quantity else None
         if component is None and not (isinstance(term, Quantity) and term.quantity == quantity):
             continue
-        at = times[each.over.nodes(problem.trajectory)]
-        instant = np.ptp(at) <= INSTANT * solution.duration and not each.over.is_difference
-        if instant and INSTANT < at[0] / solution.duration < 1.0 - INSTANT:
+        at = times[each.over.nodes(problem.trajectory)] / solution.duration
+        instant = np.ptp(at) <= NOISE and not each.over.is_difference
+        if instant and NOISE < at[0] < 1.0 - NOISE:
+            time = float(at[0] * solution.duration)
             for i in np.flatnonzero(each.lower == each.upper):
-                found.append((float(at[0]), int(i) if component is None else component, float(each.lower[i])))
+                found.append((time, int(i) if component is None else component, float(each.lower[i])))
     return found
 
 
-def mark_via_points(axis: Axes, points: list[tuple[float, int, float]], component: int) -> None:
-    """Diamonds where the value of this component is prescribed."""
-    mine = [(time, value) for time, i, value in points if i == component]
-    if mine:
-        axis.plot(*zip(*mine, strict=True), "D", markersize=4.0, color=PALETTE[1], zorder=5)
+def mark_via_points(axis: Axes, points: Iterable[tuple[float, float]]) -> None:
+    """Diamonds at times and values that are prescribed."""
+    for point in points:
+        axis.plot(*point, "D", color=PALETTE[1], zorder=5)
 
 
 def limit_switches(t: Array, values: Array, lower: float, upper: float) -> list[float]:
@@ -163,7 +145,7 @@ def limit_switches(t: Array, values: Array, lower: float, upper: float) -> list[
     touching = np.flatnonzero(side)
     found = []
     for before, after in pairwise(touching):
-        if side[before] != side[after] and t[after] - t[before] <= SWITCH_WIDTH * t[-1]:
+        if side[before] != side[after] and t[after] - t[before] <= SWITCH_WIDTH * (t[-1] - t[0]):
             between = slice(before, after + 1)
             rising = side[after] * values[between]
             found.append(float(np.interp(side[after] * (lower + upper) / 2, rising, t[between])))
@@ -174,39 +156,20 @@ def mark_switches(axis: Axes, switches: list[float], top: float) -> None:
     """Vertical lines at the switches with their times above, with fewer digits or none where they overlap."""
     low, high = axis.get_xlim()
     points = width_in_points(axis) / (high - low)  # of a second
-    apart = [points * (after - before) for before, after in pairwise(sorted(switches))]
-    forms = ("{:.4f} s", "{:.4g}", "{:.3g}")
-    form, free_from = forms[-1], -np.inf
-    for longer in reversed(forms[:-1]):
-        widest = max((text_width(longer.format(time), NOTE_FONT) for time in switches), default=0.0)
-        form = longer if widest < min(apart, default=np.inf) else form
+    room = points * min(np.diff(sorted(switches)), default=np.inf)
+    longest = fitting([max((f"{time:.4f} s" for time in switches), key=text_width, default=""), ""], room)
+    free_from = -np.inf
     for time in switches:
-        axis.axvline(time, color=LIMIT_COLOUR, linewidth=0.6, linestyle=":", zorder=1)
-        half = 0.5 * text_width(form.format(time), NOTE_FONT) / points
-        if time - half < free_from:
-            continue
-        free_from = time + half
-        axis.annotate(
-            form.format(time),
-            (time, top),
-            xytext=(0, 3),
-            textcoords="offset points",
-            horizontalalignment="center",
-            fontsize=NOTE_FONT,
-            color=LIMIT_COLOUR,
-        )
+        axis.axvline(time, linestyle=":", **MARK)
+        text = f"{time:.4f} s" if longest else f"{time:.3g}"
+        half = 0.5 * text_width(text) / points
+        if time - half >= free_from:
+            free_from = time + half
+            axis.text(time, top, text, ha="center", va="bottom", **NOTE)
 
 
 def mark_knots(axis: Axes, solution: SolutionData) -> None:
     """The knots of the spline along the bottom."""
     at = np.asarray(solution.knot_times)
-    axis.plot(
-        at,
-        np.zeros_like(at),
-        linestyle="none",
-        marker="|",
-        markersize=5.0,
-        color=LIMIT_COLOUR,
-        transform=axis.get_xaxis_transform(),
-        clip_on=False,
-    )
+    bottom = axis.get_xaxis_transform()
+    axis.plot(at, np.zeros_like(at), "|", color=LIMIT_COLOUR, transform=bottom, clip_on=False)

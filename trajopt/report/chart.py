@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -12,13 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.palette import PALETTE
-from trajopt.base.svg_chart import line_chart, range_with
+from trajopt.base.svg_chart import NO_LIMITS, Limits, line_chart, range_with
 
 DIGITS = 7  # of a number that people read
 HEIGHT = 300  # pixels of a plot
-MARGINS = {"l": 62, "r": 40, "t": 34, "b": 42}
-#: Tools stand upright in the right margin: without a pointer they are always shown, and would hide a legend.
-TOOLS = {"orientation": "v"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,48 +32,40 @@ class Chart:
     y_label: str
     unit: str = ""
     logarithmic: bool = False
-    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    limits: Limits = field(default_factory=dict)
 
     def html(self, interactive: bool) -> str:
         """An SVG, which scripts replace by a plot where there are any; without them it stays."""
         svg = line_chart(self.x, self.curves, self.x_label, self.y_label, self.logarithmic, self.limits)
         if not (interactive and self._has_points):
             return svg  # it holds a sentence where there are no points
-        data = escape(json.dumps(self.plot(), separators=(",", ":"), allow_nan=False), quote=True)
-        return f'<div class="plot" data-plot="{data}">{svg}</div>'
+        return f'<div class="plot" {data_attribute(self.plot())}>{svg}</div>'
 
     @property
     def _has_points(self) -> bool:
-        """Whether any value can be drawn: on a logarithmic axis those above zero."""
-        least = 0.0 if self.logarithmic else -np.inf
-        return any(
-            np.any(np.isfinite(each) & (each > least)) for each in map(np.asarray, self.curves.values())
-        )
+        """Whether any value can be drawn."""
+        return any(np.isfinite(self._drawn(values)).any() for values in self.curves.values())
+
+    def _drawn(self, values: NDArray) -> NDArray:
+        """The values, on a logarithmic axis those above zero."""
+        values = np.asarray(values, dtype=float)
+        return np.where(values > 0.0, values, np.nan) if self.logarithmic else values
 
     def plot(self) -> dict[str, Any]:
         """Traces and layout as Plotly takes them; the axis is fitted to the curves and limits near them."""
         traces = []
         x = rounded(self.x)
         for number, (name, values) in enumerate(self.curves.items()):
-            colour = PALETTE[number % len(PALETTE)]
-            traces.append(
-                {
-                    "x": x,
-                    "y": rounded(np.where(np.asarray(values) > 0.0, values, np.nan))
-                    if self.logarithmic
-                    else rounded(values),
-                    "name": name,
-                    "legendgroup": name,
-                    "mode": "lines" if len(x) > 1 else "markers",
-                    "line": {"color": colour, "width": 1.6},
-                    "hovertemplate": f"%{{y:.6g}} {self.unit}".rstrip() + f"<extra>{escape(name)}</extra>",
-                    "showlegend": bool(name) and len(self.curves) > 1,
-                }
-            )
+            line = {"color": PALETTE[number % len(PALETTE)], "width": 1.5}
+            trace = self._trace(x, rounded(self._drawn(values)), name, "%{y:.6g}", line)
+            legend = bool(name) and len(self.curves) > 1
+            traces.append({**trace, "mode": "lines" if len(x) > 1 else "markers", "showlegend": legend})
             for limit in self.limits.get(name, ()):
                 if np.isfinite(limit):
-                    traces.append(_limit(x, float(limit), name, colour, self.unit))
-        axis: dict[str, Any] = {"title": {"text": self.x_label}, "zeroline": False}
+                    ends, dashed = [float(limit)] * 2, {**line, "width": 1, "dash": "dash"}
+                    title = f"limit of {name}"
+                    bound = self._trace([x[0], x[-1]], ends, title, f"{limit:.6g}", dashed)
+                    traces.append({**bound, "legendgroup": name})
         upright: dict[str, Any] = {"zeroline": not self.logarithmic, "exponentformat": "e"}
         if self.logarithmic:
             upright |= {"type": "log", "exponentformat": "power"}
@@ -85,30 +74,55 @@ class Chart:
             pad = 0.04 * (high - low)
             upright["range"] = [low - pad, high + pad]
         layout = {
-            "title": {"text": escape(self.y_label), "font": {"size": 14}, "x": 0.01, "y": 0.98},
-            "xaxis": axis,
+            **plot_layout(self.y_label),
+            "xaxis": {"title": {"text": self.x_label}, "zeroline": False},
             "yaxis": upright,
-            "height": HEIGHT,
-            "margin": MARGINS,
-            "modebar": TOOLS,
             "hovermode": "x unified",
             "legend": {"orientation": "h", "x": 1.0, "xanchor": "right", "y": 1.0, "yanchor": "bottom"},
         }
         return {"data": traces, "layout": layout}
 
+    def _trace(
+        self, x: list[Any], y: list[Any], name: str, told: str, line: dict[str, Any]
+    ) -> dict[str, Any]:
+        """A curve, or a bound, which goes with its curve; `told` is what stands at the pointer."""
+        hover = f"{told} {self.unit}".rstrip() + f"<extra>{escape(name)}</extra>"
+        look = {"legendgroup": name, "mode": "lines", "line": line, "showlegend": False}
+        return {"x": x, "y": y, "name": name, "hovertemplate": hover, **look}
 
-def _limit(x: list[Any], limit: float, name: str, colour: str, unit: str) -> dict[str, Any]:
-    """A bound as a dashed line that goes with its curve."""
+
+def charts(
+    x: NDArray,
+    curves: Mapping[str, NDArray],
+    x_label: str,
+    y_label: str,
+    unit: str = "",
+    limits: Limits = NO_LIMITS,
+) -> Iterator[Chart]:
+    """Charts of curves, as many in each as there are colours."""
+    names = list(curves)
+    groups = [names[start : start + len(PALETTE)] for start in range(0, len(names), len(PALETTE))]
+    for number, group in enumerate(groups, start=1):
+        label = y_label if len(groups) == 1 else f"{y_label}, {number} of {len(groups)}:"
+        yield Chart(x, {name: curves[name] for name in group}, x_label, label, unit, limits=limits)
+
+
+def plot_layout(title: str, rows: int = 1) -> dict[str, Any]:
+    """What the plots of a page have in common, with its height in rows.
+
+    Tools stand upright in the right margin: without a pointer they are always shown, and would hide a legend.
+    """
     return {
-        "x": [x[0], x[-1]],
-        "y": [limit, limit],
-        "name": f"limit of {name}",
-        "legendgroup": name,
-        "mode": "lines",
-        "line": {"color": colour, "width": 1.0, "dash": "dash"},
-        "hovertemplate": f"{limit:.6g} {unit}".rstrip() + f"<extra>limit of {escape(name)}</extra>",
-        "showlegend": False,
+        "title": {"text": escape(title), "font": {"size": 14}, "x": 0.01, "y": 0.98},
+        "height": rows * HEIGHT,
+        "margin": {"l": 62, "r": 40, "t": 34, "b": 42},
+        "modebar": {"orientation": "v"},
     }
+
+
+def data_attribute(plot: Mapping[str, Any]) -> str:
+    """A plot as the attribute of an element, from which the script of a page draws it."""
+    return f'data-plot="{escape(json.dumps(plot, separators=(",", ":"), allow_nan=False), quote=True)}"'
 
 
 def rounded(values: Any) -> list[Any]:

@@ -2,48 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from html import escape
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trajopt.base.palette import PALETTE
-from trajopt.base.rounding import AGREEMENT
+from trajopt.display.curves import Component, curves_of, held_at_zero, kinds_of
 from trajopt.graph.protocols.dynamics import SkeletonDynamics
-from trajopt.plot.bounds import held_at_zero, joint_bounds, path_bounds, torque_bounds
 from trajopt.plot.canvas import svg_of
-from trajopt.plot.snapshots import motion, scene_of_motion
-from trajopt.plot.style import SAMPLES
-from trajopt.problem.systems.system import System
-from trajopt.problem.units import units_of_quantity
-from trajopt.report.chart import HEIGHT, Chart
+from trajopt.plot.snapshots import SNAPSHOTS, motion, scene_of_motion
+from trajopt.plot.style import NOISE, SAMPLES
+from trajopt.report.chart import Chart, charts, data_attribute
 from trajopt.report.turning_plot import turning_plot
-from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData
-
-SNAPSHOTS = 9
-COLUMN = 580  # pixels of a chart
-PIXELS = 96  # of an inch, in a browser
-
-
-@dataclass(frozen=True, eq=False)
-class ComponentCurve:
-    """One component of a quantity over the motion: values (SAMPLES,), bounds, unit."""
-
-    kind: str
-    name: str
-    values: NDArray
-    unit: str
-    lower: float
-    upper: float
 
 
 def picture(solution: SolutionData, script: bool) -> Iterator[str]:
@@ -52,85 +27,48 @@ def picture(solution: SolutionData, script: bool) -> Iterator[str]:
         return
     scene = scene_of_motion(solution, SNAPSHOTS)
     if script and len(scene.planes) > 1:
-        plot = escape(json.dumps(turning_plot(scene), separators=(",", ":")), quote=True)
-        yield f'<div class="plot tall" data-plot="{plot}"></div>'
+        yield f'<div class="plot tall" {data_attribute(turning_plot(scene))}></div>'
         return
     content, (width, height) = svg_of(motion(solution))
     data = b64encode(content).decode("ascii")
-    rows = ceil(height / width * min(COLUMN, PIXELS * width) / HEIGHT)
+    rows = ceil(2.0 * height / width)  # a chart is about twice as wide as high
     image = f'<img alt="the robot in snapshots" src="data:image/svg+xml;base64,{data}"/>'
     yield f'<figure style="grid-row: span {rows}">{image}</figure>'
 
 
-def curves_of(solution: SolutionData) -> list[ComponentCurve]:
-    """Positions, their rates, torques or states, and additional curves, with bounds and units.
+def motion_curves(solution: SolutionData) -> dict[str, list[Component]]:
+    """Positions, their rates, torques or states, and additional curves, by kind.
 
     Torques that the problem holds at zero, of joints without motors, are left out.
     """
-    problem, t = solution.problem, np.linspace(0.0, solution.duration, SAMPLES)
-    is_system = isinstance(problem.dynamics, System)
-    shown = {"states": "q"} if is_system else {"positions": "q", "velocities": "v", "accelerations": "a"}
-    if not is_system and np.isfinite(joint_bounds(solution, 3)[1]).any():
-        shown["jerks"] = "jerk"
-    if problem.quantities.knows("tau"):
-        shown["torques and forces"] = "tau"
-    for name in problem.extras:
-        if name not in problem.slacks:
-            shown[f"{name}, an unknown curve"] = terms.extra(name).quantity
-    return [curve for kind, quantity in shown.items() for curve in _components(solution, kind, quantity, t)]
+    t, kinds = np.linspace(0.0, solution.duration, SAMPLES), kinds_of(solution.problem)
+    curves = curves_of(solution, [*kinds, "jerk"], t)
+    if "v" in kinds and any(np.isfinite([curve.lower, curve.upper]).any() for curve in curves["jerk"]):
+        kinds["jerk"] = "jerks"
+    if "tau" in kinds:
+        unpowered = held_at_zero(solution)
+        curves["tau"] = [curve for curve, idle in zip(curves["tau"], unpowered, strict=True) if not idle]
+    return {kind: curves[quantity] for quantity, kind in kinds.items() if curves[quantity]}
 
 
-def _components(solution: SolutionData, kind: str, quantity: str, t: NDArray) -> Iterator[ComponentCurve]:
-    problem = solution.problem
-    values = solution.value(terms.Quantity(quantity), t).T
-    lower, upper = _bounds(solution, quantity, len(values))
-    units = units_of_quantity(problem, quantity, len(values))
-    names = problem.labels(quantity, len(values))
-    left_out = held_at_zero(solution) if quantity == "tau" else np.zeros(len(values), dtype=bool)
-    for i in np.flatnonzero(~left_out):
-        yield ComponentCurve(kind, names[i], values[i], units[i], float(lower[i]), float(upper[i]))
-
-
-def _bounds(solution: SolutionData, quantity: str, width: int) -> tuple[Any, Any]:
-    """Limits of the robot and of the problem over the path, (width,) each."""
-    problem = solution.problem
-    if isinstance(problem.dynamics, System) or quantity not in ("q", "v", "a", "jerk", "tau"):
-        return path_bounds(problem, quantity, width)
-    if quantity == "tau":
-        stated, own = path_bounds(problem, quantity, width), torque_bounds(solution)
-        return np.maximum(stated[0], own[0]), np.minimum(stated[1], own[1])
-    return joint_bounds(solution, ("q", "v", "a", "jerk").index(quantity))
-
-
-def motion_charts(curves: Sequence[ComponentCurve], duration: float) -> Iterator[Chart]:
+def motion_charts(curves: Mapping[str, Sequence[Component]], duration: float) -> Iterator[Chart]:
     """Charts of curves of one kind and unit, as many in each as there are colours; zeros left out."""
     t = np.linspace(0.0, duration, SAMPLES)
-    for kind in dict.fromkeys(curve.kind for curve in curves):
-        those = [curve for curve in curves if curve.kind == kind]
-        largest = max(float(np.abs(curve.values).max(initial=0.0)) for curve in those)
-        moving = [c for c in those if float(np.abs(c.values).max()) > AGREEMENT * largest] or those
+    for kind, each in curves.items():
+        sizes = [float(np.abs(curve.values).max()) for curve in each]
+        moving = [curve for curve, size in zip(each, sizes, strict=True) if size > NOISE * max(sizes)] or each
         for unit in dict.fromkeys(curve.unit for curve in moving):
-            yield from _grouped(t, [curve for curve in moving if curve.unit == unit], kind, unit)
+            alike = {curve.name: curve for curve in moving if curve.unit == unit}
+            limits = {name: (curve.lower, curve.upper) for name, curve in alike.items()}
+            values = {name: curve.values for name, curve in alike.items()}
+            yield from charts(t, values, "t [s]", f"{kind} [{unit}]" if unit else kind, unit, limits)
 
 
-def _grouped(t: NDArray, curves: Sequence[ComponentCurve], kind: str, unit: str) -> Iterator[Chart]:
-    label, count = f"{kind} [{unit}]" if unit else kind, -(-len(curves) // len(PALETTE))
-    for number in range(count):
-        some = curves[number * len(PALETTE) : (number + 1) * len(PALETTE)]
-        yield Chart(
-            t,
-            {curve.name: curve.values for curve in some},
-            "t [s]",
-            label if count == 1 else f"{label}, {number + 1} of {count}:",
-            unit,
-            limits={curve.name: (curve.lower, curve.upper) for curve in some},
-        )
-
-
-def limit_rows(curves: Iterable[ComponentCurve]) -> Iterator[tuple[str, ...]]:
+def limit_rows(curves: Mapping[str, Sequence[Component]]) -> Iterator[tuple[str, ...]]:
     """Every curve that has a limit: its bounds, the least and the largest value, its unit."""
-    for curve in curves:
-        if np.isfinite(curve.lower) or np.isfinite(curve.upper):
-            numbers = (curve.lower, curve.upper, float(curve.values.min()), float(curve.values.max()))
-            texts = (f"{number:.5g}" if np.isfinite(number) else "none" for number in numbers)
-            yield curve.kind, curve.name, *texts, curve.unit
+    for kind, each in curves.items():
+        for curve in each:
+            if np.isfinite(curve.lower) or np.isfinite(curve.upper):
+                numbers = (curve.lower, curve.upper, float(curve.values.min()), float(curve.values.max()))
+                texts = (f"{number:.5g}" if np.isfinite(number) else "none" for number in numbers)
+                yield kind, curve.name, *texts, curve.unit

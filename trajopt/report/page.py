@@ -13,21 +13,20 @@ import numpy as np
 
 from trajopt.api.phases_solution import PhasesSolution
 from trajopt.base.arguments import pluralize
-from trajopt.base.palette import PALETTE
-from trajopt.plot.drawable import check_solution
+from trajopt.base.facts import MOST_LINES
+from trajopt.plot.canvas import check_solution
 from trajopt.report.active_constraints import (
-    ActiveConstraint,
     active_constraints,
     labels_of,
     matters,
     times_of_rows,
 )
-from trajopt.report.chart import Chart
+from trajopt.report.chart import Chart, charts
 from trajopt.report.interactive import is_wanted, scripts
-from trajopt.report.motion_section import curves_of, limit_rows, motion_charts, picture
+from trajopt.report.motion_section import limit_rows, motion_charts, motion_curves, picture
 from trajopt.report.own_figures import own_figures
 from trajopt.report.run_section import parameter_rows, run_rows
-from trajopt.report.tables import rows_section, section, table
+from trajopt.report.tables import rows_section, section, table, text_section
 from trajopt.solution.records import HEADER
 
 if TYPE_CHECKING:
@@ -36,12 +35,9 @@ if TYPE_CHECKING:
 
 Answer: TypeAlias = "Solution | PhasesSolution"
 
-__all__ = ["ActiveConstraint", "active_constraints", "html", "time_split"]
-
 NO_FIGURES: Mapping[str, bytes] = MappingProxyType({})
-MOST_ROWS = 25  # of the table of active constraints
-SHORTEST = 1.0  # ms, of callbacks worth a line
-AROUND = 0.01  # of all seconds
+WORTH_A_LINE = 0.01  # of all seconds
+EARLIER = "solves before the last, and checks"
 
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; color: #222 }
@@ -84,7 +80,9 @@ def time_split(solution: Answer) -> dict[str, float]:
         "derivatives": derivatives,
         "callback": timings.get("callback", 0.0),
         "linear algebra and marshalling": timings.get("solver", 0.0),
-        **({"solves before the last, and checks": around} if around > AROUND * solution.seconds else {}),
+        **(
+            {"solves before the last, and checks": around} if around > WORTH_A_LINE * solution.seconds else {}
+        ),
     }
 
 
@@ -106,10 +104,13 @@ def html(
         makes a page without any script
     Raises OptionError for a figure of another kind, and where Plotly is asked for and not installed.
     """
-    if not isinstance(solution, PhasesSolution):
-        check_solution(solution)
+    check_solution(solution, phases=True)
     script = is_wanted(interactive)
-    middle = [*_links(solution)]
+    prices = [
+        (link, *(f"{price:.6g}" for price in each))
+        for link, each in ({} if solution.parts == (solution,) else solution.multipliers).items()
+    ]
+    middle = [rows_section("Links", ("link", "objective per unit of each component"), prices)]
     for name, part in solution.named_parts:
         middle += _of_motion(part, script, f" of {name}" * bool(name))
     title = escape(str(solution)).replace("\n", "<br>")
@@ -121,9 +122,9 @@ def html(
         section("Cost", table(("term", "value", "share"), _cost_rows(solution))),
         *middle,
         own_figures(figures),
-        _refinement(solution),
-        _certificate(solution),
-        section("Checks", f"<pre>{escape(_without_title(solution))}</pre>"),
+        text_section("Refinement", solution.refinement),
+        text_section("Certificate", solution.certificate),
+        text_section("Checks", _without_title(solution)),
         section("Convergence", _solves(solution) + _charts(_history_charts(solution), script)),
         section("Time", table(("part", "ms", "share"), _time_rows(solution))),
         rows_section("Parameters", ("parameter", "value", ""), parameter_rows(solution)),
@@ -142,7 +143,7 @@ def html(
 
 def _of_motion(solution: SolutionData, script: bool, whose: str = "") -> Iterable[str]:
     """Motion, limits and active constraints of a problem, or of a phase."""
-    curves = curves_of(solution)
+    curves = motion_curves(solution)
     charts = _charts(motion_charts(curves, solution.duration), script, "".join(picture(solution, script)))
     yield section(f"Motion{whose}", charts)
     head = ("", "", "lower limit", "upper limit", "least", "largest", "unit")
@@ -151,24 +152,9 @@ def _of_motion(solution: SolutionData, script: bool, whose: str = "") -> Iterabl
     yield section(f"Active constraints{whose}", active)
 
 
-def _links(solution: Answer) -> Iterable[str]:
-    """The prices of the links between phases."""
-    if isinstance(solution, PhasesSolution) and solution.multipliers:
-        rows = [
-            (name, *(f"{price:.6g}" for price in prices)) for name, prices in solution.multipliers.items()
-        ]
-        yield section("Links", table(("link", "objective per unit of each component"), rows))
-
-
 def _detail(solution: Answer) -> str:
     facts = f"{solution.n_variables} unknowns, {solution.n_constraints} rows"
     return f"<p>{escape(facts)}</p>" + (f"<p>{escape(solution.detail)}</p>" if solution.detail else "")
-
-
-def _refinement(solution: Answer) -> str:
-    if solution.refinement is None:
-        return ""
-    return section("Refinement", f"<pre>{escape(str(solution.refinement))}</pre>")
 
 
 def _solves(solution: Answer) -> str:
@@ -177,12 +163,6 @@ def _solves(solution: Answer) -> str:
     if len(solution.levels) > 1:
         tables.append("\n".join([HEADER, *map(str, solution.levels)]))
     return "".join(f"<pre>{escape(table)}</pre>" for table in tables)
-
-
-def _certificate(solution: Answer) -> str:
-    if solution.certificate is None:
-        return ""
-    return section("Certificate", f"<pre>{escape(str(solution.certificate))}</pre>")
 
 
 def _without_title(solution: Answer) -> str:
@@ -201,9 +181,8 @@ def _cost_rows(solution: Answer) -> Iterable[tuple]:
 def _time_rows(solution: Answer) -> Iterable[tuple]:
     total = solution.seconds or 1.0
     for name, seconds in time_split(solution).items():
-        if name == "callback" and 1e3 * seconds < SHORTEST:
-            continue
-        yield name, f"{1e3 * seconds:.2f}", f"{seconds / total:.0%}"
+        if name != "callback" or seconds > WORTH_A_LINE * total:
+            yield name, f"{1e3 * seconds:.2f}", f"{seconds / total:.0%}"
     yield f"all of {pluralize(solution.iterations, 'iteration')}", f"{1e3 * solution.seconds:.2f}", ""
 
 
@@ -217,8 +196,8 @@ def _active_table(solution: SolutionData) -> str:
         )
         for active in active_constraints(solution)
     ]
-    if len(rows) > MOST_ROWS:
-        rows = [*rows[:MOST_ROWS], (f"and {len(rows) - MOST_ROWS} more", "", "", "")]
+    if len(rows) > MOST_LINES:
+        rows = [*rows[:MOST_LINES], (f"and {len(rows) - MOST_LINES} more", "", "", "")]
     if not rows:
         return "<p>None: no limit is active.</p>"
     return table(("constraint", "component", "active", "largest multiplier"), rows)
@@ -229,12 +208,8 @@ def _multiplier_charts(solution: SolutionData) -> Iterator[Chart]:
         times = times_of_rows(solution, name, len(multipliers))
         if times is not None and times.size > 1 and matters(solution, name, multipliers):
             labels = labels_of(solution, name, multipliers.shape[1])
-            named = [
-                (label, column) for label, column in zip(labels, multipliers.T, strict=True) if column.any()
-            ]
-            for start in range(0, len(named), len(PALETTE)):
-                some = dict(named[start : start + len(PALETTE)])
-                yield Chart(times, some, "t [s]", f"multipliers of {name} [objective per unit]")
+            some = {label: each for label, each in zip(labels, multipliers.T, strict=True) if each.any()}
+            yield from charts(times, some, "t [s]", f"multipliers of {name} [objective per unit]")
 
 
 def _history_charts(solution: Answer) -> Iterator[Chart]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.base.arguments import SHOWN
+from trajopt.base.arguments import shorten
 from trajopt.report.chart import DIGITS
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _found(solution: SolutionData) -> Mapping[str, str]:
 
 
 def short(value: Any, one: bool = False) -> str:
-    """A value with at most DIGITS significant digits and SHOWN characters.
+    """A value with at most DIGITS significant digits and as many characters as messages print.
 
     one : a list of a single number is shown as that number
     """
@@ -61,4 +61,4 @@ def short(value: Any, one: bool = False) -> str:
             return short(value[0])
         return f"({', '.join(short(entry) for entry in value)})"
     text = f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+    return shorten(text)

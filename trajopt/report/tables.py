@@ -15,6 +15,11 @@ def section(title: str, content: str) -> str:
     return f"<h2>{escape(title)}</h2>{content}"
 
 
+def text_section(title: str, content: Any) -> str:
+    """A section with the text of a value in lines; nothing for None."""
+    return "" if content is None else section(title, f"<pre>{escape(str(content))}</pre>")
+
+
 def rows_section(title: str, head: tuple, rows: Iterable[tuple]) -> str:
     """A section with a table; nothing where it would be empty."""
     known = list(rows)

@@ -9,14 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.palette import PALETTE
-from trajopt.plot.snapshots import Scene
-from trajopt.plot.space import surface
+from trajopt.plot.scenery import surface
+from trajopt.plot.snapshots import LETTERS, Scene
 from trajopt.plot.style import shade
-from trajopt.report.chart import HEIGHT, TOOLS, rounded
+from trajopt.report.chart import plot_layout, rounded
 from trajopt.terms.scene import Capsule
-
-LETTERS = "xyz"
-OBSTACLE = "#CC79A7"
 
 
 def turning_plot(scene: Scene) -> dict[str, Any]:
@@ -25,13 +22,9 @@ def turning_plot(scene: Scene) -> dict[str, Any]:
     axes = {f"{letter}axis": {"title": {"text": f"{letter} [m]"}} for letter in LETTERS}
     eye = {letter: 1.0 if i == up else 1.7 for i, letter in enumerate(LETTERS)}
     camera = {"up": {letter: float(i == up) for i, letter in enumerate(LETTERS)}, "eye": eye}
-    title = "motion, light first and dark last: drag to turn"
     layout = {
-        "title": {"text": title, "font": {"size": 14}, "x": 0.01, "y": 0.98},
+        **plot_layout("motion, light first and dark last: drag to turn", rows=2),
         "scene": {"aspectmode": "data", "camera": camera, **axes},
-        "height": 2 * HEIGHT,
-        "margin": {"l": 0, "r": 40, "t": 34, "b": 0},
-        "modebar": TOOLS,
         "showlegend": False,
     }
     return {"data": list(_traces(scene)), "layout": layout}
@@ -47,7 +40,7 @@ def _traces(scene: Scene) -> Iterator[dict[str, Any]]:
     for each in scene.around:
         if isinstance(each, Capsule):
             x, y, z = (rounded(values) for values in surface(each))
-            colours = [[0, OBSTACLE], [1, OBSTACLE]]
+            colours = [[0, PALETTE[3]], [1, PALETTE[3]]]
             look = {"showscale": False, "opacity": 0.35, "hoverinfo": "skip", "colorscale": colours}
             yield {"type": "surface", "x": x, "y": y, "z": z, **look}
         elif np.isfinite(each.place).all():

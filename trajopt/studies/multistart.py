@@ -19,10 +19,9 @@ from trajopt.refinement.starts.several_starts import equal
 from trajopt.solvers.solver import Solver, Status
 from trajopt.studies.many.point import StudyPoint
 from trajopt.studies.many.portable import Source, packed, unpacked
-from trajopt.studies.many.progress import report_of
 from trajopt.studies.many.sent_solution import with_problem
-from trajopt.studies.many.solve_many import task_maker
-from trajopt.studies.many.study import Settings, run
+from trajopt.studies.many.solve_many import solve_points
+from trajopt.studies.many.study import Settings
 from trajopt.studies.workers.workers import Where
 
 
@@ -91,10 +90,10 @@ def multistart(
     check_count("starts", starts, 1, MOST_STARTS)
     if not number(spread, "spread") >= 0.0:
         raise OptionError(f"spread is {short_repr(spread)}: give a part of the travel, 0 or more")
-    content, pack = packed(source), task_maker(solver, {"starts": 1}, keep=True, archive=False)
-    tasks = [pack(i, {}, _PerturbedSource(content, i, seed, spread)) for i in range(starts)]
-    count = 2 if processes is None and executor is None else processes
-    study = run(tasks, Settings(executor, count), report_of("silent"))
+    content = packed(source)
+    sources = [({}, _PerturbedSource(content, i, seed, spread)) for i in range(starts)]
+    settings = Settings(executor, 2 if processes is None and executor is None else processes)
+    study = solve_points(sources, solver, {"starts": 1}, settings, "silent")
     if study.interrupted:
         raise KeyboardInterrupt
     rows = tuple(map(_start, study.points))

@@ -51,6 +51,14 @@ class Arithmetic:
 
     __lt__ = __le__ = __gt__ = __ge__ = _compared
 
+    def __getitem__(self, key: Any) -> Any:
+        raise OptionError(
+            f"{short_repr(self)} has no entry {short_repr(key)}: a state or control is one number, use it as "
+            "it is; components of q, v, a and tau are terms, trajopt.q[0]; take others inside a @trajopt.term"
+        )
+
+    __iter__ = None  # else Python would loop over entries without end
+
     def __pow__(self, exponent: int) -> Squared:
         return squared(self, exponent)
 

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from problems.human.gait.cycle import Cycle
 from problems.human.gait.formulation import DEFAULT
-from trajopt.plot.style import FONT, NOTE_FONT
+from trajopt.plot.style import SMALL_FONT
 
 if TYPE_CHECKING:
     from trajopt import Solution
@@ -26,10 +26,10 @@ def walk_title(figure: Figure, solution: Solution, cycle: Cycle) -> None:
         parts.append(f"slope {cycle.person.slope:.3g}")
     if not solution.converged:
         parts.append("not converged")
-    figure.suptitle(", ".join(parts), x=0.01, horizontalalignment="left", fontsize=FONT)
+    figure.suptitle(", ".join(parts), x=0.01, horizontalalignment="left")
 
 
 def side_key(figure: Figure, colours: dict[str, str]) -> None:
     """What each colour is, above the right end of the figure."""
     handles = [Line2D([], [], color=colour, linewidth=3.0, label=name) for name, colour in colours.items()]
-    figure.legend(handles=handles, loc="upper right", ncols=len(handles), frameon=False, fontsize=NOTE_FONT)
+    figure.legend(handles=handles, loc="upper right", ncols=len(handles), fontsize=SMALL_FONT)

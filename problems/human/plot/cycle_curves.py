@@ -25,7 +25,7 @@ from problems.human.gait.cycle import Cycle, gait_cycle
 from problems.human.plot.captions import walk_title
 from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import panels
-from trajopt.plot.style import NOTE_FONT, SMALL_FONT, settings
+from trajopt.plot.style import SMALL_FONT, settings
 
 if TYPE_CHECKING:
     from trajopt import Solution
@@ -104,7 +104,7 @@ def forces(solution: Solution) -> Figure:
 def drawn(solution: Solution, cycle: Cycle, contents: list[Panel]) -> Figure:
     """One panel each, in two columns, over 0 to 100 % of the cycle."""
     with settings():
-        figure, axes = panels([panel.label for panel in contents], 2, HEIGHT)
+        figure, axes = panels([panel.label for panel in contents], 2, height=HEIGHT)
         for axis, panel in zip(axes, contents, strict=True):
             known = measured(panel.quantity) if panel.quantity else ()
             for curve in known:
@@ -141,7 +141,7 @@ def write_agreement(axis: Axes, cycle: Cycle, values: np.ndarray, known: tuple[M
             xytext=(0.0, 16.0 + 8.5 * line),
             textcoords="offset points",
             horizontalalignment="right",
-            fontsize=NOTE_FONT,
+            fontsize=SMALL_FONT,
             color=LOOKS[curve.source][0],
         )
 
@@ -164,7 +164,7 @@ def key(figure: Figure, sources: set[str]) -> None:
     handles: list[Line2D | Patch] = [Line2D([], [], color=PREDICTED, linewidth=1.8, label="predicted")]
     for source, (colour, style) in ((name, look) for name, look in LOOKS.items() if name in sources):
         handles.append(Line2D([], [], color=colour, linestyle=style, linewidth=1.1, label=source))
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
 
 
 def place_on_sole(body: WholeBody) -> np.ndarray:

@@ -23,7 +23,7 @@ from problems.human.plot.captions import side_key, walk_title
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import new_figure
-from trajopt.plot.style import NOTE_FONT, WIDTH, settings
+from trajopt.plot.style import SMALL_FONT, WIDTH, settings
 
 if TYPE_CHECKING:
     from trajopt import Solution
@@ -83,7 +83,7 @@ def snapshots(solution: Solution, *, count: int = 9, apart: float = 0.42) -> Fig
             place = project(np.array([body.q[moment, 0] + shift, 0.0, 0.35]))
             label = f"{body.cycle.percent[moment]:.0f} %"
             axis.annotate(
-                label, (place[0], place[1]), fontsize=NOTE_FONT, color="#555555", ha="center", va="top"
+                label, (place[0], place[1]), fontsize=SMALL_FONT, color="#555555", ha="center", va="top"
             )
         walk_title(figure, solution, body.cycle)
         side_key(figure, {"right": RIGHT, "left": LEFT, "ground reaction": REACTION})

@@ -21,7 +21,11 @@ LAUGHS = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10 if i else "ha"}">' for i i
             f"<!DOCTYPE r [{LAUGHS}]><robot>&a8;</robot>",
             "declares entities, which are refused|declares entities",
         ),
-        ('<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/hostname">]><robot>&x;</robot>', "declares entities"),
+        ('<!DOCTYPE r SYSTEM "file:///etc/hostname"><robot/>', "has a document type"),
+        (
+            '<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/hostname">]><robot>&x;</robot>',
+            "declares entities, which are refused",
+        ),
         ("<robot>" + " " * 10_000_001 + "</robot>", "has 10000016 bytes or more; at most 10000000 are read"),
         ("no such file.urdf", "there is no file 'no such file.urdf': give a path, or XML that starts"),
         (3, "cannot read 3"),

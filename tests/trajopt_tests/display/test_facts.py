@@ -112,7 +112,7 @@ def test_facts_that_are_many_or_long_are_cut():
     text = str(Facts("head", [(f"fact {i}", "x" * 500) for i in range(40)]))
     lines = text.splitlines()
     assert len(lines) == 15 and lines[-1].split() == ["...", "27", "more"]
-    assert lines[1].endswith(" ...") and len(lines[1]) <= LONGEST_LINE
+    assert lines[1].endswith("...") and len(lines[1]) <= LONGEST_LINE
 
 
 # -- summaries --------------------------------------------------------------------------------------------

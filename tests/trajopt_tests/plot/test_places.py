@@ -70,7 +70,7 @@ def test_a_notebook_stays_interactive_after_the_first_figure(tmp_path):
 
 def test_wrong_places_are_refused(rr):
     axes = Figure().subplots(3, 1)
-    with pytest.raises(OptionError, match=r"ax has 3 axes for 2 panels .shoulder, elbow.: give one for each"):
+    with pytest.raises(OptionError, match=r"ax has 3 axes for 2 panels .torque of shoulder, torque"):
         trajopt.plot.torques(rr, ax=axes)
     with pytest.raises(OptionError, match="ax is 'left': give matplotlib Axes"):
         trajopt.plot.torques(rr, ax="left")

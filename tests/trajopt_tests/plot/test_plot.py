@@ -6,13 +6,12 @@ import matplotlib
 import numpy as np
 import pytest
 from hand_written import PointMasses
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 import problems
 import trajopt
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
-from trajopt.plot.joint_curves import columns_for
+from trajopt.plot.curve_panels import columns_for
 from trajopt.plot.time_axis import limit_switches
 from trajopt.solution.skeleton_view import drawing_axes
 
@@ -80,9 +79,10 @@ def test_joint_forces_are_norms_of_transmitted_forces(rr):
 
 def test_the_motion_starts_and_ends_where_the_problem_says(rr):
     axis = visible(trajopt.plot.motion(rr, snapshots=4))[0]
-    postures = [c for c in axis.collections if isinstance(c, LineCollection)]
-    assert len(postures) == 4
-    first, last = postures[0].get_segments(), postures[-1].get_segments()
+    thick = [line for line in axis.lines if line.get_linestyle() == "-" and line.get_linewidth() > 1.0]
+    links = [line.get_xydata() for line in thick]
+    assert len(links) == 3 * 4
+    first, last = links[:3], links[-3:]
     assert np.allclose(first[0], [[0, 0], [0.4, 0]]) and np.allclose(first[-1][0], [0.4, 0])
     elbow = 0.4 * np.array([np.cos(1.0), np.sin(1.0)])
     tip = elbow + np.array([0.4, 0.0])
@@ -126,7 +126,7 @@ def test_an_answer_that_did_not_converge_says_so():
 def test_positions_of_a_motion_without_its_problem_are_drawn_without_limits(rr, tmp_path):
     replace(rr, recipe=None).save(tmp_path / "alone.npz")
     figure = trajopt.plot.joints(trajopt.Solution.load(tmp_path / "alone.npz"))
-    assert visible(figure)[0].get_ylabel() == "position (rad or m)"
+    assert visible(figure)[0].get_ylabel() == "position"
 
 
 def test_limits_of_positions_and_velocities_are_shown():
@@ -143,7 +143,8 @@ def test_limits_of_positions_and_velocities_are_shown():
 
 
 def test_many_joints_get_a_panel_each_and_unused_places_stay_empty():
-    assert [columns_for(n) for n in (1, 3, 4, 8, 9)] == [1, 1, 2, 2, 4]
+    assert [columns_for(n) for n in (1, 3, 4, 12, 13)] == [1, 1, 2, 2, 3]
+    assert [columns_for(n, 3) for n in (1, 9, 10)] == [3, 3, 6]
     problem = trajopt.Problem(PointMasses(5, force=3.0), trajopt.Trajectory.uniform(4, duration=1.0))
     problem.start_at(q=0.0, v=0.0)
     problem.end_at(q=0.1, v=0.0)
@@ -153,12 +154,12 @@ def test_many_joints_get_a_panel_each_and_unused_places_stay_empty():
     assert visible(figure)[0].get_ylabel() == "torque or force (N m or N)"
 
 
-def test_more_than_six_joint_forces_are_drawn_apart(rr):
-    names = tuple(f"joint {i}" for i in range(7))
-    many = replace(rr, joint_names=names, name="seven")
-    wrench = np.random.default_rng(4).normal(size=(7, 6))
-    object.__setattr__(many, "wrench", lambda t: np.broadcast_to(wrench, (*np.shape(t), 7, 6)))
-    assert len(visible(trajopt.plot.joint_forces(many))) == 7
+def test_more_than_seven_joint_forces_are_drawn_apart(rr):
+    names = tuple(f"joint {i}" for i in range(8))
+    many = replace(rr, joint_names=names, name="eight")
+    wrench = np.random.default_rng(4).normal(size=(8, 6))
+    object.__setattr__(many, "wrench", lambda t: np.broadcast_to(wrench, (*np.shape(t), 8, 6)))
+    assert len(visible(trajopt.plot.joint_forces(many))) == 8
 
 
 def test_pictures_of_the_motion_need_segments():
@@ -195,7 +196,7 @@ def test_a_notebook_is_given_a_picture_of_the_whole_figure(rr, name):
     picture = figure._repr_png_()
     assert picture.startswith(b"\x89PNG")
     width, height = (int.from_bytes(picture[at : at + 4], "big") for at in (16, 20))  # of the header
-    assert np.allclose([width, height], 110.0 * figure.get_size_inches(), atol=1.0)
+    assert np.allclose([width, height], 100.0 * figure.get_size_inches(), atol=1.0)
 
 
 @pytest.mark.parametrize("name", [*FIGURES, "states"])

@@ -12,7 +12,7 @@ import dynamics
 import problems
 import trajopt
 from trajopt.base.errors import OptionError
-from trajopt.plot.space import surface
+from trajopt.plot.scenery import surface
 from trajopt.solution.records import MeshSolve, StartSolves, StartTable
 from trajopt.terms.scene import Capsule
 

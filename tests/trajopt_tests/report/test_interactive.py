@@ -13,7 +13,7 @@ import trajopt
 from trajopt.base.errors import OptionError
 from trajopt.report import interactive
 from trajopt.report.chart import Chart
-from trajopt.report.motion_section import curves_of, limit_rows
+from trajopt.report.motion_section import limit_rows, motion_curves
 from trajopt.report.run_section import parameter_rows, run_rows
 
 PIXEL = bytes.fromhex("89504e470d0a1a0a")  # how a PNG begins
@@ -99,7 +99,7 @@ def test_names_cannot_leave_their_attribute():
 
 
 def test_limits_are_told_with_units_and_with_what_was_reached(solution):
-    rows = {row[:2]: row[2:] for row in limit_rows(curves_of(solution))}
+    rows = {row[:2]: row[2:] for row in limit_rows(motion_curves(solution))}
     assert (
         rows["torques and forces", "elbow"][:2] == ("-10", "10")
         and rows["torques and forces", "elbow"][-1] == "N m"

@@ -64,6 +64,8 @@ def test_operators_of_numpy_are_those_of_terms(solution):
         (lambda: np.floor(trajopt.state("u")), "np.floor was called with a term: write it inside one"),
         (lambda: np.add.reduce([trajopt.q, 1.0]), "a term was added to 1.0"),
         (lambda: np.sin(trajopt.q, where=[True]), "np.sin was called with a term"),
+        (lambda: trajopt.state("u")[0], "has no entry 0: a state or control is one number, use it as it is"),
+        (lambda: (trajopt.q + trajopt.v)[1], "has no entry 1"),
         (lambda: 1.0 / trajopt.state("u"), "1.0 was divided by a term: write it inside one @trajopt.term"),
         (lambda: np.array([1.0, 2.0]) / trajopt.q, "was divided by a term"),
         (lambda: 2.0**trajopt.q, "2.0 was raised to the power of a term"),

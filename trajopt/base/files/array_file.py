@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 from trajopt.base.errors import OptionError, SolutionFileError
 from trajopt.base.files.near_files import near_files
 
-__all__ = ["LARGEST", "ArrayFile", "file_path"]
-
 ENDINGS = (".npz",)  # of the files that may be meant
 LARGEST = 2**28  # bytes that a file may unpack to; the largest gait of the tests saves 3 MB
 MEMBERS = 4096  # a solution of a thousand arcs has as many
@@ -187,9 +185,8 @@ class ArrayFile:
             self.refuse(f"{name} has shape {member.shape}, expected ({expected})")
         if entry.file_size != member.start + member.size:
             self.refuse(f"{name} unpacks to {entry.file_size} bytes, its shape needs {member.size}")
-        size = max(
-            entry.file_size, math.prod(member.shape) * np.dtype(float).itemsize
-        )  # small whole numbers become floats
+        as_floats = math.prod(member.shape) * np.dtype(float).itemsize  # what small whole numbers become
+        size = max(entry.file_size, as_floats)
         self._unpacked[0] += size
         if self._unpacked[0] > LARGEST:
             self.refuse(f"{name} unpacks to {size:.3g} bytes, {LARGEST:.3g} are read at most")

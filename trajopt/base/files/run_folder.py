@@ -24,6 +24,7 @@ from pathlib import Path
 import filelock
 import msgspec
 
+from trajopt.base.arguments import shorten
 from trajopt.base.errors import ResultFolderError
 from trajopt.base.files.atomic_file import whole_file
 
@@ -31,7 +32,6 @@ MANIFEST, LOCK, STAGE = "run.json", ".trajopt.lock", ".unfinished"
 LAST = "solution.npz"
 NEEDED = 2**22  # bytes that must be free before a solve: solution, figures and pages of a long gait
 LARGEST_MANIFEST = 2**20
-LONGEST = 300  # characters of a path in the message that its name is too long
 
 
 @dataclass(frozen=True)
@@ -212,4 +212,4 @@ def _made(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ResultFolderError(f"{str(folder)[:LONGEST]}: {reason}: give another folder") from error
+        raise ResultFolderError(f"{shorten(str(folder))}: {reason}: give another folder") from error

@@ -16,12 +16,14 @@ import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from trajopt.base.errors import LONGEST_NAME
+
 DIGITS = 12  # hexadecimal digits of a digest, 48 bits: no two of a million points agree by chance
 FRAMEWORK = ("trajopt", "dynamics")  # not the code of a problem
 LIBRARY = "problems"  # the code of problems, also where it is installed
 INSTALLED = ("site-packages", "dist-packages")  # folders of installed packages
 STANDARD = Path(sysconfig.get_path("stdlib"))  # folder of the standard library
-LONGEST = 400  # characters of a module's name and a function's
+LONGEST = 2 * LONGEST_NAME  # characters of a module's name and a function's
 FOR_TYPES = ("TYPE_CHECKING", "typing.TYPE_CHECKING")  # conditions that no run fulfils
 
 

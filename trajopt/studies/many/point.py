@@ -15,7 +15,7 @@ from trajopt.base.files.plain_values import finite
 from trajopt.base.printable_text import printable_name
 from trajopt.studies.many.portable import unpacked
 from trajopt.studies.many.sent_solution import file_of, with_problem, without_problem
-from trajopt.studies.workers.worker_versions import check_same
+from trajopt.studies.workers.worker_versions import check_same, versions
 
 OWN_GUESS = "its own guess"
 FAILED, INTERRUPTED = "failed", "interrupted"
@@ -112,25 +112,27 @@ class StudyAnswer:
 
 def answered(task: Task) -> StudyAnswer:
     """Solve a point; what the problem or the solve raises stands in its row. ClusterError for versions."""
-    check_same(task.versions)
+    check_same(task.versions, versions(), "a worker")
     try:
         solution, start = _solved(task)
         archive = file_of(solution) if task.archive else b""
     except Exception as error:
         return StudyAnswer(failed(task.number, task.parameters, error))
-    point = StudyPoint(
-        number=task.number,
-        parameters=task.parameters,
-        status=solution.status.name.lower(),
-        converged=solution.converged,
-        duration=finite(solution.duration),
-        objective=finite(solution.objective),
-        iterations=solution.iterations,
-        seconds=finite(solution.seconds),
-        kkt_error=finite(solution.kkt.error),
-        start=start,
-    )
+    point = StudyPoint(task.number, task.parameters, start=start, **columns_of(solution))
     return StudyAnswer(point, without_problem(solution) if task.keep else None, archive)
+
+
+def columns_of(solution: Any) -> dict[str, Any]:
+    """The columns of a row that its solution determines."""
+    return {
+        "status": solution.status.name.lower(),
+        "converged": solution.converged,
+        "duration": finite(solution.duration),
+        "objective": finite(solution.objective),
+        "iterations": solution.iterations,
+        "seconds": finite(solution.seconds),
+        "kkt_error": finite(solution.kkt.error),
+    }
 
 
 def failed(number: int, parameters: Mapping[str, Any], error: BaseException, tries: int = 1) -> StudyPoint:

@@ -15,7 +15,7 @@ from trajopt.base.errors import ResultFolderError, SolutionFileError
 from trajopt.base.files.atomic_file import whole_file
 from trajopt.studies.many import point_table
 from trajopt.studies.many.code_digest import code_of_names, names_in_pickle, short_digest
-from trajopt.studies.many.point import StudyAnswer, StudyPoint, Task
+from trajopt.studies.many.point import StudyAnswer, StudyPoint, Task, columns_of
 from trajopt.studies.many.sent_solution import read_solution
 
 TABLE, PARQUET = "table.csv", "table.parquet"
@@ -115,10 +115,22 @@ class PointFolder:
                 )
             if point.file == name_of_file(point.number) and not point.error and not point.interrupted:
                 self._rows[point.number] = self._row(point, row[point_table.FILE_DIGEST])
-                if self.solution(point) is None:
+                solution = self.solution(point)
+                if solution is None:
                     del self._rows[point.number]
                 else:
+                    self._check_row(point, solution)
                     self.known[point.number] = point
+
+    def _check_row(self, point: StudyPoint, solution: Any) -> None:
+        """ResultFolderError where a row has other numbers than its solution."""
+        for name, value in columns_of(solution).items():
+            if getattr(point, name) != value:
+                raise ResultFolderError(
+                    f"row {point.number} of {self.folder / TABLE} was changed: {name} is "
+                    f"{getattr(point, name)} there and {value} in {point.file}; correct the row, remove the "
+                    "file to have the point solved again, or begin anew (anew=True, --anew)"
+                )
 
     def _point_of(self, row: Mapping[str, str], tasks: Mapping[int, Task]) -> StudyPoint | None:
         """The point of a row of this study; None for a row of another one."""

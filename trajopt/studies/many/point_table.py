@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,11 +16,27 @@ from trajopt.base.files.atomic_file import whole_file
 from trajopt.base.files.plain_values import words
 from trajopt.studies.many.point import StudyPoint
 
-COLUMNS = ("status", "converged", "duration", "objective", "iterations", "seconds", "kkt_error")
-LAST_COLUMNS = ("start", "tries", "file", "error")
 IDENTITY, FILE_DIGEST = "identity", "file_digest"
 
 Row = Mapping[str, Any]
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None
+
+
+#: Attribute of a point -> how its text is read.
+COLUMNS: Mapping[str, Callable[[str], Any]] = {
+    "status": str,
+    "converged": str(True).__eq__,
+    **dict.fromkeys(("duration", "objective"), _number),
+    "iterations": lambda text: int(text) if text else None,
+    **dict.fromkeys(("seconds", "kkt_error"), _number),
+    "start": str,
+    "tries": int,
+    "file": str,
+    "error": str,
+}
 
 
 def row_of(point: StudyPoint, identity: str = "", file_digest: str = "") -> dict[str, Any]:
@@ -28,11 +44,11 @@ def row_of(point: StudyPoint, identity: str = "", file_digest: str = "") -> dict
 
     identity, file_digest : digests of what was asked and of the solution's file, columns of tables in folders
     """
-    own = ("number", *COLUMNS, *LAST_COLUMNS, IDENTITY, FILE_DIGEST)
+    own = ("number", *COLUMNS, IDENTITY, FILE_DIGEST)
     given = {
         f"parameter {name}" if name in own else name: words(value) for name, value in point.parameters.items()
     }
-    values = {name: getattr(point, name) for name in (*COLUMNS, *LAST_COLUMNS)}
+    values = {name: getattr(point, name) for name in COLUMNS}
     row = {"number": point.number, **given, **values}
     return row | {IDENTITY: identity, FILE_DIGEST: file_digest} if identity else row
 
@@ -86,21 +102,8 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 
 def point_of(row: Mapping[str, str], parameters: Mapping[str, Any]) -> StudyPoint:
     """The point of a row that was read; ValueError or KeyError for a row that is none."""
-    return StudyPoint(
-        number=int(row["number"]),
-        parameters=parameters,
-        status=row["status"],
-        converged=row["converged"] == str(True),
-        duration=_number(row["duration"]),
-        objective=_number(row["objective"]),
-        iterations=int(row["iterations"]) if row["iterations"] else None,
-        seconds=_number(row["seconds"]),
-        kkt_error=_number(row["kkt_error"]),
-        start=row["start"],
-        file=row["file"],
-        tries=int(row["tries"]),
-        error=row["error"],
-    )
+    values = {name: read(row[name]) for name, read in COLUMNS.items()}
+    return StudyPoint(int(row["number"]), parameters, **values)
 
 
 def save_table(rows: Sequence[Row], path: Path) -> None:
@@ -143,7 +146,3 @@ def _column(values: list[Any]) -> list[Any]:
 def _names(rows: Iterable[Row]) -> list[str]:
     """All columns, those of the first row first."""
     return list(dict.fromkeys(name for row in rows for name in row))
-
-
-def _number(text: str) -> float | None:
-    return float(text) if text else None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from trajopt.api.problem import Problem
-from trajopt.base.arguments import short_repr
+from trajopt.base.arguments import short_repr, shorten
 from trajopt.base.errors import OptionError
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.derived_parts import checked_problem
@@ -36,30 +36,25 @@ def packed(source: Source) -> bytes:
         raise OptionError(
             f"{short_repr(source)} is no problem: give a trajopt.Problem or trajopt.Phases, or {ADVICE}"
         )
-    import cloudpickle
-
-    try:
-        return cloudpickle.dumps(source)
-    except Exception as error:  # every object may refuse in its own way
-        words = " ".join(str(error).split())[:200]
-        name = getattr(source, "name", None) or getattr(source, "__name__", "the problem")
-        raise OptionError(f"{name} cannot be sent to another process ({words}): {ADVICE}") from error
+    name = getattr(source, "name", None) or getattr(source, "__name__", "the problem")
+    return _pickled(source, name, ADVICE)
 
 
 def packed_settings(solver: Any, options: Mapping[str, Any]) -> bytes:
     """Solver and options as bytes; OptionError for a solver that cannot be sent."""
+    whose = f"solver {short_repr(solver)} or an option"
+    return _pickled((solver, dict(options)), whose, "give one that can be pickled, or processes=1")
+
+
+def _pickled(value: Any, whose: str, advice: str) -> bytes:
+    """The bytes of a value that can be read again; OptionError, naming whose it is, where they cannot be."""
     import cloudpickle
 
     try:
-        content = cloudpickle.dumps((solver, dict(options)))
-        pickle.loads(content)
+        return cloudpickle.dumps(value)
     except Exception as error:  # every object may refuse in its own way
-        raise OptionError(
-            f"solver {short_repr(solver)} or an option cannot be sent to another process ({error}): give "
-            "one that "
-            "can be pickled, or processes=1"
-        ) from error
-    return content
+        words = shorten(" ".join(str(error).split()))
+        raise OptionError(f"{whose} cannot be sent to another process ({words}): {advice}") from error
 
 
 def unpacked(content: bytes) -> Any:

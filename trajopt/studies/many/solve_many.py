@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from trajopt.api.problem import Problem
-from trajopt.base.arguments import check_flag, check_positive, short_repr
+from trajopt.base.arguments import check_positive, short_repr
 from trajopt.base.errors import OptionError
-from trajopt.base.files.array_file import file_path
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.links.phases import Phases
 from trajopt.solvers.registry import check_solver
@@ -20,6 +20,8 @@ from trajopt.studies.many.progress import Report, report_of
 from trajopt.studies.many.study import Settings, Study, run
 from trajopt.studies.workers.worker_versions import versions
 from trajopt.studies.workers.workers import Where
+
+NOT_AT_HAND: Mapping[int, Problem | Phases] = MappingProxyType({})
 
 
 def solve_many(
@@ -65,23 +67,32 @@ def solve_many(
         raise OptionError(f"problems is {short_repr(problems)}: give a list of problems") from error
     if not given:
         raise OptionError("there are no problems: give at least one")
-    pack = task_maker(solver, options, keep=folder is None, archive=folder is not None)
-    tasks = [pack(number, {}, source) for number, source in enumerate(given)]
     at_hand = {number: source for number, source in enumerate(given) if isinstance(source, Problem | Phases)}
-    settings = Settings(executor, processes, checked_folder(folder), checked_anew(anew))
-    return run(tasks, settings, report_of(progress), at_hand)
+    settings = Settings(executor, processes, folder, anew)
+    return solve_points([({}, source) for source in given], solver, options, settings, progress, at_hand)
 
 
-def task_maker(solver: Solver | None, options: Mapping[str, Any], keep: bool, archive: bool) -> Any:
-    """The function (number, parameters, source) -> task for a solver and options of `solve`, checked."""
+def solve_points(
+    points: Iterable[tuple[Mapping[str, Any], Source]],
+    solver: Solver | None,
+    options: Mapping[str, Any],
+    settings: Settings,
+    progress: Literal["auto", "silent"] | Report,
+    at_hand: Mapping[int, Problem | Phases] = NOT_AT_HAND,
+) -> Study:
+    """Solve points, each by its parameters and its source, with options of `solve`; see `solve_many`.
+
+    at_hand : problems of this process by number; others are built where a solution is asked for
+    """
     check_options(solver, options)
-    sent, own = packed_settings(solver, options), versions()
-
-    def task(number: int, parameters: Mapping[str, Any], source: Source) -> Task:
-        is_recipe = isinstance(source, Recipe)
-        return Task(number, parameters, packed(source), sent, keep, archive, own, is_recipe=is_recipe)
-
-    return task
+    report = report_of(progress)
+    sent, own, archive = packed_settings(solver, options), versions(), settings.folder is not None
+    keep = settings.warm or not archive
+    tasks = [
+        Task(i, parameters, packed(source), sent, keep, archive, own, is_recipe=isinstance(source, Recipe))
+        for i, (parameters, source) in enumerate(points)
+    ]
+    return run(tasks, settings, report, at_hand)
 
 
 def check_options(solver: Any, options: Mapping[str, Any]) -> None:
@@ -93,12 +104,3 @@ def check_options(solver: Any, options: Mapping[str, Any]) -> None:
     check_positive("time_limit", options.get("time_limit"), optional=True)
     if solver is not None:
         check_solver(solver)
-
-
-def checked_folder(folder: Any) -> Path | None:
-    return None if folder is None else file_path(folder)
-
-
-def checked_anew(anew: Any) -> bool:
-    check_flag("anew", anew)
-    return bool(anew)

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from trajopt.api.problem import Problem
+from trajopt.base.arguments import check_flag
 from trajopt.base.errors import ClusterError
+from trajopt.base.facts import Facts
+from trajopt.base.files.array_file import file_path
 from trajopt.base.files.run_folder import locked
 from trajopt.problem.links.phases import Phases
 from trajopt.studies.many.point import (
@@ -29,9 +32,6 @@ from trajopt.studies.many.sent_solution import with_problem, without_problem
 from trajopt.studies.workers.calls import Call, Chain, Outcome, Outcomes, outcomes_of
 from trajopt.studies.workers.interrupts import interrupts_deferred
 from trajopt.studies.workers.workers import Workers, opened
-
-PIECES = 8  # of the way through a grid, on an executor whose number of workers is unknown
-LISTED = 10  # failures in the text of a study
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,34 +65,38 @@ class Study:
         save_table([row_of(point) for point in self.points], Path(path))
 
     def __str__(self) -> str:
-        failures = [str(point) for point in self.points if not point.converged]
-        listed = failures[:LISTED] + [f"... and {len(failures) - LISTED} more"] * (len(failures) > LISTED)
+        failures = [("", str(point)) for point in self.points if not point.converged]
         where = "" if self.folder is None else f"; written to {self.folder}"
-        return "\n".join([f"{self.converged_count} of {len(self.points)} converged{where}", *listed])
+        return str(Facts(f"{self.converged_count} of {len(self.points)} converged{where}", failures))
 
     __repr__ = __str__
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a study; see `solve_many`."""
+    """Where and how the points of a study are solved; see `solve_many`."""
 
     executor: Any = None
     processes: int | None = None
-    folder: Path | None = None
+    folder: Any = None
     anew: bool = False
     warm: bool = False  # whether a point starts from the last one before it that converged
+
+    def __post_init__(self) -> None:
+        check_flag("anew", self.anew)
+        check_flag("warm", self.warm)
+        if self.folder is not None:
+            object.__setattr__(self, "folder", file_path(self.folder))
 
 
 def run(
     tasks: Sequence[Task],
     settings: Settings,
     report: Report,
-    problems: Mapping[int, Problem | Phases] | None = None,
+    problems: Mapping[int, Problem | Phases],
 ) -> Study:
     """Solve all tasks; at Ctrl-C the finished points are kept and the study is marked as interrupted.
 
-    problems : those that are at hand, by number; others are built where a solution is asked for
     Raises ResultFolderError, OptionError or ClusterError before anything is solved, and ClusterError where
     the connection to a cluster is lost; what was done is in the folder then.
     """
@@ -100,10 +104,10 @@ def run(
         if settings.folder is not None:
             stack.enter_context(locked(settings.folder))
         workers = stack.enter_context(opened(settings.executor, settings.processes))
-        record = _Record(tasks, settings, problems or {})
+        record = _Record(tasks, settings, problems)
         stack.callback(record.finish)
         meter = Meter(len(tasks), len(record.points))
-        pieces = (workers.count or PIECES) if settings.warm else len(tasks)
+        pieces = workers.count if settings.warm else len(tasks)
         chains = (_chain(chain, settings.warm, record) for chain in _cut(tasks, pieces))
         interrupted = _recorded(chains, workers, record, lambda point: report(meter.counted(point)))
     return Study(record.in_order(), settings.folder, interrupted)

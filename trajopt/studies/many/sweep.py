@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from trajopt.api.problem import Problem
-from trajopt.base.arguments import check_flag, short_repr
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.solvers.solver import Solver
-from trajopt.studies.many.progress import Report, report_of
-from trajopt.studies.many.solve_many import checked_anew, checked_folder, task_maker
-from trajopt.studies.many.study import Settings, Study, run
+from trajopt.studies.many.progress import Report
+from trajopt.studies.many.solve_many import solve_points
+from trajopt.studies.many.study import Settings, Study
 from trajopt.studies.workers.workers import Where
 
 MOST_POINTS = 1_000_000
@@ -52,13 +52,10 @@ def sweep(
         raise OptionError(
             f"build is {short_repr(build)}: give a function of parameters, problems.two_link_pr.build"
         )
-    check_flag("warm", warm)
-    points, where = grid(axes), checked_folder(folder)
+    settings, points = Settings(executor, processes, folder, anew, warm), grid(axes)
     _check_first(build, points[0])
-    pack = task_maker(solver, options, keep=where is None or warm, archive=where is not None)
-    tasks = [pack(number, point, partial(build, **point)) for number, point in enumerate(points)]
-    settings = Settings(executor, processes, where, checked_anew(anew), warm)
-    return run(tasks, settings, report_of(progress))
+    sources = [(point, partial(build, **point)) for point in points]
+    return solve_points(sources, solver, options, settings, progress)
 
 
 def grid(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

@@ -6,15 +6,14 @@ The library `distributed` is imported only where a cluster is used: `pip install
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, as_completed
 from contextlib import contextmanager
 from typing import Any
 
 from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import ClusterError, OptionError
-from trajopt.studies.workers.worker_versions import version_differences, versions
-from trajopt.studies.workers.worker_versions import versions as own_versions
+from trajopt.studies.workers.worker_versions import check_same, versions
 
 LONGEST_ABSENCE = 300.0  # seconds without any worker, after which nobody is expected to come
 TIMEOUT = 10.0  # seconds within which a scheduler and its workers must answer
@@ -110,9 +109,8 @@ def client_at(address: str) -> Any:
         if not isinstance(error, OSError | ValueError | TypeError):
             raise
         raise ClusterError(
-            f"no Dask scheduler answers at {short_repr(address)} ({' '.join(str(error).split())}): start "
-            "one with "
-            "`dask scheduler` and workers with `dask worker tcp://HOST:8786`, and give the address it prints"
+            f"no Dask scheduler answers at {short_repr(address)} ({' '.join(str(error).split())}): start one "
+            "with `dask scheduler` and workers with `dask worker tcp://HOST:8786`, and give its address"
         ) from error
     return client
 
@@ -138,22 +136,9 @@ def _checked_threads(client: Any) -> int:
     if lacking:
         raise ClusterError(
             f"trajopt cannot be imported on {len(lacking)} of {len(answers)} workers "
-            f"({list_names(lacking)}): "
-            "install the same version there, pip install trajopt"
+            f"({list_names(lacking)}): install the same version there, pip install trajopt"
         )
-    _refuse_other_versions(client.run(versions, on_error="return"), own_versions())
+    own = versions()
+    for name, found in client.run(versions, on_error="return").items():
+        check_same(own, found, f"the worker {name}")
     return sum(worker["nthreads"] for worker in workers.values())
-
-
-def _refuse_other_versions(found: Mapping[str, Any], own: Mapping[str, str]) -> None:
-    for worker, theirs in found.items():
-        unlike = (
-            f"cannot report its version: {theirs}"
-            if not isinstance(theirs, dict)
-            else ", ".join(version_differences(own, theirs))
-        )
-        if unlike:
-            raise ClusterError(
-                f"the worker {worker} has other software than this process ({unlike}): install the same "
-                "versions on all of them"
-            )

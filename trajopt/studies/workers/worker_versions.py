@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from trajopt.base.errors import ClusterError
 from trajopt.base.version import __version__
+from trajopt.studies.many.code_digest import short_digest
 
 LIBRARIES = ("numpy", "numba", "casadi")
 OURS = ("trajopt", "dynamics", "problems")
@@ -37,13 +38,15 @@ def version_differences(own: Mapping[str, str], theirs: Mapping[str, str]) -> It
             yield f"{name} {there} there, {here} here"
 
 
-def check_same(wanted: Mapping[str, str]) -> None:
-    """ClusterError where this process, such as a worker that joined later, has other versions than wanted."""
-    unlike = ", ".join(version_differences(wanted, versions()))
+def check_same(wanted: Mapping[str, str], found: Any, worker: str) -> None:
+    """ClusterError where a worker has other versions than wanted, or an error in the place of versions."""
+    unlike = f"cannot report its version: {found}"
+    if isinstance(found, Mapping):
+        unlike = ", ".join(version_differences(wanted, found))
     if unlike:
         raise ClusterError(
-            f"a worker has other software than the process that sent the point ({unlike}): install the same "
-            "versions on all of them"
+            f"{worker} has other software than the process that asks ({unlike}): install the same versions "
+            "on all of them"
         )
 
 
@@ -55,12 +58,11 @@ def _version(library: str) -> str:
 
 
 def _sources() -> str:
-    """Twelve hexadecimal digits of all our Python files."""
-    digest = hashlib.sha256()
+    """Digest of all our Python files."""
+    content = []
     for package in OURS:
         spec = find_spec(package)
         for folder in (spec.submodule_search_locations if spec else None) or ():
             for path in sorted(Path(folder).rglob("*.py")):
-                digest.update(path.relative_to(folder).as_posix().encode())
-                digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
+                content += [path.relative_to(folder).as_posix().encode(), path.read_bytes()]
+    return short_digest(b"".join(content))

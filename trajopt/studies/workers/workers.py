@@ -16,7 +16,6 @@ from trajopt.studies.workers.worker_processes import ThisProcess, WorkerProcesse
 
 MOST_PROCESSES = 1024
 PER_WORKER = 3  # calls that are on their way to a worker, so that none waits for the next one
-UNKNOWN_COUNT = 64  # calls at a time on an executor whose number of workers is unknown
 
 Where = Executor | str | Any  # an executor, the address of a Dask scheduler, or a distributed.Client
 
@@ -24,11 +23,11 @@ Where = Executor | str | Any  # an executor, the address of a Dask scheduler, or
 class Workers:
     """The workers of one study: they take calls, are stopped together, and report how many of them died.
 
-    count : how many calls are made at a time, None where that is unknown
+    count : how many there are
     own : whether they were started for this study, so that stopping ends them at once
     """
 
-    def __init__(self, executor: Executor, count: int | None, own: bool = False) -> None:
+    def __init__(self, executor: Executor, count: int, own: bool = False) -> None:
         self._executor, self.count, self._own = executor, count, own
         client = getattr(executor, "_client", None) if cluster.is_dask(executor) else None
         self._presence = None if client is None else cluster.Presence(client)
@@ -36,9 +35,7 @@ class Workers:
     @property
     def in_flight(self) -> int:
         """Number of calls that are handed over at a time."""
-        if isinstance(self._executor, ThisProcess):
-            return 1
-        return UNKNOWN_COUNT if self.count is None else PER_WORKER * self.count
+        return 1 if isinstance(self._executor, ThisProcess) else PER_WORKER * self.count
 
     @property
     def tries_again(self) -> bool:
@@ -76,7 +73,7 @@ class Workers:
             self._executor.shutdown()
 
     def _replace(self) -> None:
-        count = self.count or os.cpu_count() or 1
+        count = min(self.count, os.cpu_count() or 1)
         warnings.warn(
             f"a process of the executor died, which breaks it as a whole: {count} processes of trajopt's own "
             "solve what is left; leave `executor` out, and one that dies costs its own point only",
@@ -109,7 +106,7 @@ def opened(executor: Where | None, processes: int | None) -> Iterator[Workers]:
         with cluster.connected(executor) as (found, count):
             yield Workers(found, count)
     elif isinstance(executor, Executor):
-        workers = Workers(executor, getattr(executor, "_max_workers", None))
+        workers = Workers(executor, getattr(executor, "_max_workers", os.cpu_count() or 1))
         try:
             yield workers
         finally:
@@ -117,6 +114,5 @@ def opened(executor: Where | None, processes: int | None) -> Iterator[Workers]:
     else:
         raise OptionError(
             f"executor is {short_repr(executor)}: give an executor of concurrent.futures, a "
-            "distributed.Client, "
-            "or the address of a Dask scheduler, 'tcp://host:8786'"
+            "distributed.Client, or the address of a Dask scheduler, 'tcp://host:8786'"
         )

@@ -10,6 +10,7 @@ import pytest
 import problems
 import trajopt
 from trajopt.base.errors import ResultFolderError, SolutionFileError
+from trajopt.studies.many import point_table
 from trajopt.studies.many.code_digest import code_of_file, code_of_names
 
 BUILD = """
@@ -135,3 +136,16 @@ def test_a_solution_that_was_swapped_for_another_is_not_taken_for_that_of_its_ro
     (tmp_path / "0000.npz").unlink()
     again = trajopt.sweep(build, axes, processes=1, folder=tmp_path)
     assert [solution.duration for solution in again.solutions] == pytest.approx([2.0, 4.0], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("column", "forged"), [("duration", "1.5"), ("converged", "False"), ("objective", "")]
+)
+def test_a_row_that_was_edited_is_not_believed(tmp_path, column, forged):
+    build = problems.double_integrator.build
+    trajopt.sweep(build, {"mass": [1.0]}, processes=1, folder=tmp_path)
+    (row,) = point_table.read_rows(tmp_path / "table.csv")
+    point_table.rewrite(tmp_path / "table.csv", [row | {column: forged}])
+    with pytest.raises(ResultFolderError, match=rf"row 0 of .*table\.csv was changed: {column} is"):
+        trajopt.sweep(build, {"mass": [1.0]}, processes=1, folder=tmp_path)
+    assert trajopt.sweep(build, {"mass": [1.0]}, processes=1, folder=tmp_path, anew=True).converged_count == 1

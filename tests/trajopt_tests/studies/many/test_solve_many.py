@@ -199,7 +199,7 @@ def test_the_figure_has_a_curve_for_each_combination_and_crosses_where_nothing_c
     drawn = {line.get_label(): line.get_xydata().tolist() for line in objective.lines}
     assert drawn["name = a"] == [[1.0, 2.0], [2.0, 3.0]]
     assert drawn["name = b"] == [[1.0, 6.0], [3.0, 5.0]]
-    assert drawn["not converged"] == [[2.0, 0.03]]
+    assert drawn["not converged"] == [[2.0, 0.0]]
     assert figure.axes[-1].get_xlabel() == "mass"
     by_name = trajopt.plot.study(Study(tuple(points)), over="name")
     assert [label.get_text() for label in by_name.axes[-1].get_xticklabels()] == ["a", "b"]

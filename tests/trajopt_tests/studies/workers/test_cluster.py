@@ -189,10 +189,10 @@ def test_a_cluster_without_workers_is_refused(patient):
 
 def test_workers_with_other_versions_are_refused_before_anything_is_sent(address, tmp_path, monkeypatch):
     own = worker_versions.versions() | {"casadi": "3.5.1"}
-    monkeypatch.setattr(cluster, "own_versions", lambda: own)
+    monkeypatch.setattr(cluster, "check_same", lambda _, *found: worker_versions.check_same(own, *found))
     place = tmp_path / "built"
     with pytest.raises(
-        ClusterError, match=r"has other software than this process \(casadi .* there, 3.5.1 he"
+        ClusterError, match=r"has other software than the process that asks \(casadi .* there, 3.5.1 he"
     ):
         trajopt.solve_many([partial(build, 1.0, str(place))], executor=address)
     assert not place.exists()
@@ -205,8 +205,10 @@ def test_a_worker_without_the_package_is_refused(address, monkeypatch):
 
 
 def test_a_worker_that_joined_later_is_asked_too():
-    with pytest.raises(ClusterError, match="a worker has other software than the process that sent the poi"):
-        worker_versions.check_same({"Python": "2.7"})
+    with pytest.raises(
+        ClusterError, match="a worker has other software than the process that asks"
+    ):
+        worker_versions.check_same({"Python": "2.7"}, {"Python": "2.6"}, "a worker")
 
 
 def test_a_cluster_needs_distributed(monkeypatch):

@@ -1,0 +1,113 @@
+"""Components of quantities over a motion, with names, units and bounds: for figures, cards, pages, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.base.arrays import Array
+from trajopt.base.errors import TrajoptError
+from trajopt.graph.keys import SPLINE_LEAVES, extra_leaf
+from trajopt.problem.systems.robot_on_path import RobotOnPath
+from trajopt.problem.systems.system import System
+from trajopt.problem.units import units_of_quantity
+from trajopt.solution.solution import SolutionData
+from trajopt.splines.node_sets import PATH
+from trajopt.terms.term import ComponentTerm, Quantity
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """One component of a quantity over a motion: values (K,), unit ("" where none is known) and bounds."""
+
+    name: str
+    values: NDArray[np.float64]
+    unit: str = ""
+    lower: float = -np.inf
+    upper: float = np.inf
+
+
+def problem_of(solution: SolutionData) -> Any:
+    """The problem, or None for a loaded solution that cannot build it."""
+    try:
+        return solution.problem
+    except TrajoptError:
+        return None
+
+
+def unknown_curves(problem: Any) -> list[str]:
+    """Names of the curves that the user added to a problem."""
+    return [name for name in problem.extras if name not in problem.slacks]
+
+
+def kinds_of(problem: Any) -> dict[str, str]:
+    """The quantities that describe a motion, each with what its components are, in words."""
+    robot = {"q": "positions", "v": "velocities", "a": "accelerations"}
+    kinds = {"q": "states"} if isinstance(problem.dynamics, System) else robot
+    if problem.quantities.knows("tau"):
+        kinds["tau"] = "torques and forces"
+    return kinds | {extra_leaf(name): f"{name}, an unknown curve" for name in unknown_curves(problem)}
+
+
+def curves_of(solution: SolutionData, quantities: Iterable[str], t: NDArray) -> dict[str, list[Component]]:
+    """The components of every quantity at times t (K,); without the problem those of q, v, a and jerk."""
+    problem = problem_of(solution)
+    if problem is None:
+        each = {quantity: getattr(solution, quantity)(t).T for quantity in quantities}
+        return {quantity: list(map(Component, solution.joint_names, rows)) for quantity, rows in each.items()}
+    values = solution.values([Quantity(quantity) for quantity in quantities], t)
+    return {quantity: _of_quantity(problem, quantity, values[quantity]) for quantity in quantities}
+
+
+def _of_quantity(problem: Any, quantity: str, values: NDArray) -> list[Component]:
+    width = values.shape[1]
+    names, units = problem.labels(quantity, width), units_of_quantity(problem, quantity, width)
+    lower, upper = bounds_of(problem, quantity, width)
+    return list(map(Component, names, values.T, units, lower.tolist(), upper.tolist()))
+
+
+def bounds_of(problem: Any, quantity: str, width: int) -> tuple[Array, Array]:
+    """The narrowest bounds (width,) that the robot and the problem have over the path."""
+    lower, upper = np.full(width, -np.inf), np.full(width, np.inf)
+    limits = problem.dynamics.limits
+    if quantity == "tau":
+        limits = problem.dynamics.robot.limits if isinstance(problem.dynamics, RobotOnPath) else limits
+        lower, upper = limits.torque_lower, limits.torque_upper
+    elif quantity in SPLINE_LEAVES[:2] and limits is not None:
+        lower, upper = (
+            (limits.q_lower, limits.q_upper) if quantity == "q" else (-limits.velocity, limits.velocity)
+        )
+    for name in problem.extras:
+        if quantity == extra_leaf(name):
+            lower, upper = problem.extras[name].lower, problem.extras[name].upper
+    for constraint in problem.constraints:
+        if constraint.term.quantity == quantity and constraint.over == PATH:
+            lower, upper = np.maximum(lower, constraint.lower), np.minimum(upper, constraint.upper)
+    return lower, upper
+
+
+def held_at_zero(solution: SolutionData) -> Array:
+    """Which torques (n,) the problem holds at zero all the time: of joints without motors, of a free base.
+
+    Between nodes a spline leaves a residual of such an equation, which is no torque that acts. The ends of
+    arcs do not count, as they are single instants.
+    """
+    problem, names = solution.problem, solution.driven_joints
+    nodes = problem.trajectory.nodes
+    held = np.zeros((nodes.count, len(names)), dtype=bool)
+    for joint, parts in problem.passive_joints.items():
+        for part in parts if joint in names else ():
+            held[part.nodes(problem.trajectory), names.index(joint)] = True
+    for each in problem.constraints:
+        zero = (each.lower == 0.0) & (each.upper == 0.0)
+        if each.over.is_difference or not zero.any():
+            continue
+        if isinstance(each.term, ComponentTerm) and each.term.base == "tau":
+            held[each.over.nodes(problem.trajectory), each.term.component] = True
+        elif isinstance(each.term, Quantity) and each.term.quantity == "tau":
+            held[np.ix_(each.over.nodes(problem.trajectory), zero)] = True
+    return np.all(held[(nodes.s > 0.0) & (nodes.s < 1.0)], axis=0)

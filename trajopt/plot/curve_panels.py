@@ -1,0 +1,127 @@
+"""Panels of curves over time with their limits and marks, of one motion or of phases one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from trajopt.base.arrays import Array
+from trajopt.display.curves import Component, curves_of, problem_of
+from trajopt.plot.canvas import GivenAxes, panels, title
+from trajopt.plot.style import line_of, settings, times
+from trajopt.plot.time_axis import (
+    arc_names,
+    borders_of,
+    fit,
+    limit_switches,
+    mark_borders,
+    mark_knots,
+    mark_switches,
+    mark_via_points,
+    name_panel,
+    via_points,
+)
+from trajopt.solution.solution import Answer, SolutionData
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """A curve of one part at its times (K,), and the times and values that are prescribed within it."""
+
+    t: Array
+    curve: Component
+    via: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One panel: what its vertical axis shows, and its tracks, which are one curve in several parts.
+
+    name : at the top right, empty for none
+    legend : whether the tracks are curves of their own, with their names in a legend
+    bottom : of the axis, None where the curves decide
+    """
+
+    what: str
+    tracks: Sequence[Track]
+    name: str = ""
+    legend: bool = False
+    bottom: float | None = None
+
+    def draw(self, axis: Axes) -> None:
+        """The curves, their switches, and the widest bounds that a part has."""
+        curves = [track.curve for track in self.tracks]
+        for number, track in enumerate(self.tracks):
+            axis.plot(track.t, track.curve.values, label=track.curve.name, **line_of(number * self.legend))
+            mark_via_points(axis, track.via)
+        lower, upper = min(curve.lower for curve in curves), max(curve.upper for curve in curves)
+        unit = curves[0].unit
+        fit(axis, np.concatenate([curve.values for curve in curves]), lower, upper, unit)
+        for track, curve in zip(self.tracks, curves, strict=True):
+            mark_switches(axis, limit_switches(track.t, curve.values, curve.lower, curve.upper), curve.upper)
+        axis.set_ylim(bottom=self.bottom)
+        axis.set_ylabel(f"{self.what} ({unit})" if unit else self.what)
+        if self.name:
+            name_panel(axis, self.name)
+        if self.legend:
+            axis.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3)
+
+
+def tracks_of(
+    solution: SolutionData, quantities: Iterable[str], start: float = 0.0
+) -> dict[str, list[Track]]:
+    """The tracks of all components of quantities, in a part that begins at a time in seconds."""
+    t, problem = times(solution), problem_of(solution)
+    found = {}
+    for quantity, curves in curves_of(solution, quantities, t).items():
+        fixed = via_points(problem, solution, quantity)
+        found[quantity] = [
+            Track(start + t, curve, tuple((start + at, value) for at, k, value in fixed if k == i))
+            for i, curve in enumerate(curves)
+        ]
+    return found
+
+
+def draw_panels(
+    answer: Answer,
+    contents: Sequence[Panel],
+    columns: int,
+    figure: Any,
+    ax: GivenAxes,
+    *,
+    note: str = "",
+    knots: bool = False,
+) -> Figure:
+    """The figure of all panels over the time of a motion, with the borders of arcs or phases.
+
+    note : of the title of a new figure;   knots : mark the knots of the spline
+    """
+    is_new = figure is None and ax is None
+    borders, names = borders_of(answer.parts[0]), [name for name, _ in answer.named_parts]
+    if len(names) == 1:
+        names = arc_names(borders)
+    else:
+        borders = np.append(0.0, np.cumsum([part.duration for part in answer.parts]))
+    with settings():
+        labels = [f"{panel.what} of {panel.name}" if panel.name else panel.what for panel in contents]
+        figure, axes = panels(labels, columns, figure, ax)
+        for number, (axis, panel) in enumerate(zip(axes, contents, strict=True)):
+            axis.set_xlim(0.0, float(borders[-1]))
+            panel.draw(axis)
+            mark_borders(axis, borders, names if number == 0 else ())
+            if knots:
+                mark_knots(axis, answer.parts[0])
+        if is_new:
+            title(figure, answer, note)
+    return figure
+
+
+def columns_for(count: int, each: int = 1) -> int:
+    """Columns for `count` rows of `each` panels: at most three times as many panels in height as in width."""
+    return each * ceil(sqrt(count / (3 * each)))
