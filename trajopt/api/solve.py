@@ -88,9 +88,10 @@ def solve(
         carried to the problem's own; the solution has the table, `solution.starts`. Once several starts agree
         on the lowest optimum, the others are left out; where none of them finds a solution, further ones are
         tried. "auto": up to 8 where nothing is guessed and motions are known to have several optima: 4 joints
-        or more, or a turn of more than 90 degrees, in a free duration, and joints without motors; what the
-        problem recommends, where its first start finds an optimum. Else 1, and further ones only where that
-        one finds nothing
+        or more, or a turn of more than 90 degrees, in a free duration, joints without motors, and systems
+        x' = f with bounded controls, whose guesses are simulated under controls that switch; what the problem
+        recommends, where its first start finds an optimum. Else 1, and further ones only where that one finds
+        nothing
     coarse_to_fine : True: solve on 10 to 19 spans first, then on twice as many, up to the problem's own mesh,
         each from the last solution. "auto": where durations are free, nothing is guessed, and an arc has more
         than 20 spans. The table is `solution.levels`; a coarse solve that fails is followed by a direct one

@@ -24,6 +24,7 @@ from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import FINE, Mesh, mesh_levels, on_coarse, own_mesh, summed
 from trajopt.refinement.starts.guess_search import Guess, searched_guesses
 from trajopt.refinement.starts.perturbed_guess import guessed_curves, moved
+from trajopt.refinement.starts.simulated_guess import can_be_simulated, simulated_guesses
 from trajopt.refinement.starts.start_rules import StartRule, searching
 from trajopt.solution.records import MeshSolve, StartSolves, StartTable
 from trajopt.solution.solution import Answer
@@ -144,7 +145,10 @@ def _solve_coarse(
     base, known = guessed_curves(program), _value_on(mesh, starts[0])
     searched: list[Guess] = []
     if isinstance(program, NLP) and searching(asked):
-        searched = searched_guesses(program, guessed.dynamics.n, rule.count)
+        if can_be_simulated(guessed):
+            searched = simulated_guesses(guessed, program, rule.count)
+        else:
+            searched = searched_guesses(program, guessed.dynamics.n, rule.count)
     agreed = max(AGREED, 1 + rule.count // 2) if rule.agreed is None else rule.agreed
     for number in range(1, rule.count):
         start = _Start(number)

@@ -1,0 +1,126 @@
+"""Guesses by simulation: states of x' = f under controls that switch between their bounds at random times.
+
+The line between the ends of a motion says nothing of when controls switch, and which optimum a solve finds
+depends on that. Many motions are simulated at once by the classical Runge-Kutta formula, each for a duration
+of its own. Of those that end nearest to the end asked for, the ones that differ most are taken, each pulled
+onto that end by a line in time. It is the same search in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.graph.keys import TIME_LEAVES, extra_leaf
+from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem_graph import graph_of
+from trajopt.problem.systems.system import System
+from trajopt.refinement.starts.guess_search import Guess
+from trajopt.transcription.nlp import NLP
+
+DRAWN = 128  # motions that are simulated together
+NEAREST = 32  # of them, to the end asked for, are looked at
+SWITCHES = 6  # of a control, at most
+STEPS = 200  # of the simulation
+WIDEST = 4.0  # times the guessed duration, and a part of it: longest and shortest that are drawn
+FARTHEST = 30.0  # times the largest state of the guess: a motion that leads farther is left out
+
+
+def can_be_simulated(problem: ProblemData) -> bool:
+    """Whether the states follow from rates, on one arc, and every control is bounded on both sides."""
+    system = problem.dynamics
+    if not isinstance(system, System) or system.rates is None or len(problem.trajectory.arcs) > 1:
+        return False
+    bounds = [(problem.extras[name].lower, problem.extras[name].upper) for name in system.controls]
+    return bool(bounds) and bool(np.isfinite(bounds).all())
+
+
+def simulated_guesses(problem: ProblemData, nlp: NLP, count: int) -> list[Guess]:
+    """Up to `count` guesses, the one first that ends nearest to where the guess of `nlp` ends."""
+    base = nlp.unknowns.curve(nlp.start)
+    s = np.linspace(0.0, 1.0, STEPS + 1)
+    line = base.at_progress(s)[:, : problem.dynamics.n]
+    rng = np.random.default_rng(0)
+    durations = _durations(problem, float(base.duration), rng)
+    states = _simulated(problem, nlp, line[0], durations, rng)
+    with np.errstate(invalid="ignore"):
+        near = np.flatnonzero(np.abs(states).max(axis=(0, 2)) <= FARTHEST * np.abs(line).max())
+    gaps = states[-1] - line[-1]
+    candidates = near[np.argsort(np.linalg.norm(gaps[near], axis=1), kind="stable")[:NEAREST]]
+    chosen = candidates[_most_different(states[:, candidates], count)]
+    return [(_curve(s, states[:, k] - s[:, None] * gaps[k]), durations[[k]]) for k in chosen]
+
+
+def _curve(s: Array, states: Array) -> Callable[[Any], np.ndarray]:
+    return lambda at: np.stack([np.interp(at, s, each) for each in states.T], axis=-1)
+
+
+def _durations(problem: ProblemData, guessed: float, rng: np.random.Generator) -> Array:
+    """The durations of all motions: within their bounds, and not too far from the guessed one."""
+    (shortest,), (longest,) = problem.trajectory.duration_bounds
+    low, high = np.clip([guessed / WIDEST, WIDEST * guessed], shortest, longest)
+    return np.exp(rng.uniform(np.log(low), np.log(high), DRAWN))
+
+
+def _simulated(
+    problem: ProblemData, nlp: NLP, first: Array, durations: Array, rng: np.random.Generator
+) -> Array:
+    """The states of all motions, (STEPS + 1, DRAWN, states).
+
+    Parameters and data are those of the guess of `nlp`.
+    """
+    system: Any = problem.dynamics
+    equations = system.equations[0].term
+    graph = graph_of(problem, [equations])
+    needed = {name for block in graph.blocks for name in block.inputs} & set(graph.leaves)
+    controls = {extra_leaf(name): _switching(problem.extras[name], rng) for name in system.controls}
+    given = needed.difference(controls, ("q", "v"))
+    at_nodes = nlp.spline_map.leaf_values(nlp.unknowns.elimination.expand(nlp.start), given)
+    ones = np.ones((DRAWN, 1))
+
+    def rates(x: Array, s: float) -> Array:
+        """f, which is x' less what the equations x' - f = 0 leave; x' may be anything, so it is zero."""
+        z = {"q": x, "v": np.zeros_like(x)}
+        z |= {name: control(s) for name, control in controls.items()}
+        for name, values in at_nodes.items():
+            if name in TIME_LEAVES:
+                z[name] = durations[:, None] * (s if name == "t" else 1.0)
+            else:
+                z[name] = ones * [np.interp(s, nlp.unknowns.nodes.s, each) for each in values.T]
+        return -graph.values(z)[equations.quantity]
+
+    h = durations[:, None] / STEPS
+    states = np.empty((STEPS + 1, DRAWN, first.size))
+    states[0] = first
+    with np.errstate(all="ignore"):  # motions may diverge
+        for step in range(STEPS):
+            x, (s, middle, end) = states[step], (step + np.array([0.0, 0.5, 1.0])) / STEPS
+            k1 = rates(x, s)
+            k2 = rates(x + h / 2.0 * k1, middle)
+            k3 = rates(x + h / 2.0 * k2, middle)
+            k4 = rates(x + h * k3, end)
+            states[step + 1] = x + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4)
+    return states
+
+
+def _switching(control: Any, rng: np.random.Generator) -> Callable[[float], Array]:
+    """A control of all motions, (DRAWN, width): between random times at a bound, or nearest to zero."""
+    levels = np.stack([control.lower, control.upper, np.clip(0.0, control.lower, control.upper)])
+    times = np.sort(rng.uniform(size=(DRAWN, SWITCHES)), axis=1)
+    times[np.arange(SWITCHES) >= rng.integers(0, SWITCHES + 1, (DRAWN, 1))] = np.inf
+    which = rng.integers(0, len(levels), (DRAWN, SWITCHES + 1, control.lower.size))
+    values = levels[which, np.arange(control.lower.size)]
+    return lambda s: values[np.arange(DRAWN), (times <= s).sum(axis=1)]
+
+
+def _most_different(motions: Array, count: int) -> list[int]:
+    """The first of motions (times, motions, states), then in turn the one farthest from all chosen."""
+    chosen: list[int] = []
+    apart = np.full(motions.shape[1], np.inf)
+    while len(chosen) < min(count, motions.shape[1]):
+        chosen.append(int(np.argmax(apart)))
+        apart = np.minimum(apart, np.abs(motions - motions[:, [chosen[-1]]]).max(axis=(0, 2)))
+    return chosen
