@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,43 +36,28 @@ def draw(
     draw_own : writes those that a user's own problem adds
     Of phases these are one figure of the states and controls of all, and the others of each one.
     """
-    from trajopt import Solution
     from trajopt.plot.state_curves import has_states
 
-    if isinstance(solution, Solution):
-        ours = draw_one(solution, folder, ending, notify)
-        return ours + draw_more(solution, folder, ending, notify, draw_own)
-    names = [STATES] if has_states(solution) else []
-    names = [_saved(solution, name, solution.run, folder, ending, notify) for name in names]
-    for number, phase in enumerate(solution.phases):
-        own = replace(phase, run=solution.run)
-        names += draw_one(own, folder, ending, notify, f"phase_{number}_", without=(STATES,))
+    drawn = [
+        (part, name, f"phase_{number}_" if phase else "")
+        for number, (phase, part) in enumerate(solution.named_parts)
+        for name in figures_of(part)
+    ]
+    if has_states(solution):
+        drawn.append((solution, STATES, ""))
+    names = [_saved(part, name, solution.run, folder, ending, notify, prefix) for part, name, prefix in drawn]
     return names + draw_more(solution, folder, ending, notify, draw_own)
 
 
-def draw_one(
-    solution: Solution,
-    folder: Path,
-    ending: str,
-    notify: Notify = silent,
-    prefix: str = "",
-    without: Collection[str] = (),
-) -> list[str]:
-    """The figures of one motion, in files whose names begin with `prefix`."""
+def figures_of(solution: Solution) -> list[str]:
+    """Names of the figures of one motion that its dynamics allows, states and controls apart."""
     from trajopt.graph.protocols.dynamics import SkeletonDynamics
-    from trajopt.plot.state_curves import has_states
     from trajopt.problem.systems.system import System
 
     known, dynamics = solution.problem.quantities.knows, solution.problem.dynamics
-    left_out = {*without}
-    if not isinstance(dynamics, SkeletonDynamics):
-        left_out.add("motion")
-    if isinstance(dynamics, System):
-        left_out.add("joints")
-    if not has_states(solution):
-        left_out.add(STATES)
-    wanted = [name for name in FIGURES if known(NEEDED.get(name, "q")) and name not in left_out]
-    return [_saved(solution, name, solution.run, folder, ending, notify, prefix) for name in wanted]
+    wanted = [name for name, quantity in NEEDED.items() if known(quantity)]
+    wanted += [] if isinstance(dynamics, System) else ["joints"]
+    return wanted + (["motion"] if isinstance(dynamics, SkeletonDynamics) else [])
 
 
 def _saved(
@@ -83,7 +67,7 @@ def _saved(
     folder: Path,
     ending: str,
     notify: Notify,
-    prefix: str = "",
+    prefix: str,
 ) -> str:
     """Draw a figure, write its file, which carries the identity of the run, and give the file's name."""
     from trajopt import plot as figures

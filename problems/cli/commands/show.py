@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,7 @@ def show_problem(name: str, assignments: Sequence[str], output: Output) -> None:
         counts = ("variables", "eliminated", "equations", "inequalities", "bounded", "jacobian", "hessian")
         content |= {count: getattr(described, count) for count in counts}
         for part in ("costs", "constraints", "unknowns"):
-            content[part] = [line.values for line in getattr(described, part)]
+            content[part] = [asdict(line) for line in getattr(described, part)]
     output.values(content)
 
 
