@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from html import escape
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,40 +44,39 @@ def line_chart(
     low, high = _range(everything) if logarithmic else range_with(drawn, limits)
     first, last = _range(x)
 
-    def place(at: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
-        across = LEFT + (at - first) / (last - first) * (WIDTH - LEFT - RIGHT)
-        up = HEIGHT - BOTTOM - (values - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
-        return across, up
+    def across(at: Any) -> Any:
+        return LEFT + (at - first) / (last - first) * (WIDTH - LEFT - RIGHT)
+
+    def up(value: Any) -> Any:
+        return HEIGHT - BOTTOM - (value - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
+
+    def level(value: float, look: str) -> str:
+        return f'<line {look} x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up(value):.1f}" y2="{up(value):.1f}"/>'
 
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" {TEXT} aria-label="{escape(y_label)}">']
     if not everything.size:
         middle = f'x="{WIDTH / 2}" y="{HEIGHT / 2}" text-anchor="middle"'
         parts.append(f"<text {middle}>{'zero throughout' if logarithmic else 'no finite value'}</text>")
     for tick in ticks(low, high, whole=logarithmic) if everything.size else ():
-        _, (y,) = place(np.zeros(1), np.array([tick]))
-        text = f"1e{tick:g}" if logarithmic else f"{tick:g}"
-        parts.append(f'<line stroke="#ddd" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text x="{LEFT - LINE / 2}" y="{y + LINE / 2:.1f}" text-anchor="end">{text}</text>')
+        parts.append(level(tick, 'stroke="#ddd"'))
+        place = f'x="{LEFT - LINE / 2}" y="{up(tick) + LINE / 2:.1f}" text-anchor="end"'
+        parts.append(f"<text {place}>{f'1e{tick:g}' if logarithmic else f'{tick:g}'}</text>")
     for tick in ticks(first, last):
-        (across,), _ = place(np.array([tick]), np.zeros(1))
-        parts.append(
-            f'<text x="{across:.1f}" y="{HEIGHT - BOTTOM + LINE}" text-anchor="middle">{tick:g}</text>'
-        )
+        place = f'x="{across(tick):.1f}" y="{HEIGHT - BOTTOM + LINE}" text-anchor="middle"'
+        parts.append(f"<text {place}>{tick:g}</text>")
     for number, (name, values) in enumerate(drawn.items()):
         colour = PALETTE[number % len(PALETTE)]
-        for limit in limits.get(name, ()):
-            if low <= limit <= high:
-                _, (y,) = place(np.zeros(1), np.array([limit]))
-                ends = f'x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"'
-                parts.append(f'<line stroke="{colour}" stroke-dasharray="5 3" {ends}/>')
+        near = [limit for limit in limits.get(name, ()) if low <= limit <= high]
+        parts += [level(limit, f'stroke="{colour}" stroke-dasharray="5 3"') for limit in near]
         for piece in _pieces(np.isfinite(values)):
-            points = " ".join(
-                f"{a:.1f},{b:.1f}" for a, b in zip(*place(x[piece], values[piece]), strict=True)
-            )
-            alone = piece.stop - piece.start == 1
-            places = points.split(",")
-            dot = f'<circle cx="{places[0]}" cy="{places[-1]}" r="2.5" fill="{colour}"/>'
-            parts.append(dot if alone else f'<polyline {CURVE} stroke="{colour}" points="{points}"/>')
+            points = list(zip(across(x[piece]), up(values[piece]), strict=True))
+            if len(points) == 1:
+                parts.append(
+                    f'<circle cx="{points[0][0]:.1f}" cy="{points[0][1]:.1f}" r="2.5" fill="{colour}"/>'
+                )
+            else:
+                line = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
+                parts.append(f'<polyline {CURVE} stroke="{colour}" points="{line}"/>')
     middle = f'x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - LINE / 2}" text-anchor="middle"'
     parts.append(f"<text {middle}>{escape(x_label)}</text></svg>")
     legend = "".join(

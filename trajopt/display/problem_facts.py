@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from trajopt.base.arguments import list_names, pluralize
 from trajopt.base.facts import Facts
+from trajopt.display.curves import unknown_curves
 from trajopt.problem.systems.system import System
 
 
@@ -16,11 +18,7 @@ def problem_facts(problem: Any) -> Facts:
     names = problem.dynamics.joint_names
     kind = "state" if isinstance(problem.dynamics, System) else "coordinate"
     count = pluralize(len(names), kind)
-    curves = [
-        f"{name} ({extra.lower.size})" if extra.lower.size > 1 else name
-        for name, extra in problem.extras.items()
-        if name not in problem.slacks
-    ]
+    curves = _with_widths({name: problem.extras[name] for name in unknown_curves(problem)})
     return Facts(
         f"Problem '{problem.name}': {count} ({list_names(names)})",
         (
@@ -54,11 +52,13 @@ def costs(problem: Any) -> list[str]:
 
 def own_parameters(problem: Any) -> dict[str, Any]:
     """The parameters that the user added, by their names with their widths."""
-    return {
-        f"{name} ({parameter.lower.size})" if parameter.lower.size > 1 else name: parameter
-        for name, parameter in problem.parameters.items()
-        if not parameter.is_slack
-    }
+    return _with_widths({name: each for name, each in problem.parameters.items() if not each.is_slack})
+
+
+def _with_widths(unknowns: Mapping[str, Any]) -> dict[str, Any]:
+    """Unknowns by their names, of several components with their number: "force (3)"."""
+    widths = {name: each.lower.size for name, each in unknowns.items()}
+    return {f"{n} ({widths[n]})" if widths[n] > 1 else n: each for n, each in unknowns.items()}
 
 
 def durations(trajectory: Any) -> str:

@@ -46,11 +46,6 @@ class StatedLine:
         """The texts of a line of the table."""
         return self.name, self.what, self.where, "" if self.rows is None else str(self.rows)
 
-    @property
-    def values(self) -> dict[str, str | int | None]:
-        """The line as plain values, which JSON can hold."""
-        return {"name": self.name, "what": self.what, "where": self.where, "rows": self.rows}
-
 
 @dataclass(frozen=True)
 class ProblemSummary:

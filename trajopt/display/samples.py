@@ -127,24 +127,23 @@ def _samples_of_one(solution: SolutionData, rate: float) -> Samples:
 
 def _joined(names: Sequence[str], tables: Sequence[Samples]) -> Samples:
     """The tables of phases below each other; a column with other units than before begins with its phase."""
-    starts = np.cumsum([0.0, *(table.t[-1] for table in tables)])
-    columns: dict[str, list[NDArray]] = {"t": [], "phase": []}
-    units = {"t": "s", "phase": ""}
+    start, units = 0.0, {"t": "s", "phase": ""}
+    parts = []
     for number, (name, table) in enumerate(zip(names, tables, strict=True)):
-        own = {"t": table.t + starts[number], "phase": np.full(len(table), float(number))}
+        own = {"t": table.t + start, "phase": np.full(len(table), float(number))}
         for column, values in list(table.columns.items())[1:]:
             unit = table.units[column]
-            own[column if units.setdefault(column, unit) == unit else f"{name}: {column}"] = values
-            units.setdefault(f"{name}: {column}", unit)
-        missing = [np.full(len(each), np.nan) for each in tables[:number]]
-        for column in own:
-            columns.setdefault(column, list(missing))
-        for column, found in columns.items():
-            found.append(own.get(column, np.full(len(table), np.nan)))
-    return Samples(
-        {name: np.concatenate(found) for name, found in columns.items()},
-        {name: units[name] for name in columns},
-    )
+            new = column if units.setdefault(column, unit) == unit else f"{name}: {column}"
+            own[new], units[new] = values, unit
+        parts.append(own)
+        start += table.t[-1]
+    columns = dict.fromkeys(column for own in parts for column in own)
+    missing = [np.full(len(table), np.nan) for table in tables]
+    joined = {
+        column: np.concatenate([own.get(column, none) for own, none in zip(parts, missing, strict=True)])
+        for column in columns
+    }
+    return Samples(joined, {column: units[column] for column in columns})
 
 
 def times_at_rate(duration: float, rate: float) -> NDArray[np.float64]:

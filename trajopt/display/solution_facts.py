@@ -92,10 +92,11 @@ def _plot(t: NDArray, curves: Mapping[str, NDArray], label: str, unit: str) -> s
 
 def _named(values: Mapping[str, Any]) -> str:
     """ "duration 0.39, effort 0.1": names with numbers, of arrays their entries."""
-    return list_names(f"{name} {_numbers(value)}" for name, value in values.items())
+    return list_names(f"{name} {numbers_text(value)}" for name, value in values.items())
 
 
-def _numbers(value: Any) -> str:
+def numbers_text(value: Any) -> str:
+    """ "0.39", "[1, 2]": a number or an array in words."""
     numbers = np.ravel(value)
     text = list_names(f"{number:.6g}" for number in numbers)
     return text if numbers.size == 1 else f"[{text}]"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from matplotlib.animation import PillowWriter
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from trajopt.base.arguments import check_positive, short_repr
+from trajopt.base.arguments import check_count, check_positive
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import check_solution
@@ -43,8 +42,7 @@ def animate(
     if not os.fspath(path).endswith(ENDING):
         raise OptionError(f"{os.fspath(path)} is no GIF: give a name that ends in {ENDING}")
     check_positive("speed", speed)
-    if isinstance(rate, bool) or not isinstance(rate, int | np.integer) or not 1 <= rate <= FASTEST:
-        raise OptionError(f"rate is {short_repr(rate)}: give whole pictures per second, 1 to {FASTEST}")
+    check_count("rate", rate, 1, FASTEST)
     count = round(rate * solution.duration / speed) + 1
     if count < 2:
         raise OptionError(

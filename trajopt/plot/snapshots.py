@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import short_repr
+from trajopt.base.arguments import check_count, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.graph.protocols.dynamics import GravityField, SkeletonDynamics
@@ -86,8 +86,7 @@ def motion(
     Raises OptionError for fewer than two snapshots, another view, or a dynamics without `skeleton(q)`.
     """
     check_solution(solution)
-    if snapshots < 2:
-        raise OptionError(f"snapshots is {snapshots}: give at least 2, the first and the last")
+    check_count("snapshots", snapshots, 2)
     if view not in VIEWS:
         raise OptionError(f"view is {short_repr(view)}: give 'planes' or 'space'")
     check_place(figure, ax)

@@ -90,13 +90,16 @@ def _draw(
 
 
 def _axis(points: Sequence[Any], over: str | None) -> str | None:
-    names = list(points[0].parameters)
-    if over is not None and over not in names:
-        raise OptionError(f"'{over}' was not swept: the parameters are {', '.join(names) or 'none'}")
-    if over is not None or not names:
-        return over
-    counts = {name: len({_place(point, name) for point in points}) for name in names}
-    return max(counts, key=lambda name: counts[name])
+    """The parameter on the horizontal axis: the one that was asked for, or the one with the most values."""
+    values = _values(points)
+    if over is not None and over not in values:
+        raise OptionError(f"'{over}' was not swept: the parameters are {', '.join(values) or 'none'}")
+    return over or max(values, key=lambda name: len(values[name]), default=None)
+
+
+def _values(points: Sequence[Any]) -> dict[str, set[Any]]:
+    """The values of every parameter."""
+    return {name: {_place(point, name) for point in points} for name in points[0].parameters}
 
 
 def _place(point: Any, axis: str | None) -> Any:
@@ -107,11 +110,7 @@ def _place(point: Any, axis: str | None) -> Any:
 
 def _curves(points: Sequence[Any], axis: str | None) -> dict[str, list[Any]]:
     """Points by the values of the other parameters that differ."""
-    names = [
-        name
-        for name in points[0].parameters
-        if name != axis and len({_place(point, name) for point in points}) > 1
-    ]
+    names = [name for name, values in _values(points).items() if name != axis and len(values) > 1]
     found: dict[str, list[Any]] = {}
     for point in points:
         label = ", ".join(f"{name} = {point.parameters[name]}" for name in names)

@@ -24,19 +24,15 @@ document.querySelectorAll("[data-plot]").forEach(function (place) {
 """
 
 
-def is_available() -> bool:
-    """Whether the package that carries the drawing library is installed."""
-    return find_spec(PACKAGE) is not None
-
-
 def is_wanted(interactive: bool | None) -> bool:
     """Whether a page is to be interactive; None: where it can be. OptionError where it cannot."""
-    if interactive and not is_available():
+    installed = find_spec(PACKAGE) is not None
+    if interactive and not installed:
         raise OptionError(
             "an interactive page needs plotly, which is not installed: pip install "
             "'trajopt-splines[report]', or leave interactive out"
         )
-    return is_available() if interactive is None else bool(interactive)
+    return installed if interactive is None else bool(interactive)
 
 
 def scripts() -> str:

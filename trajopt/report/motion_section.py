@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from trajopt.plot.canvas import svg_of
 from trajopt.plot.snapshots import SNAPSHOTS, motion, scene_of_motion
 from trajopt.plot.style import NOISE, SAMPLES
 from trajopt.report.chart import Chart, charts, data_attribute
+from trajopt.report.tables import image_tag
 from trajopt.report.turning_plot import turning_plot
 
 if TYPE_CHECKING:
@@ -30,9 +30,8 @@ def picture(solution: SolutionData, script: bool) -> Iterator[str]:
         yield f'<div class="plot tall" {data_attribute(turning_plot(scene))}></div>'
         return
     content, (width, height) = svg_of(motion(solution))
-    data = b64encode(content).decode("ascii")
     rows = ceil(2.0 * height / width)  # a chart is about twice as wide as high
-    image = f'<img alt="the robot in snapshots" src="data:image/svg+xml;base64,{data}"/>'
+    image = image_tag(content, "image/svg+xml", "the robot in snapshots")
     yield f'<figure style="grid-row: span {rows}">{image}</figure>'
 
 

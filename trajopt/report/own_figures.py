@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from html import escape
 from itertools import groupby
 from pathlib import Path
 
 from trajopt.base.errors import OptionError
-from trajopt.report.tables import section, table
+from trajopt.report.tables import image_tag, section, table
 
 IMAGES = {".png": "image/png", ".gif": "image/gif", ".svg": "image/svg+xml"}
 TABLES = ".md"
@@ -26,15 +25,13 @@ def own_figures(figures: Mapping[str, bytes]) -> str:
 
 def _shown(name: str, content: bytes) -> str:
     ending, title = Path(name).suffix, escape(Path(name).stem.replace("_", " "))
-    if ending == TABLES:
-        tables = "".join(_tables(content.decode("utf-8")))
-        return f"<figure>{tables}<figcaption>{title}</figcaption></figure>"
-    kind = IMAGES.get(ending)
-    if kind is None:
+    if ending not in KINDS:
         raise OptionError(f"the figure {name} is no picture or table of a page: give {', '.join(KINDS)}")
-    data = b64encode(content).decode("ascii")
-    image = f'<img alt="{title}" src="data:{kind};base64,{data}"/>'
-    return f"<figure>{image}<figcaption>{title}</figcaption></figure>"
+    if ending == TABLES:
+        shown = "".join(_tables(content.decode("utf-8")))
+    else:
+        shown = image_tag(content, IMAGES[ending], title)
+    return f"<figure>{shown}<figcaption>{title}</figcaption></figure>"
 
 
 def _tables(text: str) -> Iterator[str]:

@@ -75,15 +75,15 @@ def time_split(solution: Answer) -> dict[str, float]:
     functions = sum(timings.get(kind, 0.0) for kind in ("objective", "rows"))
     derivatives = sum(timings.get(kind, 0.0) for kind in ("gradient", "jacobian", "hessian"))
     around = solution.seconds - sum(timings.values())
-    return {
+    spent = {
         "functions": functions,
         "derivatives": derivatives,
         "callback": timings.get("callback", 0.0),
         "linear algebra and marshalling": timings.get("solver", 0.0),
-        **(
-            {"solves before the last, and checks": around} if around > WORTH_A_LINE * solution.seconds else {}
-        ),
     }
+    if around > WORTH_A_LINE * solution.seconds:
+        spent["solves before the last, and checks"] = around
+    return spent
 
 
 def html(
@@ -118,7 +118,8 @@ def html(
     parts = [
         f"<h1>{escape(solution.name)}</h1>",
         f"<p{'' if solution.converged else ' class=bad'}>{title}</p>",
-        _detail(solution),
+        f"<p>{solution.n_variables} unknowns, {solution.n_constraints} rows</p>",
+        f"<p>{escape(solution.detail)}</p>",
         section("Cost", table(("term", "value", "share"), _cost_rows(solution))),
         *middle,
         own_figures(figures),
@@ -150,11 +151,6 @@ def _of_motion(solution: SolutionData, script: bool, whose: str = "") -> Iterabl
     yield rows_section(f"Limits{whose}", head, limit_rows(curves))
     active = _active_table(solution) + _charts(_multiplier_charts(solution), script)
     yield section(f"Active constraints{whose}", active)
-
-
-def _detail(solution: Answer) -> str:
-    facts = f"{solution.n_variables} unknowns, {solution.n_constraints} rows"
-    return f"<p>{escape(facts)}</p>" + (f"<p>{escape(solution.detail)}</p>" if solution.detail else "")
 
 
 def _solves(solution: Answer) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from trajopt.base.arguments import shorten
+from trajopt.display.solution_facts import numbers_text
 from trajopt.report.chart import DIGITS
 
 if TYPE_CHECKING:
@@ -47,18 +46,13 @@ def _found(solution: SolutionData) -> Mapping[str, str]:
         parameter = known.get(name)
         if parameter is None or not parameter.is_slack:
             unit = "" if parameter is None else parameter.unit
-            found[name] = f"{short(tuple(np.ravel(value).tolist()), one=True)} {unit}".rstrip()
+            found[name] = f"{numbers_text(value)} {unit}".rstrip()
     return found
 
 
-def short(value: Any, one: bool = False) -> str:
-    """A value with at most DIGITS significant digits and as many characters as messages print.
-
-    one : a list of a single number is shown as that number
-    """
+def short(value: Any) -> str:
+    """A value with at most DIGITS significant digits and as many characters as messages print."""
     if isinstance(value, tuple | list):
-        if one and len(value) == 1:
-            return short(value[0])
         return f"({', '.join(short(entry) for entry in value)})"
     text = f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
     return shorten(text)

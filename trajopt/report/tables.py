@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable
 from html import escape
 from typing import Any
@@ -34,6 +35,11 @@ def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
         for row in rows
     )
     return f"<table><tr>{titles}</tr>{body}</table>"
+
+
+def image_tag(content: bytes, kind: str, title: str) -> str:
+    """A picture that is part of the page; kind : "image/png"."""
+    return f'<img alt="{title}" src="data:{kind};base64,{b64encode(content).decode("ascii")}"/>'
 
 
 def _kind(cell: Any) -> str:

@@ -194,7 +194,7 @@ def test_misuse_ends_with_two_and_one_paragraph(arguments, message, tmp_path, mo
 def test_a_folder_that_cannot_be_made_is_misuse(tmp_path):
     (tmp_path / "taken").write_text("a file")
     outcome = run("solve", "two_link_rr", "--out", tmp_path / "taken")
-    assert outcome.exit_code == 2 and "taken: File exists" in outcome.stderr
+    assert outcome.exit_code == 2 and "taken cannot be made (File exists)" in outcome.stderr
 
 
 def test_a_problem_of_ones_own_is_solved_verified_and_drawn(tmp_path):

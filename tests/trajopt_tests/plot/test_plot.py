@@ -176,7 +176,7 @@ def test_pictures_of_the_motion_need_segments():
 
 
 def test_a_motion_is_at_least_two_snapshots(rr):
-    with pytest.raises(OptionError, match=r"snapshots is 1: give at least 2"):
+    with pytest.raises(OptionError, match=r"snapshots = 1: expected a whole number, 2 or more"):
         trajopt.plot.motion(rr, snapshots=1)
 
 

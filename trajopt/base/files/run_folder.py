@@ -72,35 +72,29 @@ class RunFolder:
 
         ResultFolderError where that fails; it names the place where the files are.
         """
-        try:
-            return self._published(run)
-        except OSError as error:
-            raise ResultFolderError(
-                f"{self.folder} cannot be written ({error.strerror or error}): the files of the run are in "
-                f"{self.stage}, the next run here keeps them"
-            ) from error
-
-    def _published(self, run: str) -> list[str]:
-        names = sorted((path.name for path in self.stage.iterdir()), key=lambda name: (name == LAST, name))
-        new = {name: (digest(self.stage / name),) for name in names}
-        former = manifest(self.folder)
-        both = {name: (*former.files.get(name, ()), *new.get(name, ())) for name in {*former.files, *new}}
-        self._write(Manifest(run, both))  # killed from here on, the next run knows all that may be there
-        for name in names:
-            if name == LAST:
-                self._remove(former, keep=names)
-                self._write(Manifest(run, new))
-            os.replace(self.stage / name, self.folder / name)
-        self.stage.rmdir()
+        advice = f"the files of the run are in {self.stage}, the next run here keeps them"
+        with refused(f"{self.folder} cannot be written", advice):
+            names, new, former = self._made()
+            both = {name: (*former.files.get(name, ()), *new.get(name, ())) for name in {*former.files, *new}}
+            self._write(Manifest(run, both))  # killed from here on, the next run knows all that may be there
+            for name in names:
+                if name == LAST:
+                    self._remove(former, keep=names)
+                    self._write(Manifest(run, new))
+                os.replace(self.stage / name, self.folder / name)
+            self.stage.rmdir()
         return names
+
+    def _made(self) -> tuple[list[str], dict[str, tuple[str, ...]], Manifest]:
+        """The files in the stage, the solution last, their digests, and the former run's manifest."""
+        names = sorted((path.name for path in self.stage.iterdir()), key=lambda name: (name == LAST, name))
+        return names, {name: (digest(self.stage / name),) for name in names}, manifest(self.folder)
 
     def add(self, run: str) -> list[str]:
         """Move files of the run whose solution is here, such as figures, beside those that it has already."""
-        names, former = sorted(path.name for path in self.stage.iterdir()), manifest(self.folder)
+        names, new, former = self._made()
         if former.run == run and former.files:
-            self._write(
-                Manifest(run, {**former.files, **{name: (digest(self.stage / name),) for name in names}})
-            )
+            self._write(Manifest(run, {**former.files, **new}))
         for name in names:
             os.replace(self.stage / name, self.folder / name)
         return names
@@ -128,7 +122,8 @@ class RunFolder:
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """A folder, made where it is not there, that no other process writes meanwhile, and that has room."""
-    _made(folder)
+    with refused(f"{shorten(str(folder))} cannot be made", "give another folder"):
+        folder.mkdir(parents=True, exist_ok=True)
     lock = _acquired(folder)
     try:
         check_room(folder)
@@ -144,15 +139,12 @@ def _acquired(folder: Path) -> filelock.BaseFileLock:
     while True:
         lock = filelock.FileLock(folder / LOCK, timeout=0)
         try:
-            lock.acquire()
+            with refused(f"{folder} cannot be written by one process alone", "give another folder"):
+                lock.acquire()
         except filelock.Timeout:
             raise ResultFolderError(
                 f"another process writes its results to {folder}: wait for it, or give another folder"
             ) from None
-        except (OSError, NotImplementedError) as error:
-            raise ResultFolderError(
-                f"{folder} cannot be written by one process alone ({error}): give another folder"
-            ) from error
         if (folder / LOCK).exists():
             return lock
         lock.release()
@@ -160,14 +152,21 @@ def _acquired(folder: Path) -> filelock.BaseFileLock:
 
 def check_room(folder: Path) -> None:
     """ResultFolderError where files of `NEEDED` bytes cannot be written; better before a solve than after."""
+    what, advice = f"{folder} cannot take results of {NEEDED >> 20} MB", "make room, or give another folder"
+    with refused(what, advice), tempfile.TemporaryFile(dir=folder) as stream:
+        stream.write(bytes(NEEDED))
+
+
+@contextmanager
+def refused(what: str, advice: str) -> Iterator[None]:
+    """ResultFolderError with the reason in the place of the system's errors, but for a lock that is held."""
     try:
-        with tempfile.TemporaryFile(dir=folder) as stream:
-            stream.write(bytes(NEEDED))
-    except OSError as error:
-        raise ResultFolderError(
-            f"{folder} cannot take results of {NEEDED / 1e6:.0f} MB ({error.strerror or error}): "
-            "make room, or give another folder"
-        ) from error
+        yield
+    except filelock.Timeout:
+        raise
+    except (OSError, ValueError, NotImplementedError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ResultFolderError(f"{what} ({reason}): {advice}") from error
 
 
 def manifest(folder: Path) -> Manifest:
@@ -205,11 +204,3 @@ def mixture(folder: Path, run: str) -> Iterator[str]:
 def digest(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal digits."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _made(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ResultFolderError(f"{shorten(str(folder))}: {reason}: give another folder") from error
