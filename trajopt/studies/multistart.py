@@ -7,6 +7,7 @@ A start is a seed. Seed 0 is the problem's own guess; every other one perturbs t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from trajopt.api.phases_solution import PhasesSolution
 from trajopt.api.problem import Problem
@@ -91,7 +92,7 @@ def multistart(
     if not number(spread, "spread") >= 0.0:
         raise OptionError(f"spread is {short_repr(spread)}: give a part of the travel, 0 or more")
     content = packed(source)
-    sources = [({}, _PerturbedSource(content, i, seed, spread)) for i in range(starts)]
+    sources = [({}, partial(_perturbed, content, seed, spread, i)) for i in range(starts)]
     settings = Settings(executor, 2 if processes is None and executor is None else processes)
     study = solve_points(sources, solver, {"starts": 1}, settings, "silent")
     if study.interrupted:
@@ -105,33 +106,16 @@ def multistart(
     return MultiStart(rows, with_problem(study.points[best.seed].solution, problem))
 
 
-@dataclass(frozen=True)
-class _PerturbedSource:
-    """Builds the problem of a packed source with the guess of a start; 0 is the problem's own guess."""
-
-    content: bytes
-    number: int
-    seed: int
-    spread: float
-
-    def __call__(self) -> Problem | Phases:
-        question = unpacked(self.content)
-        return perturbed(question, [self.seed, self.number], self.spread) if self.number else question
+def _perturbed(content: bytes, seed: int, spread: float, number: int) -> Problem | Phases:
+    """The problem of a packed source with the guess of a start; 0 is the problem's own guess."""
+    question = unpacked(content)
+    return perturbed(question, [seed, number], spread) if number else question
 
 
 def _start(point: StudyPoint) -> Start:
     """A row of the table; numbers that are not known are NaN."""
-    objective, duration, seconds = (
-        float("nan") if value is None else value for value in (point.objective, point.duration, point.seconds)
-    )
-    status = point.status if point.error else Status[point.status.upper()].value
-    return Start(
-        point.number,
-        str(status),
-        point.converged,
-        objective,
-        duration,
-        point.iterations or 0,
-        seconds,
-        point.error,
-    )
+    known = (point.objective, point.duration, point.seconds)
+    objective, duration, seconds = (float("nan") if value is None else value for value in known)
+    status = point.status if point.error else str(Status[point.status.upper()].value)
+    count, converged = point.iterations or 0, point.converged
+    return Start(point.number, status, converged, objective, duration, count, seconds, point.error)

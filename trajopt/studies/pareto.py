@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,9 @@ def pareto_front(
     if processes in (None, 1) and executor is None:
         solutions = _in_turn(build, values, solver)
     else:
-        study = sweep(_AtWeight(build), {WEIGHT: values}, solver, processes=processes, executor=executor)
+        study = sweep(
+            partial(_at_weight, build), {WEIGHT: values}, solver, processes=processes, executor=executor
+        )
         solutions = [_solution_of(point, weight) for point, weight in zip(study.points, values, strict=True)]
     return tuple(
         ParetoPoint(weight, {name: _value(solution, term) for name, term in terms.items()}, solution)
@@ -57,14 +60,8 @@ def pareto_front(
     )
 
 
-@dataclass(frozen=True)
-class _AtWeight:
-    """A front's build function as one of a parameter with a name."""
-
-    build: Callable[[float], Any]
-
-    def __call__(self, weight: float) -> Any:
-        return self.build(weight)
+def _at_weight(build: Callable[[float], Any], weight: float) -> Any:
+    return build(weight)
 
 
 def _in_turn(build: Callable[[float], Any], weights: Sequence[float], solver: Any) -> list[Solution]:

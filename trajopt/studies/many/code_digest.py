@@ -14,6 +14,7 @@ import pickletools
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from trajopt.base.errors import LONGEST_NAME
@@ -71,10 +72,9 @@ def _imported(names: Iterable[str], folders: Sequence[str]) -> dict[str, bytes]:
             if (module, whole) in known:
                 continue
             known.add((module, whole))
-            content = found.get(module) or _content(path)
-            if content is not None:
-                found[module] = content
-                waiting += _imports(content, module, path, whole, folders)
+            with suppress(OSError):  # a module in an archive, or one that was removed
+                found[module] = found.get(module) or path.read_bytes()
+                waiting += _imports(found[module], module, path, whole, folders)
     return found
 
 
@@ -106,13 +106,6 @@ def _file_of(module: str, parts: Sequence[str], folders: Sequence[str]) -> Path 
             if path.is_file():
                 return path
     return None
-
-
-def _content(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:  # a module in an archive, or one that was removed
-        return None
 
 
 def _imports(source: bytes, module: str, path: Path, whole: bool, folders: Sequence[str]) -> Iterator[str]:

@@ -135,10 +135,10 @@ def columns_of(solution: Any) -> dict[str, Any]:
     }
 
 
-def failed(number: int, parameters: Mapping[str, Any], error: BaseException, tries: int = 1) -> StudyPoint:
+def failed(number: int, parameters: Mapping[str, Any], error: BaseException) -> StudyPoint:
     """The row of a point without a solution."""
     text = traceback.format_exception_only(type(error), error)[-1].strip()
-    return StudyPoint(number, parameters, FAILED, tries=tries, error=" ".join(_short_name(text).split()))
+    return StudyPoint(number, parameters, FAILED, error=" ".join(_short_name(text).split()))
 
 
 def _solved(task: Task) -> tuple[Any, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Literal
@@ -13,7 +12,6 @@ from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
 from trajopt.studies.many.point import StudyPoint
 
-RECENT = 50  # points whose rate is taken for the rest: the first ones also start processes and load kernels
 EVERY = 1.0  # seconds between lines that report no failure
 
 
@@ -21,7 +19,7 @@ EVERY = 1.0  # seconds between lines that report no failure
 class StudyProgress:
     """A point that was just done, how many of all are, and the seconds that the others will take.
 
-    seconds_left : from the rate of the last 50 points, by wall clock; None before the second one
+    seconds_left : from the rate of the later half of what was done, by wall clock; None before the second one
     """
 
     point: StudyPoint
@@ -47,15 +45,15 @@ class Meter:
 
     def __init__(self, total: int, known: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._total, self._done, self._clock = total, known, clock
-        self._times: deque[float] = deque([clock()], maxlen=RECENT + 1)
+        self._times = [clock()]
 
     def counted(self, point: StudyPoint) -> StudyProgress:
         self._done += 1
         self._times.append(self._clock())
-        points = len(self._times) - 1
-        left = None
-        if points > 1 or self._done == self._total:
-            left = (self._total - self._done) * (self._times[-1] - self._times[0]) / points
+        left, count = None, len(self._times)
+        if count > 2 or self._done == self._total:
+            recent = self._times[(count - 1) // 2 :]  # the first points also start processes and load kernels
+            left = (self._total - self._done) * (recent[-1] - recent[0]) / (len(recent) - 1)
         return StudyProgress(point, self._done, self._total, left)
 
 

@@ -176,7 +176,7 @@ class _Record:
         self.points: dict[int, StudyPoint] = {}
         if settings.folder is not None:
             self._folder = PointFolder(settings.folder, tasks, settings.anew)
-            self.points = {number: self._of_file(point) for number, point in self._folder.known.items()}
+            self.points = {number: self._with_solution(point) for number, point in self._folder.known.items()}
 
     def add(self, outcome: Outcome) -> StudyPoint:
         """Keep what became of a task."""
@@ -189,16 +189,10 @@ class _Record:
             answer = StudyAnswer(failed(task.number, task.parameters, cause))
         answer = replace(answer, point=replace(answer.point, tries=outcome.tries))
         point = answer.point if self._folder is None else self._folder.add(answer)
-        if self._folder is not None:
-            point = self._of_file(point)
-        if answer.solution is not None:
-            sent = answer.solution
-            if self._folder is None:
-                point = point.with_solution(lambda: with_problem(sent, self._problem(task.number)))
-            if self._settings.warm:
-                self._last[task.number] = sent
-        self.points[task.number] = point
-        return point
+        if answer.solution is not None and self._settings.warm:
+            self._last[task.number] = answer.solution
+        self.points[task.number] = self._with_solution(point, answer.solution)
+        return self.points[task.number]
 
     def before(self, task: Task) -> Before | None:
         """The solution of a task that converged, for the next one to start from."""
@@ -216,16 +210,14 @@ class _Record:
             for number, task in self._tasks.items()
         )
 
-    def _of_file(self, point: StudyPoint) -> StudyPoint:
-        folder, number = self._folder, point.number
-        if folder is None or not point.file:
-            return point
+    def _with_solution(self, point: StudyPoint, sent: Any = None) -> StudyPoint:
+        """The point with a way to its solution: of its file, or without a folder what a worker sent."""
 
         def loaded() -> Any:
-            found = folder.solution(point)
-            return None if found is None else with_problem(found, self._problem(number))
+            found = sent if self._folder is None else self._folder.solution(point)
+            if found is None:
+                return None
+            number = point.number
+            return with_problem(found, self._problems.get(number) or unpacked(self._tasks[number].source))
 
-        return point.with_solution(loaded)
-
-    def _problem(self, number: int) -> Any:
-        return self._problems.get(number) or unpacked(self._tasks[number].source)
+        return point.with_solution(loaded) if point.file or sent is not None else point

@@ -45,11 +45,6 @@ class Outcome:
 Chain = Generator[Call, Outcome, None]
 
 
-def single(call: Call) -> Chain:
-    """The chain of one call."""
-    yield call
-
-
 @dataclass
 class _Attempt:
     chain: Chain

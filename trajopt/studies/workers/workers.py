@@ -15,6 +15,7 @@ from trajopt.studies.workers import cluster
 from trajopt.studies.workers.worker_processes import ThisProcess, WorkerProcesses
 
 MOST_PROCESSES = 1024
+UNKNOWN_COUNT = 20  # workers that are assumed on an executor that does not say how many it has
 PER_WORKER = 3  # calls that are on their way to a worker, so that none waits for the next one
 
 Where = Executor | str | Any  # an executor, the address of a Dask scheduler, or a distributed.Client
@@ -73,13 +74,12 @@ class Workers:
             self._executor.shutdown()
 
     def _replace(self) -> None:
-        count = min(self.count, os.cpu_count() or 1)
         warnings.warn(
-            f"a process of the executor died, which breaks it as a whole: {count} processes of trajopt's own "
-            "solve what is left; leave `executor` out, and one that dies costs its own point only",
+            f"a process of the executor died, which breaks it as a whole: {self.count} processes of "
+            "trajopt's own solve what is left; without `executor`, one that dies costs its own point only",
             stacklevel=2,
         )
-        self._executor, self._own = WorkerProcesses(count), True
+        self._executor, self._own = WorkerProcesses(self.count), True
 
 
 @contextmanager
@@ -95,24 +95,21 @@ def opened(executor: Where | None, processes: int | None) -> Iterator[Workers]:
         check_count("processes", processes, 1, MOST_PROCESSES)
         if executor is not None:
             raise OptionError("processes and executor are both given: an executor has its own workers")
+    if isinstance(executor, str) or cluster.is_dask(executor):
+        with cluster.connected(executor) as (found, count):
+            yield Workers(found, count)
+        return
     if executor is None:
         count = processes or os.cpu_count() or 1
         workers = Workers(ThisProcess() if count == 1 else WorkerProcesses(count), count, own=True)
-        try:
-            yield workers
-        finally:
-            workers.shutdown()
-    elif isinstance(executor, str) or cluster.is_dask(executor):
-        with cluster.connected(executor) as (found, count):
-            yield Workers(found, count)
     elif isinstance(executor, Executor):
-        workers = Workers(executor, getattr(executor, "_max_workers", os.cpu_count() or 1))
-        try:
-            yield workers
-        finally:
-            workers.shutdown()
+        workers = Workers(executor, getattr(executor, "_max_workers", UNKNOWN_COUNT))
     else:
         raise OptionError(
             f"executor is {short_repr(executor)}: give an executor of concurrent.futures, a "
             "distributed.Client, or the address of a Dask scheduler, 'tcp://host:8786'"
         )
+    try:
+        yield workers
+    finally:
+        workers.shutdown()

@@ -92,8 +92,8 @@ def test_the_time_left_is_that_of_the_rate():
     point = StudyPoint(0, {}, "converged", True)
     told = [meter.counted(point) for _ in range(4)]
     assert [progress.done for progress in told] == [3, 4, 5, 6]
-    assert told[0].seconds_left is None and told[3].seconds_left == pytest.approx(4 * 36.0 / 4)
-    assert str(told[3]) == "6 of 10, about 36 s left"
+    assert told[0].seconds_left is None and told[3].seconds_left == pytest.approx(4 * 2.0)
+    assert str(told[3]) == "6 of 10, about 8 s left"
 
 
 def test_only_recent_points_count_for_the_rate():

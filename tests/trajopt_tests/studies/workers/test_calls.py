@@ -11,9 +11,14 @@ from pathlib import Path
 import pytest
 
 from trajopt.base.errors import ClusterError, OptionError, WorkerDiedError
-from trajopt.studies.workers.calls import Call, outcomes_of, single
+from trajopt.studies.workers.calls import Call, outcomes_of
 from trajopt.studies.workers.interrupts import interrupts_deferred
 from trajopt.studies.workers.workers import Workers, opened
+
+
+def single(call):
+    """The chain of one call."""
+    yield call
 
 
 class Scripted(Executor):

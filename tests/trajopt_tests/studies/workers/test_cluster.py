@@ -205,9 +205,7 @@ def test_a_worker_without_the_package_is_refused(address, monkeypatch):
 
 
 def test_a_worker_that_joined_later_is_asked_too():
-    with pytest.raises(
-        ClusterError, match="a worker has other software than the process that asks"
-    ):
+    with pytest.raises(ClusterError, match="a worker has other software than the process that asks"):
         worker_versions.check_same({"Python": "2.7"}, {"Python": "2.6"}, "a worker")
 
 
