@@ -38,7 +38,7 @@ def draw(
     """
     from trajopt.plot.state_curves import has_states
 
-    drawn = [
+    drawn: list[tuple[Any, str, str]] = [
         (part, name, f"phase_{number}_" if phase else "")
         for number, (phase, part) in enumerate(solution.named_parts)
         for name in figures_of(part)
@@ -49,7 +49,7 @@ def draw(
     return names + draw_more(solution, folder, ending, notify, draw_own)
 
 
-def figures_of(solution: Solution) -> list[str]:
+def figures_of(solution: Any) -> list[str]:
     """Names of the figures of one motion that its dynamics allows, states and controls apart."""
     from trajopt.graph.protocols.dynamics import SkeletonDynamics
     from trajopt.problem.systems.system import System
