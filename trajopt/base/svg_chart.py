@@ -59,7 +59,7 @@ def line_chart(
         parts.append(f"<text {middle}>{'zero throughout' if logarithmic else 'no finite value'}</text>")
     for tick in ticks(low, high, whole=logarithmic) if everything.size else ():
         parts.append(level(tick, 'stroke="#ddd"'))
-        place = f'x="{LEFT - LINE / 2}" y="{up(tick) + LINE / 2:.1f}" text-anchor="end"'
+        place = f'x="{LEFT - LINE / 2}" y="{up(tick) + LINE / 3:.1f}" text-anchor="end"'
         parts.append(f"<text {place}>{f'1e{tick:g}' if logarithmic else f'{tick:g}'}</text>")
     for tick in ticks(first, last):
         place = f'x="{across(tick):.1f}" y="{HEIGHT - BOTTOM + LINE}" text-anchor="middle"'
