@@ -17,8 +17,7 @@ from trajopt.base.errors import InfeasibleBoundsError, ShapeError
 from trajopt.graph.keys import PARAMETER, is_parameter, parameter_leaf
 from trajopt.problem.costs_and_constraints import Constraint, Cost, Parameter
 from trajopt.problem.independent_copy import independent_copy
-from trajopt.problem.instant import Instant
-from trajopt.problem.links.link import Function, TermLink, place
+from trajopt.problem.links.link import Function, PhaseInstant, TermLink, place
 from trajopt.problem.links.phases import TOTAL, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
@@ -32,10 +31,9 @@ from trajopt.transcription.links.linked_guesses import guess_curves_that_meet
 
 @dataclass(frozen=True, eq=False)
 class Copy:
-    """A term (width,) at one node of a phase, which a parameter of the same or another phase equals."""
+    """A term (width,) at an instant, which a parameter of the same or another phase equals."""
 
-    phase: int
-    over: NodeSet
+    instant: PhaseInstant
     term: Any
     width: int
 
@@ -111,13 +109,14 @@ class _Linking:
         self.sides = [Side() for _ in phases.problems]
         self.rows: dict[str, tuple[int, str]] = {}
 
-    def define(self, instant: Instant, term: Any, width: int, name: str, like: Copy | None = None) -> Copy:
+    def define(
+        self, instant: PhaseInstant, term: Any, width: int, name: str, like: Copy | None = None
+    ) -> Copy:
         """The copy `name` in the instant's phase, with the equation that it is the term there.
 
         like : the copy of another phase that it is, too
         """
-        k = self.phases.number_of(instant)
-        side, own = self.sides[k], like or Copy(k, instant.over, term, width)
+        side, own = self.sides[instant.phase], like or Copy(instant, term, width)
         if name not in side.defined:
             side.parameters[name] = own
             side.equate(term, name, width, instant.over, name)
@@ -127,42 +126,40 @@ class _Linking:
     def join(self, link: TermLink) -> None:
         """One parameter for the term at both instants."""
         name = f"{link.name} where {' and '.join(self._named(each) for each in link.instants)} meet"
-        one, other = (self.phases.number_of(each) for each in link.instants)
-        first = self.define(link.instants[0], link.term, link.width, name)
-        if one == other:
-            self.sides[one].equate(link.term, name, link.width, link.instants[1].over, link.name)
+        one, other = link.instants
+        first = self.define(one, link.term, link.width, name)
+        if one.phase == other.phase:
+            self.sides[one.phase].equate(link.term, name, link.width, other.over, link.name)
         else:
-            self.define(link.instants[1], link.term, link.width, name, first)
-        self.rows[link.name] = min(one, other), name
+            self.define(other, link.term, link.width, name, first)
+        self.rows[link.name] = min(one.phase, other.phase), name
 
     def host(self, function: Function) -> tuple[int, Any, NodeSet]:
         """The phase that evaluates a function of instants, the function as a term of it, and where."""
         chosen = function.instants[function.host]
-        k = self.phases.number_of(chosen)
         inputs = {
             place(i, quantity): self._input(
-                k, chosen, instant, quantity, function.block.inputs[place(i, quantity)]
+                chosen, instant, quantity, function.block.inputs[place(i, quantity)]
             )
             for i, (instant, used) in enumerate(zip(function.instants, function.used, strict=True))
             for quantity in used
         }
-        return k, function.term(inputs), chosen.over
+        return chosen.phase, function.term(inputs), chosen.over
 
-    def _input(self, host: int, chosen: Instant, instant: Instant, quantity: str, width: int) -> str:
-        """What a quantity at an instant is called in the host's phase."""
-        k = self.phases.number_of(instant)
-        if instant is chosen or (k == host and is_parameter(quantity)):
+    def _input(self, chosen: PhaseInstant, instant: PhaseInstant, quantity: str, width: int) -> str:
+        """What a quantity at an instant is called in the phase of the chosen one, which is the host."""
+        if instant == chosen or (instant.phase == chosen.phase and is_parameter(quantity)):
             return quantity
         if is_parameter(quantity):
-            name, source = quantity.removeprefix(PARAMETER), k
+            name, source = quantity.removeprefix(PARAMETER), instant.phase
         else:
             name = f"{quantity} at {self._named(instant)}"
             source = self.define(instant, terms.Quantity(quantity), width, name)
-        self.sides[host].parameters.setdefault(name, source)
+        self.sides[chosen.phase].parameters.setdefault(name, source)
         return parameter_leaf(name)
 
-    def _named(self, instant: Instant) -> str:
-        return f"{instant} of {self.phases.phase_names[self.phases.number_of(instant)]}"
+    def _named(self, instant: PhaseInstant) -> str:
+        return f"{instant.name} of {self.phases.phase_names[instant.phase]}"
 
 
 def links_of(phases: Phases) -> Links:
@@ -242,7 +239,7 @@ def _guess_copies(problems: Sequence[ProblemData], links: Links) -> None:
     """Guess every copy by its term in the guess of its phase; zero where it is not finite there."""
     each = [item for side in links.sides for item in side.parameters.items()]
     for k, problem in enumerate(problems):
-        own = {name: copy for name, copy in each if isinstance(copy, Copy) and copy.phase == k}
+        own = {name: copy for name, copy in each if isinstance(copy, Copy) and copy.instant.phase == k}
         if not own:
             continue
         spline_map = SplineMap.of(problem)
@@ -251,7 +248,7 @@ def _guess_copies(problems: Sequence[ProblemData], links: Links) -> None:
         with np.errstate(all="ignore"):
             values = graph.values(spline_map.leaf_values(x, set(graph.leaves)))
         for name, copy in own.items():
-            found = values[copy.term.quantity][copy.over.nodes(problem.trajectory)[0]]
+            found = values[copy.term.quantity][copy.instant.over.nodes(problem.trajectory)[0]]
             guess = np.nan_to_num(found, posinf=0.0, neginf=0.0)
             for other in problems:
                 if name in other.parameters:
