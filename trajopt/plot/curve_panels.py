@@ -97,7 +97,7 @@ def starts_of(answer: Answer) -> Array:
     return np.cumsum([0.0, *(part.duration for part in answer.parts)])
 
 
-def joined(tracks: Sequence[Track]) -> Component:
+def whole_curve(tracks: Sequence[Track]) -> Component:
     """One component in all its parts, one after the other."""
     return replace(tracks[0].curve, values=np.concatenate([track.curve.values for track in tracks]))
 

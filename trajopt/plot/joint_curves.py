@@ -16,7 +16,15 @@ from trajopt.base.palette import PALETTE
 from trajopt.display.curves import Component, held_at_zero
 from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.plot.canvas import GivenAxes, check_solution
-from trajopt.plot.curve_panels import Panel, Track, columns_for, draw_panels, joined, starts_of, tracks_of
+from trajopt.plot.curve_panels import (
+    Panel,
+    Track,
+    columns_for,
+    draw_panels,
+    starts_of,
+    tracks_of,
+    whole_curve,
+)
 from trajopt.plot.style import NOISE, times
 
 if TYPE_CHECKING:
@@ -48,7 +56,7 @@ def torques(
     """
     known = parts_with(solution, "tau", "torques")
     tracks = list(tracks_of(solution, lambda part: ["tau"] * (part in known))["tau"].values())
-    curves = list(map(joined, tracks))
+    curves = list(map(whole_curve, tracks))
     held = [dict(zip(part.driven_joints, held_at_zero(part), strict=True)) for part in known]
     unpowered = np.array([all(each.get(curve.name, True) for each in held) for curve in curves])
     chosen, note = active_joints(curves, joints, "no torque", unpowered)
@@ -114,8 +122,8 @@ def joints(
     """
     check_solution(solution)
     tracks = [list(each.values()) for each in tracks_of(solution, lambda part: SPLINE_LEAVES).values()]
-    chosen, note = active_joints(list(map(joined, tracks[1])), joints, "at rest")
-    orders = chosen_orders(curves, len(chosen), list(map(joined, tracks[3])))
+    chosen, note = active_joints(list(map(whole_curve, tracks[1])), joints, "at rest")
+    orders = chosen_orders(curves, len(chosen), list(map(whole_curve, tracks[3])))
     contents = [
         Panel(CURVES[order], tracks[order][i], tracks[order][i][0].curve.name)
         for i in chosen
