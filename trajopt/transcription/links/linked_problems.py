@@ -43,13 +43,11 @@ class Side:
     """What links add to the problem of one phase.
 
     parameters : name -> the copy that it is, or the phase whose parameter it is
-    defined : names of the copies that are equal to a term of this phase by a constraint
     constraints : with the number of the link whose limits they have, None where these are zero
     costs : with the number of the linked cost whose weight they have, None for that of the total duration
     """
 
     parameters: dict[str, Copy | int] = field(default_factory=dict)
-    defined: set[str] = field(default_factory=set)
     constraints: list[tuple[Constraint, int | None]] = field(default_factory=list)
     costs: list[tuple[Cost, int | None]] = field(default_factory=list)
 
@@ -63,11 +61,13 @@ class Side:
 class Links:
     """What links add to the problems of all phases, whatever their values are.
 
+    names : of the phases
     rows : name of a link -> the phase and the name of the constraint there whose multiplier it has
     """
 
+    names: tuple[str, ...]
     sides: tuple[Side, ...]
-    rows: Mapping[str, tuple[int, str]]
+    rows: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def problem(self, phases: Phases, k: int) -> ProblemData:
         """The problem of phase k with its side of the links; copies have no guess yet."""
@@ -87,28 +87,6 @@ class Links:
             problem.costs.append(replace(cost, weight=weight))
         return problem
 
-
-@dataclass(frozen=True, eq=False)
-class LinkedProblems:
-    """Every phase's problem with its side of the links.
-
-    shared : parameter -> the phases that have it, where there are several
-    """
-
-    phases: Phases
-    problems: tuple[ProblemData, ...]
-    links: Links
-    shared: Mapping[str, tuple[int, ...]]
-
-
-class _Linking:
-    """Links under construction."""
-
-    def __init__(self, phases: Phases) -> None:
-        self.phases = phases
-        self.sides = [Side() for _ in phases.problems]
-        self.rows: dict[str, tuple[int, str]] = {}
-
     def define(
         self, instant: PhaseInstant, term: Any, width: int, name: str, like: Copy | None = None
     ) -> Copy:
@@ -117,10 +95,9 @@ class _Linking:
         like : the copy of another phase that it is, too
         """
         side, own = self.sides[instant.phase], like or Copy(instant, term, width)
-        if name not in side.defined:
+        if all(constraint.name != name for constraint, _ in side.constraints):
             side.parameters[name] = own
             side.equate(term, name, width, instant.over, name)
-            side.defined.add(name)
         return own
 
     def join(self, link: TermLink) -> None:
@@ -159,27 +136,40 @@ class _Linking:
         return parameter_leaf(name)
 
     def _named(self, instant: PhaseInstant) -> str:
-        return f"{instant.name} of {self.phases.phase_names[instant.phase]}"
+        return f"{instant.name} of {self.names[instant.phase]}"
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedProblems:
+    """Every phase's problem with its side of the links.
+
+    shared : parameter -> the phases that have it, where there are several
+    """
+
+    phases: Phases
+    problems: tuple[ProblemData, ...]
+    links: Links
+    shared: Mapping[str, tuple[int, ...]]
 
 
 def links_of(phases: Phases) -> Links:
     """What the links and the linked costs of phases add to their problems."""
-    linking = _Linking(phases)
+    links = Links(phases.phase_names, tuple(Side() for _ in phases.problems))
     for number, link in enumerate(phases.links):
         if isinstance(link, TermLink):
-            linking.join(link)
+            links.join(link)
             continue
-        k, term, over = linking.host(link.function)
+        k, term, over = links.host(link.function)
         stated = Constraint(term, link.lower, link.upper, over, link.name)
-        linking.sides[k].constraints.append((stated, number))
-        linking.rows[link.name] = k, link.name
+        links.sides[k].constraints.append((stated, number))
+        links.rows[link.name] = k, link.name
     for number, cost in enumerate(phases.costs):
-        k, term, over = linking.host(cost.function)
-        linking.sides[k].costs.append((Cost(term, cost.weight, over, cost.function.name), number))
+        k, term, over = links.host(cost.function)
+        links.sides[k].costs.append((Cost(term, cost.weight, over, cost.function.name), number))
     if phases.duration_weight:
-        for side in linking.sides:
+        for side in links.sides:
             side.costs.append((Cost(terms.duration, phases.duration_weight, END, TOTAL), None))
-    return Links(tuple(linking.sides), linking.rows)
+    return links
 
 
 def linked_problems(phases: Phases, links: Links | None = None, *, guessed: bool = True) -> LinkedProblems:

@@ -19,7 +19,7 @@ from scipy import sparse
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.base.rounding import AGREEMENT
-from trajopt.transcription.links.linked_problems import LinkedProblems
+from trajopt.transcription.links.linked_problems import Copy, LinkedProblems
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import ProgramStructure
 
@@ -134,7 +134,7 @@ def _part(linked: LinkedProblems, structure: ProgramStructure, phase: int, name:
     place = structure.spline_map.layout.parameters[name].start + component
     entries = structure.solution.N[[place]].tocoo()
     columns, row = entries.coords[1], None
-    if columns.size == 1 and name in linked.links.sides[phase].defined:
+    if columns.size == 1 and isinstance(linked.links.sides[phase].parameters.get(name), Copy):
         row = _defining_row(structure, name, int(columns[0]), component)
     return Part(phase, place, columns, entries.data, row)
 
