@@ -8,6 +8,7 @@ looked at where all that it depends on is fixed.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -88,14 +89,14 @@ def _interval(phases: Phases, instant: PhaseInstant, quantity: str, width: int) 
     """Least and greatest values (2, width) of a quantity that the conditions at an instant leave."""
     problem = phases.problems[instant.phase]
     low, high = np.full(width, -np.inf), np.full(width, np.inf)
-    bounds = [
+    bounds: list[Any] = [
         each
         for each in problem.constraints
         if each.term.quantity == quantity
         and (each.over == instant.over or (each.over == PATH and each.continuous))
     ]
-    curves = [extra for name, extra in problem.extras.items() if extra_leaf(name) == quantity]
-    parameters = [given for name, given in problem.parameters.items() if parameter_leaf(name) == quantity]
-    for each in (*bounds, *curves, *parameters):
+    bounds += [extra for name, extra in problem.extras.items() if extra_leaf(name) == quantity]
+    bounds += [given for name, given in problem.parameters.items() if parameter_leaf(name) == quantity]
+    for each in bounds:
         low, high = np.maximum(low, each.lower), np.minimum(high, each.upper)
     return np.stack([low, high])
