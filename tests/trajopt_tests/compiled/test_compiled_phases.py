@@ -187,6 +187,17 @@ def test_a_parameter_with_other_bounds_in_every_phase_is_an_input_of_each():
     assert moved.phases[1].parameters["mass"] == pytest.approx([1.5], abs=1e-6)
 
 
+def test_a_constraint_may_have_the_name_of_a_shared_parameter():
+    phases = stated()
+    for problem in phases.problems[1:]:
+        problem.parameter("mass", lower=1.0, upper=3.0)
+        problem.minimize(mass, name="cost of mass", over="end")
+    phases.problems[1].subject_to(mass, lower=4.0, over="end", name="mass")
+    solution = trajopt.compile(phases).solve()
+    assert solution.converged and solution.verify().holds
+    assert [part.parameters["mass"][0] for part in solution.phases[1:]] == pytest.approx([2.0] * 2, abs=1e-7)
+
+
 @pytest.mark.parametrize(
     ("values", "error", "message"),
     [
