@@ -10,8 +10,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import BORDER_SIDE
 from trajopt.problem.costs_and_constraints import Parameter
-from trajopt.problem.instant import Instant
-from trajopt.problem.links.link import Link, TermLink, place
+from trajopt.problem.links.link import Link, PhaseInstant, TermLink, place
 from trajopt.problem.links.phases import Phases
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import bound_violation
@@ -58,7 +57,7 @@ def link_violations(motions: Sequence[SolutionData], phases: Phases) -> Iterator
         else:
             miss, size = _of_link(motions, phases, link)
             last, equal = link.function.instants[-1], link.lower == link.upper
-        time = float(_time(motions[phases.number_of(last)], last))
+        time = float(_time(motions[last.phase], last))
         each = zip(miss, size, np.broadcast_to(equal, miss.shape), strict=True)
         for component, (value, scale, equation) in enumerate(each):
             name = str(component) if miss.size > 1 else ""
@@ -100,7 +99,7 @@ def _of_term(motions: Sequence[SolutionData], phases: Phases, link: TermLink) ->
     """The gap between the two instants, and the largest size of the term in either phase."""
     values, sizes = [], []
     for instant in link.instants:
-        own = motions[phases.number_of(instant)]
+        own = motions[instant.phase]
         values.append(own.value(link.term, _time(own, instant)))
         sizes.append(np.abs(own.value(link.term, own.node_times)).max(axis=0))
     return np.abs(values[0] - values[1]), np.maximum(*sizes)
@@ -111,7 +110,7 @@ def _of_link(motions: Sequence[SolutionData], phases: Phases, link: Link) -> tup
     function = link.function
     values, sizes = {}, {}
     for i, (instant, used) in enumerate(zip(function.instants, function.used, strict=True)):
-        own = motions[phases.number_of(instant)]
+        own = motions[instant.phase]
         for quantity in used:
             term = terms.Quantity(quantity)
             values[place(i, quantity)] = own.value(term, _time(own, instant))
@@ -123,7 +122,7 @@ def _of_link(motions: Sequence[SolutionData], phases: Phases, link: Link) -> tup
     return miss, np.maximum(size, bounds.max(axis=0))
 
 
-def _time(solution: SolutionData, instant: Instant) -> Array:
+def _time(solution: SolutionData, instant: PhaseInstant) -> Array:
     """Seconds; the end of an arc is looked at from its own side."""
     if isinstance(instant.over, ArcNodes):
         first = float(solution.curve.starts[instant.over.arc])

@@ -21,7 +21,6 @@ from trajopt.parametric.inputs import (
     LimitInput,
     PhaseInput,
     WeightInput,
-    duration_bounds,
 )
 from trajopt.parametric.limit_pattern import LimitPattern
 from trajopt.problem.links.link import Link
@@ -121,9 +120,9 @@ def _inputs_of_phases(phases: Phases, of_parts: Sequence[Sequence[Input]]) -> It
     for number, link in enumerate(phases.links):
         if isinstance(link, Link):
             yield _limits("links", number, link)
-    costs = [(cost.function.name, number) for number, cost in enumerate(phases.costs)]
-    for name, number in (*costs, *[(TOTAL, None)] * bool(phases.duration_weight)):
-        yield WeightInput(name, f"weight_{_identifier(name)}", number)
+    yield from (_weight(cost.function.name, number) for number, cost in enumerate(phases.costs))
+    if phases.duration_weight:
+        yield _weight(TOTAL, None)
 
 
 def _phases_with(phases: Phases, own: Input) -> tuple[int, ...]:
@@ -145,14 +144,10 @@ def _inputs_of(problem: ProblemData, kept_as_rows: Collection[int]) -> list[Inpu
     found += [_limits("integrals", number, each) for number, each in enumerate(problem.integrals)]
     for table in UNKNOWNS:
         found += [_limits(table, name, each) for name, each in getattr(problem, table).items()]
-    bounds = duration_bounds(problem.trajectory)
-    arcs = _numbered(bounds[0].size, "arc ")
+    bounds, arcs = problem.trajectory.duration_bounds, _numbered(len(problem.trajectory.arcs), "arc ")
     found.append(DurationInput("duration", "duration", LimitPattern.of(*bounds), arcs))
-    for name, data in problem.datasets.items():
-        found.append(DataInput(name, _identifier(name), data.width))
-    for number, cost in enumerate(problem.costs):
-        found.append(WeightInput(cost.name, f"weight_{_identifier(cost.name)}", number))
-    return found
+    found += [DataInput(name, _identifier(name), each.width) for name, each in problem.datasets.items()]
+    return found + [_weight(cost.name, number) for number, cost in enumerate(problem.costs)]
 
 
 def with_values_in_the_matrix(problem: ProblemData, number: int) -> Array:
@@ -161,10 +156,9 @@ def with_values_in_the_matrix(problem: ProblemData, number: int) -> Array:
     v T = B P has the velocity beside the duration; an acceleration is an equation where it is zero only.
     """
     constraint = problem.constraints[number]
-    free = any(arc.duration_bounds[0] < arc.duration_bounds[1] for arc in problem.trajectory.arcs)
-    equations = linear_equations_among(problem, constraint)
-    rate = constraint.term.quantity in SPLINE_LEAVES[1:]
-    return equations if free and rate else np.zeros_like(equations)
+    is_free = np.any(np.less(*problem.trajectory.duration_bounds))
+    is_rate = constraint.term.quantity in SPLINE_LEAVES[1:]
+    return linear_equations_among(problem, constraint) & bool(is_free and is_rate)
 
 
 def _limits(
@@ -181,6 +175,10 @@ def _limits(
         key,
         np.zeros(width, dtype=bool) if unchanging is None else unchanging,
     )
+
+
+def _weight(name: str, number: int | None) -> WeightInput:
+    return WeightInput(name, f"weight_{_identifier(name)}", number)
 
 
 def _numbered(width: int, what: str = "") -> tuple[str, ...]:

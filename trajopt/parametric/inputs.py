@@ -19,7 +19,6 @@ from trajopt.base.errors import OptionError, ShapeError, StructureError, Trajopt
 from trajopt.graph.data import data_of
 from trajopt.parametric.limit_pattern import COMPILE_AGAIN, LimitPattern
 from trajopt.problem.input_checks import bounds_or_value, equal_to, finite_number
-from trajopt.splines.trajectory import Trajectory
 
 UNKNOWNS = ("parameters", "extras")  # tables of a problem whose entries have a guess
 
@@ -264,21 +263,16 @@ class DurationInput(PatternInput):
                 f"the duration is {short_repr(value)} but there are {arcs} arcs: give one for each"
             )
         trajectory = problem.trajectory.with_durations(tuple(given))
-        self.pattern.check(self.name, *duration_bounds(trajectory), self.components)
+        lower, upper = trajectory.duration_bounds
+        self.pattern.check(self.name, lower, upper, self.components)
         problem.trajectory = trajectory
 
     def limits(self, problem: Any) -> tuple[Array, Array]:
-        return duration_bounds(problem.trajectory)
+        return problem.trajectory.duration_bounds
 
     def put_limits(self, problem: Any, lower: Array, upper: Array) -> None:
         bounds = list(zip(lower.tolist(), upper.tolist(), strict=True))
         problem.trajectory = problem.trajectory.with_durations(bounds)
-
-
-def duration_bounds(trajectory: Trajectory) -> tuple[Array, Array]:
-    """The shortest and the longest duration of every arc, (arcs,) each."""
-    lower, upper = np.array([arc.duration_bounds for arc in trajectory.arcs]).T
-    return lower, upper
 
 
 @dataclass(frozen=True, eq=False)

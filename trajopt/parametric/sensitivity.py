@@ -207,23 +207,17 @@ def _explicit(
     nlp, place, rows, weight = system.parts[k]
     y, multipliers, linear = system.point.y[place], system.multipliers[rows], nlp.linear.count
     extended, wider = _by_constants(structure, nlp, C), np.concatenate([y, np.zeros(len(moved))])
-    J = sparse.coo_array(
-        (extended.jacobian(wider), (extended.jacobian_rows, extended.jacobian_columns)),
-        shape=(nlp.row_count - linear, wider.size),
-    ).tocsr()
-    H = sparse.coo_array(
-        (
-            extended.hessian(wider, multipliers[linear:], weight),
-            (extended.hessian_rows, extended.hessian_columns),
-        ),
-        shape=(wider.size, wider.size),
-    ).tocsr()
+    J = np.zeros((nlp.row_count - linear, wider.size))
+    H = np.zeros((wider.size, wider.size))
+    np.add.at(J, (extended.jacobian_rows, extended.jacobian_columns), extended.jacobian(wider))
+    of_lagrangian = extended.hessian(wider, multipliers[linear:], weight)
+    np.add.at(H, (extended.hessian_rows, extended.hessian_columns), of_lagrangian)
     others = [_by_values(k, structure, nlp, change) for change in moved]
     gradients = [weight * each.gradient(y) + each.A.T @ multipliers[:linear] for each in others]
     return _Explicit(
         extended.gradient(wider)[y.size :] + [each.objective(y) for each in others],
-        H[y.size :, : y.size].toarray().T + np.transpose(gradients),
-        np.concatenate([np.transpose([each.A @ y + each.b for each in others]), J[:, y.size :].toarray()]),
+        H[y.size :, : y.size].T + np.transpose(gradients),
+        np.concatenate([np.transpose([each.A @ y + each.b for each in others]), J[:, y.size :]]),
     )
 
 
@@ -254,16 +248,9 @@ def _derivatives(
     if structure.links is None:
         return replace(motions[0], objective=objective)
     stated = {name for problem in solution.asked.parts for name in problem.parameters}
-    return Sensitivity(
-        chosen.keyword,
-        chosen.labels,
-        objective,
-        np.sum([each.duration for each in motions], axis=0),
-        {name: value for each in motions for name, value in each.parameters.items() if name in stated},
-        (),
-        0,
-        tuple(motions),
-    )
+    every = {name: value for each in motions for name, value in each.parameters.items() if name in stated}
+    duration, phases = np.sum([each.duration for each in motions], axis=0), tuple(motions)
+    return Sensitivity(chosen.keyword, chosen.labels, objective, duration, every, (), 0, phases)
 
 
 def _of_part(chosen: Input, layout: Layout, dx: Array, objective: Array, n: int) -> Sensitivity:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.solver import WarmStart
-from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.linear_equations.nearest_motion import nearest_point
-from trajopt.transcription.links.linked_program import AskedStructure, AskedValues, LinkedProgram
+from trajopt.transcription.links.linked_program import (
+    AskedStructure,
+    AskedValues,
+    LinkedProgram,
+    unknowns_at_motion,
+)
 from trajopt.transcription.nlp import NLP, Scaling
 from trajopt.transcription.row_groups import given_limits
 from trajopt.transcription.transcribe import ProgramStructure, ProgramValues
@@ -30,22 +32,12 @@ def warm_program(
     each = list(zip(structure.parts, values.parts, values.problems, start.parts, strict=True))
     fits = all(own.unknowns.fits(part.curve, part.parameters) for _, own, _, part in each)
     if point is None or scaling is None or not fits or not _same_sizes(structure, point, scaling):
-        guessed = values.asked.on(*(part.trajectory for part in values.asked.parts))
-        guessed.guess(start)
-        guesses = structure.values_of(guessed).problems
-        return structure.program_at(values, _guesses(values.parts, guesses), [None] * len(each)), None
+        starts = unknowns_at_motion(start, values.asked, values.parts)
+        return structure.program_at(values, starts, [None] * len(each)), None
     starts = [_nearest(own_structure, own, part) for own_structure, own, _, part in each]
     same = all(_same_scale(own, problem, part.known_problem) for own, _, problem, part in each)
     program = structure.program_at(values, starts, [part.scaling if same else None for part in start.parts])
     return program, _rescaled(point, np.concatenate(starts), scaling, program.scaling)
-
-
-def _guesses(parts: Sequence[ProgramValues], problems: Sequence[ProblemData]) -> list[Array]:
-    """The unknowns of every part at the guess of its problem."""
-    return [
-        own.bounds.clipped(own.unknowns.of(*first_guess(problem)))
-        for own, problem in zip(parts, problems, strict=True)
-    ]
 
 
 def _nearest(structure: ProgramStructure, values: ProgramValues, start: SolutionData) -> Array:

@@ -17,14 +17,14 @@ from trajopt.plot.snapshots import Scene, draw_surroundings, scene_of_motion
 from trajopt.plot.style import settings
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
+    from trajopt.solution.solution import Answer
 
 ENDING = ".gif"
 FASTEST = 100  # pictures per second: the format knows hundredths of a second
 
 
 def animate(
-    solution: SolutionData,
+    solution: Answer,
     path: str | os.PathLike[str],
     *,
     rate: int = 25,

@@ -21,7 +21,7 @@ from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.printable_text import printable_name
 from trajopt.plot.style import PANEL, PYPLOT, WIDTH
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer
 from trajopt.solvers.progress import in_notebook
 
 GivenAxes: TypeAlias = "Axes | Sequence[Axes] | np.ndarray | None"
@@ -68,19 +68,13 @@ def new_figure(width: float, height: float, layout: str | None = "constrained") 
     return NotebookFigure(**settings)
 
 
-def check_solution(solution: Any, *, phases: bool = False) -> None:
-    """OptionError for what is no solution of a problem; phases are drawn one by one, unless they may come."""
-    if isinstance(solution, Answer) and (phases or isinstance(solution, SolutionData)):
-        return
-    if isinstance(solution, Answer):
+def check_solution(solution: Any) -> None:
+    """OptionError for what is no solution of a problem or of phases."""
+    if not isinstance(solution, Answer):
         raise OptionError(
-            f"{solution.name} has phases: draw one of them, such as solution.phases[0], or states and "
-            "controls of all by trajopt.plot.states(solution)"
+            f"{short_repr(solution)} is no solution: give what trajopt.solve(problem) returned, or "
+            "trajopt.Solution.load('solution.npz')"
         )
-    raise OptionError(
-        f"{short_repr(solution)} is no solution: give what trajopt.solve(problem) returned, or "
-        "trajopt.Solution.load('solution.npz')"
-    )
 
 
 def check_place(figure: Any, ax: Any) -> None:

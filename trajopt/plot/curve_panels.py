@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from math import ceil, sqrt
 from typing import Any
 
@@ -62,7 +62,8 @@ class Panel:
             mark_via_points(axis, track.via)
         lower, upper = min(curve.lower for curve in curves), max(curve.upper for curve in curves)
         unit = curves[0].unit
-        fit(axis, np.concatenate([curve.values for curve in curves]), lower, upper, unit)
+        values = np.concatenate([curve.values for curve in curves])
+        fit(axis, values[np.isfinite(values)], lower, upper, unit)
         for track, curve in zip(self.tracks, curves, strict=True):
             mark_switches(axis, limit_switches(track.t, curve.values, curve.lower, curve.upper), curve.upper)
         axis.set_ylim(bottom=self.bottom)
@@ -74,18 +75,31 @@ class Panel:
 
 
 def tracks_of(
-    solution: SolutionData, quantities: Iterable[str], start: float = 0.0
-) -> dict[str, list[Track]]:
-    """The tracks of all components of quantities, in a part that begins at a time in seconds."""
-    t, problem = times(solution), problem_of(solution)
-    found = {}
-    for quantity, curves in curves_of(solution, quantities, t).items():
-        fixed = via_points(problem, solution, quantity)
-        found[quantity] = [
-            Track(start + t, curve, tuple((start + at, value) for at, k, value in fixed if k == i))
-            for i, curve in enumerate(curves)
-        ]
+    answer: Answer, quantities: Callable[[SolutionData], Iterable[str]]
+) -> dict[str, dict[str, list[Track]]]:
+    """Quantity -> name of a component -> its tracks, in the order of the parts that have it.
+
+    quantities : of a part
+    """
+    found: dict[str, dict[str, list[Track]]] = {}
+    for part, start in zip(answer.parts, starts_of(answer), strict=False):
+        t, problem = times(part), problem_of(part)
+        for quantity, curves in curves_of(part, quantities(part), t).items():
+            fixed, by_name = via_points(problem, part, quantity), found.setdefault(quantity, {})
+            for i, curve in enumerate(curves):
+                via = tuple((start + at, value) for at, k, value in fixed if k == i)
+                by_name.setdefault(curve.name, []).append(Track(start + t, curve, via))
     return found
+
+
+def starts_of(answer: Answer) -> Array:
+    """When each part begins, in seconds, and when the last one ends, (parts + 1,)."""
+    return np.cumsum([0.0, *(part.duration for part in answer.parts)])
+
+
+def whole_curve(tracks: Sequence[Track]) -> Component:
+    """One component in all its parts, one after the other."""
+    return replace(tracks[0].curve, values=np.concatenate([track.curve.values for track in tracks]))
 
 
 def draw_panels(
@@ -103,11 +117,11 @@ def draw_panels(
     note : of the title of a new figure;   knots : mark the knots of the spline
     """
     is_new = figure is None and ax is None
-    borders, names = borders_of(answer.parts[0]), [name for name, _ in answer.named_parts]
+    borders, names = starts_of(answer), [name for name, _ in answer.named_parts]
+    at = np.concatenate([start + part.knot_times for start, part in zip(borders, answer.parts, strict=False)])
     if len(names) == 1:
+        borders = borders_of(answer.parts[0])
         names = arc_names(borders)
-    else:
-        borders = np.append(0.0, np.cumsum([part.duration for part in answer.parts]))
     with settings():
         labels = [f"{panel.what} of {panel.name}" if panel.name else panel.what for panel in contents]
         figure, axes = panels(labels, columns, figure, ax)
@@ -116,7 +130,7 @@ def draw_panels(
             panel.draw(axis)
             mark_borders(axis, borders, names if number == 0 else ())
             if knots:
-                mark_knots(axis, answer.parts[0])
+                mark_knots(axis, at)
         if is_new:
             title(figure, answer, note)
     return figure

@@ -16,18 +16,26 @@ from trajopt.base.palette import PALETTE
 from trajopt.display.curves import Component, held_at_zero
 from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.plot.canvas import GivenAxes, check_solution
-from trajopt.plot.curve_panels import Panel, Track, columns_for, draw_panels, tracks_of
+from trajopt.plot.curve_panels import (
+    Panel,
+    Track,
+    columns_for,
+    draw_panels,
+    starts_of,
+    tracks_of,
+    whole_curve,
+)
 from trajopt.plot.style import NOISE, times
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
+    from trajopt.solution.solution import Answer, SolutionData
 
 TOGETHER = len(PALETTE)  # curves that can be distinguished in one panel
 CURVES = ("position", "velocity", "acceleration", "jerk")
 
 
 def torques(
-    solution: SolutionData,
+    solution: Answer,
     *,
     joints: Sequence[str] | None = None,
     knots: bool = False,
@@ -43,25 +51,27 @@ def torques(
 
     joints : select by name, those without torques too;   knots : mark the knots of the spline
     figure : a matplotlib figure or a part of one to draw on;   ax : axes, one for each joint drawn
+    Phases follow each other in time; a joint that only some of them have is drawn where it is.
     Raises UnknownNameError for a joint the motion does not have, OptionError for another count of axes.
     """
-    check_known(solution, "tau", "torques")
-    tracks = tracks_of(solution, ["tau"])["tau"]
-    unpowered = held_at_zero(solution)
-    chosen, note = active_joints([track.curve for track in tracks], joints, "no torque", unpowered)
+    known = parts_with(solution, "tau", "torques")
+    tracks = list(tracks_of(solution, lambda part: ["tau"] * (part in known))["tau"].values())
+    curves = list(map(whole_curve, tracks))
+    held = [dict(zip(part.driven_joints, held_at_zero(part), strict=True)) for part in known]
+    unpowered = np.array([all(each.get(curve.name, True) for each in held) for curve in curves])
+    chosen, note = active_joints(curves, joints, "no torque", unpowered)
     if joints is None and unpowered.any() and not unpowered[chosen].any():
-        idle = [tracks[i].curve for i in np.flatnonzero(unpowered)]
+        idle = [curves[i] for i in np.flatnonzero(unpowered)]
         note = "; ".join(filter(None, (note, without_motors(idle))))
     kinds = {"N m": "torque", "N": "force"}
     contents = [
-        Panel(kinds.get(track.curve.unit, "torque or force"), [track], track.curve.name)
-        for track in (tracks[i] for i in chosen)
+        Panel(kinds.get(curves[i].unit, "torque or force"), tracks[i], curves[i].name) for i in chosen
     ]
     return draw_panels(solution, contents, columns_for(len(chosen)), figure, ax, note=note, knots=knots)
 
 
 def joint_forces(
-    solution: SolutionData,
+    solution: Answer,
     *,
     joints: Sequence[str] | None = None,
     knots: bool = False,
@@ -73,9 +83,11 @@ def joint_forces(
     Joints that transmit the same force, such as the axes of a hip, are one curve; up to seven curves
     share a panel, more have one each. Arguments and errors as in `torques`.
     """
-    check_known(solution, "wrench", "joint forces")
-    names, t = solution.driven_joints, times(solution)
-    norms = np.linalg.norm(solution.wrench(t)[..., 3:], axis=-1)
+    known = parts_with(solution, "wrench", "joint forces")
+    names = list(dict.fromkeys(name for part in known for name in part.driven_joints))
+    each = list(zip(solution.parts, starts_of(solution), strict=False))
+    t = np.concatenate([start + times(part) for part, start in each])
+    norms = np.concatenate([_forces(part, names, known) for part, _ in each])
     chosen, note = active_joints(list(map(Component, names, norms.T)), joints, "no force")
     groups = same_curves(norms, chosen)
     together = len(groups) <= TOGETHER
@@ -92,7 +104,7 @@ def joint_forces(
 
 
 def joints(
-    solution: SolutionData,
+    solution: Answer,
     *,
     joints: Sequence[str] | None = None,
     curves: Sequence[str] | None = None,
@@ -109,25 +121,37 @@ def joints(
     curve, joint by joint; the other arguments and errors are as in `torques`.
     """
     check_solution(solution)
-    tracks = tracks_of(solution, SPLINE_LEAVES)
-    chosen, note = active_joints([track.curve for track in tracks["v"]], joints, "at rest")
-    orders = chosen_orders(curves, len(chosen), [track.curve for track in tracks["jerk"]])
+    tracks = [list(each.values()) for each in tracks_of(solution, lambda part: SPLINE_LEAVES).values()]
+    chosen, note = active_joints(list(map(whole_curve, tracks[1])), joints, "at rest")
+    orders = chosen_orders(curves, len(chosen), list(map(whole_curve, tracks[3])))
     contents = [
-        Panel(CURVES[order], [track], track.curve.name)
+        Panel(CURVES[order], tracks[order][i], tracks[order][i][0].curve.name)
         for i in chosen
-        for order, track in ((order, tracks[SPLINE_LEAVES[order]][i]) for order in orders)
+        for order in orders
     ]
     columns = columns_for(len(chosen), len(orders))
     return draw_panels(solution, contents, columns, figure, ax, note=note, knots=knots)
 
 
-def check_known(solution: SolutionData, quantity: str, what: str) -> None:
-    """OptionError where the dynamics has no such quantity, as a system of states and controls."""
+def parts_with(solution: Answer, quantity: str, what: str) -> list[SolutionData]:
+    """The parts that have a quantity; OptionError where none does, as systems of states and controls."""
     check_solution(solution)
-    if not solution.problem.quantities.knows(quantity):
+    known = [part for part in solution.parts if part.problem.quantities.knows(quantity)]
+    if not known:
         raise OptionError(
             f"{solution.name} has no {what}: trajopt.plot.states(solution) draws states and controls"
         )
+    return known
+
+
+def _forces(solution: SolutionData, names: Sequence[str], known: Sequence[SolutionData]) -> NDArray:
+    """Norms of the forces in joints (times, names), NaN for a joint that the motion does not have."""
+    t = times(solution)
+    found = np.full((t.size, len(names)), np.nan)
+    if solution in known:
+        own = [names.index(name) for name in solution.driven_joints]
+        found[:, own] = np.linalg.norm(solution.wrench(t)[..., 3:], axis=-1)
+    return found
 
 
 def joint_indices(names: Sequence[str], joints: Sequence[str] | None) -> list[int]:
@@ -161,7 +185,7 @@ def active_joints(
 
 def largest_values(curves: Sequence[Component]) -> NDArray:
     """The largest absolute value of every curve."""
-    return np.array([np.abs(curve.values).max(initial=0.0) for curve in curves])
+    return np.array([np.fmax.reduce(np.abs(curve.values), initial=0.0) for curve in curves])
 
 
 def without_motors(idle: Sequence[Component]) -> str:
@@ -190,9 +214,11 @@ def chosen_orders(curves: Sequence[str] | None, count: int, jerks: Sequence[Comp
 def same_curves(values: NDArray, chosen: Sequence[int]) -> list[list[int]]:
     """Joints in groups whose curves (times, joints) are equal, in their order."""
     groups: list[list[int]] = []
-    size = NOISE * np.abs(values).max(initial=NOISE)
+    size = NOISE * np.fmax.reduce(np.abs(values), axis=None, initial=NOISE)
     for i in chosen:
-        same = (group for group in groups if np.allclose(values[:, i], values[:, group[0]], NOISE, size))
+        same = (
+            group for group in groups if np.allclose(values[:, i], values[:, group[0]], NOISE, size, True)
+        )
         group = next(same, None)
         if group is None:
             groups.append([i])

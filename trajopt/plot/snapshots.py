@@ -24,7 +24,7 @@ from trajopt.solution.skeleton_view import FLAT, checked_segments, drawing_axes
 from trajopt.terms.scene import Capsule, Target
 
 if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
+    from trajopt.solution.solution import Answer
 
 SPATIAL = 0.03  # of the largest extent: a motion as thick as this is drawn from above, too
 SNAPSHOTS = 9
@@ -67,7 +67,7 @@ class Scene:
 
 
 def motion(
-    solution: SolutionData,
+    solution: Answer,
     *,
     snapshots: int = SNAPSHOTS,
     view: Literal["planes", "space"] = "planes",
@@ -109,21 +109,38 @@ def motion(
     return figure
 
 
-def scene_of_motion(solution: SolutionData, snapshots: int) -> Scene:
-    """The scene of a motion; OptionError for a dynamics without `skeleton(q)`."""
-    problem = solution.as_built
-    dynamics = problem.dynamics
-    if not isinstance(dynamics, SkeletonDynamics):
-        raise OptionError(
-            f"the dynamics of {solution.name} has no skeleton(q): a picture needs line segments "
-            "(..., segments, 2, 3); trajopt.plot.states(solution) draws states and controls"
-        )
-    times = np.linspace(0.0, solution.duration, snapshots)
-    lines = checked_segments(dynamics.skeleton(solution.q(times)), snapshots)
-    along = np.linspace(0.0, solution.duration, SAMPLES)
-    path = np.asarray(dynamics.skeleton(solution.q(along)))[:, -1, 1]
+def scene_of_motion(answer: Answer, snapshots: int) -> Scene:
+    """The scene of a motion, or of phases one after the other.
+
+    Raises OptionError for a dynamics without `skeleton(q)`, and for phases of robots with other segments.
+    """
+    times, along = (np.linspace(0.0, answer.duration, count) for count in (snapshots, SAMPLES))
+    lines, path = _postures(answer, times), _postures(answer, along)[:, -1, 1]
+    problems = [part.as_built for part in answer.parts]
+    dynamics = problems[0].dynamics
     planes = views(lines, dynamics.gravity if isinstance(dynamics, GravityField) else None)
-    return Scene(times, lines, path, scenery(problem), planes)
+    return Scene(times, lines, path, [each for problem in problems for each in scenery(problem)], planes)
+
+
+def _postures(answer: Answer, times: NDArray) -> NDArray:
+    """The segments (k, segments, 2, 3) at times of all parts together."""
+    starts = np.cumsum([0.0, *(part.duration for part in answer.parts)])
+    of_part = np.clip(np.searchsorted(starts, times, side="right") - 1, 0, len(answer.parts) - 1)
+    found = []
+    for k, part in enumerate(answer.parts):
+        dynamics, own = part.as_built.dynamics, times[of_part == k] - starts[k]
+        if not isinstance(dynamics, SkeletonDynamics):
+            raise OptionError(
+                f"the dynamics of {part.name} has no skeleton(q): a picture needs line segments "
+                "(..., segments, 2, 3); trajopt.plot.states(solution) draws states and controls"
+            )
+        found.append(checked_segments(dynamics.skeleton(part.q(np.minimum(own, part.duration))), own.size))
+    if len({lines.shape[1] for lines in found}) > 1:
+        raise OptionError(
+            f"the robots of {answer.name} have other segments from phase to phase: draw one phase, "
+            "solution.phases[0]"
+        )
+    return np.concatenate(found)
 
 
 def views(lines: NDArray, gravity: Any = None) -> list[tuple[int, int]]:

@@ -32,7 +32,7 @@ def states(
     Units are those of the system, `trajopt.system(..., units={"h": "km"})`. Raises UnknownNameError for a
     name that no phase has, or where there is nothing but joints.
     """
-    check_solution(solution, phases=True)
+    check_solution(solution)
     tracks = _tracks(solution)
     for name in names or ():
         if name not in tracks:
@@ -59,10 +59,7 @@ def _quantities(solution: SolutionData) -> list[str]:
 def _tracks(answer: Answer) -> dict[str, list[Track]]:
     """Name -> its curve in every phase that has it, in the order of the phases."""
     found: dict[str, list[Track]] = {}
-    start = 0.0
-    for part in answer.parts:
-        for tracks in tracks_of(part, _quantities(part), start).values():
-            for track in tracks:
-                found.setdefault(track.curve.name, []).append(track)
-        start += part.duration
+    for by_name in tracks_of(answer, _quantities).values():
+        for name, tracks in by_name.items():
+            found.setdefault(name, []).extend(tracks)
     return found

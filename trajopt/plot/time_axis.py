@@ -168,8 +168,7 @@ def mark_switches(axis: Axes, switches: list[float], top: float) -> None:
             axis.text(time, top, text, ha="center", va="bottom", **NOTE)
 
 
-def mark_knots(axis: Axes, solution: SolutionData) -> None:
-    """The knots of the spline along the bottom."""
-    at = np.asarray(solution.knot_times)
+def mark_knots(axis: Axes, at: Array) -> None:
+    """The times (k,) of knots along the bottom."""
     bottom = axis.get_xaxis_transform()
     axis.plot(at, np.zeros_like(at), "|", color=LIMIT_COLOUR, transform=bottom, clip_on=False)

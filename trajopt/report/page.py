@@ -104,7 +104,7 @@ def html(
         makes a page without any script
     Raises OptionError for a figure of another kind, and where Plotly is asked for and not installed.
     """
-    check_solution(solution, phases=True)
+    check_solution(solution)
     script = is_wanted(interactive)
     prices = [
         (link, *(f"{price:.6g}" for price in each))

@@ -22,9 +22,8 @@ from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.run import TimedSolver, run_solver, without_checkpoints
 from trajopt.solvers.solver import Result, Run, Solver, Status, WarmStart
 from trajopt.splines.trajectory import SHORTEST_DURATION
-from trajopt.transcription.initial_point import first_guess
-from trajopt.transcription.links.linked_problems import held, linked_problems
-from trajopt.transcription.links.linked_program import LinkedProgram, linked_program
+from trajopt.transcription.links.linked_problems import held
+from trajopt.transcription.links.linked_program import LinkedProgram, linked_program, unknowns_at_motion
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
 
@@ -59,7 +58,8 @@ def solve_once(
     program = program_of(asked, check)
     start = None if like is None else like.point
     if motion is not None and start is None:
-        start = _start_of(motion, asked, program)
+        parts = program.programs if isinstance(program, LinkedProgram) else (program,)
+        start = WarmStart(np.concatenate(unknowns_at_motion(motion, asked, parts)))
     return answer_at(asked, program, record_solve(program, run_solver(solver, program, start, run)))
 
 
@@ -87,16 +87,6 @@ def solved_on_mesh(asked: Any, timed: TimedSolver, motion: Any = None, last: boo
 def program_of(asked: Asked, check: bool = False) -> NLP | LinkedProgram:
     """The program of a problem, or of phases; `check` as of `solve_once`."""
     return linked_program(asked) if isinstance(asked, Phases) else transcribe(asked, check)
-
-
-def _start_of(motion: Any, asked: Any, program: NLP | LinkedProgram) -> WarmStart:
-    """The start of a program at a motion, or at the motions of phases."""
-    guessed = asked.on(*(part.trajectory for part in asked.parts))
-    guessed.guess(motion)
-    if isinstance(program, NLP):
-        return WarmStart(program.bounds.clipped(program.unknowns.of(*first_guess(guessed))))
-    each = zip(program.programs, linked_problems(guessed).problems, strict=True)
-    return WarmStart(np.concatenate([p.bounds.clipped(p.unknowns.of(*first_guess(own))) for p, own in each]))
 
 
 def solution_at(problem: ProblemData, nlp: NLP, result: Result) -> SolutionData:

@@ -214,10 +214,49 @@ def test_animations_studies_and_pages_of_what_is_no_solution_are_refused(tmp_pat
         trajopt.plot.study("x")  # pyright: ignore[reportArgumentType]
 
 
-def test_phases_are_drawn_one_by_one():
-    phases = trajopt.solve(problems.goddard_in_phases.build(intervals=6))
-    with pytest.raises(OptionError, match=r"has phases: draw one of them, such as solution.phases\[0\]"):
-        trajopt.plot.joints(phases)
+def two_moves(second=None):
+    """A robot in two phases, from rest to rest."""
+    parts = []
+    for name, dynamics in (("there", None), ("on", second)):
+        mesh = trajopt.Trajectory.uniform(5, duration=0.5)
+        problem = trajopt.Problem(dynamics or problems.two_link_rr.build().dynamics, mesh, name=name)
+        problem.minimize(trajopt.tau**2, name="effort")
+        parts.append(problem)
+    parts[0].start_at(q=0.0, v=0.0)
+    parts[1].end_at(q=0.7, v=0.0)
+    both = trajopt.Phases(*parts)
+    if second is None:
+        for term in (trajopt.q, trajopt.v):
+            both.link(term, parts[0].at("end"), parts[1].at("start"))
+    return both
+
+
+def test_phases_follow_each_other_in_every_figure(tmp_path):
+    solution = trajopt.solve(two_moves())
+    whole, last = solution.duration, solution.phases[1]
+    for draw in (trajopt.plot.torques, trajopt.plot.joint_forces, trajopt.plot.joints):
+        axes = draw(solution, knots=True).axes
+        assert axes[0].get_xlim() == pytest.approx((0.0, whole))
+        assert {text.get_text() for text in axes[0].texts} >= {"there", "on"}
+    torques = trajopt.plot.torques(solution, joints=["elbow"]).axes[0].lines
+    t, values = torques[1].get_data()
+    assert np.allclose(values, last.tau(np.clip(t - 0.5, 0.0, last.duration))[:, 1], atol=1e-6)
+    picture = trajopt.plot.motion(solution, snapshots=5)
+    assert picture.axes[-1].get_ylim()[1] == pytest.approx(whole)
+    trajopt.plot.animate(solution, tmp_path / "moves.gif", rate=5)
+    assert (tmp_path / "moves.gif").stat().st_size > 0
+
+
+def test_a_joint_that_one_phase_has_is_drawn_there_and_other_robots_are_no_picture():
+    three = problems.six_axis_arm.build().dynamics
+    both = two_moves(three)
+    solution = trajopt.solve(both, trajopt.Ipopt(max_iterations=3), starts=1)
+    names = [axis.get_title(loc="right") for axis in trajopt.plot.joints(solution, curves="position").axes]
+    assert len(names) > 2
+    forces = trajopt.plot.joint_forces(solution)
+    assert all(np.isfinite(axis.get_ylim()).all() for axis in forces.axes)
+    with pytest.raises(OptionError, match="have other segments from phase to phase: draw one phase"):
+        trajopt.plot.motion(solution)
 
 
 def test_a_certificate_of_phases_is_no_solution():

@@ -7,8 +7,8 @@ it is used; that both phases have the same z is linear. Derivatives of links are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,17 @@ from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import QuantityDeclaration
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.graph.trace import trace_several
-from trajopt.problem.instant import Instant
+from trajopt.splines.node_sets import NodeSet
 from trajopt.terms.arithmetic import Arithmetic
 
-Moved = Callable[[Instant], Instant]  # an instant of one problem -> that of another
+
+@dataclass(frozen=True)
+class PhaseInstant:
+    """One node of the motion of a phase; name : "the end"."""
+
+    phase: int
+    over: NodeSet
+    name: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +57,9 @@ class Function:
     """
 
     name: str
-    instants: tuple[Instant, ...]
+    instants: tuple[PhaseInstant, ...]
     used: tuple[tuple[str, ...], ...]
     block: ExpressionBlock
-
-    def at(self, moved: Moved) -> Function:
-        """The same function of other instants."""
-        return replace(self, instants=tuple(map(moved, self.instants)))
 
     @property
     def width(self) -> int:
@@ -110,23 +113,15 @@ class Link:
     def name(self) -> str:
         return self.function.name
 
-    def at(self, moved: Moved) -> Link:
-        """The same link between other instants."""
-        return replace(self, function=self.function.at(moved))
-
 
 @dataclass(frozen=True, eq=False)
 class TermLink:
     """A term that has the same value at two instants."""
 
     term: Any
-    instants: tuple[Instant, Instant]
+    instants: tuple[PhaseInstant, PhaseInstant]
     name: str
     width: int
-
-    def at(self, moved: Moved) -> TermLink:
-        """The same link between other instants."""
-        return replace(self, instants=(moved(self.instants[0]), moved(self.instants[1])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,10 +130,6 @@ class LinkedCost:
 
     function: Function
     weight: float
-
-    def at(self, moved: Moved) -> LinkedCost:
-        """The same cost at other instants."""
-        return replace(self, function=self.function.at(moved))
 
 
 class _TableOfPhase(QuantityTable):
@@ -156,12 +147,12 @@ class _TableOfPhase(QuantityTable):
 
 
 def function_of(
-    function: Callable[..., Any], name: str, instants: tuple[Instant, ...], phases: Sequence[str]
+    function: Callable[..., Any], name: str, instants: tuple[PhaseInstant, ...], phases: Any
 ) -> Function:
-    """A function of the nodes at several instants, traced; phases : the name of every instant's phase."""
+    """A function of the nodes at several instants of phases, traced."""
     tables = [
-        _TableOfPhase(instant.problem.quantities, phase)
-        for instant, phase in zip(instants, phases, strict=True)
+        _TableOfPhase(phases.problems[instant.phase].quantities, phases.phase_names[instant.phase])
+        for instant in instants
     ]
     expression, used = trace_several(function, f"link '{name}'", tables)
     if has_comparison(expression):
@@ -176,24 +167,26 @@ def function_of(
     return Function(name, instants, tuple(tuple(columns) for columns in used), block)
 
 
-def term_link_of(term: Any, name: str, instants: tuple[Instant, ...], phases: Sequence[str]) -> TermLink:
-    """A term at two instants; raises where one of the phases does not have it, or has another one."""
+def term_link_of(term: Any, name: str, instants: tuple[PhaseInstant, ...], phases: Any) -> TermLink:
+    """A term at two instants of phases; raises where one of these does not have it, or has another one."""
     if len(instants) != 2:
         raise OptionError(
             f"'{name}' is to agree at {len(instants)} instants: give two, first.at('end') and "
             "second.at('start')"
         )
     widths, components = [], []
-    for instant, phase in zip(instants, phases, strict=True):
+    names = [phases.phase_names[instant.phase] for instant in instants]
+    for instant, phase in zip(instants, names, strict=True):
+        problem = phases.problems[instant.phase]
         try:
-            widths.append(instant.problem.width_of_term(term))
+            widths.append(problem.width_of_term(term))
         except UnknownNameError as error:
             raise UnknownNameError(f"in phase '{phase}' {error}") from None
-        components.append(instant.problem.component_names(term.quantity, widths[-1]))
+        components.append(problem.component_names(term.quantity, widths[-1]))
     if components[0] != components[1]:
         told = " and ".join(
-            f"({', '.join(names) or width}) in '{phase}'"
-            for names, width, phase in zip(components, widths, phases, strict=True)
+            f"({', '.join(own) or width}) in '{phase}'"
+            for own, width, phase in zip(components, widths, names, strict=True)
         )
         raise ShapeError(
             f"'{name}' has the components {told}: link what they have in common by a function, "

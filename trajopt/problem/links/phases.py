@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import ArrayLike
@@ -17,7 +16,7 @@ from trajopt.problem import input_checks
 from trajopt.problem.derived_parts import checked_problem
 from trajopt.problem.independent_copy import independent_copy
 from trajopt.problem.instant import Instant
-from trajopt.problem.links.link import Link, LinkedCost, TermLink, function_of, term_link_of
+from trajopt.problem.links.link import Link, LinkedCost, PhaseInstant, TermLink, function_of, term_link_of
 from trajopt.problem.links.phases_facts import phases_facts
 from trajopt.problem.problem import ProblemData
 from trajopt.solvers.registry import check_solver
@@ -92,7 +91,6 @@ class Phases:
         that do not fit, OptionError for an instant of a foreign problem.
         """
         chosen, label = self._instants(instants), self._label(what, name)
-        names = [self.phase_names[self.number_of(instant)] for instant in chosen]
         bounds = (lower, upper, equals)
         if isinstance(what, Term):
             if any(bound is not None for bound in bounds):
@@ -100,9 +98,9 @@ class Phases:
                     f"'{label}' is to agree at two instants: give bounds with a function of both"
                 )
             refuse_kinks(what, "a link")
-            self.links.append(term_link_of(what, label, chosen, names))
+            self.links.append(term_link_of(what, label, chosen, self))
             return
-        function = function_of(self._function(what), label, chosen, names)
+        function = function_of(self._function(what), label, chosen, self)
         wanted = (None, None, 0.0) if all(bound is None for bound in bounds) else bounds
         components = [str(i) for i in range(function.width)] if function.width > 1 else [""]
         low, high = input_checks.bounds_or_value(*wanted, function.width, label, components)
@@ -121,9 +119,8 @@ class Phases:
         if what is duration and not instants:
             self.duration_weight += factor
             return
-        chosen = self._instants(instants)
-        names = [self.phase_names[self.number_of(instant)] for instant in chosen]
-        self.costs.append(LinkedCost(function_of(self._function(what), label, chosen, names), factor))
+        function = function_of(self._function(what), label, self._instants(instants), self)
+        self.costs.append(LinkedCost(function, factor))
 
     def subject_to(
         self,
@@ -170,14 +167,8 @@ class Phases:
 
     def _with(self, problems: tuple[ProblemData, ...]) -> Phases:
         """The same links between other problems."""
-
-        def moved(instant: Instant) -> Instant:
-            return replace(instant, problem=problems[self.number_of(instant)])
-
         other = copy.copy(self)
-        other.problems = problems
-        other.links = [link.at(moved) for link in self.links]
-        other.costs = [cost.at(moved) for cost in self.costs]
+        other.problems, other.links, other.costs = problems, self.links.copy(), self.costs.copy()
         return other
 
     def guess(self, solution: Any) -> None:
@@ -194,22 +185,21 @@ class Phases:
         for problem, part in zip(self.problems, parts, strict=True):
             problem.guess(part)
 
-    def number_of(self, instant: Instant) -> int:
-        """Which phase an instant belongs to."""
-        return next(i for i, problem in enumerate(self.problems) if problem is instant.problem)
-
-    def _instants(self, instants: tuple[Any, ...]) -> tuple[Instant, ...]:
+    def _instants(self, instants: tuple[Any, ...]) -> tuple[PhaseInstant, ...]:
         if not instants:
             raise OptionError("no instant is given: name them, first.at('end'), second.at('start')")
+        found = []
         for instant in instants:
             if not isinstance(instant, Instant):
                 raise ShapeError(f"{short_repr(instant)} is no instant: write problem.at('end')")
-            if not any(problem is instant.problem for problem in self.problems):
+            phases = [k for k, problem in enumerate(self.problems) if problem is instant.problem]
+            if not phases:
                 raise OptionError(
                     f"{instant} of '{instant.problem.name}' belongs to none of these phases "
                     f"({', '.join(self.phase_names)}): give Phases the same problem"
                 )
-        return instants
+            found.append(PhaseInstant(phases[0], instant.over, str(instant)))
+        return tuple(found)
 
     def _function(self, what: Any) -> Callable[..., Any]:
         if not callable(what) or isinstance(what, type):

@@ -8,6 +8,7 @@ looked at where all that it depends on is fixed.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +16,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.base.rounding import AGREEMENT
 from trajopt.graph.keys import extra_leaf, own_term, parameter_leaf
-from trajopt.problem.instant import Instant
-from trajopt.problem.links.link import Link, TermLink, place
+from trajopt.problem.links.link import Link, PhaseInstant, TermLink, place
 from trajopt.problem.links.phases import Phases
 from trajopt.splines.node_sets import PATH
 
@@ -25,17 +25,19 @@ def refuse_links_out_of_bounds(phases: Phases) -> None:
     """InfeasibleBoundsError for a link that the conditions of its phases contradict, with both intervals."""
     for link in phases.links:
         if isinstance(link, TermLink):
-            first, second = (_interval(each, link.term.quantity, link.width) for each in link.instants)
+            first, second = (
+                _interval(phases, each, link.term.quantity, link.width) for each in link.instants
+            )
             _refuse(phases, link, link.instants, first, second, "in the first and")
         else:
             wanted = np.stack([link.lower, link.upper])
-            _refuse(phases, link, link.function.instants, _range(link), wanted, "but has to be")
+            _refuse(phases, link, link.function.instants, _range(phases, link), wanted, "but has to be")
 
 
 def _refuse(
     phases: Phases,
     link: Link | TermLink,
-    instants: Iterable[Instant],
+    instants: Iterable[PhaseInstant],
     found: Array,
     wanted: Array,
     relation: str,
@@ -44,7 +46,7 @@ def _refuse(
     apart = (found[0] > wanted[1] + AGREEMENT * size) | (found[1] < wanted[0] - AGREEMENT * size)
     crossed = (found[0] > found[1]) | (wanted[0] > wanted[1])  # what contradicts itself is told elsewhere
     for i in np.flatnonzero(apart & ~crossed)[:1]:
-        names = dict.fromkeys(f"'{phases.phase_names[phases.number_of(each)]}'" for each in instants)
+        names = dict.fromkeys(f"'{phases.phase_names[each.phase]}'" for each in instants)
         which = f", component {i}," if found.shape[1] > 1 else ""
         raise InfeasibleBoundsError(
             f"phases {' and '.join(names)} cannot meet: '{link.name}'{which} is {_told(*found[:, i])} "
@@ -57,11 +59,11 @@ def _told(low: float, high: float) -> str:
     return f"{low:.6g}" if low == high else f"between {low:.6g} and {high:.6g}"
 
 
-def _range(link: Link) -> Array:
+def _range(phases: Phases, link: Link) -> Array:
     """Least and greatest values (2, width) of a link's function; infinite where they are not known."""
     function, block = link.function, link.function.block
     intervals = {
-        place(i, quantity): _interval(instant, quantity, block.inputs[place(i, quantity)])
+        place(i, quantity): _interval(phases, instant, quantity, block.inputs[place(i, quantity)])
         for i, (instant, used) in enumerate(zip(function.instants, function.used, strict=True))
         for quantity in used
     }
@@ -83,18 +85,18 @@ def _range(link: Link) -> Array:
     return found
 
 
-def _interval(instant: Instant, quantity: str, width: int) -> Array:
+def _interval(phases: Phases, instant: PhaseInstant, quantity: str, width: int) -> Array:
     """Least and greatest values (2, width) of a quantity that the conditions at an instant leave."""
-    problem = instant.problem
+    problem = phases.problems[instant.phase]
     low, high = np.full(width, -np.inf), np.full(width, np.inf)
-    bounds = [
+    bounds: list[Any] = [
         each
         for each in problem.constraints
         if each.term.quantity == quantity
         and (each.over == instant.over or (each.over == PATH and each.continuous))
     ]
-    curves = [extra for name, extra in problem.extras.items() if extra_leaf(name) == quantity]
-    parameters = [given for name, given in problem.parameters.items() if parameter_leaf(name) == quantity]
-    for each in (*bounds, *curves, *parameters):
+    bounds += [extra for name, extra in problem.extras.items() if extra_leaf(name) == quantity]
+    bounds += [given for name, given in problem.parameters.items() if parameter_leaf(name) == quantity]
+    for each in bounds:
         low, high = np.maximum(low, each.lower), np.minimum(high, each.upper)
     return np.stack([low, high])

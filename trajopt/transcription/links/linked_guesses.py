@@ -115,5 +115,5 @@ class _Points:
             return None
         A = np.zeros((right.size, 2 * self.before[-1]))
         for instant, slope in zip(instants, slopes, strict=True):
-            A[:, self.place(self.phases.number_of(instant), ENDS.index(instant.over))] += slope
+            A[:, self.place(instant.phase, ENDS.index(instant.over))] += slope
         return A, right

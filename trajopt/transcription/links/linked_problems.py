@@ -17,8 +17,7 @@ from trajopt.base.errors import InfeasibleBoundsError, ShapeError
 from trajopt.graph.keys import PARAMETER, is_parameter, parameter_leaf
 from trajopt.problem.costs_and_constraints import Constraint, Cost, Parameter
 from trajopt.problem.independent_copy import independent_copy
-from trajopt.problem.instant import Instant
-from trajopt.problem.links.link import Function, TermLink, place
+from trajopt.problem.links.link import Function, PhaseInstant, TermLink, place
 from trajopt.problem.links.phases import TOTAL, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
@@ -32,10 +31,9 @@ from trajopt.transcription.links.linked_guesses import guess_curves_that_meet
 
 @dataclass(frozen=True, eq=False)
 class Copy:
-    """A term (width,) at one node of a phase, which a parameter of the same or another phase equals."""
+    """A term (width,) at an instant, which a parameter of the same or another phase equals."""
 
-    phase: int
-    over: NodeSet
+    instant: PhaseInstant
     term: Any
     width: int
 
@@ -45,13 +43,11 @@ class Side:
     """What links add to the problem of one phase.
 
     parameters : name -> the copy that it is, or the phase whose parameter it is
-    defined : names of the copies that are equal to a term of this phase by a constraint
     constraints : with the number of the link whose limits they have, None where these are zero
     costs : with the number of the linked cost whose weight they have, None for that of the total duration
     """
 
     parameters: dict[str, Copy | int] = field(default_factory=dict)
-    defined: set[str] = field(default_factory=set)
     constraints: list[tuple[Constraint, int | None]] = field(default_factory=list)
     costs: list[tuple[Cost, int | None]] = field(default_factory=list)
 
@@ -65,11 +61,13 @@ class Side:
 class Links:
     """What links add to the problems of all phases, whatever their values are.
 
+    names : of the phases
     rows : name of a link -> the phase and the name of the constraint there whose multiplier it has
     """
 
+    names: tuple[str, ...]
     sides: tuple[Side, ...]
-    rows: Mapping[str, tuple[int, str]]
+    rows: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def problem(self, phases: Phases, k: int) -> ProblemData:
         """The problem of phase k with its side of the links; copies have no guess yet."""
@@ -89,6 +87,57 @@ class Links:
             problem.costs.append(replace(cost, weight=weight))
         return problem
 
+    def define(
+        self, instant: PhaseInstant, term: Any, width: int, name: str, like: Copy | None = None
+    ) -> Copy:
+        """The copy `name` in the instant's phase, with the equation that it is the term there.
+
+        like : the copy of another phase that it is, too
+        """
+        side, own = self.sides[instant.phase], like or Copy(instant, term, width)
+        if all(constraint.name != name for constraint, _ in side.constraints):
+            side.parameters[name] = own
+            side.equate(term, name, width, instant.over, name)
+        return own
+
+    def join(self, link: TermLink) -> None:
+        """One parameter for the term at both instants."""
+        name = f"{link.name} where {' and '.join(self._named(each) for each in link.instants)} meet"
+        one, other = link.instants
+        first = self.define(one, link.term, link.width, name)
+        if one.phase == other.phase:
+            self.sides[one.phase].equate(link.term, name, link.width, other.over, link.name)
+        else:
+            self.define(other, link.term, link.width, name, first)
+        self.rows[link.name] = min(one.phase, other.phase), name
+
+    def host(self, function: Function) -> tuple[int, Any, NodeSet]:
+        """The phase that evaluates a function of instants, the function as a term of it, and where."""
+        chosen = function.instants[function.host]
+        inputs = {
+            place(i, quantity): self._input(
+                chosen, instant, quantity, function.block.inputs[place(i, quantity)]
+            )
+            for i, (instant, used) in enumerate(zip(function.instants, function.used, strict=True))
+            for quantity in used
+        }
+        return chosen.phase, function.term(inputs), chosen.over
+
+    def _input(self, chosen: PhaseInstant, instant: PhaseInstant, quantity: str, width: int) -> str:
+        """What a quantity at an instant is called in the phase of the chosen one, which is the host."""
+        if instant == chosen or (instant.phase == chosen.phase and is_parameter(quantity)):
+            return quantity
+        if is_parameter(quantity):
+            name, source = quantity.removeprefix(PARAMETER), instant.phase
+        else:
+            name = f"{quantity} at {self._named(instant)}"
+            source = self.define(instant, terms.Quantity(quantity), width, name)
+        self.sides[chosen.phase].parameters.setdefault(name, source)
+        return parameter_leaf(name)
+
+    def _named(self, instant: PhaseInstant) -> str:
+        return f"{instant.name} of {self.names[instant.phase]}"
+
 
 @dataclass(frozen=True, eq=False)
 class LinkedProblems:
@@ -103,86 +152,24 @@ class LinkedProblems:
     shared: Mapping[str, tuple[int, ...]]
 
 
-class _Linking:
-    """Links under construction."""
-
-    def __init__(self, phases: Phases) -> None:
-        self.phases = phases
-        self.sides = [Side() for _ in phases.problems]
-        self.rows: dict[str, tuple[int, str]] = {}
-
-    def define(self, instant: Instant, term: Any, width: int, name: str, like: Copy | None = None) -> Copy:
-        """The copy `name` in the instant's phase, with the equation that it is the term there.
-
-        like : the copy of another phase that it is, too
-        """
-        k = self.phases.number_of(instant)
-        side, own = self.sides[k], like or Copy(k, instant.over, term, width)
-        if name not in side.defined:
-            side.parameters[name] = own
-            side.equate(term, name, width, instant.over, name)
-            side.defined.add(name)
-        return own
-
-    def join(self, link: TermLink) -> None:
-        """One parameter for the term at both instants."""
-        name = f"{link.name} where {' and '.join(self._named(each) for each in link.instants)} meet"
-        one, other = (self.phases.number_of(each) for each in link.instants)
-        first = self.define(link.instants[0], link.term, link.width, name)
-        if one == other:
-            self.sides[one].equate(link.term, name, link.width, link.instants[1].over, link.name)
-        else:
-            self.define(link.instants[1], link.term, link.width, name, first)
-        self.rows[link.name] = min(one, other), name
-
-    def host(self, function: Function) -> tuple[int, Any, NodeSet]:
-        """The phase that evaluates a function of instants, the function as a term of it, and where."""
-        chosen = function.instants[function.host]
-        k = self.phases.number_of(chosen)
-        inputs = {
-            place(i, quantity): self._input(
-                k, chosen, instant, quantity, function.block.inputs[place(i, quantity)]
-            )
-            for i, (instant, used) in enumerate(zip(function.instants, function.used, strict=True))
-            for quantity in used
-        }
-        return k, function.term(inputs), chosen.over
-
-    def _input(self, host: int, chosen: Instant, instant: Instant, quantity: str, width: int) -> str:
-        """What a quantity at an instant is called in the host's phase."""
-        k = self.phases.number_of(instant)
-        if instant is chosen or (k == host and is_parameter(quantity)):
-            return quantity
-        if is_parameter(quantity):
-            name, source = quantity.removeprefix(PARAMETER), k
-        else:
-            name = f"{quantity} at {self._named(instant)}"
-            source = self.define(instant, terms.Quantity(quantity), width, name)
-        self.sides[host].parameters.setdefault(name, source)
-        return parameter_leaf(name)
-
-    def _named(self, instant: Instant) -> str:
-        return f"{instant} of {self.phases.phase_names[self.phases.number_of(instant)]}"
-
-
 def links_of(phases: Phases) -> Links:
     """What the links and the linked costs of phases add to their problems."""
-    linking = _Linking(phases)
+    links = Links(phases.phase_names, tuple(Side() for _ in phases.problems))
     for number, link in enumerate(phases.links):
         if isinstance(link, TermLink):
-            linking.join(link)
+            links.join(link)
             continue
-        k, term, over = linking.host(link.function)
+        k, term, over = links.host(link.function)
         stated = Constraint(term, link.lower, link.upper, over, link.name)
-        linking.sides[k].constraints.append((stated, number))
-        linking.rows[link.name] = k, link.name
+        links.sides[k].constraints.append((stated, number))
+        links.rows[link.name] = k, link.name
     for number, cost in enumerate(phases.costs):
-        k, term, over = linking.host(cost.function)
-        linking.sides[k].costs.append((Cost(term, cost.weight, over, cost.function.name), number))
+        k, term, over = links.host(cost.function)
+        links.sides[k].costs.append((Cost(term, cost.weight, over, cost.function.name), number))
     if phases.duration_weight:
-        for side in linking.sides:
+        for side in links.sides:
             side.costs.append((Cost(terms.duration, phases.duration_weight, END, TOTAL), None))
-    return Links(tuple(linking.sides), linking.rows)
+    return links
 
 
 def linked_problems(phases: Phases, links: Links | None = None, *, guessed: bool = True) -> LinkedProblems:
@@ -242,7 +229,7 @@ def _guess_copies(problems: Sequence[ProblemData], links: Links) -> None:
     """Guess every copy by its term in the guess of its phase; zero where it is not finite there."""
     each = [item for side in links.sides for item in side.parameters.items()]
     for k, problem in enumerate(problems):
-        own = {name: copy for name, copy in each if isinstance(copy, Copy) and copy.phase == k}
+        own = {name: copy for name, copy in each if isinstance(copy, Copy) and copy.instant.phase == k}
         if not own:
             continue
         spline_map = SplineMap.of(problem)
@@ -251,7 +238,7 @@ def _guess_copies(problems: Sequence[ProblemData], links: Links) -> None:
         with np.errstate(all="ignore"):
             values = graph.values(spline_map.leaf_values(x, set(graph.leaves)))
         for name, copy in own.items():
-            found = values[copy.term.quantity][copy.over.nodes(problem.trajectory)[0]]
+            found = values[copy.term.quantity][copy.instant.over.nodes(problem.trajectory)[0]]
             guess = np.nan_to_num(found, posinf=0.0, neginf=0.0)
             for other in problems:
                 if name in other.parameters:

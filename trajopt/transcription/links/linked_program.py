@@ -20,6 +20,7 @@ from trajopt.problem.problem import ProblemData
 from trajopt.solvers.optimality.kkt import lagrangian_gradient
 from trajopt.solvers.solver import Result
 from trajopt.transcription.bounds import Bounds
+from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.links.linked_problems import LinkedProblems, Links, linked_problems
 from trajopt.transcription.links.shared_parameters import Coupling, coupling_of
 from trajopt.transcription.nlp import NLP, Scaling
@@ -118,13 +119,10 @@ class LinkedProgram:
     @property
     def unknown_sizes(self) -> Array | None:
         """The size of every unknown at the start where these differ much, (n,); else None."""
-        each = [program.unknown_sizes for program in self.programs]
-        if all(sizes is None for sizes in each):
+        if all(program.unknown_sizes is None for program in self.programs):
             return None
-        counts = [program.variable_count for program in self.programs]
-        return np.concatenate(
-            [np.ones(count) if sizes is None else sizes for sizes, count in zip(each, counts, strict=True)]
-        )
+        each = [(p.unknown_sizes, np.ones(p.variable_count)) for p in self.programs]
+        return np.concatenate([ones if sizes is None else sizes for sizes, ones in each])
 
     @property
     def weights(self) -> Array:
@@ -293,6 +291,15 @@ def linked_program(phases: Phases) -> LinkedProgram:
     structure = AskedStructure.of(phases, [()] * len(phases.parts))
     program: Any = structure.cold_program(structure.values_of(phases))
     return program
+
+
+def unknowns_at_motion(motion: Any, asked: Asked, parts: Sequence[NLP | ProgramValues]) -> list[Array]:
+    """The unknowns of every part, within their bounds, where a motion is the guess, as `guess` takes it."""
+    guessed = asked.on(*(part.trajectory for part in asked.parts))
+    guessed.guess(motion)
+    problems = linked_problems(guessed).problems if isinstance(guessed, Phases) else guessed.parts
+    each = zip(parts, problems, strict=True)
+    return [own.bounds.clipped(own.unknowns.of(*first_guess(problem))) for own, problem in each]
 
 
 def placed_parts(program: NLP | LinkedProgram) -> Iterator[tuple[NLP, slice, slice, float]]:

@@ -19,7 +19,7 @@ from scipy import sparse
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.base.rounding import AGREEMENT
-from trajopt.transcription.links.linked_problems import LinkedProblems
+from trajopt.transcription.links.linked_problems import Copy, LinkedProblems
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import ProgramStructure
 
@@ -67,15 +67,13 @@ class Pair:
     one: Part
     other: Part
 
-    @property
-    def is_fixed(self) -> bool:
-        """Whether both phases give it a value, which are the same or contradict each other."""
-        return self.one.is_fixed and self.other.is_fixed
-
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """Equations A y = b between the unknowns y of all phases, one for every pair that is not fixed."""
+    """Equations A y = b between the unknowns y of all phases, one for every pair.
+
+    fixed : pairs to which both phases give a value, which is the same, or contradicts the other
+    """
 
     A: sparse.csr_array
     pairs: tuple[Pair, ...]
@@ -108,8 +106,9 @@ class Coupling:
 def coupling_of(linked: LinkedProblems, structures: Sequence[ProgramStructure]) -> Coupling:
     """The equations of all shared parameters; y are the unknowns of the programs one after the other."""
     offsets = np.cumsum([0, *(structure.solution.free.size for structure in structures)])
-    every = list(_pairs(linked, structures))
-    pairs = tuple(pair for pair in every if not pair.is_fixed)
+    every = tuple(_pairs(linked, structures))
+    fixed = tuple(pair for pair in every if pair.one.is_fixed and pair.other.is_fixed)
+    pairs = tuple(pair for pair in every if pair not in fixed)
     rows, columns, factors = [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)], [np.zeros(0)]
     for number, pair in enumerate(pairs):
         for part, sign in ((pair.one, 1.0), (pair.other, -1.0)):
@@ -118,7 +117,7 @@ def coupling_of(linked: LinkedProblems, structures: Sequence[ProgramStructure]) 
             factors.append(sign * part.factors)
     places = (np.concatenate(rows), np.concatenate(columns))
     A = sparse.coo_array((np.concatenate(factors), places), shape=(len(pairs), int(offsets[-1]))).tocsr()
-    return Coupling(A, pairs, tuple(pair for pair in every if pair.is_fixed))
+    return Coupling(A, pairs, fixed)
 
 
 def _pairs(linked: LinkedProblems, structures: Sequence[ProgramStructure]) -> Iterator[Pair]:
@@ -134,7 +133,7 @@ def _part(linked: LinkedProblems, structure: ProgramStructure, phase: int, name:
     place = structure.spline_map.layout.parameters[name].start + component
     entries = structure.solution.N[[place]].tocoo()
     columns, row = entries.coords[1], None
-    if columns.size == 1 and name in linked.links.sides[phase].defined:
+    if columns.size == 1 and isinstance(linked.links.sides[phase].parameters.get(name), Copy):
         row = _defining_row(structure, name, int(columns[0]), component)
     return Part(phase, place, columns, entries.data, row)
 
