@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trajopt.base.arguments import check_positive
+from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.monitor import Monitor, Refusal
-from trajopt.solvers.optimality.multipliers import dense_jacobian, least_squares_multipliers
+from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.optimality.point_status import status_of_point
 from trajopt.solvers.run import FEASIBILITY, SolverSettings, run_of
 from trajopt.solvers.solver import Callback, Program, Result, Run, Status, WarmStart

@@ -20,16 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.solvers.newton.matrices import largest_entry
+from trajopt.solvers.matrices import largest_entry, shifted
 from trajopt.solvers.newton.newton import (
     FINER,
-    MOST_CHANGES,
     ActiveSetNewton,
     NewtonIterates,
     Values,
     dense_steps_fit,
 )
-from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, followed
+from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution
 from trajopt.solvers.optimality.kkt import KKT, bound_violation
 from trajopt.solvers.solver import Program, Run, WarmStart
 
@@ -91,7 +90,7 @@ class DampedIterates(NewtonIterates):
         for multipliers, active in ((self.multipliers, side), (np.zeros(side.size), equations)):
             H = _convex(program, active, FLAT * size)
             while self.delta <= MOST and not self.monitor.stopped:
-                damped = replace(program, H=self.matrices.shifted(H, self.delta * size))
+                damped = replace(program, H=shifted(H, self.delta * size))
                 found = self._solved(damped, multipliers, active)
                 taken = None if found is None else self._taken(damped, found, here)
                 if taken is not None:
@@ -103,8 +102,7 @@ class DampedIterates(NewtonIterates):
     def _solved(
         self, program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray
     ) -> QuadraticSolution | None:
-        most = max(MOST_CHANGES, self.n)
-        found = followed(program, multipliers, side, most, lambda: self.monitor.stopped)
+        found = self._followed(program, multipliers, side)
         return None if found is None or found.tau < HALF else found
 
     def _taken(

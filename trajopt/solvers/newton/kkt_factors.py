@@ -8,12 +8,12 @@ factorization of the first K and the Schur complement of what changed since then
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from trajopt.solvers.newton.matrices import Triplets, largest_entry
+from trajopt.solvers.matrices import Triplets, largest_entry
 
 __all__ = ["DenseFactors", "KktFactors", "SparseFactors", "factorized"]
 
@@ -25,26 +25,10 @@ REGULARIZATION = 1e-9
 INEXACT = 1e-6
 
 
-class KktFactors(Protocol):
-    """Solves with K; `active` are its constraints, in the order of its last rows.
-
-    is_strict : whether H is positive definite along the first active constraints
-    """
-
-    active: list[int]
-
-    @property
-    def is_strict(self) -> bool: ...
-    def solve(self, right: np.ndarray) -> np.ndarray: ...
-    def column(self, place: int) -> np.ndarray: ...
-    def add(self, constraint: int, row: np.ndarray, solved: np.ndarray, square: float) -> None: ...
-    def drop(self, place: int) -> None: ...
-
-
 def factorized(H: Any, A: Any, active: list[int]) -> KktFactors | None:
     """The factors for active constraints of A (m, n); None where K is singular up to rounding."""
     if isinstance(H, np.ndarray):
-        found: DenseFactors | SparseFactors = DenseFactors(H, A[active], active)
+        found: KktFactors = DenseFactors(H, A[active], active)
     else:
         found = SparseFactors(H, A, active)
     return found if found.exists else None
@@ -216,3 +200,8 @@ class SparseFactors:
         self._borders = np.column_stack([self._borders, column])
         self._solved_borders = np.column_stack([self._solved_borders, self._base_solve(column)])
         self._of_added = np.append(self._of_added, adds)
+
+
+#: `active` are the constraints of K, in the order of its last rows; `is_strict` tells whether H is positive
+#: definite along the first ones.
+KktFactors = DenseFactors | SparseFactors

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
+from trajopt.solvers.matrices import largest_entry, row_lengths, shifted
 from trajopt.solvers.monitor import Monitor, monitor_of
 from trajopt.solvers.newton.kkt_factors import factorized
-from trajopt.solvers.newton.matrices import DenseMatrices, Matrices, largest_entry, matrices_of, row_lengths
+from trajopt.solvers.newton.matrices import Matrices, sparse_steps_pay
 from trajopt.solvers.newton.quadratic_program import (
     DEPENDENT,
     SMALLEST,
@@ -161,7 +162,7 @@ class NewtonIterates:
         self, nlp: Program, monitor: Monitor, start: WarmStart, tol: float, shift: float, finer: float
     ) -> None:
         self.nlp, self.monitor, self.tol, self.finest = nlp, monitor, tol, finer * tol
-        self.matrices: Matrices = matrices_of(nlp) if self.may_be_sparse else DenseMatrices(nlp)
+        self.matrices = Matrices(nlp, self.may_be_sparse and sparse_steps_pay(nlp))
         self.shifts = (shift, *(each for each in SHIFTS if each > shift))
         n, m = nlp.variable_count, nlp.row_count
         self.lower = np.concatenate([nlp.row_lower, nlp.lower])
@@ -182,7 +183,7 @@ class NewtonIterates:
         """
         monitor, here = self.monitor, self._values()
         side, changes = active_sides(self.nlp, self.multipliers, self.finest), 0
-        if isinstance(here.A, np.ndarray):
+        if not self.matrices.is_sparse:
             side = self._independent(here, side)
         for number in range(self.most_steps + 1):
             at = self._point()
@@ -212,14 +213,14 @@ class NewtonIterates:
         """The next step; None where there is none, and at a point that is near and yet no minimum."""
         if near:
             return None
-        again = AGAIN if isinstance(here.A, np.ndarray) else AGAIN_IF_SPARSE
+        again = AGAIN_IF_SPARSE if self.matrices.is_sparse else AGAIN
         self.repeated = self.program is not None and self.error * self.rate**again <= self.finest
         if self.repeated:
             return self._step_again(here)
         self.program = self._full_step(here, side)
-        if self.program is None and not isinstance(here.A, np.ndarray):
+        if self.program is None and self.matrices.is_sparse:
             # Sparse factors do not bear constraints that depend on others, dense ones find them.
-            self.matrices = DenseMatrices(self.nlp)
+            self.matrices = Matrices(self.nlp, is_sparse=False)
             here = self._values()
             self.program = self._full_step(here, self._independent(here, side))
         return self.program
@@ -270,14 +271,19 @@ class NewtonIterates:
         program, best = self._program_at(here), None
         size = largest_entry(program.H)
         for shift in self.shifts:
-            shifted = replace(program, H=self.matrices.shifted(program.H, shift * size))
-            most = max(MOST_CHANGES, self.n)
-            found = followed(shifted, self.multipliers, side, most, lambda: self.monitor.stopped)
+            H = shifted(program.H, shift * size)
+            found = self._followed(replace(program, H=H), self.multipliers, side)
             if found is not None and (best is None or found.tau > best.tau):
                 best = found
             if (best is not None and best.tau > ENOUGH) or self.monitor.stopped:
                 break
         return best
+
+    def _followed(
+        self, program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray
+    ) -> QuadraticSolution | None:
+        most = max(MOST_CHANGES, self.n)
+        return followed(program, multipliers, side, most, lambda: self.monitor.stopped)
 
     def _is_minimum(self, here: Values, side: np.ndarray) -> bool:
         """Whether H has no curvature below -CONCAVE, relative, along the constraints that have multipliers.
@@ -292,8 +298,8 @@ class NewtonIterates:
             return True
         H, A = self._hessian(), here.A
         least = CONCAVE * largest_entry(H)
-        if not isinstance(A, np.ndarray):
-            factors = factorized(self.matrices.shifted(H, least), A, held.tolist())
+        if self.matrices.is_sparse:
+            factors = factorized(shifted(H, least), A, held.tolist())
             if factors is not None and factors.is_strict:
                 return True
             H, A = H.toarray(), A.toarray()

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.solvers.matrices import row_lengths
 from trajopt.solvers.newton.kkt_factors import KktFactors, factorized
-from trajopt.solvers.newton.matrices import dense_row, divided_rows, row_lengths, summed_rows
 
 __all__ = ["QuadraticProgram", "QuadraticSolution", "followed"]
 
@@ -40,7 +40,7 @@ ACCURATE = 1e-11  # residual of a minimum: above, the inverse has lost too much 
 class QuadraticProgram:
     """H (n, n), g (n,), A (m, n), lower and upper (m,), infinite where there is no limit.
 
-    H and A are both arrays, or both compressed sparse rows.
+    H and A are both arrays, or both `Triplets`.
     """
 
     H: Any
@@ -98,7 +98,7 @@ def followed(
     """
     size = np.maximum(row_lengths(program.A), SMALLEST)
     unit = QuadraticProgram(
-        program.H, program.g, divided_rows(program.A, size), program.lower / size, program.upper / size
+        program.H, program.g, program.A / size[:, None], program.lower / size, program.upper / size
     )
     active = np.flatnonzero(side).tolist()
     factors = factorized(unit.H, unit.A, active) if len(active) <= program.g.size else None
@@ -142,7 +142,7 @@ class _Way:
             if not self.change(*event):
                 break
             changes += 1
-        return self.partial(changes) if self.tau >= LEAST_WAY else None
+        return self._found(self.d, self.mu, self.tau, changes) if self.tau >= LEAST_WAY else None
 
     def advance(self) -> tuple[int, int] | None:
         """Go on to tau = 1 (None), or to the next change: a constraint, and its side or 0 to drop it."""
@@ -182,7 +182,7 @@ class _Way:
         """Add a constraint at a side of it, or drop it; False where that is not possible."""
         if side == 0:
             return self._drop(constraint)
-        row = dense_row(self.program.A, constraint)
+        row = self.program.A[constraint]
         solved, square, independent = self._beside_active(row)
         if not independent:
             if not self._exchange(side, solved[self.n :], constraint):
@@ -201,7 +201,7 @@ class _Way:
         """
         active = self.factors.active
         solved = self.factors.solve(row)
-        rest = row - summed_rows(self.program.A, active, solved[self.n :])
+        rest = row - self.program.A[active].T @ solved[self.n :]
         square = float(row @ solved[: self.n])
         independent = len(active) < self.n and np.sqrt(rest @ rest) > DEPENDENT and square > 0.0
         return solved, square, bool(independent)
@@ -229,10 +229,6 @@ class _Way:
         self.factors.drop(place)
         self.side[constraint], self.mu[constraint] = 0, 0.0
         return True
-
-    def partial(self, changes: int) -> QuadraticSolution:
-        """The minimum at the tau that was reached."""
-        return self._found(self.d, self.mu, self.tau, changes)
 
     def solution(self, changes: int) -> QuadraticSolution | None:
         """The minimum at tau = 1, solved once more for the active set that is left.
