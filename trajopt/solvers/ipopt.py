@@ -17,23 +17,22 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trajopt.base.arguments import check_positive, short_repr
+from trajopt.base.arguments import short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.solvers import bundled_ipopt
 from trajopt.solvers.ipopt_options import OptionTable
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, kkt_residuals
+from trajopt.solvers.program_solver import ProgramSolver
 from trajopt.solvers.run import (
     BOUND_RELAXATION,
     FEASIBILITY,
     WARM_BARRIER,
     WARM_MULTIPLIER,
     WARM_PUSH,
-    SolverSettings,
-    run_of,
 )
-from trajopt.solvers.solver import Callback, Program, Result, Run, StartKind, Status, WarmStart
+from trajopt.solvers.solver import Program, Result, Run, StartKind, Status, WarmStart
 
 __all__ = ["Ipopt"]
 
@@ -104,18 +103,15 @@ _WARM_DEFAULTS = MappingProxyType(
 # start is nearer still: 33 iterations instead of 102 with the smaller barrier. Where knots were added to an
 # optimum, slacks of active limits stay small and multipliers of bounds begin at barrier / slack: 28
 # iterations instead of 67 on 173 spans of three links.
-_NEAR_START = {"mu_init": 1e-3, "slack_bound_push": 1e-4, "slack_bound_frac": 1e-4}
+_NEAR_START = {"mu_init": 1e-3, **dict.fromkeys(_PUSHED[2:], 1e-4)}
 _BY_START_KIND: Mapping[StartKind, Mapping[str, Any]] = MappingProxyType(
     {
         StartKind.NEAR_START: _NEAR_START,
-        StartKind.NEAR_BOUNDS: {**_NEAR_START, "bound_push": 1e-4, "bound_frac": 1e-4},
+        StartKind.NEAR_BOUNDS: {**_NEAR_START, **dict.fromkeys(_PUSHED, 1e-4)},
         StartKind.SAME_MOTION: {"mu_init": 1e-5},
         StartKind.NEAR_OPTIMUM: {
             "mu_init": 1e-5,
-            "slack_bound_push": 1e-6,
-            "slack_bound_frac": 1e-6,
-            "bound_push": 1e-6,
-            "bound_frac": 1e-6,
+            **dict.fromkeys(_PUSHED, 1e-6),
             "bound_mult_init_method": "mu-based",
         },
     }
@@ -131,7 +127,7 @@ _OWN_FIELDS = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Ipopt(SolverSettings):
+class Ipopt(ProgramSolver):
     """The settings of one IPOPT run.
 
     tol             largest scaled KKT error at which the solve counts as converged
@@ -153,7 +149,6 @@ class Ipopt(SolverSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive("feasibility", self.feasibility)
         if not isinstance(self.hessian, str) or self.hessian not in ("exact", "lbfgs"):
             raise OptionError(f"hessian = {short_repr(self.hessian)}: expected 'exact' or 'lbfgs'")
         named = isinstance(self.library, str) and self.library in ("casadi", "cyipopt")
@@ -194,32 +189,9 @@ class Ipopt(SolverSettings):
             }
         return replace(super().within(run), options={**chosen, **self.options})
 
-    def solve(
-        self,
-        nlp: Program,
-        start: WarmStart | None = None,
-        run: Run | None = None,
-        callback: Callback | None = None,
-    ) -> Result:
-        """Solve `nlp` from `nlp.start`, or from `start` and its multipliers.
-
-        Raises what a function of the problem or the callback raised, and EvaluationError where the problem is
-        not finite at the start; every other outcome is a status of the Result.
-        """
-        start, run = run_of(start, run, callback)
-        return self.within(run)._solved(nlp, start, run)
-
     def _solved(self, nlp: Program, start: WarmStart | None, run: Run) -> Result:
         ipopt = _library(self.library)
-        monitor = Monitor(
-            nlp,
-            start,
-            feasibility=self.feasibility,
-            time_limit=self.time_limit,
-            callback=run.callback,
-            refusal=ipopt.CyIpoptEvaluationError,
-            shorten=True,
-        )
+        monitor = self._monitor(nlp, start, run, refusal=ipopt.CyIpoptEvaluationError, shorten=True)
         calls = _Calls(nlp, monitor)
         second_order = self.hessian == "exact" and nlp.has_hessian
         if self.hessian == "exact" and not second_order:
@@ -330,10 +302,8 @@ class _Calls:
         kkt = kkt_residuals(self.nlp, final)
         stationarity = kkt.stationarity / (kkt.dual_scale if kkt.dual_scale < LARGE_SCALE else 1.0)
         size = max(1.0, float(np.abs(self.nlp.gradient(final.y)).max(initial=0.0)))
-        if (
-            max(stationarity, kkt.complementarity / kkt.complementarity_scale)
-            <= max(WRONG, 10.0 * tol) * size
-        ):
+        complementarity = kkt.complementarity / kkt.complementarity_scale
+        if max(stationarity, complementarity) <= max(WRONG, 10.0 * tol) * size:
             return ""
         return (
             f"IPOPT calls a point solved with a gradient of the Lagrangian of {kkt.stationarity:.1e} and a "
