@@ -25,14 +25,8 @@ from trajopt.solvers.ipopt_options import OptionTable
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, kkt_residuals
 from trajopt.solvers.program_solver import ProgramSolver
-from trajopt.solvers.run import (
-    BOUND_RELAXATION,
-    FEASIBILITY,
-    WARM_BARRIER,
-    WARM_MULTIPLIER,
-    WARM_PUSH,
-)
 from trajopt.solvers.solver import Program, Result, Run, StartKind, Status, WarmStart
+from trajopt.solvers.tolerances import BOUND_RELAXATION, FEASIBILITY, WARM_BARRIER, WARM_PUSH
 
 __all__ = ["Ipopt"]
 
@@ -91,7 +85,7 @@ _WARM_DEFAULTS = MappingProxyType(
     {
         "warm_start_init_point": "yes",
         **{f"warm_start_{bound}": WARM_PUSH for bound in _PUSHED},
-        "warm_start_mult_bound_push": WARM_MULTIPLIER,
+        "warm_start_mult_bound_push": WARM_PUSH,
         "mu_strategy": "monotone",  # the adaptive one would choose its own, larger, first barrier
         "mu_init": WARM_BARRIER,
     }

@@ -21,8 +21,8 @@ from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.optimality.point_status import status_of_point
 from trajopt.solvers.program_solver import ProgramSolver
-from trajopt.solvers.run import FEASIBILITY
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
+from trajopt.solvers.tolerances import FEASIBILITY
 
 if TYPE_CHECKING:
     from scipy.optimize import NonlinearConstraint

@@ -22,13 +22,12 @@ from scipy.linalg import blas, lapack
 
 from trajopt.solvers.dense.row_windows import RowWindows
 from trajopt.solvers.solver import LEAST_BARRIER
+from trajopt.solvers.tolerances import DEPENDENT
 
 __all__ = ["CondensedSystem", "Shifts"]
 
-FIRST, LEAST, LARGEST = 1e-4, 1e-20, 1e20  # shifts of H: the first one, and bounds of all
+FIRST, LARGEST = 1e-4, 1e20  # shifts of H: the first one, and the largest
 FASTER, FAST, SLOWER = 100.0, 8.0, 1.0 / 3.0  # their growth, the first time and later, and their decrease
-# Times barrier^(1/4), subtracted from the zero block where equations depend on each other.
-DEPENDENT = 1e-8
 
 
 @dataclass
@@ -39,7 +38,7 @@ class Shifts:
     dependent: bool = False
 
     def first(self) -> float:
-        return max(LEAST, SLOWER * self.last) if self.last else FIRST
+        return SLOWER * self.last if self.last else FIRST
 
     def next(self, shift: float) -> float:
         return shift * (FAST if self.last else FASTER)
@@ -90,6 +89,7 @@ class CondensedSystem:
         self.shift: float | None = 0.0
         diagonal = np.arange(self.n)
         own, tail = K[diagonal, diagonal], np.arange(self.n, len(K))
+        # Subtracted from the zero block where equations depend on each other.
         below = -DEPENDENT * max(barrier, LEAST_BARRIER) ** 0.25
         if shifts.dependent:
             K[tail, tail] = below

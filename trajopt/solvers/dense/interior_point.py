@@ -15,8 +15,8 @@ from trajopt.solvers.dense.run import InteriorPointRun
 from trajopt.solvers.fallback import continued
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.program_solver import ProgramSolver
-from trajopt.solvers.run import FEASIBILITY
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
+from trajopt.solvers.tolerances import FEASIBILITY
 
 __all__ = ["DenseInteriorPoint"]
 

@@ -12,16 +12,14 @@ from trajopt.solvers.dense.newton_step import Direction, NewtonStep, Residuals, 
 from trajopt.solvers.dense.slack_program import Iterate, Multipliers, Point, SlackProgram, Slopes
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.optimality.kkt import is_optimal_to_rounding
-from trajopt.solvers.run import WARM_BARRIER, WARM_MULTIPLIER, WARM_PUSH
 from trajopt.solvers.solver import Result, Status, WarmStart
+from trajopt.solvers.tolerances import FEASIBILITY, MOST_STEPS, WARM_BARRIER, WARM_PUSH
 
 __all__ = ["InteriorPointRun"]
 
-MOST_STEPS = 80
 PUSH = 1e-2  # off limits at a start without multipliers: kappa_1 and kappa_2
 LARGEST_ESTIMATE = 1e3  # multipliers estimated at the start: larger ones are not used
 FAR = 1e10  # kappa_Sigma: between z t / mu and its inverse
-NEARLY = 1e-6  # error of a last iterate that may be optimal but for rounding
 
 
 class InteriorPointRun:
@@ -50,7 +48,9 @@ class InteriorPointRun:
                     break
                 stepped = self._step(at, residuals, rule)
                 if stepped is None:
-                    if residuals.error() <= NEARLY and is_optimal_to_rounding(monitor.nlp, answer, self.tol):
+                    if residuals.error() <= FEASIBILITY and is_optimal_to_rounding(
+                        monitor.nlp, answer, self.tol
+                    ):
                         return monitor.result(Status.CONVERGED, answer, number, "")
                     break
                 at, number = stepped, number + 1
@@ -82,7 +82,7 @@ class InteriorPointRun:
         rows, low, high = start.row_multipliers, start.lower_multipliers, start.upper_multipliers
         assert rows is not None and low is not None and high is not None
         y = np.concatenate([rows[program.rows], (high - low)[program.free[program.bounded]]])
-        z = np.maximum(-program.sign * y[program.side], WARM_MULTIPLIER)
+        z = np.maximum(-program.sign * y[program.side], WARM_PUSH)
         return Multipliers(y, rows[program.equations], z)
 
     def _estimate(self, slopes: Slopes) -> Multipliers:

@@ -16,8 +16,8 @@ from trajopt.solvers.dense.row_windows import row_windows
 from trajopt.solvers.matrices import Entries
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import lagrangian_gradient
-from trajopt.solvers.run import BOUND_RELAXATION
 from trajopt.solvers.solver import WarmStart
+from trajopt.solvers.tolerances import BOUND_RELAXATION
 
 __all__ = ["Iterate", "Multipliers", "Point", "SlackProgram", "Slopes"]
 

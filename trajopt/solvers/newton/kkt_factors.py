@@ -14,15 +14,13 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from trajopt.solvers.matrices import Triplets, largest_entry
+from trajopt.solvers.tolerances import FEASIBILITY, ROUNDING
 
 __all__ = ["DenseFactors", "KktFactors", "SparseFactors", "factorized"]
 
-LARGEST = 1e12  # entries of the inverse above: the active constraints depend on each other, or H is flat
 # Of 1 / |H|, subtracted from the zero block, so that no pivot of its diagonal is zero: what that changes is
 # corrected by the residual of a solve.
 REGULARIZATION = 1e-9
-# Residual of a solve for limits of size 1, corrected once, above which constraints may depend on each other.
-INEXACT = 1e-6
 
 
 def factorized(H: Any, A: Any, active: list[int]) -> KktFactors | None:
@@ -66,7 +64,7 @@ class DenseFactors:
         inverse = self._inverse
         inverse[:n, :n], inverse[:n, n:], inverse[n:, :n] = P, B, B.T
         inverse[n:, n:] = -HG.T @ B
-        self.exists = bool(np.abs(inverse).max(initial=0.0) < LARGEST)
+        self.exists = bool(np.abs(inverse).max(initial=0.0) < 1.0 / ROUNDING)
 
     @property
     def _inverse(self) -> np.ndarray:
@@ -140,10 +138,10 @@ class SparseFactors:
         self._borders = self._solved_borders = np.zeros((size, 0))  # V and K^-1 V
         self._of_added = np.zeros(0, dtype=bool)  # which borders add a constraint
         self._left = np.arange(size)  # places of unknowns and first constraints that are left
-        # Where constraints depend on each other, no correction helps against arbitrary limits.
+        # Where constraints depend on each other, no correction helps against arbitrary limits of size 1.
         limits = np.concatenate([np.zeros(n), np.cos(np.arange(len(active)))])
         missed = limits - self._K @ self._base_solve(limits)
-        self.exists = bool(np.abs(missed).max(initial=0.0) <= INEXACT)
+        self.exists = bool(np.abs(missed).max(initial=0.0) <= FEASIBILITY)
 
     @property
     def is_strict(self) -> bool:

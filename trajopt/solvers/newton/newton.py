@@ -19,16 +19,11 @@ from trajopt.solvers.matrices import largest_entry, row_lengths, shifted
 from trajopt.solvers.monitor import Monitor, monitor_of
 from trajopt.solvers.newton.kkt_factors import factorized
 from trajopt.solvers.newton.matrices import Matrices, sparse_steps_pay
-from trajopt.solvers.newton.quadratic_program import (
-    DEPENDENT,
-    SMALLEST,
-    QuadraticProgram,
-    QuadraticSolution,
-    followed,
-)
+from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, followed
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals_of
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
+from trajopt.solvers.tolerances import DEPENDENT, ROUNDING
 
 __all__ = [
     "ActiveSetNewton",
@@ -47,9 +42,6 @@ MOST_CHANGES = 60
 SHIFTS = (1e-6, 1e-2, 1e-1, 1.0)
 CONCAVE = 1e-8  # of the largest entry of the Hessian: negative curvature that a minimum may have
 ENOUGH = 0.9  # of a step
-# Of the largest entry of the Hessian: flat valleys have a curvature of 1e-9 of it, in which the usual shift
-# of 1e-6 makes dozens of short steps.
-FLAT_VALLEY_SHIFT = 1e-12
 # Of the tolerance, unless rounding ends the steps before: they end quadratically, and rows of large gradients
 # are scaled by as little as 1e-5.
 FINER = 1e-3
@@ -66,7 +58,7 @@ class ActiveSetNewton:
     """Newton's method from a start near the optimum: the first solver of a `Fallback`.
 
     The conditions of an optimum are checked at `tol`. Along the active constraints whose multipliers are not
-    zero, the Hessian of the Lagrangian must have no curvature below -1e-6 of its largest entry (or of 1 where
+    zero, the Hessian of the Lagrangian must have no curvature below -1e-8 of its largest entry (or of 1 where
     that is larger), so that a saddle as flat as this passes. Constraints that depend on others of the active
     set are left out of it. For hundreds of unknowns, where derivatives are sparse for thousands.
 
@@ -109,7 +101,7 @@ class NewtonFromMotion(ActiveSetNewton):
     them, and the steps follow the active set as the violated rows are pushed back to their limits.
     """
 
-    shift: float = FLAT_VALLEY_SHIFT
+    shift: float = ROUNDING  # in a flat valley, of a curvature of 1e-9, a shift of 1e-6 makes short steps
     finer: float = FINER
 
     def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
@@ -205,7 +197,7 @@ class NewtonIterates:
     def _is_near(self, number: int, residuals: KKT) -> bool:
         """Whether an iterate meets the tolerance, and further steps lower its error no more."""
         at_rounding = residuals.error >= self.error and not self.repeated
-        self.rate, self.error = residuals.error / max(self.error, SMALLEST), residuals.error
+        self.rate, self.error = residuals.error / max(self.error, ROUNDING), residuals.error
         enough = self.error <= self.finest or at_rounding
         return number > 0 and self.error <= self.tol and enough
 
@@ -243,7 +235,7 @@ class NewtonIterates:
         if not active.size:
             return side
         A = here.A[active]
-        length = np.maximum(np.linalg.norm(A, axis=1), SMALLEST)
+        length = np.maximum(np.linalg.norm(A, axis=1), ROUNDING)
         R, order, *_ = lapack.dgeqp3((A / length[:, None]).T)
         kept = order[: np.count_nonzero(np.abs(np.diagonal(R)) > DEPENDENT)] - 1
         if kept.size == active.size:

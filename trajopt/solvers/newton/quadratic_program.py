@@ -24,16 +24,13 @@ import numpy as np
 
 from trajopt.solvers.matrices import row_lengths
 from trajopt.solvers.newton.kkt_factors import KktFactors, factorized
+from trajopt.solvers.tolerances import DEPENDENT, FLAT, ROUNDING
 
 __all__ = ["QuadraticProgram", "QuadraticSolution", "followed"]
 
-DEPENDENT = 1e-8  # what is left of a row of unit length beside active ones: below, it depends on them
-FLAT = 1e-10  # curvature below is none
-SMALLEST = 1e-12  # length of a row that is not zero
-SLOW = 1e-13  # rates below are none
+ACCURATE = 10.0 * ROUNDING  # residual of a minimum: above, the inverse has lost too much by its updates
 BEYOND = 0.01  # of what d = 0 violates a limit by: how far on the other side of d = 0 the limit begins
 LEAST_WAY = 0.1  # of tau: a way that ends before leads nowhere
-ACCURATE = 1e-11  # residual of a minimum: above, the inverse has lost too much by its updates
 
 
 @dataclass(frozen=True)
@@ -96,7 +93,7 @@ def followed(
     meets all constraints, the active set changes more than `most_changes` times, or where `stopped`, asked
     before every change, says so.
     """
-    size = np.maximum(row_lengths(program.A), SMALLEST)
+    size = np.maximum(row_lengths(program.A), ROUNDING)
     unit = QuadraticProgram(
         program.H, program.g, program.A / size[:, None], program.lower / size, program.upper / size
     )
@@ -154,7 +151,7 @@ class _Way:
         closing = self.rates.copy()
         closing[0] += Ad_rate
         closing[1] -= Ad_rate
-        towards = closing > SLOW
+        towards = closing > ROUNDING
         towards[:, active] = False
         length, event = 1.0 - self.tau, None
         if towards.any():
@@ -165,7 +162,7 @@ class _Way:
                 at_lower, constraint = divmod(first, self.side.size)
                 length, event = float(lengths.flat[first]), (constraint, -1 if at_lower else 1)
         falling = -side * mu_rate
-        towards = np.flatnonzero((falling > SLOW) & ~self.is_equation[active])
+        towards = np.flatnonzero((falling > ROUNDING) & ~self.is_equation[active])
         if towards.size:
             own = active[towards]
             lengths = np.maximum(side[towards] * self.mu[own], 0.0) / falling[towards]

@@ -20,13 +20,13 @@ from trajopt.base.arrays import Array
 from trajopt.solvers.monitor import Monitor, Refusal, monitor_of
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import Program, Result, RowTolerances, Run, Status, WarmStart
+from trajopt.solvers.tolerances import MOST_STEPS
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import SuperLU
 
 __all__ = ["SquareNewton"]
 
-MOST_STEPS = 20  # or as many iterations as the solver may take, where those are fewer
 TO_BOUNDS = 0.9  # of the way to a bound: the most that a step may go
 UNDECIDED = 1e-3  # of the objective, scaled: the most that the tolerance of the rows may leave open
 

@@ -14,14 +14,15 @@ from dataclasses import replace
 import numpy as np
 
 from trajopt.solvers.matrices import dense_jacobian
-from trajopt.solvers.optimality.kkt import ACTIVE, KKT, ActiveSet, active_set, kkt_residuals
+from trajopt.solvers.optimality.kkt import KKT, ActiveSet, active_set, kkt_residuals
 from trajopt.solvers.solver import Program, WarmStart
+from trajopt.solvers.tolerances import FEASIBILITY
 
 __all__ = ["kkt_of_fit", "least_squares_multipliers"]
 
 
 def least_squares_multipliers(
-    nlp: Program, y: np.ndarray, tolerance: float = ACTIVE, *, signed: bool = True
+    nlp: Program, y: np.ndarray, tolerance: float = FEASIBILITY, *, signed: bool = True
 ) -> WarmStart:
     """y with the multipliers above, all zero where a derivative is not finite.
 
@@ -51,7 +52,7 @@ def least_squares_multipliers(
     )
 
 
-def kkt_of_fit(nlp: Program, fitted: WarmStart, tolerance: float = ACTIVE) -> KKT:
+def kkt_of_fit(nlp: Program, fitted: WarmStart, tolerance: float = FEASIBILITY) -> KKT:
     """The KKT residuals of a point with multipliers fitted without signs, independent of any solver's.
 
     Multipliers of inactive constraints are zero, so complementarity holds by construction; multipliers of
