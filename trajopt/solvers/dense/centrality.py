@@ -12,14 +12,14 @@ import numpy as np
 
 from trajopt.solvers.dense.newton_step import Direction, NewtonStep, longest
 
-__all__ = ["SHARE", "centred"]
+__all__ = ["CORRECTIONS", "SHARE", "centred"]
 
 SHARE = 0.9999  # of a gap or of its multiplier: the most that a step takes
-CORRECTIONS = 2
+CORRECTIONS = 2  # of a direction
 LONGER = 0.3  # by how much the steps are longer for which a direction is corrected
 WORTH = 0.1  # of that, by which a correction has to make steps longer
-LEAST, MOST = 0.1, 10.0  # products, times the barrier parameter
-FULL = 0.995  # steps that need no correction
+LEAST = 0.1  # of the barrier parameter: products; the most are as much above it
+MOST = 1.0 / LEAST
 
 
 def centred(newton: NewtonStep, target: np.ndarray, barrier: float) -> tuple[np.ndarray, Direction]:
@@ -30,7 +30,7 @@ def centred(newton: NewtonStep, target: np.ndarray, barrier: float) -> tuple[np.
     step = newton.direction(target)
     primal, dual = _lengths(newton, step)
     for _ in range(CORRECTIONS):
-        if min(primal, dual) >= FULL:
+        if min(primal, dual) >= SHARE:
             break
         point, z = newton.at.point, newton.at.multipliers.z
         products = (point.t + min(1.0, primal + LONGER) * step.dt) * (z + min(1.0, dual + LONGER) * step.dz)

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.solvers.dense.centrality import SHARE
+from trajopt.solvers.dense.centrality import CORRECTIONS, SHARE
 from trajopt.solvers.dense.newton_step import Direction, NewtonStep, longest
 from trajopt.solvers.dense.slack_program import Point
 from trajopt.solvers.monitor import Refusal
 
 __all__ = ["LineSearch"]
 
-LESS_VIOLATION, LESS_BARRIER = 1e-5, 1e-8  # gamma_theta, gamma_phi
-ARMIJO = 1e-8  # eta_phi
-SWITCH, SWITCH_BARRIER, SWITCH_VIOLATION = 1.0, 2.3, 1.1  # delta, s_phi, s_theta
-SMALL, LARGE = 1e-4, 1e4  # violations, times that at the beginning
+LESS_VIOLATION, LESS_BARRIER = 1e-5, 1e-8  # gamma_theta; gamma_phi and eta_phi
+SWITCH_BARRIER, SWITCH_VIOLATION = 2.3, 1.1  # s_phi, s_theta; delta is 1
+SMALL = 1e-4  # of the violation at the beginning, or of 1; the largest ones are as much above it
 SHORTEST = 1e-6  # of the longest step
-CORRECTIONS, ENOUGH = 4, 0.99  # of second order, as long as each leaves less of the violation
 VALUE_ROUNDING = 10.0 * float(np.finfo(float).eps)  # of the barrier function: what no step can lower
 
 
@@ -38,7 +36,7 @@ class LineSearch:
         self.violation = self.point.violation
         self.value = self._barrier_function(self.point)
         self.slope = 0.0  # of the barrier function along the step
-        self.small, self.large = SMALL * max(1.0, first), LARGE * max(1.0, first)
+        self.small, self.large = SMALL * max(1.0, first), max(1.0, first) / SMALL
 
     def found(self, step: Direction, target: np.ndarray | float) -> tuple[Point, float] | None:
         """An acceptable point on the way, and the length of the step; None where there is none.
@@ -79,7 +77,7 @@ class LineSearch:
         return (
             self.violation <= self.small
             and slope < 0.0
-            and length * (-slope) ** SWITCH_BARRIER > SWITCH * self.violation**SWITCH_VIOLATION
+            and length * (-slope) ** SWITCH_BARRIER > self.violation**SWITCH_VIOLATION
         )
 
     def _trial(self, step: Direction, length: float) -> Point | None:
@@ -100,7 +98,7 @@ class LineSearch:
         if any(violation >= worse and value - slack >= higher for worse, higher in self.entries):
             return False
         if self._judged_by_barrier(length, slope):
-            return value <= self.value + ARMIJO * length * slope + slack
+            return value <= self.value + LESS_BARRIER * length * slope + slack
         return (
             violation <= (1.0 - LESS_VIOLATION) * self.violation
             or value - slack <= self.value - LESS_BARRIER * self.violation
@@ -121,7 +119,7 @@ class LineSearch:
                 return None
             if self._accepts(found, length, slope):
                 return found, own
-            if found.violation > ENOUGH * before:
+            if found.violation > before:
                 return None
             trial, before = found, found.violation
         return None
