@@ -30,7 +30,7 @@ from trajopt.solvers.tolerances import BOUND_RELAXATION, FEASIBILITY, WARM_BARRI
 
 __all__ = ["Ipopt"]
 
-# IpReturnCodes.h of IPOPT 3.14, complete; -12 (invalid option) raises OptionError instead.
+# IpReturnCodes.h of IPOPT 3.14, complete.
 _STATUSES = {
     0: Status.CONVERGED,
     1: Status.ACCEPTABLE,
@@ -46,13 +46,13 @@ _STATUSES = {
     -5: Status.TIME_LIMIT,
     -10: Status.NOT_ENOUGH_FREEDOM,
     -11: Status.INVALID_PROBLEM,
+    -12: None,  # an invalid option raises OptionError instead
     -13: Status.EVALUATION_ERROR,
     -100: Status.SOLVER_ERROR,
     -101: Status.SOLVER_ERROR,
     -102: Status.OUT_OF_MEMORY,
     -199: Status.SOLVER_ERROR,
 }
-_INVALID_OPTION = -12
 
 _DEFAULTS = MappingProxyType(
     {
@@ -277,13 +277,13 @@ class _Calls:
         given = (start.row_multipliers, start.lower_multipliers, start.upper_multipliers)
         multipliers = [[] if each is None else each.tolist() for each in given]
         y, info = problem.solve(start.y, *multipliers)
-        if info["status"] == _INVALID_OPTION:
+        status = _STATUSES.get(info["status"], Status.UNKNOWN)
+        if status is None:
             raise OptionError(
                 "IPOPT refuses these options together; most often the linear solver named is not installed "
                 "(its own message appears with options={'print_level': 5})"
             )
         final = WarmStart(y, info["mult_g"], np.maximum(info["mult_x_L"], 0), np.maximum(info["mult_x_U"], 0))
-        status = _STATUSES.get(info["status"], Status.UNKNOWN)
         if status is Status.ACCEPTABLE and is_optimal_to_rounding(self.nlp, final, tol):
             status = Status.CONVERGED
         message = info["status_msg"].decode()

@@ -24,3 +24,6 @@ ROUNDING = 1e-12
 
 #: Steps after which a method of few steps gives up.
 MOST_STEPS = 80
+
+#: Above it, unknowns and shifts of a Hessian grow without limit, as with IPOPT.
+ENDLESS = 1e20

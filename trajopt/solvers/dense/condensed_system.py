@@ -22,11 +22,11 @@ from scipy.linalg import blas, lapack
 
 from trajopt.solvers.dense.row_windows import RowWindows
 from trajopt.solvers.solver import LEAST_BARRIER
-from trajopt.solvers.tolerances import DEPENDENT
+from trajopt.solvers.tolerances import DEPENDENT, ENDLESS
 
 __all__ = ["CondensedSystem", "Shifts"]
 
-FIRST, LARGEST = 1e-4, 1e20  # shifts of H: the first one, and the largest
+FIRST = 1e-4  # shift of H
 FASTER, FAST, SLOWER = 100.0, 8.0, 1.0 / 3.0  # their growth, the first time and later, and their decrease
 
 
@@ -100,7 +100,7 @@ class CondensedSystem:
                 self.shift = shifts.first()
             else:
                 self.shift = shifts.next(self.shift)
-            if self.shift > LARGEST:
+            if self.shift > ENDLESS:
                 self.shift = None
                 return
             K[diagonal, diagonal] = own + self.shift

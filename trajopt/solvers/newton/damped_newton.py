@@ -36,10 +36,6 @@ from trajopt.solvers.tolerances import FEASIBILITY, FLAT, MOST_STEPS, ROUNDING
 
 __all__ = ["DampedNewton"]
 
-HALF = 0.5  # of the way to the minimum of the quadratic program: one that ends before is no step
-BESIDE = 10  # steps beside a point that meets the tolerance and is no minimum
-MOST = 1e4  # damping, of the largest entry of the Hessian
-
 
 @dataclass(frozen=True)
 class DampedNewton(ActiveSetNewton):
@@ -62,16 +58,12 @@ class DampedIterates(NewtonIterates):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.damping, self.sigma, self.beside = Damping(FEASIBILITY), np.abs(self.multipliers), 0
+        self.damping, self.sigma = Damping(FEASIBILITY), np.abs(self.multipliers)
 
     def _is_near(self, number: int, residuals: KKT) -> bool:
         return residuals.error <= self.tol and residuals.primal <= self.finest
 
     def _step(self, here: Values, side: np.ndarray, near: bool) -> QuadraticSolution | None:
-        self.beside = self.beside + 1 if near else 0
-        return self._damped_step(here, side) if self.beside <= BESIDE else None
-
-    def _damped_step(self, here: Values, side: np.ndarray) -> QuadraticSolution | None:
         """The step that is taken from an active set; None where there is none with any damping.
 
         Where the quadratic program cannot be solved from the active set, it is once more from the equations.
@@ -83,7 +75,7 @@ class DampedIterates(NewtonIterates):
         equations = np.where(self.lower == self.upper, 1, 0)
         for multipliers, active in ((self.multipliers, side), (np.zeros(side.size), equations)):
             H = _convex(program, active, FLAT * size)
-            while self.damping.amount <= MOST and not self.monitor.stopped:
+            while not self.damping.is_hopeless and not self.monitor.stopped:
                 damped = replace(program, H=shifted(H, self.damping.amount * size))
                 found = self._solved(damped, multipliers, active)
                 taken = None if found is None else self._taken(damped, found, here)
@@ -97,7 +89,7 @@ class DampedIterates(NewtonIterates):
         self, program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray
     ) -> QuadraticSolution | None:
         found = self._followed(program, multipliers, side)
-        return None if found is None or found.tau < HALF else found
+        return None if found is None or found.tau < 0.5 else found
 
     def _taken(
         self, program: QuadraticProgram, found: QuadraticSolution, here: Values

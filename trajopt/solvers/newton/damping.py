@@ -10,7 +10,7 @@ from trajopt.solvers.tolerances import ROUNDING
 __all__ = ["POOR", "Damping"]
 
 POOR, FAIR, GOOD = 0.1, 0.3, 0.75  # of the decrease that was promised; poor steps are not taken
-LEAST = 1e-9  # but for none, which is `ROUNDING`
+LEAST, MOST = 1e-9, 1e10  # the least but for none, which is `ROUNDING`
 FACTOR, BARELY = 8.0, 3.0  # after a step that is not taken or is good, and after one that is less than fair
 
 
@@ -19,6 +19,10 @@ class Damping:
 
     def __init__(self, first: float) -> None:
         self.amount = first
+
+    @property
+    def is_hopeless(self) -> bool:
+        return self.amount > MOST
 
     def increase(self, factor: float = FACTOR) -> None:
         self.amount = max(factor * self.amount, LEAST)

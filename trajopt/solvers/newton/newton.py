@@ -41,16 +41,15 @@ MOST_CHANGES = 60
 # decide where it is, the others make up for directions in which the Lagrangian is concave on the way.
 SHIFTS = (1e-6, 1e-2, 1e-1, 1.0)
 CONCAVE = 1e-8  # of the largest entry of the Hessian: negative curvature that a minimum may have
-ENOUGH = 0.9  # of a step
 # Of the tolerance, unless rounding ends the steps before: they end quadratically, and rows of large gradients
 # are scaled by as little as 1e-5.
 FINER = 1e-3
 # The steps are dense: most unknowns, and most entries of the matrix of all constraints, rows and bounds.
 LARGEST, MOST_ENTRIES = 1000, 10_000_000
 # Steps with matrices that are known, which lower the error about as much as the step before did. So many may
-# lead to the tolerance: each takes a fifth of one that has to solve a quadratic program, and a tenth of one
-# with sparse factors.
-AGAIN, AGAIN_IF_SPARSE = 2, 4
+# lead to the tolerance, twice as many with sparse factors: each takes a fifth of one that has to solve a
+# quadratic program, and a tenth of one with sparse factors.
+AGAIN = 2
 
 
 @dataclass(frozen=True)
@@ -205,7 +204,7 @@ class NewtonIterates:
         """The next step; None where there is none, and at a point that is near and yet no minimum."""
         if near:
             return None
-        again = AGAIN_IF_SPARSE if self.matrices.is_sparse else AGAIN
+        again = 2 * AGAIN if self.matrices.is_sparse else AGAIN
         self.repeated = self.program is not None and self.error * self.rate**again <= self.finest
         if self.repeated:
             return self._step_again(here)
@@ -267,7 +266,7 @@ class NewtonIterates:
             found = self._followed(replace(program, H=H), self.multipliers, side)
             if found is not None and (best is None or found.tau > best.tau):
                 best = found
-            if (best is not None and best.tau > ENOUGH) or self.monitor.stopped:
+            if (best is not None and best.tau > 0.5) or self.monitor.stopped:
                 break
         return best
 

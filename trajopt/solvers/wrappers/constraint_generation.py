@@ -38,9 +38,9 @@ from trajopt.solvers.wrappers.least_violation import least_violation
 __all__ = ["ConstraintGeneration"]
 
 ROUNDS = 8  # most rounds with a working set; then all rows enter
-# Where an answer violates more than a share of the rows left out, or one of them by FAR, scaled, all rows
+# Where an answer violates more than half of the rows left out, or one of them by FAR, scaled, all rows
 # enter, and the answer is no start for them.
-MOST, FAR = 0.5, 3.0
+FAR = 3.0
 RANKED = 1e-3  # tolerance where objectives are only compared
 NEARLY_MET = 1e-2  # scaled violation, within which a round with `patience` has to come
 # Statuses that more rows would not change. DIVERGING is none: a relaxation may be unbounded.
@@ -176,7 +176,7 @@ class _Rounds:
             if done or result.status in _FINAL or (kept.all() and not result.converged):
                 return _whole(nlp, kept, results)
             left_out = violation[~kept]
-            if missing.sum() > MOST * left_out.size or _above(left_out, FAR).any():
+            if missing.sum() > 0.5 * left_out.size or _above(left_out, FAR).any():
                 kept, at = np.ones_like(kept), replace(at, row_multipliers=None)
                 continue
             if newton is not None and result.converged and asked <= newton:

@@ -24,7 +24,7 @@ from trajopt.solvers.solver import Program
 __all__ = ["least_violation"]
 
 EQUALITY_WEIGHT = 100.0
-FIRST, MOST = 1e-3, 1e10  # damping
+FIRST = 1e-3  # damping
 LOOK_BACK, LEAST_DECREASE = 5, 1e-2  # iterations, and the relative decrease over them that is worth more
 
 
@@ -72,7 +72,7 @@ def least_violation(
                 if decrease > POOR * foreseen > 0.0:  # False where a row is NaN
                     break
             damping.increase()
-            if damping.amount > MOST:
+            if damping.is_hopeless:
                 return y
         y, r = tried, at_tried
         damping.follow(decrease, foreseen)
