@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.solvers.dense.newton_step import NewtonStep, Residuals, longest
+from trajopt.solvers.dense.newton_step import NewtonStep, Residuals
 from trajopt.solvers.solver import LEAST_BARRIER
 
 __all__ = ["BarrierRule"]
@@ -61,7 +61,7 @@ class BarrierRule:
         """
         point, z = newton.at.point, newton.at.multipliers.z
         affine = newton.direction(0.0)
-        primal, dual = longest(point.t, affine.dt, 1.0), longest(z, affine.dz, 1.0)
+        primal, dual = newton.lengths(affine, 1.0)
         after = float((point.t + primal * affine.dt) @ (z + dual * affine.dz)) / z.size
         mean, least = residuals.complementarity, self._least
         if newton.system.shift:
