@@ -66,6 +66,12 @@ class Triplets:
         kept = np.flatnonzero(mine >= 0)
         return Triplets(mine[kept], self.columns[kept], self.data[kept], (len(rows), self.shape[1]))
 
+    def tocsc(self) -> Any:
+        """SciPy's matrix of compressed columns."""
+        from scipy.sparse import coo_array
+
+        return coo_array((self.data, (self.rows, self.columns)), shape=self.shape).tocsc()
+
     def toarray(self) -> np.ndarray:
         return Entries(self.rows, self.columns, self.shape).dense(self.data)
 

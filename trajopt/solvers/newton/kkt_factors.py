@@ -112,7 +112,6 @@ class SparseFactors:
     """
 
     def __init__(self, H: Any, A: Any, active: list[int]) -> None:
-        from scipy.sparse import coo_array
         from scipy.sparse.linalg import splu
 
         self.n, self.active, self.exists = H.shape[0], list(active), False
@@ -122,7 +121,7 @@ class SparseFactors:
         column = np.concatenate([H.columns, own.columns, n + own.rows])
         self._K = Triplets(row, column, np.concatenate([H.data, own.data, own.data]), (size, size))
         data = np.append(self._K.data, np.full(tail.size, -lowered))
-        matrix = coo_array((data, (np.append(row, tail), np.append(column, tail))), shape=(size, size))
+        matrix = Triplets(np.append(row, tail), np.append(column, tail), data, (size, size))
         try:
             self._lu = splu(
                 matrix.tocsc(),

@@ -5,6 +5,7 @@ Constraints are the rows of the program, then the bounds of its unknowns: A = [J
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -36,13 +37,18 @@ class Matrices:
         own = np.arange(n)
         rows, columns = np.append(nlp.jacobian_rows, m + own), np.append(nlp.jacobian_columns, own)
         self._constraints = Entries(rows, columns, (m + n, n))
-        i, j = np.asarray(nlp.hessian_rows), np.asarray(nlp.hessian_columns)
-        off_diagonal = np.flatnonzero(i != j)
-        self._both_triangles = np.concatenate([np.arange(i.size), off_diagonal])
-        # The entries of a shift of the diagonal stand at the end.
-        rows, columns = np.concatenate([i, j[off_diagonal], own]), np.concatenate([j, i[off_diagonal], own])
-        self._hessian = Entries(rows, columns, (n, n))
-        self._ones, self._zeros = np.ones(n), np.zeros(n)
+        self.nlp, self._ones, self._zeros = nlp, np.ones(n), np.zeros(n)
+
+    @functools.cached_property
+    def _hessian(self) -> tuple[Entries, np.ndarray]:
+        """Where the entries of both triangles stand, and which of the lower one they are.
+
+        The entries of a shift of the diagonal stand at the end.
+        """
+        i, j, n = np.asarray(self.nlp.hessian_rows), np.asarray(self.nlp.hessian_columns), self._ones.size
+        off, own = np.flatnonzero(i != j), np.arange(n)
+        places = Entries(np.concatenate([i, j[off], own]), np.concatenate([j, i[off], own]), (n, n))
+        return places, np.concatenate([np.arange(i.size), off])
 
     def constraints(self, jacobian: np.ndarray) -> Any:
         """A from the entries of the Jacobian."""
@@ -50,7 +56,8 @@ class Matrices:
 
     def hessian(self, entries: np.ndarray) -> Any:
         """Both triangles from the entries of the lower one."""
-        return self._of(self._hessian, np.append(entries[self._both_triangles], self._zeros))
+        places, both = self._hessian
+        return self._of(places, np.append(entries[both], self._zeros))
 
     def _of(self, places: Entries, values: np.ndarray) -> Any:
         return places.sparse(values) if self.is_sparse else places.dense(values)

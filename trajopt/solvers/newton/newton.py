@@ -88,8 +88,7 @@ class ActiveSetNewton:
             at = monitor.start
             if not at.has_multipliers:
                 at = least_squares_multipliers(nlp, at.y, signed=False)
-            found = self.iterates(nlp, monitor, at, self.tol, self.shift, self.finer).result()
-        return monitor.result(Status.STEP_TOO_SMALL, None, 0, "") if found is None else found
+            return self.iterates(nlp, monitor, at, self.tol, self.finer * self.tol, self.shift).solved()
 
 
 @dataclass(frozen=True)
@@ -147,12 +146,12 @@ class NewtonIterates:
     Here every step is a full one, without damping; `_is_near` and `_step` are what a damped method changes.
     """
 
-    may_be_sparse, most_steps, steps = True, MOST_STEPS, "Newton steps"
+    may_be_sparse, most_steps, steps, status = True, MOST_STEPS, "Newton steps", Status.CONVERGED
 
     def __init__(
-        self, nlp: Program, monitor: Monitor, start: WarmStart, tol: float, shift: float, finer: float
+        self, nlp: Program, monitor: Monitor, start: WarmStart, tol: float, finest: float, shift: float = 0.0
     ) -> None:
-        self.nlp, self.monitor, self.tol, self.finest = nlp, monitor, tol, finer * tol
+        self.nlp, self.monitor, self.tol, self.finest = nlp, monitor, tol, finest
         self.matrices = Matrices(nlp, self.may_be_sparse and sparse_steps_pay(nlp))
         self.shifts = (shift, *(each for each in SHIFTS if each > shift))
         n, m = nlp.variable_count, nlp.row_count
@@ -167,7 +166,12 @@ class NewtonIterates:
         self.program: QuadraticSolution | None = None  # the last that was solved
         self.repeated = False  # whether the last step was one with its matrices
 
-    def result(self) -> Result | None:
+    def solved(self) -> Result:
+        """The result, STEP_TOO_SMALL where the steps find no optimum."""
+        found = self._result()
+        return self.monitor.result(Status.STEP_TOO_SMALL, None, 0, "") if found is None else found
+
+    def _result(self) -> Result | None:
         """The optimum, or the best iterate where the time limit, Ctrl-C or the callback ends the steps.
 
         None where the steps do not lead to an optimum.
@@ -185,7 +189,7 @@ class NewtonIterates:
             detail = f"{number} {self.steps}, {changes} changes of the active set"
             near = self._is_near(number, residuals)
             if near and self._is_minimum(here, side) and monitor.reason is not Status.INTERRUPTED:
-                return monitor.result(Status.CONVERGED, at, number, detail)
+                return monitor.result(self.status, at, number, detail)
             step = self._step(here, side, near) if goes_on else None
             if step is None:
                 return monitor.result(Status.SOLVER_ERROR, None, number, detail) if monitor.stopped else None

@@ -56,7 +56,8 @@ class QuadraticSolution:
 
     tau : 1, or less where no step meets all constraints: the minimum of the program as it is there
     changes : of the active set on the way
-    factors : of K for the active constraints, whose rows were divided by `lengths` (m,)
+    factors : of K for the active constraints, whose rows were divided by `lengths` (m,); None for steps that
+        are not repeated
     """
 
     d: np.ndarray
@@ -64,16 +65,17 @@ class QuadraticSolution:
     side: np.ndarray
     tau: float
     changes: int
-    factors: KktFactors
-    lengths: np.ndarray
+    factors: KktFactors | None = None
+    lengths: np.ndarray | float = 1.0
 
     def step_of(self, of_gradient: np.ndarray, of_limits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """d (n,) and the changes of all multipliers (m,) with H d + A' mu = of_gradient, A_W d = of_limits.
 
         of_limits : (m,), of which the active ones are read
         """
+        assert self.factors is not None
         active, n = self.factors.active, self.d.size
-        lengths = self.lengths[active]
+        lengths = np.broadcast_to(self.lengths, self.multipliers.shape)[active]
         found = self.factors.solve(np.concatenate([of_gradient, of_limits[active] / lengths]))
         changes = np.zeros(self.multipliers.size)
         changes[active] = found[n:] / lengths
@@ -244,8 +246,7 @@ class _Way:
         return self._found(d, multipliers, 1.0, changes)
 
     def _found(self, d: np.ndarray, mu: np.ndarray, tau: float, changes: int) -> QuadraticSolution:
-        ones = np.ones(self.side.size)  # the rows have unit length
-        return QuadraticSolution(d, mu, self.side, tau, changes, self.factors, ones)
+        return QuadraticSolution(d, mu, self.side, tau, changes, self.factors)
 
     def _solved(self) -> tuple[np.ndarray, np.ndarray, float]:
         """d and the multipliers of the active constraints at tau = 1, improved by their residual once.
