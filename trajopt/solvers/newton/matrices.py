@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.solvers.matrices import Entries
+from trajopt.solvers.newton.kkt_factors import Patterns
 from trajopt.solvers.solver import Program
 
 __all__ = ["Matrices", "sparse_steps_pay"]
@@ -33,6 +34,7 @@ class Matrices:
 
     def __init__(self, nlp: Program, is_sparse: bool) -> None:
         self.is_sparse = is_sparse
+        self.patterns: Patterns = {}
         n, m = nlp.variable_count, nlp.row_count
         own = np.arange(n)
         rows, columns = np.append(nlp.jacobian_rows, m + own), np.append(nlp.jacobian_columns, own)
@@ -49,6 +51,13 @@ class Matrices:
         off, own = np.flatnonzero(i != j), np.arange(n)
         places = Entries(np.concatenate([i, j[off], own]), np.concatenate([j, i[off], own]), (n, n))
         return places, np.concatenate([np.arange(i.size), off])
+
+    def fits(self, nlp: Program) -> bool:
+        """Whether the entries of the derivatives of a program stand where they did in this one's."""
+        names = ("jacobian_rows", "jacobian_columns", "hessian_rows", "hessian_columns")
+        return self.nlp.row_count == nlp.row_count and all(
+            np.array_equal(getattr(self.nlp, name), getattr(nlp, name)) for name in names
+        )
 
     def constraints(self, jacobian: np.ndarray) -> Any:
         """A from the entries of the Jacobian."""

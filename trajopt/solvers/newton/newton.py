@@ -9,7 +9,7 @@ J. Process Control 12 (2002) 577, "initial value embedding".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from scipy.linalg import lapack
 
 from trajopt.solvers.matrices import largest_entry, row_lengths, shifted
 from trajopt.solvers.monitor import Monitor, monitor_of
-from trajopt.solvers.newton.kkt_factors import factorized
+from trajopt.solvers.newton.kkt_factors import SparseFactors
 from trajopt.solvers.newton.matrices import Matrices, sparse_steps_pay
 from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, followed
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals_of
@@ -63,11 +63,13 @@ class ActiveSetNewton:
 
     shift : the first of the multiples of the identity that are added to the Hessian, see `SHIFTS`
     finer : of `tol`: the KKT error down to which steps go on while each lowers it
+    matrices : those of the last program, which one whose entries stand at the same places shares
     """
 
     tol: float
     shift: float = SHIFTS[0]
     finer: float = 1.0
+    matrices: list[Matrices] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def iterates(self) -> type[NewtonIterates]:
@@ -88,7 +90,12 @@ class ActiveSetNewton:
             at = monitor.start
             if not at.has_multipliers:
                 at = least_squares_multipliers(nlp, at.y, signed=False)
-            return self.iterates(nlp, monitor, at, self.tol, self.finer * self.tol, self.shift).solved()
+            matrices = next((each for each in self.matrices if each.fits(nlp)), None)
+            if matrices is None:
+                matrices = Matrices(nlp, self.iterates.may_be_sparse and sparse_steps_pay(nlp))
+                self.matrices[:] = [matrices]
+            finest = self.finer * self.tol
+            return self.iterates(nlp, monitor, at, self.tol, finest, matrices, self.shift).solved()
 
 
 @dataclass(frozen=True)
@@ -149,10 +156,17 @@ class NewtonIterates:
     may_be_sparse, most_steps, steps, status = True, MOST_STEPS, "Newton steps", Status.CONVERGED
 
     def __init__(
-        self, nlp: Program, monitor: Monitor, start: WarmStart, tol: float, finest: float, shift: float = 0.0
+        self,
+        nlp: Program,
+        monitor: Monitor,
+        start: WarmStart,
+        tol: float,
+        finest: float,
+        matrices: Matrices,
+        shift: float = 0.0,
     ) -> None:
         self.nlp, self.monitor, self.tol, self.finest = nlp, monitor, tol, finest
-        self.matrices = Matrices(nlp, self.may_be_sparse and sparse_steps_pay(nlp))
+        self.matrices = matrices
         self.shifts = (shift, *(each for each in SHIFTS if each > shift))
         n, m = nlp.variable_count, nlp.row_count
         self.lower = np.concatenate([nlp.row_lower, nlp.lower])
@@ -294,8 +308,7 @@ class NewtonIterates:
         H, A = self._hessian(), here.A
         least = CONCAVE * largest_entry(H)
         if self.matrices.is_sparse:
-            factors = factorized(shifted(H, least), A, held.tolist())
-            if factors is not None and factors.is_strict:
+            if SparseFactors(shifted(H, least), A, held.tolist(), self.matrices.patterns).is_strict:
                 return True
             H, A = H.toarray(), A.toarray()
         Z = np.linalg.qr(A[held].T, mode="complete")[0][:, len(held) :]
@@ -303,7 +316,8 @@ class NewtonIterates:
 
     def _program_at(self, here: Values) -> QuadraticProgram:
         values = np.concatenate([here.rows, self.y])
-        return QuadraticProgram(self._hessian(), here.g, here.A, self.lower - values, self.upper - values)
+        lower, upper = self.lower - values, self.upper - values
+        return QuadraticProgram(self._hessian(), here.g, here.A, lower, upper, self.matrices.patterns)
 
     def _hessian(self) -> Any:
         """Of the Lagrangian, (n, n)."""

@@ -17,13 +17,13 @@ quadratic programming problem" (1996); Ferreau, Bock and Diehl, Int. J. Robust N
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from trajopt.solvers.matrices import row_lengths
-from trajopt.solvers.newton.kkt_factors import KktFactors, factorized
+from trajopt.solvers.newton.kkt_factors import KktFactors, Patterns, factorized
 from trajopt.solvers.tolerances import DEPENDENT, FLAT, ROUNDING
 
 __all__ = ["QuadraticProgram", "QuadraticSolution", "followed"]
@@ -37,7 +37,7 @@ LEAST_WAY = 0.1  # of tau: a way that ends before leads nowhere
 class QuadraticProgram:
     """H (n, n), g (n,), A (m, n), lower and upper (m,), infinite where there is no limit.
 
-    H and A are both arrays, or both `Triplets`.
+    H and A are both arrays, or both `Triplets`, of which `patterns` are known.
     """
 
     H: Any
@@ -45,6 +45,7 @@ class QuadraticProgram:
     A: Any
     lower: np.ndarray
     upper: np.ndarray
+    patterns: Patterns = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -96,11 +97,10 @@ def followed(
     before every change, says so.
     """
     size = np.maximum(row_lengths(program.A), ROUNDING)
-    unit = QuadraticProgram(
-        program.H, program.g, program.A / size[:, None], program.lower / size, program.upper / size
-    )
+    lower, upper = program.lower / size, program.upper / size
+    unit = replace(program, A=program.A / size[:, None], lower=lower, upper=upper)
     active = np.flatnonzero(side).tolist()
-    factors = factorized(unit.H, unit.A, active) if len(active) <= program.g.size else None
+    factors = factorized(unit.H, unit.A, active, unit.patterns) if len(active) <= program.g.size else None
     if factors is None:
         return None
     found = _Way(unit, multipliers * size, side, factors).followed(most_changes, stopped)
@@ -236,7 +236,8 @@ class _Way:
         """
         d, mu, error = self._solved()
         if changes and not (self.factors.is_strict and error <= ACCURATE):
-            again = factorized(self.program.H, self.program.A, self.factors.active)
+            program = self.program
+            again = factorized(program.H, program.A, self.factors.active, program.patterns)
             if again is None:
                 return None
             self.factors = again

@@ -50,7 +50,8 @@ class SquareNewton:
         rows, n = run.row_tolerances, nlp.variable_count
         monitor = monitor_of(nlp, start, run, rows.acceptable)
         at = WarmStart(monitor.start.y, np.zeros(nlp.row_count), np.zeros(n), np.zeros(n))
-        steps = SquareIterates(nlp, monitor, at, rows.acceptable, rows.rows)
+        matrices = Matrices(nlp, is_sparse=True)
+        steps = SquareIterates(nlp, monitor, at, rows.acceptable, rows.rows, matrices)
         if run.max_iterations is not None:
             steps.most_steps = min(steps.most_steps, run.max_iterations)
         with monitor.interruptible(), np.errstate(all="ignore"):
@@ -64,7 +65,6 @@ class SquareIterates(NewtonIterates):
 
     def __init__(self, nlp: Program, *arguments: Any) -> None:
         super().__init__(nlp, *arguments)
-        self.matrices = Matrices(nlp, is_sparse=True)
         self.equations = np.flatnonzero(self.lower[: self.m] == self.upper[: self.m])
         self.length = np.inf  # of the last step
 

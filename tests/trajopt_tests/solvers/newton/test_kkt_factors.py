@@ -68,7 +68,7 @@ def test_constraints_come_and_go_in_both_kinds_of_factors_alike(seed):
     active = [0, 3, M + 5]
     every = [
         DenseFactors(H, A[active], active),
-        SparseFactors(sparse.hessian(hessian), sparse.constraints(jacobian), active),
+        SparseFactors(sparse.hessian(hessian), sparse.constraints(jacobian), active, {}),
     ]
     assert all(each.exists and each.is_strict for each in every)
     added, dropped = [6, M + 1, M + 8], [3, M + 1, 0]  # of the first ones, and one that was added
@@ -98,7 +98,7 @@ def test_signs_of_pivots_tell_whether_the_hessian_is_positive_definite_along_the
     H = kinds.hessian(nlp.hessian(np.zeros(2), np.zeros(2), 1.0))
     A = kinds.constraints(nlp.jacobian(np.zeros(2)))
     for row, strict in ((0, False), (1, True)):
-        factors = factorized(H, A, [row])
+        factors = factorized(H, A, [row], {})
         assert factors is not None and factors.is_strict is strict
 
 
@@ -106,7 +106,7 @@ def test_constraints_that_depend_on_each_other_have_no_sparse_factors():
     nlp = quadratic_with_rows(np.eye(2), np.zeros(2), [[1.0, 1.0], [2.0, 2.0]], [-1.0] * 2, [1.0] * 2)
     kinds = Matrices(nlp, is_sparse=True)
     H = kinds.hessian(nlp.hessian(np.zeros(2), np.zeros(2), 1.0))
-    assert factorized(H, kinds.constraints(nlp.jacobian(np.zeros(2))), [0, 1]) is None
+    assert factorized(H, kinds.constraints(nlp.jacobian(np.zeros(2))), [0, 1], {}) is None
 
 
 def test_a_limit_that_is_stated_twice_is_one_for_sparse_steps_too(monkeypatch):
