@@ -71,9 +71,9 @@ _DEFAULTS = MappingProxyType(
 )
 # Where constraints repeat each other, multipliers may grow to 1e17, and IPOPT divides its errors by their
 # mean size: it called points solved whose objective was 0.5 too high. So its word is not taken alone. The
-# library's problems have a divisor (`KKT.dual_scale`) of 129 at most; from LARGE_SCALE on nothing is divided.
+# library's problems have a divisor (`KKT.dual_scale`) of 129 at most; from a million on nothing is divided.
 # Residuals at an optimum are near the tolerance, those of other points above WRONG times the gradient.
-LARGE_SCALE, WRONG = 1e6, 1e-4
+WRONG = 1e-4
 # From a thousand spans of six joints on, accelerations and jerks are 1e4 to 1e9 times the control points:
 # with MUMPS's own threshold of 1e-6, pivots lose digits, curvature is judged wrongly and the last iterations
 # make no progress. The order is the one that knows dense rows, as those of a free duration are.
@@ -294,7 +294,7 @@ class _Calls:
     def _wrong_residual(self, final: WarmStart, tol: float) -> str:
         """What shows that a point which IPOPT calls solved is no optimum; else ""."""
         kkt = kkt_residuals(self.nlp, final)
-        stationarity = kkt.stationarity / (kkt.dual_scale if kkt.dual_scale < LARGE_SCALE else 1.0)
+        stationarity = kkt.stationarity / (kkt.dual_scale if FEASIBILITY * kkt.dual_scale < 1.0 else 1.0)
         size = max(1.0, float(np.abs(self.nlp.gradient(final.y)).max(initial=0.0)))
         complementarity = kkt.complementarity / kkt.complementarity_scale
         if max(stationarity, complementarity) <= max(WRONG, 10.0 * tol) * size:

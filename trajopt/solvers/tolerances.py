@@ -27,3 +27,15 @@ MOST_STEPS = 80
 
 #: Above it, unknowns and shifts of a Hessian grow without limit, as with IPOPT.
 ENDLESS = 1e20
+
+#: Of the largest entry of a Hessian: the least that keeps pivots from zero when a diagonal is shifted by it.
+REGULARIZATION = 1e-9
+
+#: Growth of a shift that did not help, and of one that barely did.
+GROWTH, LITTLE_GROWTH = 8.0, 3.0
+
+#: Of the distance to a limit, or of a multiplier: the most that a step takes.
+SHARE = 0.9999
+
+#: Of an objective, scaled: what may be left open where objectives are compared.
+RANKED = 1e-3

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.solvers.dense.newton_step import SHARE, Direction, NewtonStep
+from trajopt.solvers.dense.newton_step import Direction, NewtonStep
+from trajopt.solvers.tolerances import SHARE
 
 __all__ = ["CORRECTIONS", "centred"]
 

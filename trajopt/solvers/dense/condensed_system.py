@@ -22,12 +22,12 @@ from scipy.linalg import blas, lapack
 
 from trajopt.solvers.dense.slack_program import SlackProgram, Slopes
 from trajopt.solvers.solver import LEAST_BARRIER
-from trajopt.solvers.tolerances import DEPENDENT, ENDLESS
+from trajopt.solvers.tolerances import DEPENDENT, ENDLESS, GROWTH, LITTLE_GROWTH
 
 __all__ = ["CondensedSystem", "Shifts"]
 
 FIRST = 1e-4  # shift of H
-FASTER, FAST, SLOWER = 100.0, 8.0, 1.0 / 3.0  # their growth, the first time and later, and their decrease
+FASTER = 100.0  # growth of the first shift; later ones grow by 8 and are a third of the last at first
 
 
 @dataclass
@@ -40,8 +40,8 @@ class Shifts:
     def after(self, shift: float) -> float:
         """The shift that follows one which did not help, 0 at first."""
         if not shift:
-            return SLOWER * self.last if self.last else FIRST
-        return shift * (FAST if self.last else FASTER)
+            return self.last / LITTLE_GROWTH if self.last else FIRST
+        return shift * (GROWTH if self.last else FASTER)
 
 
 class CondensedSystem:

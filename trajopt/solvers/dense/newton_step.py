@@ -9,10 +9,9 @@ import numpy as np
 from trajopt.solvers.dense.condensed_system import CondensedSystem, Shifts
 from trajopt.solvers.dense.slack_program import Iterate, SlackProgram
 from trajopt.solvers.optimality.kkt import kkt_scale
+from trajopt.solvers.tolerances import SHARE
 
 __all__ = ["Direction", "NewtonStep", "Residuals", "longest"]
-
-SHARE = 0.9999  # of a gap or of its multiplier: the most that a step takes
 
 
 class Residuals:

@@ -32,7 +32,7 @@ from trajopt.solvers.newton.newton import (
 from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution
 from trajopt.solvers.optimality.kkt import KKT, bound_violation
 from trajopt.solvers.solver import Program, Run, WarmStart
-from trajopt.solvers.tolerances import FEASIBILITY, FLAT, MOST_STEPS, ROUNDING
+from trajopt.solvers.tolerances import FLAT, MOST_STEPS, ROUNDING
 
 __all__ = ["DampedNewton"]
 
@@ -58,7 +58,7 @@ class DampedIterates(NewtonIterates):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.damping, self.sigma = Damping(FEASIBILITY), np.abs(self.multipliers)
+        self.damping, self.sigma = Damping(), np.abs(self.multipliers)
 
     def _is_near(self, number: int, residuals: KKT) -> bool:
         return residuals.error <= self.tol and residuals.primal <= self.finest
@@ -82,7 +82,7 @@ class DampedIterates(NewtonIterates):
                 if taken is not None:
                     return taken
                 self.damping.increase()
-            self.damping = Damping(FEASIBILITY)
+            self.damping = Damping()
         return None
 
     def _solved(

@@ -14,13 +14,9 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from trajopt.solvers.matrices import Triplets, largest_entry
-from trajopt.solvers.tolerances import FEASIBILITY, ROUNDING
+from trajopt.solvers.tolerances import FEASIBILITY, REGULARIZATION, ROUNDING
 
 __all__ = ["DenseFactors", "KktFactors", "Patterns", "SparseFactors", "factorized"]
-
-# Of 1 / |H|, subtracted from the zero block, so that no pivot of its diagonal is zero: what that changes is
-# corrected by the residual of a solve.
-REGULARIZATION = 1e-9
 
 
 def factorized(H: Any, A: Any, active: list[int], patterns: Patterns) -> KktFactors | None:
@@ -163,6 +159,7 @@ class SparseFactors:
         self._K = Triplets(
             pattern.rows[: entries.size], pattern.columns[: entries.size], entries, (size, size)
         )
+        # Of 1 / |H|, so that no pivot is zero: what that changes is corrected by the residual of a solve.
         lowered = np.full(len(active), -REGULARIZATION / largest_entry(H))
         self._lu = pattern.factorized(np.append(entries, lowered))
         self._borders = self._solved_borders = np.zeros((size, 0))  # V and K^-1 V

@@ -21,12 +21,9 @@ from trajopt.solvers.newton.newton import NewtonIterates, Values
 from trajopt.solvers.newton.quadratic_program import QuadraticSolution
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
-from trajopt.solvers.tolerances import MOST_STEPS
+from trajopt.solvers.tolerances import MOST_STEPS, RANKED, SHARE
 
 __all__ = ["SquareNewton"]
-
-TO_BOUNDS = 0.9  # of the way to a bound: the most that a step may go
-UNDECIDED = 1e-3  # of the objective, scaled: the most that the tolerance of the rows may leave open
 
 
 @dataclass(frozen=True)
@@ -94,7 +91,7 @@ class SquareIterates(NewtonIterates):
         is_exact = missed <= self.finest
         self.ends = bool(is_exact or not self.length < before)
         self.status = Status.CONVERGED if is_exact else Status.ACCEPTABLE
-        is_decided = np.abs(self.multipliers).sum() * self.finest <= UNDECIDED
+        is_decided = np.abs(self.multipliers).sum() * self.finest <= RANKED
         return bool(self.ends and missed <= self.tol and is_decided and residuals.error <= self.tol)
 
     def _is_minimum(self, here: Values, side: np.ndarray) -> bool:
@@ -106,6 +103,6 @@ class SquareIterates(NewtonIterates):
             return None
         room = np.where(self.step < 0.0, self.y - self.nlp.lower, self.nlp.upper - self.y)
         moving = self.step != 0.0
-        parts = TO_BOUNDS * room[moving] / np.abs(self.step[moving])
+        parts = SHARE * room[moving] / np.abs(self.step[moving])
         d = max(0.0, float(parts.min(initial=1.0))) * self.step
         return QuadraticSolution(d, self.multipliers, side, 1.0, 0)

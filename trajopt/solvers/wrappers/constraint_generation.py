@@ -33,6 +33,7 @@ from trajopt.solvers.solver import (
     Status,
     WarmStart,
 )
+from trajopt.solvers.tolerances import RANKED
 from trajopt.solvers.wrappers.least_violation import least_violation
 
 __all__ = ["ConstraintGeneration"]
@@ -41,7 +42,6 @@ ROUNDS = 8  # most rounds with a working set; then all rows enter
 # Where an answer violates more than half of the rows left out, or one of them by FAR, scaled, all rows
 # enter, and the answer is no start for them.
 FAR = 3.0
-RANKED = 1e-3  # tolerance where objectives are only compared
 NEARLY_MET = 1e-2  # scaled violation, within which a round with `patience` has to come
 # Statuses that more rows would not change. DIVERGING is none: a relaxation may be unbounded.
 _FINAL = (Status.INFEASIBLE, Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.INTERRUPTED)
