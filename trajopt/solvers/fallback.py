@@ -12,7 +12,7 @@ import numpy as np
 from trajopt.solvers.run import run_solver
 from trajopt.solvers.solver import Callback, Iteration, Program, Result, Run, Solver, Status, WarmStart
 
-__all__ = ["Fallback", "FirstSolver", "continued", "counted_on", "joined"]
+__all__ = ["Fallback", "FirstSolver", "continued", "counted_on", "joined_results"]
 
 
 class FirstSolver(Solver, Protocol):
@@ -52,7 +52,7 @@ class Fallback:
 def continued(before: Result, solver: Solver, nlp: Program, start: WarmStart | None, run: Run) -> Result:
     """What `solver` finds from `start`, with the iterations, the seconds and the history of both."""
     callback = counted_on(run.callback, [before])
-    return joined([before, run_solver(solver, nlp, start, replace(run, callback=callback))])
+    return joined_results([before, run_solver(solver, nlp, start, replace(run, callback=callback))])
 
 
 def counted_on(callback: Callback | None, before: Sequence[Result]) -> Callback | None:
@@ -71,7 +71,7 @@ def counted_on(callback: Callback | None, before: Sequence[Result]) -> Callback 
     return seen
 
 
-def joined(results: Sequence[Result]) -> Result:
+def joined_results(results: Sequence[Result]) -> Result:
     """The last result, with the iterations, the seconds and the history of all."""
     counts = [iterate_count(results[:place]) for place in range(len(results))]
     timings: Counter[str] = Counter()

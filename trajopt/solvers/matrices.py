@@ -9,10 +9,10 @@ import numpy as np
 
 from trajopt.solvers.solver import Program
 
-__all__ = ["Entries", "Triplets", "dense_jacobian", "largest_entry", "row_lengths", "shifted"]
+__all__ = ["MatrixPlaces", "Triplets", "dense_jacobian", "largest_entry", "row_lengths", "shifted"]
 
 
-class Entries:
+class MatrixPlaces:
     """Where the entries of a matrix stand; those that stand twice add up.
 
     rows, columns : (entries,); a dense matrix lacks the entries of which one of them is negative
@@ -73,12 +73,14 @@ class Triplets:
         return coo_array((self.data, (self.rows, self.columns)), shape=self.shape).tocsc()
 
     def toarray(self) -> np.ndarray:
-        return Entries(self.rows, self.columns, self.shape).dense(self.data)
+        return MatrixPlaces(self.rows, self.columns, self.shape).dense(self.data)
 
 
 def dense_jacobian(nlp: Program, values: np.ndarray) -> np.ndarray:
     """The (m, n) matrix of a program's entries."""
-    return Entries(nlp.jacobian_rows, nlp.jacobian_columns, (nlp.row_count, nlp.variable_count)).dense(values)
+    return MatrixPlaces(nlp.jacobian_rows, nlp.jacobian_columns, (nlp.row_count, nlp.variable_count)).dense(
+        values
+    )
 
 
 def largest_entry(H: Any) -> float:

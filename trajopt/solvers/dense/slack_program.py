@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trajopt.solvers.dense.row_windows import row_windows
-from trajopt.solvers.matrices import Entries
+from trajopt.solvers.matrices import MatrixPlaces
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import lagrangian_gradient
 from trajopt.solvers.solver import WarmStart
@@ -109,10 +109,10 @@ class SlackProgram:
         row[self.rows] = np.arange(self.rows.size)
         row[self.equations] = self.rows.size + np.arange(self.equations.size)
         i, j = row[nlp.jacobian_rows], column[nlp.jacobian_columns]
-        self._jacobian = Entries(i, j, (self.rows.size + self.equations.size, n))
+        self._jacobian = MatrixPlaces(i, j, (self.rows.size + self.equations.size, n))
         of_limits = (i >= 0) & (i < self.rows.size) & (j >= 0)
         self.windows = row_windows(i[of_limits], j[of_limits], (self.rows.size, n))
-        self._hessian = Entries(column[nlp.hessian_rows], column[nlp.hessian_columns], (n, n))
+        self._hessian = MatrixPlaces(column[nlp.hessian_rows], column[nlp.hessian_columns], (n, n))
 
     def whole(self, x: np.ndarray) -> np.ndarray:
         """All unknowns of the program, with the fixed ones at their values."""

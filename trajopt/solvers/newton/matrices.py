@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.solvers.matrices import Entries
+from trajopt.solvers.matrices import MatrixPlaces
 from trajopt.solvers.newton.kkt_factors import Patterns
 from trajopt.solvers.solver import Program
 
@@ -38,18 +38,18 @@ class Matrices:
         n, m = nlp.variable_count, nlp.row_count
         own = np.arange(n)
         rows, columns = np.append(nlp.jacobian_rows, m + own), np.append(nlp.jacobian_columns, own)
-        self._constraints = Entries(rows, columns, (m + n, n))
+        self._constraints = MatrixPlaces(rows, columns, (m + n, n))
         self.nlp, self._ones, self._zeros = nlp, np.ones(n), np.zeros(n)
 
     @functools.cached_property
-    def _hessian(self) -> tuple[Entries, np.ndarray]:
+    def _hessian(self) -> tuple[MatrixPlaces, np.ndarray]:
         """Where the entries of both triangles stand, and which of the lower one they are.
 
         The entries of a shift of the diagonal stand at the end.
         """
         i, j, n = np.asarray(self.nlp.hessian_rows), np.asarray(self.nlp.hessian_columns), self._ones.size
         off, own = np.flatnonzero(i != j), np.arange(n)
-        places = Entries(np.concatenate([i, j[off], own]), np.concatenate([j, i[off], own]), (n, n))
+        places = MatrixPlaces(np.concatenate([i, j[off], own]), np.concatenate([j, i[off], own]), (n, n))
         return places, np.concatenate([np.arange(i.size), off])
 
     def fits(self, nlp: Program) -> bool:
@@ -68,5 +68,5 @@ class Matrices:
         places, both = self._hessian
         return self._of(places, np.append(entries[both], self._zeros))
 
-    def _of(self, places: Entries, values: np.ndarray) -> Any:
+    def _of(self, places: MatrixPlaces, values: np.ndarray) -> Any:
         return places.sparse(values) if self.is_sparse else places.dense(values)

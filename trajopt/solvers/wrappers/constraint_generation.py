@@ -15,7 +15,7 @@ import numpy as np
 
 from trajopt.base.arguments import check_count, check_positive, pluralize, short_repr
 from trajopt.base.errors import OptionError
-from trajopt.solvers.fallback import Fallback, counted_on, joined
+from trajopt.solvers.fallback import Fallback, counted_on, joined_results
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.newton.damped_newton import DampedNewton
 from trajopt.solvers.newton.newton import NewtonFromMotion, dense_steps_fit
@@ -308,7 +308,7 @@ def _spread(row_multipliers: np.ndarray, kept: np.ndarray) -> np.ndarray:
 
 def _whole(nlp: Program, kept: np.ndarray, results: list[Result]) -> Result:
     """The last result as one of the whole program, with iterations and times of all rounds."""
-    last = joined(results)
+    last = joined_results(results)
     detail = f"{int(kept.sum())} of {kept.size} rows in {pluralize(len(results), 'round')}"
     return replace(
         last,
