@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import answer_at
 from trajopt.solvers import registry
 from trajopt.solvers.fallback import Fallback
+from trajopt.solvers.newton.matrices import Matrices
 from trajopt.solvers.newton.newton import ActiveSetNewton
 from trajopt.solvers.progress import iteration_callback
 from trajopt.solvers.run import run_solver, takes_hessian
@@ -49,6 +51,11 @@ class CompiledProgram(Generic[AnswerT]):
     structure: AskedStructure
     inputs: InputTable
     solver: Solver | None = None
+
+    @cached_property
+    def _matrices(self) -> list[Matrices]:
+        """Those of Newton's steps, which solves of this program share."""
+        return []
 
     def problem_with(self, values: Mapping[str, Any] | None = None, /, **inputs: Any) -> Asked:
         """The problem, or the phases, with other values of its inputs.
@@ -101,7 +108,7 @@ class CompiledProgram(Generic[AnswerT]):
             nlp, point = self._program(problem, start)
             tol = getattr(chosen, "tol", None)
             if point is not None and tol is not None and takes_hessian(chosen):
-                chosen = Fallback(ActiveSetNewton(tol), chosen)
+                chosen = Fallback(ActiveSetNewton(tol, matrices=self._matrices), chosen)
             result = run_solver(chosen, nlp, point, Run(callback=callback))
             opened: Any = phases_solution_from if isinstance(problem, Phases) else solution_from
             return opened(replace(answer_at(problem, nlp, result), run=run))

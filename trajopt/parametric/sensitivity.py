@@ -29,8 +29,9 @@ from trajopt.parametric.inputs import DurationInput, Input, PhaseInput
 from trajopt.parametric.warm_start import warm_program
 from trajopt.problem.links.phases import Asked, copy_of
 from trajopt.solution.solution import Answer
+from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.newton.newton import active_sides
-from trajopt.solvers.optimality.multipliers import dense_jacobian, least_squares_multipliers
+from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
 from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.transcription.leaf_map import LeafMap

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from trajopt.solvers.run import run_solver
-from trajopt.solvers.solver import Iteration, Program, Result, Run, Solver, Status, WarmStart
+from trajopt.solvers.solver import Callback, Iteration, Program, Result, Run, Solver, Status, WarmStart
 
-__all__ = ["Fallback", "FirstSolver", "continued"]
+__all__ = ["Fallback", "FirstSolver", "continued", "counted_on", "joined_results"]
 
 
 class FirstSolver(Solver, Protocol):
@@ -48,23 +50,44 @@ class Fallback:
 
 
 def continued(before: Result, solver: Solver, nlp: Program, start: WarmStart | None, run: Run) -> Result:
-    """What `solver` finds from `start`, with the iterations, the seconds and the history of both.
+    """What `solver` finds from `start`, with the iterations, the seconds and the history of both."""
+    callback = counted_on(run.callback, [before])
+    return joined_results([before, run_solver(solver, nlp, start, replace(run, callback=callback))])
 
-    before : of the first solver. The second one's start is an iterate of its own, whose number, which the
-        callback sees, follows that of the first one's last
+
+def counted_on(callback: Callback | None, before: Sequence[Result]) -> Callback | None:
+    """A callback that sees iterations and seconds counted through all solves, those before among them.
+
+    The start of every solve is an iterate of its own, whose number follows that of the last one before.
     """
-    count, callback = len(before.history), run.callback
+    if callback is None:
+        return None
+    count, spent = iterate_count(before), sum(each.seconds for each in before)
 
     def seen(iteration: Iteration) -> object:
-        number, seconds = count + iteration.iteration, before.seconds + iteration.seconds
-        assert callback is not None
+        number, seconds = count + iteration.iteration, spent + iteration.seconds
         return callback(replace(iteration, iteration=number, seconds=seconds))
 
-    found = run_solver(solver, nlp, start, replace(run, callback=None if callback is None else seen))
+    return seen
+
+
+def joined_results(results: Sequence[Result]) -> Result:
+    """The last result, with the iterations, the seconds and the history of all."""
+    counts = [iterate_count(results[:place]) for place in range(len(results))]
+    timings: Counter[str] = Counter()
+    for each in results:
+        timings.update(each.timings)  # type: ignore[arg-type]  # seconds
     return replace(
-        found,
-        iterations=count + found.iterations,
-        seconds=before.seconds + found.seconds,
-        timings={kind: before.timings.get(kind, 0.0) + spent for kind, spent in found.timings.items()},
-        history=np.concatenate([before.history, found.history + np.array([count, 0.0, 0.0])]),
+        results[-1],
+        iterations=counts[-1] + results[-1].iterations,
+        seconds=sum(each.seconds for each in results),
+        timings=timings,
+        history=np.concatenate(
+            [each.history + np.array([n, 0.0, 0.0]) for each, n in zip(results, counts, strict=True)]
+        ),
     )
+
+
+def iterate_count(results: Sequence[Result]) -> int:
+    """How many iterates some solves had, their starts among them; not every solver records its history."""
+    return sum(max(len(each.history), each.iterations + 1) for each in results)

@@ -17,27 +17,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trajopt.base.arguments import check_positive, short_repr
+from trajopt.base.arguments import short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.solvers import bundled_ipopt
 from trajopt.solvers.ipopt_options import OptionTable
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, kkt_residuals
-from trajopt.solvers.run import (
-    BOUND_RELAXATION,
-    FEASIBILITY,
-    WARM_BARRIER,
-    WARM_MULTIPLIER,
-    WARM_PUSH,
-    SolverSettings,
-    run_of,
-)
-from trajopt.solvers.solver import Callback, Program, Result, Run, StartKind, Status, WarmStart
+from trajopt.solvers.program_solver import ProgramSolver
+from trajopt.solvers.solver import Program, Result, Run, StartKind, Status, WarmStart
+from trajopt.solvers.tolerances import BOUND_RELAXATION, FEASIBILITY, WARM_BARRIER, WARM_PUSH
 
 __all__ = ["Ipopt"]
 
-# IpReturnCodes.h of IPOPT 3.14, complete; -12 (invalid option) raises OptionError instead.
+# IpReturnCodes.h of IPOPT 3.14, complete.
 _STATUSES = {
     0: Status.CONVERGED,
     1: Status.ACCEPTABLE,
@@ -53,13 +46,13 @@ _STATUSES = {
     -5: Status.TIME_LIMIT,
     -10: Status.NOT_ENOUGH_FREEDOM,
     -11: Status.INVALID_PROBLEM,
+    -12: None,  # an invalid option raises OptionError instead
     -13: Status.EVALUATION_ERROR,
     -100: Status.SOLVER_ERROR,
     -101: Status.SOLVER_ERROR,
     -102: Status.OUT_OF_MEMORY,
     -199: Status.SOLVER_ERROR,
 }
-_INVALID_OPTION = -12
 
 _DEFAULTS = MappingProxyType(
     {
@@ -78,9 +71,9 @@ _DEFAULTS = MappingProxyType(
 )
 # Where constraints repeat each other, multipliers may grow to 1e17, and IPOPT divides its errors by their
 # mean size: it called points solved whose objective was 0.5 too high. So its word is not taken alone. The
-# library's problems have a divisor (`KKT.dual_scale`) of 129 at most; from LARGE_SCALE on nothing is divided.
+# library's problems have a divisor (`KKT.dual_scale`) of 129 at most; from a million on nothing is divided.
 # Residuals at an optimum are near the tolerance, those of other points above WRONG times the gradient.
-LARGE_SCALE, WRONG = 1e6, 1e-4
+WRONG = 1e-4
 # From a thousand spans of six joints on, accelerations and jerks are 1e4 to 1e9 times the control points:
 # with MUMPS's own threshold of 1e-6, pivots lose digits, curvature is judged wrongly and the last iterations
 # make no progress. The order is the one that knows dense rows, as those of a free duration are.
@@ -92,7 +85,7 @@ _WARM_DEFAULTS = MappingProxyType(
     {
         "warm_start_init_point": "yes",
         **{f"warm_start_{bound}": WARM_PUSH for bound in _PUSHED},
-        "warm_start_mult_bound_push": WARM_MULTIPLIER,
+        "warm_start_mult_bound_push": WARM_PUSH,
         "mu_strategy": "monotone",  # the adaptive one would choose its own, larger, first barrier
         "mu_init": WARM_BARRIER,
     }
@@ -104,18 +97,15 @@ _WARM_DEFAULTS = MappingProxyType(
 # start is nearer still: 33 iterations instead of 102 with the smaller barrier. Where knots were added to an
 # optimum, slacks of active limits stay small and multipliers of bounds begin at barrier / slack: 28
 # iterations instead of 67 on 173 spans of three links.
-_NEAR_START = {"mu_init": 1e-3, "slack_bound_push": 1e-4, "slack_bound_frac": 1e-4}
+_NEAR_START = {"mu_init": 1e-3, **dict.fromkeys(_PUSHED[2:], 1e-4)}
 _BY_START_KIND: Mapping[StartKind, Mapping[str, Any]] = MappingProxyType(
     {
         StartKind.NEAR_START: _NEAR_START,
-        StartKind.NEAR_BOUNDS: {**_NEAR_START, "bound_push": 1e-4, "bound_frac": 1e-4},
+        StartKind.NEAR_BOUNDS: {**_NEAR_START, **dict.fromkeys(_PUSHED, 1e-4)},
         StartKind.SAME_MOTION: {"mu_init": 1e-5},
         StartKind.NEAR_OPTIMUM: {
             "mu_init": 1e-5,
-            "slack_bound_push": 1e-6,
-            "slack_bound_frac": 1e-6,
-            "bound_push": 1e-6,
-            "bound_frac": 1e-6,
+            **dict.fromkeys(_PUSHED, 1e-6),
             "bound_mult_init_method": "mu-based",
         },
     }
@@ -131,7 +121,7 @@ _OWN_FIELDS = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Ipopt(SolverSettings):
+class Ipopt(ProgramSolver):
     """The settings of one IPOPT run.
 
     tol             largest scaled KKT error at which the solve counts as converged
@@ -153,7 +143,6 @@ class Ipopt(SolverSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive("feasibility", self.feasibility)
         if not isinstance(self.hessian, str) or self.hessian not in ("exact", "lbfgs"):
             raise OptionError(f"hessian = {short_repr(self.hessian)}: expected 'exact' or 'lbfgs'")
         named = isinstance(self.library, str) and self.library in ("casadi", "cyipopt")
@@ -194,32 +183,9 @@ class Ipopt(SolverSettings):
             }
         return replace(super().within(run), options={**chosen, **self.options})
 
-    def solve(
-        self,
-        nlp: Program,
-        start: WarmStart | None = None,
-        run: Run | None = None,
-        callback: Callback | None = None,
-    ) -> Result:
-        """Solve `nlp` from `nlp.start`, or from `start` and its multipliers.
-
-        Raises what a function of the problem or the callback raised, and EvaluationError where the problem is
-        not finite at the start; every other outcome is a status of the Result.
-        """
-        start, run = run_of(start, run, callback)
-        return self.within(run)._solved(nlp, start, run)
-
     def _solved(self, nlp: Program, start: WarmStart | None, run: Run) -> Result:
         ipopt = _library(self.library)
-        monitor = Monitor(
-            nlp,
-            start,
-            feasibility=self.feasibility,
-            time_limit=self.time_limit,
-            callback=run.callback,
-            refusal=ipopt.CyIpoptEvaluationError,
-            shorten=True,
-        )
+        monitor = self._monitor(nlp, start, run, refusal=ipopt.CyIpoptEvaluationError, shorten=True)
         calls = _Calls(nlp, monitor)
         second_order = self.hessian == "exact" and nlp.has_hessian
         if self.hessian == "exact" and not second_order:
@@ -311,13 +277,13 @@ class _Calls:
         given = (start.row_multipliers, start.lower_multipliers, start.upper_multipliers)
         multipliers = [[] if each is None else each.tolist() for each in given]
         y, info = problem.solve(start.y, *multipliers)
-        if info["status"] == _INVALID_OPTION:
+        status = _STATUSES.get(info["status"], Status.UNKNOWN)
+        if status is None:
             raise OptionError(
                 "IPOPT refuses these options together; most often the linear solver named is not installed "
                 "(its own message appears with options={'print_level': 5})"
             )
         final = WarmStart(y, info["mult_g"], np.maximum(info["mult_x_L"], 0), np.maximum(info["mult_x_U"], 0))
-        status = _STATUSES.get(info["status"], Status.UNKNOWN)
         if status is Status.ACCEPTABLE and is_optimal_to_rounding(self.nlp, final, tol):
             status = Status.CONVERGED
         message = info["status_msg"].decode()
@@ -328,12 +294,10 @@ class _Calls:
     def _wrong_residual(self, final: WarmStart, tol: float) -> str:
         """What shows that a point which IPOPT calls solved is no optimum; else ""."""
         kkt = kkt_residuals(self.nlp, final)
-        stationarity = kkt.stationarity / (kkt.dual_scale if kkt.dual_scale < LARGE_SCALE else 1.0)
+        stationarity = kkt.stationarity / (kkt.dual_scale if FEASIBILITY * kkt.dual_scale < 1.0 else 1.0)
         size = max(1.0, float(np.abs(self.nlp.gradient(final.y)).max(initial=0.0)))
-        if (
-            max(stationarity, kkt.complementarity / kkt.complementarity_scale)
-            <= max(WRONG, 10.0 * tol) * size
-        ):
+        complementarity = kkt.complementarity / kkt.complementarity_scale
+        if max(stationarity, complementarity) <= max(WRONG, 10.0 * tol) * size:
             return ""
         return (
             f"IPOPT calls a point solved with a gradient of the Lagrangian of {kkt.stationarity:.1e} and a "

@@ -23,11 +23,11 @@ import numpy as np
 from trajopt.base.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
 from trajopt.solvers.optimality.kkt import largest_violation, multipliers_of
 from trajopt.solvers.solver import Callback, Iteration, Program, Result, Run, Status, WarmStart
+from trajopt.solvers.tolerances import ENDLESS
 
 __all__ = ["Monitor", "Refusal", "monitor_of"]
 
 _NEARLY_CONVERGED = (Status.ACCEPTABLE, Status.STEP_TOO_SMALL)
-_DIVERGED = 1e20  # IPOPT's diverging_iterates_tol, here for every solver
 # Outcomes that a last evaluation which was not finite explains.
 _EXPLAINED = (Status.RESTORATION_FAILED, Status.STEP_FAILED, Status.STEP_TOO_SMALL)
 _FUNCTIONS = ("objective", "gradient", "rows", "jacobian", "hessian")  # of a program
@@ -112,7 +112,7 @@ class Monitor:
             unscaled = objective / getattr(self.nlp, "objective_scale", 1.0)
             seen = Iteration(number, unscaled, infeasibility, dual_infeasibility, step, self.elapsed)
             self._guard("callback", self._callback, seen)
-        if np.abs(at.y).max(initial=0.0) > _DIVERGED:
+        if np.abs(at.y).max(initial=0.0) > ENDLESS:
             self.stop(Status.DIVERGING)
         self._check_time()
         return self.reason is None

@@ -26,14 +26,6 @@ __all__ = [
     "without_checkpoints",
 ]
 
-FEASIBILITY = 1e-6  # scaled violation up to which an iterate counts as feasible when the best one is chosen
-# Of a bound, or absolutely: how far interior-point methods move bounds outwards, so that there is an interior
-# where two of them meet.
-BOUND_RELAXATION = 1e-10
-# Interior-point methods from a start with multipliers: how far they push it off its bounds, of a bound or of
-# the range between two, the least multiplier, and the first barrier parameter.
-WARM_PUSH, WARM_MULTIPLIER, WARM_BARRIER = 1e-9, 1e-9, 1e-7
-
 OUT_OF_TIME = "the time limit was reached"
 FORMER = (
     "solve(nlp, callback, start) is the former order, which goes in version 0.3: write "

@@ -11,15 +11,21 @@ the rest is computed at the returned point, by the table in `point_status.py`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trajopt.base.arguments import check_positive
+from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.monitor import Monitor, Refusal
-from trajopt.solvers.optimality.multipliers import dense_jacobian, least_squares_multipliers
+from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.optimality.point_status import status_of_point
-from trajopt.solvers.run import FEASIBILITY, SolverSettings, run_of
-from trajopt.solvers.solver import Callback, Program, Result, Run, Status, WarmStart
+from trajopt.solvers.program_solver import ProgramSolver
+from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
+from trajopt.solvers.tolerances import FEASIBILITY
+
+if TYPE_CHECKING:
+    from scipy.optimize import NonlinearConstraint
 
 __all__ = ["Slsqp"]
 
@@ -35,7 +41,7 @@ _STATUSES = {
 
 
 @dataclass(frozen=True)
-class Slsqp(SolverSettings):
+class Slsqp(ProgramSolver):
     """The settings of one SLSQP run.
 
     tol             SLSQP stops when the change of the objective, or the step, falls below this and the summed
@@ -56,8 +62,8 @@ class Slsqp(SolverSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("feasibility", "kkt_tol", "acceptable_tol"):
-            check_positive(name, getattr(self, name))
+        check_positive("kkt_tol", self.kkt_tol)
+        check_positive("acceptable_tol", self.acceptable_tol)
 
     @staticmethod
     def version() -> str:
@@ -66,27 +72,12 @@ class Slsqp(SolverSettings):
 
         return f"of scipy {scipy.__version__}"
 
-    def solve(
-        self,
-        nlp: Program,
-        start: WarmStart | None = None,
-        run: Run | None = None,
-        callback: Callback | None = None,
-    ) -> Result:
-        """Solve `nlp` from `nlp.start`, or from the point of `start`; SLSQP does not use multipliers.
-
-        Raises what a function of the problem or the callback raised, and EvaluationError where the problem is
-        not finite at the start; every other outcome is a status of the Result.
-        """
-        start, run = run_of(start, run, callback)
-        limits = self.within(run)
+    def _solved(self, nlp: Program, start: WarmStart | None, run: Run) -> Result:
         import scipy.optimize  # noqa: F401  here, so that the clock of the solve starts after it
 
-        monitor = Monitor(
-            nlp, start, feasibility=self.feasibility, time_limit=limits.time_limit, callback=run.callback
-        )
+        monitor = self._monitor(nlp, start, run)
         with monitor.interruptible():
-            result = _run(nlp, monitor, limits.tol, limits.max_iterations)
+            result = _run(nlp, monitor, self.tol, self.max_iterations)
         # SciPy's own multipliers are those of the last quadratic model, one step old, without the bounds',
         # and absent before SciPy 1.16; least squares at the point itself leaves a smaller residual.
         answer = least_squares_multipliers(nlp, result.y)
@@ -130,26 +121,18 @@ def _run(nlp: Program, monitor: Monitor, tol: float, max_iterations: int) -> Res
     return monitor.result(status, WarmStart(found.x), iterations, found.message)
 
 
-def _constraints(nlp: Program, monitor: Monitor) -> list[dict[str, object]]:
-    """Rows as SLSQP takes them: equations = 0, and inequalities >= 0, one for each finite side."""
-    equal = np.flatnonzero(nlp.row_lower == nlp.row_upper)
-    ranged = nlp.row_lower != nlp.row_upper
-    lower = np.flatnonzero(ranged & np.isfinite(nlp.row_lower))
-    upper = np.flatnonzero(ranged & np.isfinite(nlp.row_upper))
+def _constraints(nlp: Program, monitor: Monitor) -> list[NonlinearConstraint]:
+    """Rows as SLSQP takes them: equations apart from limits."""
+    from scipy.optimize import NonlinearConstraint
 
-    def slack(y: np.ndarray) -> np.ndarray:
-        rows = monitor.rows(y)
-        return np.concatenate([rows[lower] - nlp.row_lower[lower], nlp.row_upper[upper] - rows[upper]])
+    def of_rows(kept: np.ndarray) -> NonlinearConstraint:
+        return NonlinearConstraint(
+            lambda y: monitor.rows(y)[kept],
+            nlp.row_lower[kept],
+            nlp.row_upper[kept],
+            jac=lambda y: dense_jacobian(nlp, monitor.jacobian(y))[kept],
+        )
 
-    def slack_jacobian(y: np.ndarray) -> np.ndarray:
-        matrix = dense_jacobian(nlp, monitor.jacobian(y))
-        return np.concatenate([matrix[lower], -matrix[upper]])
-
-    equations = {
-        "type": "eq",
-        "fun": lambda y: monitor.rows(y)[equal] - nlp.row_lower[equal],
-        "jac": lambda y: dense_jacobian(nlp, monitor.jacobian(y))[equal],
-    }
-    inequalities = {"type": "ineq", "fun": slack, "jac": slack_jacobian}
-    kept = ((equations, equal.size), (inequalities, lower.size + upper.size))
-    return [constraint for constraint, size in kept if size]
+    fixed = nlp.row_lower == nlp.row_upper
+    limited = ~fixed & (np.isfinite(nlp.row_lower) | np.isfinite(nlp.row_upper))
+    return [of_rows(kept) for kept in (fixed, limited) if kept.any()]

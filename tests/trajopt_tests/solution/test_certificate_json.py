@@ -12,7 +12,7 @@ from trajopt.certificates.arc_problem import arc_problem
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.certified.switching.multiplier_signs import boundary_sign_check
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.optimality.multipliers import least_squares_kkt
+from trajopt.solvers.optimality.multipliers import kkt_of_fit, least_squares_multipliers
 from trajopt.verification.recomputed_kkt import point_and_kkt, rebuilt_program
 
 
@@ -74,9 +74,10 @@ def test_a_slowed_motion_is_told_with_the_residuals_of_its_solve(tmp_path):
 def test_least_squares_multipliers_prove_an_optimum_and_disprove_a_point_beside_it():
     nlp = trajopt.transcribe(two_link_minimum_time(10))
     y = trajopt.Ipopt(tol=1e-10).solve(nlp).y
-    assert least_squares_kkt(nlp, y, 1e-7).stationarity < 1e-4
+    fitted = least_squares_multipliers(nlp, y, 1e-7, signed=False)
+    assert kkt_of_fit(nlp, fitted, 1e-7).stationarity < 1e-4
     beside = y + 1e-3 * np.random.default_rng(0).normal(size=y.size)
-    assert least_squares_kkt(nlp, beside).error > 1e-3
+    assert kkt_of_fit(nlp, least_squares_multipliers(nlp, beside, signed=False)).error > 1e-3
 
 
 def cruising():

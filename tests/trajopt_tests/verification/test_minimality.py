@@ -9,7 +9,7 @@ from hand_written import PointMasses
 
 import problems
 import trajopt
-from trajopt.solvers.optimality.multipliers import dense_jacobian
+from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.transcription.transcribe import transcribe
 from trajopt.verification import minimality

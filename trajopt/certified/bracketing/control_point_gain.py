@@ -16,7 +16,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.optimality.kkt import ACTIVE
+from trajopt.solvers.tolerances import FEASIBILITY
 from trajopt.splines.basis import SplineBasis
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
@@ -112,7 +112,7 @@ def _held_unknown(
 
 def _at(value: float, bound: float) -> bool:
     """Whether a control point is at its bound."""
-    return bool(abs(value - bound) <= ACTIVE * max(1.0, abs(bound)))
+    return bool(abs(value - bound) <= FEASIBILITY * max(1.0, abs(bound)))
 
 
 def _knot_widths(basis: SplineBasis) -> Array:

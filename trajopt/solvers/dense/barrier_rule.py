@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.solvers.dense.newton_step import NewtonStep, Residuals, longest
+from trajopt.solvers.dense.newton_step import NewtonStep, Residuals
 from trajopt.solvers.solver import LEAST_BARRIER
 
 __all__ = ["BarrierRule"]
 
-GREATEST = 1e3  # barrier parameter, times that at the start
 # Of the other errors, where H is shifted: a parameter far below them stops steps at limits that do not bind.
 BEHIND = 1e-2
-MEMORY, LESS = 4, 0.9999  # errors must fall below those of the last four iterates, times that
+MEMORY = 4  # iterates, below whose errors the next ones must fall
 RESTART = 0.8  # of the mean of z t, where the parameter begins to be held
 SOLVED, LINEAR, SUPERLINEAR = 10.0, 0.2, 1.5  # kappa_epsilon, kappa_mu, theta_mu
 LAST = 1.0 / 11.0  # of the tolerance: no parameter that is held need be smaller
@@ -31,7 +30,7 @@ class BarrierRule:
 
     def __init__(self, barrier: float, tol: float, is_free: bool) -> None:
         self.barrier, self.tol, self.is_free, self.is_new = barrier, tol, is_free, True
-        self._most, self._least = GREATEST * barrier, min(LEAST_BARRIER, barrier)
+        self._least = min(LEAST_BARRIER, barrier)
         self._memory: list[float] = []
 
     def observe(self, residuals: Residuals) -> None:
@@ -39,7 +38,7 @@ class BarrierRule:
         if not residuals.products.size:
             return
         size = residuals.mean_square
-        falls = not self._memory or size <= LESS * max(self._memory)
+        falls = not self._memory or size < max(self._memory)
         if falls and (self.is_free or self._memory):
             self.is_new = self.is_new or not self.is_free
             self.is_free = True
@@ -62,12 +61,12 @@ class BarrierRule:
         """
         point, z = newton.at.point, newton.at.multipliers.z
         affine = newton.direction(0.0)
-        primal, dual = longest(point.t, affine.dt, 1.0), longest(z, affine.dz, 1.0)
+        primal, dual = newton.lengths(affine, 1.0)
         after = float((point.t + primal * affine.dt) @ (z + dual * affine.dz)) / z.size
         mean, least = residuals.complementarity, self._least
         if newton.system.shift:
             least = max(least, min(mean, BEHIND * residuals.infeasibility))
-        self.barrier = min(max(min(1.0, (after / mean) ** 3) * mean, least), self._most)
+        self.barrier = max(min(1.0, (after / mean) ** 3) * mean, least)
         self.is_new = True
         return None if newton.system.shift else self.barrier - affine.dt * affine.dz
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.solvers.dense.newton_step import Direction, NewtonStep, longest
+from trajopt.solvers.dense.newton_step import Direction, NewtonStep
+from trajopt.solvers.tolerances import SHARE
 
-__all__ = ["SHARE", "centred"]
+__all__ = ["CORRECTIONS", "centred"]
 
-SHARE = 0.9999  # of a gap or of its multiplier: the most that a step takes
-CORRECTIONS = 2
+CORRECTIONS = 2  # of a direction
 LONGER = 0.3  # by how much the steps are longer for which a direction is corrected
 WORTH = 0.1  # of that, by which a correction has to make steps longer
-LEAST, MOST = 0.1, 10.0  # products, times the barrier parameter
-FULL = 0.995  # steps that need no correction
+LEAST = 0.1  # of the barrier parameter: products; the most are as much above it
+MOST = 1.0 / LEAST
 
 
 def centred(newton: NewtonStep, target: np.ndarray, barrier: float) -> tuple[np.ndarray, Direction]:
@@ -28,23 +28,17 @@ def centred(newton: NewtonStep, target: np.ndarray, barrier: float) -> tuple[np.
     target : of z t (gaps,), before
     """
     step = newton.direction(target)
-    primal, dual = _lengths(newton, step)
+    primal, dual = newton.lengths(step)
     for _ in range(CORRECTIONS):
-        if min(primal, dual) >= FULL:
+        if min(primal, dual) >= SHARE:
             break
         point, z = newton.at.point, newton.at.multipliers.z
         products = (point.t + min(1.0, primal + LONGER) * step.dt) * (z + min(1.0, dual + LONGER) * step.dz)
         nearest = np.clip(products, LEAST * barrier, MOST * barrier)
         other = target + np.maximum(nearest - products, -MOST * barrier)
         corrected = newton.direction(other)
-        lengths = _lengths(newton, corrected)
+        lengths = newton.lengths(corrected)
         if sum(lengths) < primal + dual + WORTH * LONGER:
             break
         target, step, (primal, dual) = other, corrected, lengths
     return target, step
-
-
-def _lengths(newton: NewtonStep, step: Direction) -> tuple[float, float]:
-    """The longest steps of the gaps and of their multipliers."""
-    at = newton.at
-    return longest(at.point.t, step.dt, SHARE), longest(at.multipliers.z, step.dz, SHARE)

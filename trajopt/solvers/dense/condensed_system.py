@@ -20,15 +20,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from trajopt.solvers.dense.row_windows import RowWindows
+from trajopt.solvers.dense.slack_program import SlackProgram, Slopes
 from trajopt.solvers.solver import LEAST_BARRIER
+from trajopt.solvers.tolerances import DEPENDENT, ENDLESS, GROWTH, LITTLE_GROWTH
 
 __all__ = ["CondensedSystem", "Shifts"]
 
-FIRST, LEAST, LARGEST = 1e-4, 1e-20, 1e20  # shifts of H: the first one, and bounds of all
-FASTER, FAST, SLOWER = 100.0, 8.0, 1.0 / 3.0  # their growth, the first time and later, and their decrease
-# Times barrier^(1/4), subtracted from the zero block where equations depend on each other.
-DEPENDENT = 1e-8
+FIRST = 1e-4  # shift of H
+FASTER = 100.0  # growth of the first shift; later ones grow by 8 and are a third of the last at first
 
 
 @dataclass
@@ -38,51 +37,44 @@ class Shifts:
     last: float = 0.0
     dependent: bool = False
 
-    def first(self) -> float:
-        return max(LEAST, SLOWER * self.last) if self.last else FIRST
-
-    def next(self, shift: float) -> float:
-        return shift * (FAST if self.last else FASTER)
+    def after(self, shift: float) -> float:
+        """The shift that follows one which did not help, 0 at first."""
+        if not shift:
+            return self.last / LITTLE_GROWTH if self.last else FIRST
+        return shift * (GROWTH if self.last else FASTER)
 
 
 class CondensedSystem:
     """The factorized matrix; `shift` is what was added to H, None where no shift helped.
 
     H : lower triangle (n, n); it is overwritten
-    J : Jacobian of the rows with limits, (rows, n)
-    bounded : unknowns with limits
-    C : Jacobian of the equations, (equations, n)
     S : of the slacks, rows first
-    windows : of J, where it has any
     """
 
     def __init__(
         self,
+        program: SlackProgram,
         H: np.ndarray,
-        J: np.ndarray,
-        bounded: np.ndarray,
-        C: np.ndarray,
+        slopes: Slopes,
         S: np.ndarray,
         barrier: float,
         shifts: Shifts,
-        windows: RowWindows | None = None,
     ) -> None:
-        self.n, self.equations = len(H), len(C)
+        self.n, self.equations = len(H), len(slopes.C)
+        J, bounded, windows = slopes.J, program.bounded, program.windows
         rows = len(J)
         # The lower triangle in rows is the upper one in columns, as BLAS wants it.
-        if windows is None:
-            weighted = J * np.sqrt(S[:rows])[:, None]
-            K = (
-                blas.dsyrk(1.0, weighted.T, beta=1.0, c=H.T, lower=0, overwrite_c=1)
-                if rows
-                else H.T.copy("F")
-            )
-        else:
+        if windows is not None:
             K = (H + windows.gram(J, S[:rows])).T
+        elif rows:
+            weighted = J * np.sqrt(S[:rows])[:, None]
+            K = blas.dsyrk(1.0, weighted.T, beta=1.0, c=H.T, lower=0, overwrite_c=1)
+        else:
+            K = H.T.copy("F")
         K[bounded, bounded] += S[rows:]
         if self.equations:
             whole = np.zeros((self.n + self.equations,) * 2, order="F")
-            whole[: self.n, : self.n], whole[: self.n, self.n :] = K, C.T
+            whole[: self.n, : self.n], whole[: self.n, self.n :] = K, slopes.C.T
             K = whole
         self._factorize(K, barrier, shifts)
 
@@ -90,17 +82,16 @@ class CondensedSystem:
         self.shift: float | None = 0.0
         diagonal = np.arange(self.n)
         own, tail = K[diagonal, diagonal], np.arange(self.n, len(K))
+        # Subtracted from the zero block where equations depend on each other.
         below = -DEPENDENT * max(barrier, LEAST_BARRIER) ** 0.25
         if shifts.dependent:
             K[tail, tail] = below
         while not self._fits(K):
             if self._singular and not shifts.dependent:
                 shifts.dependent = True
-            elif self.shift == 0.0:
-                self.shift = shifts.first()
             else:
-                self.shift = shifts.next(self.shift)
-            if self.shift > LARGEST:
+                self.shift = shifts.after(self.shift)
+            if self.shift > ENDLESS:
                 self.shift = None
                 return
             K[diagonal, diagonal] = own + self.shift

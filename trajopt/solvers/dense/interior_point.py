@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trajopt.base.arguments import check_positive
 from trajopt.solvers.dense.run import InteriorPointRun
 from trajopt.solvers.fallback import continued
 from trajopt.solvers.ipopt import Ipopt
-from trajopt.solvers.monitor import Monitor
-from trajopt.solvers.run import FEASIBILITY, SolverSettings, run_of
-from trajopt.solvers.solver import Callback, Program, Result, Run, Status, WarmStart
+from trajopt.solvers.program_solver import ProgramSolver
+from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
+from trajopt.solvers.tolerances import FEASIBILITY
 
 __all__ = ["DenseInteriorPoint"]
 
@@ -25,7 +24,7 @@ LARGEST = 400  # unknowns and equations together: above, sparse algebra is faste
 
 
 @dataclass(frozen=True)
-class DenseInteriorPoint(SolverSettings):
+class DenseInteriorPoint(ProgramSolver):
     """The settings of one run of the dense interior-point method.
 
     tol             largest scaled KKT error at which the solve counts as converged
@@ -43,10 +42,6 @@ class DenseInteriorPoint(SolverSettings):
 
     feasibility: float = FEASIBILITY
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_positive("feasibility", self.feasibility)
-
     @staticmethod
     def version() -> str:
         """Version of SciPy, whose LAPACK it uses; the method itself is a part of trajopt."""
@@ -54,37 +49,17 @@ class DenseInteriorPoint(SolverSettings):
 
         return f"own, LAPACK of scipy {scipy.__version__}"
 
-    def solve(
-        self,
-        nlp: Program,
-        start: WarmStart | None = None,
-        run: Run | None = None,
-        callback: Callback | None = None,
-    ) -> Result:
-        """Solve `nlp` from `nlp.start`, or from `start` and its multipliers.
-
-        Raises what a function of the problem or the callback raised, and EvaluationError where the problem is
-        not finite at the start; every other outcome is a status of the Result.
-        """
-        start, run = run_of(start, run, callback)
-        limits = self.within(run)
-        run = Run(callback=run.callback).within(limits.time_limit)
-        ipopt = Ipopt(limits.tol, limits.max_iterations, feasibility=self.feasibility)
+    def _solved(self, nlp: Program, start: WarmStart | None, run: Run) -> Result:
+        run = Run(callback=run.callback).within(self.time_limit)
+        ipopt = Ipopt(self.tol, self.max_iterations, feasibility=self.feasibility)
         if not _is_small(nlp):
             return ipopt.solve(nlp, start, run)
-        monitor = Monitor(
-            nlp,
-            start,
-            feasibility=self.feasibility,
-            time_limit=limits.time_limit,
-            callback=run.callback,
-            shorten=True,
-        )
+        monitor = self._monitor(nlp, start, run, shorten=True)
         with monitor.interruptible(), np.errstate(all="ignore"):
-            found = InteriorPointRun(monitor, limits.tol).result(limits.max_iterations)
+            found = InteriorPointRun(monitor, self.tol).result(self.max_iterations)
         if found.status is not Status.STEP_TOO_SMALL:
             return found
-        left = limits.max_iterations - found.iterations - 1
+        left = self.max_iterations - found.iterations - 1
         if left < 0:
             return replace(found, status=Status.ITERATION_LIMIT, detail="")
         note = f"by IPOPT after {found.iterations} dense steps"

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.solvers.dense.centrality import SHARE
-from trajopt.solvers.dense.newton_step import Direction, NewtonStep, longest
+from trajopt.solvers.dense.centrality import CORRECTIONS
+from trajopt.solvers.dense.newton_step import Direction, NewtonStep
 from trajopt.solvers.dense.slack_program import Point
 from trajopt.solvers.monitor import Refusal
 
 __all__ = ["LineSearch"]
 
-LESS_VIOLATION, LESS_BARRIER = 1e-5, 1e-8  # gamma_theta, gamma_phi
-ARMIJO = 1e-8  # eta_phi
-SWITCH, SWITCH_BARRIER, SWITCH_VIOLATION = 1.0, 2.3, 1.1  # delta, s_phi, s_theta
-SMALL, LARGE = 1e-4, 1e4  # violations, times that at the beginning
+LESS_VIOLATION, LESS_BARRIER = 1e-5, 1e-8  # gamma_theta; gamma_phi and eta_phi
+SWITCH_BARRIER, SWITCH_VIOLATION = 2.3, 1.1  # s_phi, s_theta; delta is 1
+SMALL = 1e-4  # of the violation at the beginning, or of 1; the largest ones are as much above it
 SHORTEST = 1e-6  # of the longest step
-CORRECTIONS, ENOUGH = 4, 0.99  # of second order, as long as each leaves less of the violation
 VALUE_ROUNDING = 10.0 * float(np.finfo(float).eps)  # of the barrier function: what no step can lower
 
 
@@ -38,49 +36,42 @@ class LineSearch:
         self.violation = self.point.violation
         self.value = self._barrier_function(self.point)
         self.slope = 0.0  # of the barrier function along the step
-        self.small, self.large = SMALL * max(1.0, first), LARGE * max(1.0, first)
+        self.small, self.large = SMALL * max(1.0, first), max(1.0, first) / SMALL
 
     def found(self, step: Direction, target: np.ndarray | float) -> tuple[Point, float] | None:
         """An acceptable point on the way, and the length of the step; None where there is none.
 
         target : of z t, for corrections of second order
         """
-        longest_step = length = self.longest(step)
-        slope = self.slope = self._slope(step)
+        longest_step = length = self.newton.lengths(step)[0]
+        self.slope = float(self.newton.at.slopes.g @ step.dx)
+        self.slope -= self.barrier * float((step.dt / self.point.t).sum())
         while length >= SHORTEST * longest_step:
             trial = self._trial(step, length)
-            if trial is not None and self._accepts(trial, length, slope):
+            if trial is not None and self._accepts(trial, length):
                 return trial, length
             if trial is not None and length == longest_step and trial.violation >= self.violation:
-                corrected = self._corrected(trial, length, slope, target)
+                corrected = self._corrected(trial, length, target)
                 if corrected is not None:
                     return corrected
             length *= 0.5
         return None
 
-    def longest(self, step: Direction) -> float:
-        return longest(self.point.t, step.dt, SHARE)
-
+    @property
     def entry(self) -> tuple[float, float]:
         """What the filter holds against later points when this step was not one of descent."""
         return (1.0 - LESS_VIOLATION) * self.violation, self.value - LESS_BARRIER * self.violation
 
     def descends(self, length: float) -> bool:
         """Whether the step that `found` went along lowers the barrier function enough to be judged by it."""
-        return self._judged_by_barrier(length, self.slope)
-
-    def _slope(self, step: Direction) -> float:
-        return float(self.newton.at.slopes.g @ step.dx) - self.barrier * float((step.dt / self.point.t).sum())
+        return (
+            self.violation <= self.small
+            and self.slope < 0.0
+            and length * (-self.slope) ** SWITCH_BARRIER > self.violation**SWITCH_VIOLATION
+        )
 
     def _barrier_function(self, point: Point) -> float:
         return point.f - self.barrier * float(np.log(point.t).sum())
-
-    def _judged_by_barrier(self, length: float, slope: float) -> bool:
-        return (
-            self.violation <= self.small
-            and slope < 0.0
-            and length * (-slope) ** SWITCH_BARRIER > SWITCH * self.violation**SWITCH_VIOLATION
-        )
 
     def _trial(self, step: Direction, length: float) -> Point | None:
         """The point at a length of the step; None where it cannot be evaluated."""
@@ -92,22 +83,22 @@ class LineSearch:
             return None
         return point if (point.t > 0.0).all() else None
 
-    def _accepts(self, trial: Point, length: float, slope: float) -> bool:
+    def _accepts(self, trial: Point, length: float) -> bool:
         violation, value = trial.violation, self._barrier_function(trial)
         slack = VALUE_ROUNDING * abs(self.value)
         if not violation <= self.large:
             return False
         if any(violation >= worse and value - slack >= higher for worse, higher in self.entries):
             return False
-        if self._judged_by_barrier(length, slope):
-            return value <= self.value + ARMIJO * length * slope + slack
+        if self.descends(length):
+            return value <= self.value + LESS_BARRIER * length * self.slope + slack
         return (
             violation <= (1.0 - LESS_VIOLATION) * self.violation
             or value - slack <= self.value - LESS_BARRIER * self.violation
         )
 
     def _corrected(
-        self, trial: Point, length: float, slope: float, target: np.ndarray | float
+        self, trial: Point, length: float, target: np.ndarray | float
     ) -> tuple[Point, float] | None:
         """The point after corrections of second order, for constraints that curve away from the step."""
         apart, c, before = self.point.apart, self.point.c, trial.violation
@@ -115,13 +106,13 @@ class LineSearch:
         for _ in range(CORRECTIONS):
             apart, c = own * apart + trial.apart, own * c + trial.c
             step = self.newton.direction(target, apart, c)
-            own = self.longest(step)
+            own = self.newton.lengths(step)[0]
             found = self._trial(step, own)
             if found is None:
                 return None
-            if self._accepts(found, length, slope):
+            if self._accepts(found, length):
                 return found, own
-            if found.violation > ENOUGH * before:
+            if found.violation > before:
                 return None
             trial, before = found, found.violation
         return None

@@ -9,6 +9,7 @@ import numpy as np
 from trajopt.solvers.dense.condensed_system import CondensedSystem, Shifts
 from trajopt.solvers.dense.slack_program import Iterate, SlackProgram
 from trajopt.solvers.optimality.kkt import kkt_scale
+from trajopt.solvers.tolerances import SHARE
 
 __all__ = ["Direction", "NewtonStep", "Residuals", "longest"]
 
@@ -66,9 +67,7 @@ class NewtonStep:
         self.program, self.at = program, at
         H = program.hessian(at.point.x, at.multipliers)
         self.S = program.by_slack(at.multipliers.z / at.point.t)
-        self.system = CondensedSystem(
-            H, at.slopes.J, program.bounded, at.slopes.C, self.S, barrier, shifts, program.windows
-        )
+        self.system = CondensedSystem(program, H, at.slopes, self.S, barrier, shifts)
 
     def direction(
         self, target: np.ndarray | float, apart: np.ndarray | None = None, c: np.ndarray | None = None
@@ -84,6 +83,11 @@ class NewtonStep:
         dt = program.sign * ds[program.side]
         z = multipliers.z
         return Direction(dx, ds, dt, (target - z * dt) / point.t - z, self.S * ds - b, of_equations)
+
+    def lengths(self, step: Direction, share: float = SHARE) -> tuple[float, float]:
+        """The longest steps of the gaps and of their multipliers that take no more than a share of them."""
+        point, z = self.at.point, self.at.multipliers.z
+        return longest(point.t, step.dt, share), longest(z, step.dz, share)
 
 
 def longest(values: np.ndarray, changes: np.ndarray, share: float) -> float:

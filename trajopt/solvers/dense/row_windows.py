@@ -16,7 +16,6 @@ __all__ = ["RowWindows", "row_windows"]
 WORTH = 2_000_000  # multiplications of the whole product: below, it takes no longer than the parts
 SHARE = 0.3  # of them, the most that the groups may need
 SUMMED = 16  # rows of a group that take as long as adding its product to the sum
-MOST_USED = 0.5  # of the rows: a column with entries in more is in every group
 
 
 class RowWindows:
@@ -46,7 +45,8 @@ def row_windows(row: np.ndarray, column: np.ndarray, shape: tuple[int, int]) -> 
     count, n = shape
     if count * n * n < WORTH:
         return None
-    everywhere = np.bincount(column, minlength=n) > MOST_USED * count
+    # A column with entries in more than half of the rows is in every group.
+    everywhere = np.bincount(column, minlength=n) > 0.5 * count
     border, inner = np.flatnonzero(everywhere), np.flatnonzero(~everywhere)
     if not inner.size:
         return None

@@ -5,23 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from trajopt.solvers.dense.barrier_rule import BarrierRule
-from trajopt.solvers.dense.centrality import SHARE, centred
+from trajopt.solvers.dense.centrality import centred
 from trajopt.solvers.dense.condensed_system import CondensedSystem, Shifts
 from trajopt.solvers.dense.line_search import LineSearch
-from trajopt.solvers.dense.newton_step import Direction, NewtonStep, Residuals, longest
+from trajopt.solvers.dense.newton_step import Direction, NewtonStep, Residuals
 from trajopt.solvers.dense.slack_program import Iterate, Multipliers, Point, SlackProgram, Slopes
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.optimality.kkt import is_optimal_to_rounding
-from trajopt.solvers.run import WARM_BARRIER, WARM_MULTIPLIER, WARM_PUSH
 from trajopt.solvers.solver import Result, Status, WarmStart
+from trajopt.solvers.tolerances import FEASIBILITY, MOST_STEPS, WARM_BARRIER, WARM_PUSH
 
 __all__ = ["InteriorPointRun"]
 
-MOST_STEPS = 80
 PUSH = 1e-2  # off limits at a start without multipliers: kappa_1 and kappa_2
 LARGEST_ESTIMATE = 1e3  # multipliers estimated at the start: larger ones are not used
 FAR = 1e10  # kappa_Sigma: between z t / mu and its inverse
-NEARLY = 1e-6  # error of a last iterate that may be optimal but for rounding
 
 
 class InteriorPointRun:
@@ -50,7 +48,9 @@ class InteriorPointRun:
                     break
                 stepped = self._step(at, residuals, rule)
                 if stepped is None:
-                    if residuals.error() <= NEARLY and is_optimal_to_rounding(monitor.nlp, answer, self.tol):
+                    if residuals.error() <= FEASIBILITY and is_optimal_to_rounding(
+                        monitor.nlp, answer, self.tol
+                    ):
                         return monitor.result(Status.CONVERGED, answer, number, "")
                     break
                 at, number = stepped, number + 1
@@ -82,7 +82,7 @@ class InteriorPointRun:
         rows, low, high = start.row_multipliers, start.lower_multipliers, start.upper_multipliers
         assert rows is not None and low is not None and high is not None
         y = np.concatenate([rows[program.rows], (high - low)[program.free[program.bounded]]])
-        z = np.maximum(-program.sign * y[program.side], WARM_MULTIPLIER)
+        z = np.maximum(-program.sign * y[program.side], WARM_PUSH)
         return Multipliers(y, rows[program.equations], z)
 
     def _estimate(self, slopes: Slopes) -> Multipliers:
@@ -92,10 +92,8 @@ class InteriorPointRun:
         b = program.by_slack(program.sign * z)
         if not count:
             return Multipliers(-b, np.zeros(0), z)
-        ones, bounded = np.ones(program.slack_count), program.bounded
-        system = CondensedSystem(
-            np.eye(program.n), slopes.J, bounded, slopes.C, ones, 1.0, Shifts(), program.windows
-        )
+        ones = np.ones(program.slack_count)
+        system = CondensedSystem(program, np.eye(program.n), slopes, ones, 1.0, Shifts())
         w, of_equations = system.solve(-slopes.g + program.backward(slopes, b), np.zeros(count))
         y = program.forward(slopes, w) - b
         if max(np.abs(y).max(initial=0.0), np.abs(of_equations).max()) > LARGEST_ESTIMATE:
@@ -108,13 +106,10 @@ class InteriorPointRun:
         newton = NewtonStep(self.program, at, rule.barrier, self.shifts)
         if newton.system.shift is None:
             return None
-        is_free = rule.is_free and at.point.t.size > 0
-        if is_free:
-            corrected = rule.corrected(newton, residuals)
-            if corrected is not None:
-                found = self._searched(newton, rule, *centred(newton, corrected, rule.barrier))
-            else:
-                found = None
+        if rule.is_free and at.point.t.size:
+            target, found = rule.corrected(newton, residuals), None
+            if target is not None:
+                found = self._searched(newton, rule, *centred(newton, target, rule.barrier))
             found = found or self._searched(newton, rule, rule.barrier)
             if found is not None:
                 return found
@@ -141,7 +136,7 @@ class InteriorPointRun:
             return None
         point, length = found
         if not search.descends(length):
-            self.entries.append(search.entry())
+            self.entries.append(search.entry)
         self.length = float(np.abs(point.x - newton.at.point.x).max())
         return self._moved(newton, rule.barrier, step, point, length)
 
@@ -150,7 +145,7 @@ class InteriorPointRun:
     ) -> Iterate:
         """The iterate at an accepted point: y goes with the unknowns, z as far as it stays positive."""
         y, of_equations, z = newton.at.multipliers
-        z = z + longest(z, step.dz, SHARE) * step.dz
+        z = z + newton.lengths(step)[1] * step.dz
         around = barrier / point.t
         multipliers = Multipliers(
             y + length * (step.y - y),

@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from trajopt.solvers.dense.row_windows import row_windows
+from trajopt.solvers.matrices import MatrixPlaces
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import lagrangian_gradient
-from trajopt.solvers.run import BOUND_RELAXATION
 from trajopt.solvers.solver import WarmStart
+from trajopt.solvers.tolerances import BOUND_RELAXATION
 
 __all__ = ["Iterate", "Multipliers", "Point", "SlackProgram", "Slopes"]
 
@@ -108,13 +109,10 @@ class SlackProgram:
         row[self.rows] = np.arange(self.rows.size)
         row[self.equations] = self.rows.size + np.arange(self.equations.size)
         i, j = row[nlp.jacobian_rows], column[nlp.jacobian_columns]
-        self._jacobian_kept = _unless_all((i >= 0) & (j >= 0))
-        self._jacobian_places = (i * n + j)[self._jacobian_kept]
+        self._jacobian = MatrixPlaces(i, j, (self.rows.size + self.equations.size, n))
         of_limits = (i >= 0) & (i < self.rows.size) & (j >= 0)
         self.windows = row_windows(i[of_limits], j[of_limits], (self.rows.size, n))
-        i, j = column[nlp.hessian_rows], column[nlp.hessian_columns]
-        self._hessian_kept = _unless_all((i >= 0) & (j >= 0))
-        self._hessian_places = (i * n + j)[self._hessian_kept]
+        self._hessian = MatrixPlaces(column[nlp.hessian_rows], column[nlp.hessian_columns], (n, n))
 
     def whole(self, x: np.ndarray) -> np.ndarray:
         """All unknowns of the program, with the fixed ones at their values."""
@@ -156,17 +154,15 @@ class SlackProgram:
 
     def slopes(self, x: np.ndarray) -> Slopes:
         """First derivatives at x."""
-        y, n, count = self.whole(x), self.n, self.rows.size + self.equations.size
-        values = self.monitor.jacobian(y)[self._jacobian_kept]
-        J = np.bincount(self._jacobian_places, values, minlength=count * n).reshape(count, n)
+        y = self.whole(x)
+        J = self._jacobian.dense(self.monitor.jacobian(y))
         g = np.asarray(self.monitor.gradient(y), dtype=float)
         return Slopes(g[self.free] if self.fixed.size else g, J[: self.rows.size], J[self.rows.size :])
 
     def hessian(self, x: np.ndarray, multipliers: Multipliers) -> np.ndarray:
         """The lower triangle of the Lagrangian's Hessian, (n, n)."""
-        weights, n = self.row_multipliers(multipliers), self.n
-        entries = self.monitor.hessian(self.whole(x), weights, 1.0)[self._hessian_kept]
-        return np.bincount(self._hessian_places, entries, minlength=n * n).reshape(n, n)
+        weights = self.row_multipliers(multipliers)
+        return self._hessian.dense(self.monitor.hessian(self.whole(x), weights, 1.0))
 
     def row_multipliers(self, multipliers: Multipliers) -> np.ndarray:
         """Those of all rows of the program."""
@@ -197,7 +193,3 @@ class SlackProgram:
             left = lagrangian_gradient(nlp, y, rows)[self.fixed]
             lower[self.fixed], upper[self.fixed] = np.maximum(left, 0.0), np.maximum(-left, 0.0)
         return WarmStart(y, rows, lower, upper)
-
-
-def _unless_all(mask: np.ndarray) -> np.ndarray | slice:
-    return slice(None) if mask.all() else mask

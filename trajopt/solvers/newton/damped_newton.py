@@ -20,38 +20,27 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.solvers.newton.matrices import largest_entry
+from trajopt.solvers.matrices import largest_entry, shifted
+from trajopt.solvers.newton.damping import POOR, Damping
 from trajopt.solvers.newton.newton import (
     FINER,
-    MOST_CHANGES,
     ActiveSetNewton,
     NewtonIterates,
     Values,
     dense_steps_fit,
 )
-from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, followed
+from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution
 from trajopt.solvers.optimality.kkt import KKT, bound_violation
 from trajopt.solvers.solver import Program, Run, WarmStart
+from trajopt.solvers.tolerances import FLAT, MOST_STEPS, ROUNDING
 
 __all__ = ["DampedNewton"]
-
-MOST_STEPS = 80
-# delta, of the largest entry of the Hessian: the first one, the least but none, and the most
-FIRST, LEAST, NONE, MOST = 1e-6, 1e-9, 1e-12, 1e4
-# factors of delta after a step that is not taken, of 1 / delta after a good one, of delta after a poor one
-SHORTER, LONGER, BARELY = 8.0, 8.0, 3.0
-POOR, FAIR, GOOD = 0.1, 0.3, 0.75  # of the decrease of the merit function that was promised
-FLAT = 1e-10  # of the largest entry of the Hessian: its least eigenvalue along the active constraints
-HALF = 0.5  # of the way to the minimum of the quadratic program: one that ends before is no step
-BESIDE = 10  # steps beside a point that meets the tolerance and is no minimum
-MERIT_ROUNDING = 1e-12  # of the merit function
 
 
 @dataclass(frozen=True)
 class DampedNewton(ActiveSetNewton):
     """Newton's method with damped steps, from a start with multipliers or without."""
 
-    shift: float = NONE
     finer: float = FINER
 
     @property
@@ -63,22 +52,18 @@ class DampedNewton(ActiveSetNewton):
 
 
 class DampedIterates(NewtonIterates):
-    """Iterates of Newton's method with damping delta and weights sigma (m + n,) of violations."""
+    """Iterates of Newton's method with damping and weights sigma (m + n,) of violations."""
 
     may_be_sparse, most_steps, steps = False, MOST_STEPS, "damped Newton steps"
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.delta, self.sigma, self.beside = FIRST, np.abs(self.multipliers), 0
+        self.damping, self.sigma = Damping(), np.abs(self.multipliers)
 
     def _is_near(self, number: int, residuals: KKT) -> bool:
         return residuals.error <= self.tol and residuals.primal <= self.finest
 
     def _step(self, here: Values, side: np.ndarray, near: bool) -> QuadraticSolution | None:
-        self.beside = self.beside + 1 if near else 0
-        return self._damped_step(here, side) if self.beside <= BESIDE else None
-
-    def _damped_step(self, here: Values, side: np.ndarray) -> QuadraticSolution | None:
         """The step that is taken from an active set; None where there is none with any damping.
 
         Where the quadratic program cannot be solved from the active set, it is once more from the equations.
@@ -90,22 +75,21 @@ class DampedIterates(NewtonIterates):
         equations = np.where(self.lower == self.upper, 1, 0)
         for multipliers, active in ((self.multipliers, side), (np.zeros(side.size), equations)):
             H = _convex(program, active, FLAT * size)
-            while self.delta <= MOST and not self.monitor.stopped:
-                damped = replace(program, H=self.matrices.shifted(H, self.delta * size))
+            while not self.damping.is_hopeless and not self.monitor.stopped:
+                damped = replace(program, H=shifted(H, self.damping.amount * size))
                 found = self._solved(damped, multipliers, active)
                 taken = None if found is None else self._taken(damped, found, here)
                 if taken is not None:
                     return taken
-                self.delta = max(SHORTER * self.delta, LEAST)
-            self.delta = FIRST
+                self.damping.increase()
+            self.damping = Damping()
         return None
 
     def _solved(
         self, program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray
     ) -> QuadraticSolution | None:
-        most = max(MOST_CHANGES, self.n)
-        found = followed(program, multipliers, side, most, lambda: self.monitor.stopped)
-        return None if found is None or found.tau < HALF else found
+        found = self._followed(program, multipliers, side)
+        return None if found is None or found.tau < 0.5 else found
 
     def _taken(
         self, program: QuadraticProgram, found: QuadraticSolution, here: Values
@@ -117,7 +101,7 @@ class DampedIterates(NewtonIterates):
         merit = here.f + self.sigma @ self._violation(values)
         quadratic = here.f + here.g @ d + 0.5 * d @ program.H @ d
         promised = merit - quadratic - self.sigma @ self._violation(values + change)
-        rounding = MERIT_ROUNDING * max(1.0, abs(merit))
+        rounding = ROUNDING * max(1.0, abs(merit))
         if not promised >= -rounding:
             return None
 
@@ -137,10 +121,7 @@ class DampedIterates(NewtonIterates):
             if corrected is None or not gained >= POOR * promised:
                 return None
             found = replace(corrected, changes=found.changes + corrected.changes)
-        if gained > GOOD * promised:
-            self.delta = self.delta / LONGER if self.delta >= LONGER * LEAST else NONE
-        elif gained < FAIR * promised:
-            self.delta = max(BARELY * self.delta, LEAST)
+        self.damping.follow(gained, promised)
         return found
 
     def _after(self, d: np.ndarray) -> np.ndarray:

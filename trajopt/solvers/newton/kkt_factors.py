@@ -8,45 +8,23 @@ factorization of the first K and the Schur complement of what changed since then
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from trajopt.solvers.newton.matrices import Triplets, largest_entry
+from trajopt.solvers.matrices import Triplets, largest_entry
+from trajopt.solvers.tolerances import FEASIBILITY, REGULARIZATION, ROUNDING
 
-__all__ = ["DenseFactors", "KktFactors", "SparseFactors", "factorized"]
-
-LARGEST = 1e12  # entries of the inverse above: the active constraints depend on each other, or H is flat
-# Of 1 / |H|, subtracted from the zero block, so that no pivot of its diagonal is zero: what that changes is
-# corrected by the residual of a solve.
-REGULARIZATION = 1e-9
-# Residual of a solve for limits of size 1, corrected once, above which constraints may depend on each other.
-INEXACT = 1e-6
+__all__ = ["DenseFactors", "KktFactors", "Patterns", "SparseFactors", "factorized"]
 
 
-class KktFactors(Protocol):
-    """Solves with K; `active` are its constraints, in the order of its last rows.
-
-    is_strict : whether H is positive definite along the first active constraints
-    """
-
-    active: list[int]
-
-    @property
-    def is_strict(self) -> bool: ...
-    def solve(self, right: np.ndarray) -> np.ndarray: ...
-    def column(self, place: int) -> np.ndarray: ...
-    def add(self, constraint: int, row: np.ndarray, solved: np.ndarray, square: float) -> None: ...
-    def drop(self, place: int) -> None: ...
-
-
-def factorized(H: Any, A: Any, active: list[int]) -> KktFactors | None:
+def factorized(H: Any, A: Any, active: list[int], patterns: Patterns) -> KktFactors | None:
     """The factors for active constraints of A (m, n); None where K is singular up to rounding."""
     if isinstance(H, np.ndarray):
-        found: DenseFactors | SparseFactors = DenseFactors(H, A[active], active)
+        found: KktFactors = DenseFactors(H, A[active], active)
     else:
-        found = SparseFactors(H, A, active)
+        found = SparseFactors(H, A, active, patterns)
     return found if found.exists else None
 
 
@@ -82,7 +60,7 @@ class DenseFactors:
         inverse = self._inverse
         inverse[:n, :n], inverse[:n, n:], inverse[n:, :n] = P, B, B.T
         inverse[n:, n:] = -HG.T @ B
-        self.exists = bool(np.abs(inverse).max(initial=0.0) < LARGEST)
+        self.exists = bool(np.abs(inverse).max(initial=0.0) < 1.0 / ROUNDING)
 
     @property
     def _inverse(self) -> np.ndarray:
@@ -121,6 +99,47 @@ class DenseFactors:
         blas.dger(-1.0 / divisor, whole, whole, a=self._room.T, overwrite_x=0, overwrite_y=0, overwrite_a=1)
 
 
+class KktPattern:
+    """Where the entries of a sparse K stand, and those that regularize it.
+
+    kept : the entries of A in rows of active constraints
+    """
+
+    def __init__(self, H: Triplets, A: Triplets, active: list[int]) -> None:
+        n, row = H.shape[0], np.full(A.shape[0], -1)
+        row[active] = np.arange(n, n + len(active))
+        self.kept = np.flatnonzero(row[A.rows] >= 0)
+        self.size = n + len(active)
+        own, of_A, tail = row[A.rows[self.kept]], A.columns[self.kept], np.arange(n, self.size)
+        self.rows = np.concatenate([H.rows, own, of_A, tail])
+        self.columns = np.concatenate([H.columns, of_A, own, tail])
+        keys = self.columns.astype(np.int64) * self.size + self.rows
+        keys, self._entries = np.unique(keys, return_inverse=True)
+        self._rows = (keys % self.size).astype(np.intc)
+        self._starts = np.searchsorted(keys, self.size * np.arange(self.size + 1)).astype(np.intc)
+
+    def factorized(self, data: np.ndarray) -> Any:
+        """SuperLU's factors; None where a pivot is zero or rows would have to be exchanged."""
+        from scipy.sparse import csc_array
+        from scipy.sparse.linalg import splu
+
+        values = np.bincount(self._entries, data, self._rows.size)
+        try:
+            found = splu(
+                csc_array((values, self._rows, self._starts), shape=(self.size, self.size)),
+                permc_spec="MMD_AT_PLUS_A",
+                diag_pivot_thresh=0.0,
+                panel_size=1,  # faster for columns as short as these
+                options={"SymmetricMode": True},
+            )
+        except RuntimeError:
+            return None
+        return found if np.array_equal(found.perm_r, found.perm_c) else None
+
+
+Patterns = dict[tuple[int, ...], KktPattern]  # by active constraints: the last ones
+
+
 class SparseFactors:
     """L D L' of the first K by SuperLU without exchanges of rows, and the Schur complement of its changes.
 
@@ -129,41 +148,36 @@ class SparseFactors:
     1984, 562). The signs of the pivots tell whether H is positive definite along the constraints (Sylvester).
     """
 
-    def __init__(self, H: Any, A: Any, active: list[int]) -> None:
-        from scipy.sparse import coo_array
-        from scipy.sparse.linalg import splu
-
-        self.n, self.active, self.exists = H.shape[0], list(active), False
-        n, size, own = self.n, self.n + len(active), A[active]
-        lowered, tail = REGULARIZATION / largest_entry(H), np.arange(n, size)
-        row = np.concatenate([H.rows, n + own.rows, own.columns])
-        column = np.concatenate([H.columns, own.columns, n + own.rows])
-        self._K = Triplets(row, column, np.concatenate([H.data, own.data, own.data]), (size, size))
-        data = np.append(self._K.data, np.full(tail.size, -lowered))
-        matrix = coo_array((data, (np.append(row, tail), np.append(column, tail))), shape=(size, size))
-        try:
-            self._lu = splu(
-                matrix.tocsc(),
-                permc_spec="MMD_AT_PLUS_A",
-                diag_pivot_thresh=0.0,
-                panel_size=1,  # faster for columns as short as these
-                options={"SymmetricMode": True},
-            )
-        except RuntimeError:  # a pivot is zero
-            return
-        if not np.array_equal(self._lu.perm_r, self._lu.perm_c):
-            return
+    def __init__(self, H: Any, A: Any, active: list[int], patterns: Patterns) -> None:
+        self.n, self.active = H.shape[0], list(active)
+        pattern = patterns.get(tuple(active))
+        if pattern is None:
+            patterns.clear()
+            pattern = patterns[tuple(active)] = KktPattern(H, A, active)
+        of_constraints, size = A.data[pattern.kept], pattern.size
+        entries = np.concatenate([H.data, of_constraints, of_constraints])
+        self._K = Triplets(
+            pattern.rows[: entries.size], pattern.columns[: entries.size], entries, (size, size)
+        )
+        # Of 1 / |H|, so that no pivot is zero: what that changes is corrected by the residual of a solve.
+        lowered = np.full(len(active), -REGULARIZATION / largest_entry(H))
+        self._lu = pattern.factorized(np.append(entries, lowered))
         self._borders = self._solved_borders = np.zeros((size, 0))  # V and K^-1 V
         self._of_added = np.zeros(0, dtype=bool)  # which borders add a constraint
         self._left = np.arange(size)  # places of unknowns and first constraints that are left
-        # Where constraints depend on each other, no correction helps against arbitrary limits.
-        limits = np.concatenate([np.zeros(n), np.cos(np.arange(len(active)))])
+
+    @property
+    def exists(self) -> bool:
+        """Whether K is regular: where constraints depend on each other, limits of size 1 are missed."""
+        if self._lu is None:
+            return False
+        limits = np.concatenate([np.zeros(self.n), np.cos(np.arange(self._left.size - self.n))])
         missed = limits - self._K @ self._base_solve(limits)
-        self.exists = bool(np.abs(missed).max(initial=0.0) <= INEXACT)
+        return bool(np.abs(missed).max(initial=0.0) <= FEASIBILITY)
 
     @property
     def is_strict(self) -> bool:
-        return int(np.count_nonzero(self._lu.U.diagonal() > 0.0)) == self.n
+        return self._lu is not None and int(np.count_nonzero(self._lu.U.diagonal() > 0.0)) == self.n
 
     def _base_solve(self, right: np.ndarray) -> np.ndarray:
         """The solution with the first K, corrected by its residual once."""
@@ -216,3 +230,8 @@ class SparseFactors:
         self._borders = np.column_stack([self._borders, column])
         self._solved_borders = np.column_stack([self._solved_borders, self._base_solve(column)])
         self._of_added = np.append(self._of_added, adds)
+
+
+#: `active` are the constraints of K, in the order of its last rows; `is_strict` tells whether H is positive
+#: definite along the first ones.
+KktFactors = DenseFactors | SparseFactors

@@ -9,25 +9,21 @@ J. Process Control 12 (2002) 577, "initial value embedding".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
 
+from trajopt.solvers.matrices import largest_entry, row_lengths, shifted
 from trajopt.solvers.monitor import Monitor, monitor_of
-from trajopt.solvers.newton.kkt_factors import factorized
-from trajopt.solvers.newton.matrices import DenseMatrices, Matrices, largest_entry, matrices_of, row_lengths
-from trajopt.solvers.newton.quadratic_program import (
-    DEPENDENT,
-    SMALLEST,
-    QuadraticProgram,
-    QuadraticSolution,
-    followed,
-)
+from trajopt.solvers.newton.kkt_factors import SparseFactors
+from trajopt.solvers.newton.matrices import Matrices, sparse_steps_pay
+from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, followed
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals_of
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
+from trajopt.solvers.tolerances import DEPENDENT, ROUNDING
 
 __all__ = [
     "ActiveSetNewton",
@@ -45,19 +41,15 @@ MOST_CHANGES = 60
 # decide where it is, the others make up for directions in which the Lagrangian is concave on the way.
 SHIFTS = (1e-6, 1e-2, 1e-1, 1.0)
 CONCAVE = 1e-8  # of the largest entry of the Hessian: negative curvature that a minimum may have
-ENOUGH = 0.9  # of a step
-# Of the largest entry of the Hessian: flat valleys have a curvature of 1e-9 of it, in which the usual shift
-# of 1e-6 makes dozens of short steps.
-FLAT_VALLEY_SHIFT = 1e-12
 # Of the tolerance, unless rounding ends the steps before: they end quadratically, and rows of large gradients
 # are scaled by as little as 1e-5.
 FINER = 1e-3
 # The steps are dense: most unknowns, and most entries of the matrix of all constraints, rows and bounds.
 LARGEST, MOST_ENTRIES = 1000, 10_000_000
 # Steps with matrices that are known, which lower the error about as much as the step before did. So many may
-# lead to the tolerance: each takes a fifth of one that has to solve a quadratic program, and a tenth of one
-# with sparse factors.
-AGAIN, AGAIN_IF_SPARSE = 2, 4
+# lead to the tolerance, twice as many with sparse factors: each takes a fifth of one that has to solve a
+# quadratic program, and a tenth of one with sparse factors.
+AGAIN = 2
 
 
 @dataclass(frozen=True)
@@ -65,17 +57,19 @@ class ActiveSetNewton:
     """Newton's method from a start near the optimum: the first solver of a `Fallback`.
 
     The conditions of an optimum are checked at `tol`. Along the active constraints whose multipliers are not
-    zero, the Hessian of the Lagrangian must have no curvature below -1e-6 of its largest entry (or of 1 where
+    zero, the Hessian of the Lagrangian must have no curvature below -1e-8 of its largest entry (or of 1 where
     that is larger), so that a saddle as flat as this passes. Constraints that depend on others of the active
     set are left out of it. For hundreds of unknowns, where derivatives are sparse for thousands.
 
     shift : the first of the multiples of the identity that are added to the Hessian, see `SHIFTS`
     finer : of `tol`: the KKT error down to which steps go on while each lowers it
+    matrices : those of the last program, which one whose entries stand at the same places shares
     """
 
     tol: float
     shift: float = SHIFTS[0]
     finer: float = 1.0
+    matrices: list[Matrices] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def iterates(self) -> type[NewtonIterates]:
@@ -96,8 +90,12 @@ class ActiveSetNewton:
             at = monitor.start
             if not at.has_multipliers:
                 at = least_squares_multipliers(nlp, at.y, signed=False)
-            found = self.iterates(nlp, monitor, at, self.tol, self.shift, self.finer).result()
-        return monitor.result(Status.STEP_TOO_SMALL, None, 0, "") if found is None else found
+            matrices = next((each for each in self.matrices if each.fits(nlp)), None)
+            if matrices is None:
+                matrices = Matrices(nlp, self.iterates.may_be_sparse and sparse_steps_pay(nlp))
+                self.matrices[:] = [matrices]
+            finest = self.finer * self.tol
+            return self.iterates(nlp, monitor, at, self.tol, finest, matrices, self.shift).solved()
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ class NewtonFromMotion(ActiveSetNewton):
     them, and the steps follow the active set as the violated rows are pushed back to their limits.
     """
 
-    shift: float = FLAT_VALLEY_SHIFT
+    shift: float = ROUNDING  # in a flat valley, of a curvature of 1e-9, a shift of 1e-6 makes short steps
     finer: float = FINER
 
     def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
@@ -155,13 +153,20 @@ class NewtonIterates:
     Here every step is a full one, without damping; `_is_near` and `_step` are what a damped method changes.
     """
 
-    may_be_sparse, most_steps, steps = True, MOST_STEPS, "Newton steps"
+    may_be_sparse, most_steps, steps, status = True, MOST_STEPS, "Newton steps", Status.CONVERGED
 
     def __init__(
-        self, nlp: Program, monitor: Monitor, start: WarmStart, tol: float, shift: float, finer: float
+        self,
+        nlp: Program,
+        monitor: Monitor,
+        start: WarmStart,
+        tol: float,
+        finest: float,
+        matrices: Matrices,
+        shift: float = 0.0,
     ) -> None:
-        self.nlp, self.monitor, self.tol, self.finest = nlp, monitor, tol, finer * tol
-        self.matrices: Matrices = matrices_of(nlp) if self.may_be_sparse else DenseMatrices(nlp)
+        self.nlp, self.monitor, self.tol, self.finest = nlp, monitor, tol, finest
+        self.matrices = matrices
         self.shifts = (shift, *(each for each in SHIFTS if each > shift))
         n, m = nlp.variable_count, nlp.row_count
         self.lower = np.concatenate([nlp.row_lower, nlp.lower])
@@ -175,14 +180,19 @@ class NewtonIterates:
         self.program: QuadraticSolution | None = None  # the last that was solved
         self.repeated = False  # whether the last step was one with its matrices
 
-    def result(self) -> Result | None:
+    def solved(self) -> Result:
+        """The result, STEP_TOO_SMALL where the steps find no optimum."""
+        found = self._result()
+        return self.monitor.result(Status.STEP_TOO_SMALL, None, 0, "") if found is None else found
+
+    def _result(self) -> Result | None:
         """The optimum, or the best iterate where the time limit, Ctrl-C or the callback ends the steps.
 
         None where the steps do not lead to an optimum.
         """
         monitor, here = self.monitor, self._values()
         side, changes = active_sides(self.nlp, self.multipliers, self.finest), 0
-        if isinstance(here.A, np.ndarray):
+        if not self.matrices.is_sparse:
             side = self._independent(here, side)
         for number in range(self.most_steps + 1):
             at = self._point()
@@ -193,7 +203,7 @@ class NewtonIterates:
             detail = f"{number} {self.steps}, {changes} changes of the active set"
             near = self._is_near(number, residuals)
             if near and self._is_minimum(here, side) and monitor.reason is not Status.INTERRUPTED:
-                return monitor.result(Status.CONVERGED, at, number, detail)
+                return monitor.result(self.status, at, number, detail)
             step = self._step(here, side, near) if goes_on else None
             if step is None:
                 return monitor.result(Status.SOLVER_ERROR, None, number, detail) if monitor.stopped else None
@@ -204,7 +214,7 @@ class NewtonIterates:
     def _is_near(self, number: int, residuals: KKT) -> bool:
         """Whether an iterate meets the tolerance, and further steps lower its error no more."""
         at_rounding = residuals.error >= self.error and not self.repeated
-        self.rate, self.error = residuals.error / max(self.error, SMALLEST), residuals.error
+        self.rate, self.error = residuals.error / max(self.error, ROUNDING), residuals.error
         enough = self.error <= self.finest or at_rounding
         return number > 0 and self.error <= self.tol and enough
 
@@ -212,14 +222,14 @@ class NewtonIterates:
         """The next step; None where there is none, and at a point that is near and yet no minimum."""
         if near:
             return None
-        again = AGAIN if isinstance(here.A, np.ndarray) else AGAIN_IF_SPARSE
+        again = 2 * AGAIN if self.matrices.is_sparse else AGAIN
         self.repeated = self.program is not None and self.error * self.rate**again <= self.finest
         if self.repeated:
             return self._step_again(here)
         self.program = self._full_step(here, side)
-        if self.program is None and not isinstance(here.A, np.ndarray):
+        if self.program is None and self.matrices.is_sparse:
             # Sparse factors do not bear constraints that depend on others, dense ones find them.
-            self.matrices = DenseMatrices(self.nlp)
+            self.matrices = Matrices(self.nlp, is_sparse=False)
             here = self._values()
             self.program = self._full_step(here, self._independent(here, side))
         return self.program
@@ -242,7 +252,7 @@ class NewtonIterates:
         if not active.size:
             return side
         A = here.A[active]
-        length = np.maximum(np.linalg.norm(A, axis=1), SMALLEST)
+        length = np.maximum(np.linalg.norm(A, axis=1), ROUNDING)
         R, order, *_ = lapack.dgeqp3((A / length[:, None]).T)
         kept = order[: np.count_nonzero(np.abs(np.diagonal(R)) > DEPENDENT)] - 1
         if kept.size == active.size:
@@ -270,14 +280,19 @@ class NewtonIterates:
         program, best = self._program_at(here), None
         size = largest_entry(program.H)
         for shift in self.shifts:
-            shifted = replace(program, H=self.matrices.shifted(program.H, shift * size))
-            most = max(MOST_CHANGES, self.n)
-            found = followed(shifted, self.multipliers, side, most, lambda: self.monitor.stopped)
+            H = shifted(program.H, shift * size)
+            found = self._followed(replace(program, H=H), self.multipliers, side)
             if found is not None and (best is None or found.tau > best.tau):
                 best = found
-            if (best is not None and best.tau > ENOUGH) or self.monitor.stopped:
+            if (best is not None and best.tau > 0.5) or self.monitor.stopped:
                 break
         return best
+
+    def _followed(
+        self, program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray
+    ) -> QuadraticSolution | None:
+        most = max(MOST_CHANGES, self.n)
+        return followed(program, multipliers, side, most, lambda: self.monitor.stopped)
 
     def _is_minimum(self, here: Values, side: np.ndarray) -> bool:
         """Whether H has no curvature below -CONCAVE, relative, along the constraints that have multipliers.
@@ -292,9 +307,8 @@ class NewtonIterates:
             return True
         H, A = self._hessian(), here.A
         least = CONCAVE * largest_entry(H)
-        if not isinstance(A, np.ndarray):
-            factors = factorized(self.matrices.shifted(H, least), A, held.tolist())
-            if factors is not None and factors.is_strict:
+        if self.matrices.is_sparse:
+            if SparseFactors(shifted(H, least), A, held.tolist(), self.matrices.patterns).is_strict:
                 return True
             H, A = H.toarray(), A.toarray()
         Z = np.linalg.qr(A[held].T, mode="complete")[0][:, len(held) :]
@@ -302,7 +316,8 @@ class NewtonIterates:
 
     def _program_at(self, here: Values) -> QuadraticProgram:
         values = np.concatenate([here.rows, self.y])
-        return QuadraticProgram(self._hessian(), here.g, here.A, self.lower - values, self.upper - values)
+        lower, upper = self.lower - values, self.upper - values
+        return QuadraticProgram(self._hessian(), here.g, here.A, lower, upper, self.matrices.patterns)
 
     def _hessian(self) -> Any:
         """Of the Lagrangian, (n, n)."""

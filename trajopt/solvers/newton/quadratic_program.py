@@ -17,30 +17,27 @@ quadratic programming problem" (1996); Ferreau, Bock and Diehl, Int. J. Robust N
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from trajopt.solvers.newton.kkt_factors import KktFactors, factorized
-from trajopt.solvers.newton.matrices import dense_row, divided_rows, row_lengths, summed_rows
+from trajopt.solvers.matrices import row_lengths
+from trajopt.solvers.newton.kkt_factors import KktFactors, Patterns, factorized
+from trajopt.solvers.tolerances import DEPENDENT, FLAT, ROUNDING
 
 __all__ = ["QuadraticProgram", "QuadraticSolution", "followed"]
 
-DEPENDENT = 1e-8  # what is left of a row of unit length beside active ones: below, it depends on them
-FLAT = 1e-10  # curvature below is none
-SMALLEST = 1e-12  # length of a row that is not zero
-SLOW = 1e-13  # rates below are none
+ACCURATE = 10.0 * ROUNDING  # residual of a minimum: above, the inverse has lost too much by its updates
 BEYOND = 0.01  # of what d = 0 violates a limit by: how far on the other side of d = 0 the limit begins
 LEAST_WAY = 0.1  # of tau: a way that ends before leads nowhere
-ACCURATE = 1e-11  # residual of a minimum: above, the inverse has lost too much by its updates
 
 
 @dataclass(frozen=True)
 class QuadraticProgram:
     """H (n, n), g (n,), A (m, n), lower and upper (m,), infinite where there is no limit.
 
-    H and A are both arrays, or both compressed sparse rows.
+    H and A are both arrays, or both `Triplets`, of which `patterns` are known.
     """
 
     H: Any
@@ -48,6 +45,7 @@ class QuadraticProgram:
     A: Any
     lower: np.ndarray
     upper: np.ndarray
+    patterns: Patterns = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,8 @@ class QuadraticSolution:
 
     tau : 1, or less where no step meets all constraints: the minimum of the program as it is there
     changes : of the active set on the way
-    factors : of K for the active constraints, whose rows were divided by `lengths` (m,)
+    factors : of K for the active constraints, whose rows were divided by `lengths` (m,); None for steps that
+        are not repeated
     """
 
     d: np.ndarray
@@ -67,16 +66,17 @@ class QuadraticSolution:
     side: np.ndarray
     tau: float
     changes: int
-    factors: KktFactors
-    lengths: np.ndarray
+    factors: KktFactors | None = None
+    lengths: np.ndarray | float = 1.0
 
     def step_of(self, of_gradient: np.ndarray, of_limits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """d (n,) and the changes of all multipliers (m,) with H d + A' mu = of_gradient, A_W d = of_limits.
 
         of_limits : (m,), of which the active ones are read
         """
+        assert self.factors is not None
         active, n = self.factors.active, self.d.size
-        lengths = self.lengths[active]
+        lengths = np.broadcast_to(self.lengths, self.multipliers.shape)[active]
         found = self.factors.solve(np.concatenate([of_gradient, of_limits[active] / lengths]))
         changes = np.zeros(self.multipliers.size)
         changes[active] = found[n:] / lengths
@@ -96,12 +96,11 @@ def followed(
     meets all constraints, the active set changes more than `most_changes` times, or where `stopped`, asked
     before every change, says so.
     """
-    size = np.maximum(row_lengths(program.A), SMALLEST)
-    unit = QuadraticProgram(
-        program.H, program.g, divided_rows(program.A, size), program.lower / size, program.upper / size
-    )
+    size = np.maximum(row_lengths(program.A), ROUNDING)
+    lower, upper = program.lower / size, program.upper / size
+    unit = replace(program, A=program.A / size[:, None], lower=lower, upper=upper)
     active = np.flatnonzero(side).tolist()
-    factors = factorized(unit.H, unit.A, active) if len(active) <= program.g.size else None
+    factors = factorized(unit.H, unit.A, active, unit.patterns) if len(active) <= program.g.size else None
     if factors is None:
         return None
     found = _Way(unit, multipliers * size, side, factors).followed(most_changes, stopped)
@@ -142,7 +141,7 @@ class _Way:
             if not self.change(*event):
                 break
             changes += 1
-        return self.partial(changes) if self.tau >= LEAST_WAY else None
+        return self._found(self.d, self.mu, self.tau, changes) if self.tau >= LEAST_WAY else None
 
     def advance(self) -> tuple[int, int] | None:
         """Go on to tau = 1 (None), or to the next change: a constraint, and its side or 0 to drop it."""
@@ -154,7 +153,7 @@ class _Way:
         closing = self.rates.copy()
         closing[0] += Ad_rate
         closing[1] -= Ad_rate
-        towards = closing > SLOW
+        towards = closing > ROUNDING
         towards[:, active] = False
         length, event = 1.0 - self.tau, None
         if towards.any():
@@ -165,7 +164,7 @@ class _Way:
                 at_lower, constraint = divmod(first, self.side.size)
                 length, event = float(lengths.flat[first]), (constraint, -1 if at_lower else 1)
         falling = -side * mu_rate
-        towards = np.flatnonzero((falling > SLOW) & ~self.is_equation[active])
+        towards = np.flatnonzero((falling > ROUNDING) & ~self.is_equation[active])
         if towards.size:
             own = active[towards]
             lengths = np.maximum(side[towards] * self.mu[own], 0.0) / falling[towards]
@@ -182,7 +181,7 @@ class _Way:
         """Add a constraint at a side of it, or drop it; False where that is not possible."""
         if side == 0:
             return self._drop(constraint)
-        row = dense_row(self.program.A, constraint)
+        row = self.program.A[constraint]
         solved, square, independent = self._beside_active(row)
         if not independent:
             if not self._exchange(side, solved[self.n :], constraint):
@@ -201,7 +200,7 @@ class _Way:
         """
         active = self.factors.active
         solved = self.factors.solve(row)
-        rest = row - summed_rows(self.program.A, active, solved[self.n :])
+        rest = row - self.program.A[active].T @ solved[self.n :]
         square = float(row @ solved[: self.n])
         independent = len(active) < self.n and np.sqrt(rest @ rest) > DEPENDENT and square > 0.0
         return solved, square, bool(independent)
@@ -230,10 +229,6 @@ class _Way:
         self.side[constraint], self.mu[constraint] = 0, 0.0
         return True
 
-    def partial(self, changes: int) -> QuadraticSolution:
-        """The minimum at the tau that was reached."""
-        return self._found(self.d, self.mu, self.tau, changes)
-
     def solution(self, changes: int) -> QuadraticSolution | None:
         """The minimum at tau = 1, solved once more for the active set that is left.
 
@@ -241,7 +236,8 @@ class _Way:
         """
         d, mu, error = self._solved()
         if changes and not (self.factors.is_strict and error <= ACCURATE):
-            again = factorized(self.program.H, self.program.A, self.factors.active)
+            program = self.program
+            again = factorized(program.H, program.A, self.factors.active, program.patterns)
             if again is None:
                 return None
             self.factors = again
@@ -251,8 +247,7 @@ class _Way:
         return self._found(d, multipliers, 1.0, changes)
 
     def _found(self, d: np.ndarray, mu: np.ndarray, tau: float, changes: int) -> QuadraticSolution:
-        ones = np.ones(self.side.size)  # the rows have unit length
-        return QuadraticSolution(d, mu, self.side, tau, changes, self.factors, ones)
+        return QuadraticSolution(d, mu, self.side, tau, changes, self.factors)
 
     def _solved(self) -> tuple[np.ndarray, np.ndarray, float]:
         """d and the multipliers of the active constraints at tau = 1, improved by their residual once.

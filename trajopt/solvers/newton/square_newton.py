@@ -11,24 +11,19 @@ Nonlinear Problems, 2011, section 2.1: ordinary monotonicity).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from trajopt.base.arguments import pluralize
-from trajopt.base.arrays import Array
-from trajopt.solvers.monitor import Monitor, Refusal, monitor_of
-from trajopt.solvers.optimality.kkt import kkt_residuals
-from trajopt.solvers.solver import Program, Result, RowTolerances, Run, Status, WarmStart
-
-if TYPE_CHECKING:
-    from scipy.sparse.linalg import SuperLU
+from trajopt.solvers.monitor import monitor_of
+from trajopt.solvers.newton.matrices import Matrices
+from trajopt.solvers.newton.newton import NewtonIterates, Values
+from trajopt.solvers.newton.quadratic_program import QuadraticSolution
+from trajopt.solvers.optimality.kkt import KKT
+from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
+from trajopt.solvers.tolerances import MOST_STEPS, RANKED, SHARE
 
 __all__ = ["SquareNewton"]
-
-MOST_STEPS = 20  # or as many iterations as the solver may take, where those are fewer
-TO_BOUNDS = 0.9  # of the way to a bound: the most that a step may go
-UNDECIDED = 1e-3  # of the objective, scaled: the most that the tolerance of the rows may leave open
 
 
 @dataclass(frozen=True)
@@ -49,88 +44,65 @@ class SquareNewton:
     def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """The result of the steps from a start, whose multipliers are not used; else STEP_TOO_SMALL."""
         assert run is not None and run.row_tolerances is not None
-        equations = np.flatnonzero(np.asarray(nlp.row_lower) == nlp.row_upper)
-        monitor = monitor_of(nlp, start, run, run.row_tolerances.acceptable)
-        most = MOST_STEPS if run.max_iterations is None else min(MOST_STEPS, run.max_iterations)
+        rows, n = run.row_tolerances, nlp.variable_count
+        monitor = monitor_of(nlp, start, run, rows.acceptable)
+        at = WarmStart(monitor.start.y, np.zeros(nlp.row_count), np.zeros(n), np.zeros(n))
+        matrices = Matrices(nlp, is_sparse=True)
+        steps = SquareIterates(nlp, monitor, at, rows.acceptable, rows.rows, matrices)
+        if run.max_iterations is not None:
+            steps.most_steps = min(steps.most_steps, run.max_iterations)
         with monitor.interruptible(), np.errstate(all="ignore"):
-            found = _Steps(monitor, equations, run.row_tolerances).result(most)
-        return monitor.result(Status.STEP_TOO_SMALL, None, 0, "") if found is None else found
+            return steps.solved()
 
 
-class _Steps:
-    """Newton's steps on the equations of one program, given by the numbers of their rows."""
+class SquareIterates(NewtonIterates):
+    """Iterates that the equations alone determine, with the multipliers that follow from them."""
 
-    def __init__(self, monitor: Monitor, equations: Array, tolerances: RowTolerances) -> None:
-        self.monitor, self.nlp, nlp = monitor, monitor.nlp, monitor.nlp
-        self.number = 0  # of the steps that were taken
-        self.equations, self.tolerances = equations, tolerances
-        self.targets = np.asarray(nlp.row_upper)[equations]
-        # Where the entries of the program's Jacobian belong in that of the equations, column by column.
-        rows, columns, n = np.asarray(nlp.jacobian_rows), np.asarray(nlp.jacobian_columns), nlp.variable_count
-        self._mine = np.flatnonzero(np.isin(rows, equations))
-        keys = columns[self._mine].astype(np.int64) * n + np.searchsorted(equations, rows[self._mine])
-        keys, self._place = np.unique(keys, return_inverse=True)
-        self._rows = (keys % n).astype(np.intc)
-        self._starts = np.searchsorted(keys, n * np.arange(n + 1)).astype(np.intc)
+    most_steps = MOST_STEPS
 
-    def result(self, most: int) -> Result | None:
-        """The optimum, or the best iterate where the time limit, Ctrl-C or the callback ends the steps.
+    def __init__(self, nlp: Program, *arguments: Any) -> None:
+        super().__init__(nlp, *arguments)
+        self.equations = np.flatnonzero(self.lower[: self.m] == self.upper[: self.m])
+        self.length = np.inf  # of the last step
 
-        None where the steps do not lead to an optimum.
-        """
-        try:
-            return self._found(most)
-        except Refusal:
-            stopped = self.monitor.reason is not Status.EVALUATION_ERROR
-            return self.monitor.result(Status.SOLVER_ERROR, None, self.number, "") if stopped else None
-
-    def _found(self, most: int) -> Result | None:
-        monitor, y, length = self.monitor, np.array(self.monitor.start.y, dtype=float), np.inf
-        for number in range(most + 1):
-            self.number = number
-            rows = monitor.rows(y)
-            if not monitor.iterate(number, WarmStart(y), rows, monitor.objective(y), np.nan, length):
-                return monitor.result(Status.SOLVER_ERROR, None, number, "")
-            missed = self.targets - rows[self.equations]
-            factors = self._factors(y)
-            if factors is None:
-                return None
-            if np.abs(missed).max() <= self.tolerances.rows:
-                return self._optimum(y, factors, number, Status.CONVERGED)
-            step = factors.solve(missed)
-            before, length = length, float(np.abs(step).max())
-            if not length < before:
-                exact = np.abs(missed).max() <= self.tolerances.acceptable
-                return self._optimum(y, factors, number, Status.ACCEPTABLE) if exact else None
-            y = y + self._part(y, step) * step
-        return None
-
-    def _factors(self, y: Array) -> SuperLU | None:
-        """Those of the equations' Jacobian; None where it is singular."""
-        from scipy.sparse import csc_array
+    def _values(self) -> Values:
         from scipy.sparse.linalg import splu
 
-        values = np.bincount(self._place, np.asarray(self.monitor.jacobian(y))[self._mine], self._rows.size)
+        here, equations = super()._values(), self.equations
+        self.missed = self.upper[equations] - here.rows[equations]
         try:
-            return splu(csc_array((values, self._rows, self._starts), shape=(y.size, y.size)))
-        except RuntimeError:
-            return None
+            factors = splu(here.A[equations].tocsc())
+        except RuntimeError:  # singular
+            self.step = np.full(self.n, np.nan)
+        else:
+            self.step = factors.solve(self.missed)
+            self.multipliers = np.zeros(self.m + self.n)
+            self.multipliers[equations] = factors.solve(-here.g, trans="T")
+        return here
 
-    def _part(self, y: Array, step: Array) -> float:
-        """The part of a step that leaves all unknowns within their bounds, 1 at most."""
-        room, moving = np.where(step < 0.0, y - self.nlp.lower, self.nlp.upper - y), step != 0.0
-        parts = TO_BOUNDS * room[moving] / np.abs(step[moving])
-        return max(0.0, float(parts.min(initial=1.0)))
+    def _is_near(self, number: int, residuals: KKT) -> bool:
+        """Whether the equations hold, or hold up to rounding, and the other conditions do as well.
 
-    def _optimum(self, y: Array, factors: SuperLU, steps: int, status: Status) -> Result | None:
-        """The result with the multipliers of the equations, if it meets all conditions of an optimum."""
-        multipliers = np.zeros(self.nlp.row_count)
-        multipliers[self.equations] = factors.solve(-self.monitor.gradient(y), trans="T")
-        # Rows that are off by r change the objective by multipliers . r: without bound, where the equations
-        # depend on each other up to rounding, which no exact zero among the pivots tells.
-        if not np.abs(multipliers).sum() * self.tolerances.rows <= UNDECIDED:
+        Rows that are off by r change the objective by multipliers . r: without bound, where the equations
+        depend on each other up to rounding, which no exact zero among the pivots tells.
+        """
+        missed, before = np.abs(self.missed).max(), self.length
+        self.length = float(np.abs(self.step).max())
+        is_exact = missed <= self.finest
+        self.ends = bool(is_exact or not self.length < before)
+        self.status = Status.CONVERGED if is_exact else Status.ACCEPTABLE
+        is_decided = np.abs(self.multipliers).sum() * self.finest <= RANKED
+        return bool(self.ends and missed <= self.tol and is_decided and residuals.error <= self.tol)
+
+    def _is_minimum(self, here: Values, side: np.ndarray) -> bool:
+        return True
+
+    def _step(self, here: Values, side: np.ndarray, near: bool) -> QuadraticSolution | None:
+        """The step, cut off before bounds of the unknowns."""
+        if self.ends:
             return None
-        at = WarmStart(y, multipliers, np.zeros(y.size), np.zeros(y.size))
-        if not kkt_residuals(self.nlp, at).error <= self.tolerances.acceptable:
-            return None
-        return self.monitor.result(status, at, steps, pluralize(steps, "Newton step"))
+        room = np.where(self.step < 0.0, self.y - self.nlp.lower, self.nlp.upper - self.y)
+        moving = self.step != 0.0
+        parts = SHARE * room[moving] / np.abs(self.step[moving])
+        d = max(0.0, float(parts.min(initial=1.0))) * self.step
+        return QuadraticSolution(d, self.multipliers, side, 1.0, 0)

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.solvers.scaled_program import ScaledProgram
 from trajopt.solvers.solver import Program, Result, WarmStart
+from trajopt.solvers.tolerances import FEASIBILITY
 
 __all__ = [
-    "ACTIVE",
     "KKT",
     "ActiveSet",
     "active_set",
@@ -35,7 +35,6 @@ __all__ = [
     "side_violations",
 ]
 
-ACTIVE = 1e-6  # scaled distance to its bound at which a constraint counts as active
 _S_MAX = 100.0
 ROUNDINGS = 4.0  # of all unknowns at once: what a stationarity may be off by them
 
@@ -171,7 +170,7 @@ class ActiveSet:
     at_upper: np.ndarray
 
 
-def active_set(nlp: Program, y: np.ndarray, tolerance: float = ACTIVE) -> ActiveSet:
+def active_set(nlp: Program, y: np.ndarray, tolerance: float = FEASIBILITY) -> ActiveSet:
     """What lies within `tolerance` of its bound, or beyond it, at y."""
     rows = nlp.rows(y)
     return ActiveSet(

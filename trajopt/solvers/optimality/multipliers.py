@@ -13,21 +13,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from trajopt.solvers.optimality.kkt import ACTIVE, KKT, ActiveSet, active_set, kkt_residuals
+from trajopt.solvers.matrices import dense_jacobian
+from trajopt.solvers.optimality.kkt import KKT, ActiveSet, active_set, kkt_residuals
 from trajopt.solvers.solver import Program, WarmStart
+from trajopt.solvers.tolerances import FEASIBILITY
 
-__all__ = ["dense_jacobian", "kkt_of_fit", "least_squares_kkt", "least_squares_multipliers"]
-
-
-def dense_jacobian(nlp: Program, values: np.ndarray) -> np.ndarray:
-    """The (m, n) matrix of triplet `values`; repeated entries add up."""
-    n, m = nlp.variable_count, nlp.row_count
-    entries = np.asarray(nlp.jacobian_rows) * n + nlp.jacobian_columns
-    return np.bincount(entries, values, minlength=m * n).reshape(m, n)
+__all__ = ["kkt_of_fit", "least_squares_multipliers"]
 
 
 def least_squares_multipliers(
-    nlp: Program, y: np.ndarray, tolerance: float = ACTIVE, *, signed: bool = True
+    nlp: Program, y: np.ndarray, tolerance: float = FEASIBILITY, *, signed: bool = True
 ) -> WarmStart:
     """y with the multipliers above, all zero where a derivative is not finite.
 
@@ -57,17 +52,12 @@ def least_squares_multipliers(
     )
 
 
-def least_squares_kkt(nlp: Program, y: np.ndarray, tolerance: float = ACTIVE) -> KKT:
-    """The KKT residuals at y with unconstrained least-squares multipliers, independent of any solver's.
+def kkt_of_fit(nlp: Program, fitted: WarmStart, tolerance: float = FEASIBILITY) -> KKT:
+    """The KKT residuals of a point with multipliers fitted without signs, independent of any solver's.
 
     Multipliers of inactive constraints are zero, so complementarity holds by construction; multipliers of
     the wrong sign show in `sign`.
     """
-    return kkt_of_fit(nlp, least_squares_multipliers(nlp, y, tolerance, signed=False), tolerance)
-
-
-def kkt_of_fit(nlp: Program, fitted: WarmStart, tolerance: float = ACTIVE) -> KKT:
-    """The residuals of `least_squares_kkt` for multipliers that were fitted."""
     y, active = fitted.y, active_set(nlp, fitted.y, tolerance)
     of_rows, of_lower, of_upper = fitted.row_multipliers, fitted.lower_multipliers, fitted.upper_multipliers
     assert of_rows is not None and of_lower is not None and of_upper is not None

@@ -31,10 +31,10 @@ import numpy as np
 
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import Program, Result, Status, WarmStart
+from trajopt.solvers.tolerances import ROUNDING
 
 __all__ = ["LinearisedViolation", "linearised_violation", "status_of_point"]
 
-_RUNAWAY = 1e12  # scaled unknowns are of order one; so large, they only grow
 _STATIONARY = 0.99  # of the violation remains at the end of every linearised step: it is as small as it gets
 
 
@@ -49,7 +49,8 @@ def status_of_point(
     gave_up = result.status is Status.STEP_TOO_SMALL
     if not gave_up and result.status is not Status.ITERATION_LIMIT:
         return result.status
-    if gave_up and np.abs(answer.y).max(initial=0.0) > _RUNAWAY:
+    # Scaled unknowns are of order one: so large, they only grow.
+    if gave_up and ROUNDING * np.abs(answer.y).max(initial=0.0) > 1.0:
         return Status.DIVERGING
     error = kkt_residuals(nlp, answer).error
     if error <= acceptable_tol:

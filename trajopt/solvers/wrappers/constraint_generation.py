@@ -15,7 +15,7 @@ import numpy as np
 
 from trajopt.base.arguments import check_count, check_positive, pluralize, short_repr
 from trajopt.base.errors import OptionError
-from trajopt.solvers.fallback import Fallback
+from trajopt.solvers.fallback import Fallback, counted_on, joined_results
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.newton.damped_newton import DampedNewton
 from trajopt.solvers.newton.newton import NewtonFromMotion, dense_steps_fit
@@ -33,15 +33,15 @@ from trajopt.solvers.solver import (
     Status,
     WarmStart,
 )
+from trajopt.solvers.tolerances import RANKED
 from trajopt.solvers.wrappers.least_violation import least_violation
 
 __all__ = ["ConstraintGeneration"]
 
 ROUNDS = 8  # most rounds with a working set; then all rows enter
-# Where an answer violates more than a share of the rows left out, or one of them by FAR, scaled, all rows
+# Where an answer violates more than half of the rows left out, or one of them by FAR, scaled, all rows
 # enter, and the answer is no start for them.
-MOST, FAR = 0.5, 3.0
-RANKED = 1e-3  # tolerance where objectives are only compared
+FAR = 3.0
 NEARLY_MET = 1e-2  # scaled violation, within which a round with `patience` has to come
 # Statuses that more rows would not change. DIVERGING is none: a relaxation may be unbounded.
 _FINAL = (Status.INFEASIBLE, Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.INTERRUPTED)
@@ -160,17 +160,13 @@ class _Rounds:
             asked = newton or tol
             if not results and start is None:
                 asked = max(settings.coarse, asked)
-            try:
-                results.append(self._round(nlp, kept, at, replace(run, tol=asked), results, patience))
-            except _RowsNotMet as unmet:
-                spent = unmet.iterations[-1].seconds
-                result = _where_least_violated(nlp, kept, unmet, self._run(run, results, spent))
-                results.append(result)
+            result, was_met = self._round(nlp, kept, at, replace(run, tol=asked), results, patience)
+            results.append(result)
+            if not was_met:
                 if result.status is Status.INTERRUPTED or not result.infeasibility <= tol:
                     return _whole(nlp, kept, results)
                 at, patience = WarmStart(result.y), None
                 continue
-            result = results[-1]
             violation = _row_violation(nlp, result.y)
             missing = ~kept & _above(violation, tol)
             done = asked == tol and not missing.any()
@@ -180,11 +176,11 @@ class _Rounds:
             if done or result.status in _FINAL or (kept.all() and not result.converged):
                 return _whole(nlp, kept, results)
             left_out = violation[~kept]
-            if missing.sum() > MOST * left_out.size or _above(left_out, FAR).any():
+            if missing.sum() > 0.5 * left_out.size or _above(left_out, FAR).any():
                 kept, at = np.ones_like(kept), replace(at, row_multipliers=None)
                 continue
             if newton is not None and result.converged and asked <= newton:
-                point = _spread_point(result, kept)
+                point = replace(result.warm_start, row_multipliers=_spread(result.row_multipliers, kept))
                 results.append(DampedNewton(tol).solve(nlp, point, self._run(run, results)))
                 if results[-1].status is not Status.STEP_TOO_SMALL:
                     return _whole(nlp, np.ones_like(kept), results)
@@ -202,12 +198,52 @@ class _Rounds:
         run: Run,
         before: list[Result],
         patience: int | None,
-    ) -> Result:
-        subset, own = _Subset(nlp, kept), self._run(run, before)
-        if patience is not None:
-            patience = max(patience // 2, 1) if before else patience
-            own = replace(own, callback=_PatienceCallback(subset, patience, own.callback))
-        return run_solver(self.settings.solver, subset.program, _restricted(at, kept), own)
+    ) -> tuple[Result, bool]:
+        """The result of one round, and whether an iterate came near its rows before `patience` ended."""
+        subset, own, seen = _Subset(nlp, kept), self._run(run, before), []
+        if at.row_multipliers is not None:
+            at = replace(at, row_multipliers=at.row_multipliers[kept])
+        if patience is None:
+            return run_solver(self.settings.solver, subset.program, at, own), True
+        most = max(patience // 2, 1) if before else patience
+        near = False
+
+        def watch(iteration: Iteration) -> None:
+            nonlocal near
+            if own.callback is not None:
+                own.callback(iteration)
+            near = near or iteration.infeasibility <= NEARLY_MET
+            seen.append(iteration)
+            if not near and len(seen) > most:
+                raise _RowsNotMet
+
+        try:
+            return run_solver(self.settings.solver, subset.program, at, replace(own, callback=watch)), True
+        except _RowsNotMet:
+            left = self._run(run, before, seen[-1].seconds)
+            return self._where_least_violated(nlp, subset, seen, left), False
+
+    def _where_least_violated(self, nlp: Program, subset: _Subset, seen: list[Iteration], own: Run) -> Result:
+        """The end of a round that did not come near its rows, at the point that violates all rows least."""
+        began, status = time.perf_counter(), Status.INFEASIBLE
+        try:
+            y = least_violation(nlp, subset.last, seconds=own.seconds_left or np.inf)
+        except KeyboardInterrupt:
+            y, status = subset.last, Status.INTERRUPTED
+        scale = subset.program.objective_scale
+        return Result(
+            status=status,
+            y=y,
+            row_multipliers=np.zeros(subset.program.row_count),
+            lower_multipliers=np.zeros(y.size),
+            upper_multipliers=np.zeros(y.size),
+            objective=float(nlp.objective(y)),
+            infeasibility=largest_violation(nlp, y, nlp.rows(y)),
+            iterations=len(seen) - 1,
+            seconds=seen[-1].seconds + time.perf_counter() - began,
+            history=np.array([(each.iteration, scale * each.objective, each.infeasibility) for each in seen]),
+            detail=f"none of {len(seen) - 1} iterates came near its rows",
+        )
 
     def _run(self, run: Run, before: list[Result], spent: float = 0.0) -> Run:
         """The run of one round: in the time that is left, counting iterations and seconds through all rounds.
@@ -216,8 +252,8 @@ class _Rounds:
         """
         # The first round ends by the solver's own limit, whose clock starts after its libraries are loaded.
         limit = self.time_limit if before or spent else self.settings.time_limit
-        left = None if limit is None else limit - _seconds(before) - spent
-        return replace(run, callback=_continued(run.callback, before)).within(left)
+        left = None if limit is None else limit - sum(each.seconds for each in before) - spent
+        return replace(run, callback=counted_on(run.callback, before)).within(left)
 
 
 class _Subset:
@@ -253,56 +289,6 @@ class _Subset:
 class _RowsNotMet(Exception):
     """No iterate of a round came near its rows."""
 
-    def __init__(self, subset: _Subset, iterations: list[Iteration]) -> None:
-        super().__init__()
-        self.subset, self.iterations = subset, iterations
-
-
-class _PatienceCallback:
-    """The callback of a round: raises _RowsNotMet after `patience` iterations, none of them near its rows.
-
-    callback : the caller's, told every iteration
-    """
-
-    def __init__(self, subset: _Subset, patience: int, callback: Callback | None) -> None:
-        self._subset, self._patience, self._callback = subset, patience, callback
-        self._seen: list[Iteration] = []
-        self._met = False
-
-    def __call__(self, iteration: Iteration) -> None:
-        if self._callback is not None:
-            self._callback(iteration)
-        self._met = self._met or iteration.infeasibility <= NEARLY_MET
-        if not self._met:
-            self._seen.append(iteration)
-            if len(self._seen) > self._patience:
-                raise _RowsNotMet(self._subset, self._seen)
-
-
-def _where_least_violated(nlp: Program, kept: np.ndarray, unmet: _RowsNotMet, run: Run) -> Result:
-    """The end of a round that did not come near its rows, at the point that violates all rows least."""
-    began, status = time.perf_counter(), Status.INFEASIBLE
-    try:
-        y = least_violation(nlp, unmet.subset.last, seconds=run.seconds_left or np.inf)
-    except KeyboardInterrupt:
-        y, status = unmet.subset.last, Status.INTERRUPTED
-    count = len(unmet.iterations) - 1
-    scale = unmet.subset.program.objective_scale
-    history = [(each.iteration, scale * each.objective, each.infeasibility) for each in unmet.iterations]
-    return Result(
-        status=status,
-        y=y,
-        row_multipliers=np.zeros(int(kept.sum())),
-        lower_multipliers=np.zeros(y.size),
-        upper_multipliers=np.zeros(y.size),
-        objective=float(nlp.objective(y)),
-        infeasibility=largest_violation(nlp, y, nlp.rows(y)),
-        iterations=count,
-        seconds=unmet.iterations[-1].seconds + time.perf_counter() - began,
-        history=np.array(history),
-        detail=f"none of {count} iterates came near its rows",
-    )
-
 
 def _row_violation(nlp: Program, y: np.ndarray) -> np.ndarray:
     """By how much each row leaves its bounds, scaled; negative inside."""
@@ -320,56 +306,13 @@ def _spread(row_multipliers: np.ndarray, kept: np.ndarray) -> np.ndarray:
     return whole
 
 
-def _spread_point(result: Result, kept: np.ndarray) -> WarmStart:
-    """The point of a round, with multipliers of all rows."""
-    of_rows = _spread(result.row_multipliers, kept)
-    return WarmStart(result.y, of_rows, result.lower_multipliers, result.upper_multipliers)
-
-
-def _restricted(at: WarmStart, kept: np.ndarray) -> WarmStart:
-    return at if at.row_multipliers is None else replace(at, row_multipliers=at.row_multipliers[kept])
-
-
-def _continued(callback: Callback | None, before: list[Result]) -> Callback | None:
-    """The caller's callback, with iteration numbers and seconds counted through all rounds."""
-    if callback is None:
-        return None
-    count, spent = _iterates(before), _seconds(before)
-
-    def seen(iteration: Iteration) -> object:
-        number, seconds = count + iteration.iteration, spent + iteration.seconds
-        return callback(replace(iteration, iteration=number, seconds=seconds))
-
-    return seen
-
-
-def _iterates(results: list[Result]) -> int:
-    """How many iterates some rounds had, the start of each included; not every solver tells its history."""
-    return sum(max(len(result.history), result.iterations + 1) for result in results)
-
-
-def _seconds(results: list[Result]) -> float:
-    """Wall seconds of some rounds by the solver's own clock, which starts after its libraries are loaded."""
-    return sum(result.seconds for result in results)
-
-
 def _whole(nlp: Program, kept: np.ndarray, results: list[Result]) -> Result:
     """The last result as one of the whole program, with iterations and times of all rounds."""
-    last = results[-1]
-    histories = [
-        result.history + np.array([_iterates(results[:round_]), 0.0, 0.0])
-        for round_, result in enumerate(results)
-    ]
-    kinds = dict.fromkeys(kind for result in results for kind in result.timings)
-    timings = {kind: sum(result.timings.get(kind, 0.0) for result in results) for kind in kinds}
+    last = joined_results(results)
     detail = f"{int(kept.sum())} of {kept.size} rows in {pluralize(len(results), 'round')}"
     return replace(
         last,
         row_multipliers=_spread(last.row_multipliers, kept),
         infeasibility=max(last.infeasibility, float(_row_violation(nlp, last.y).max(initial=0.0))),
-        iterations=_iterates(results) - 1,
-        seconds=_seconds(results),
-        timings=timings,
-        history=np.concatenate(histories),
         detail=f"{last.detail}; {detail}" if last.detail else detail,
     )

@@ -17,26 +17,23 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from trajopt.solvers.newton.damping import POOR, Damping
 from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.solvers.solver import Program
+from trajopt.solvers.tolerances import MOST_STEPS
 
 __all__ = ["least_violation"]
 
 EQUALITY_WEIGHT = 100.0
-DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-9, 1e10
 LOOK_BACK, LEAST_DECREASE = 5, 1e-2  # iterations, and the relative decrease over them that is worth more
 
 
 def least_violation(
-    nlp: Program,
-    start: ArrayLike,
-    equality_weight: float = EQUALITY_WEIGHT,
-    most_iterations: int = 60,
-    seconds: float = np.inf,
+    nlp: Program, start: ArrayLike, equality_weight: float = EQUALITY_WEIGHT, seconds: float = np.inf
 ) -> NDArray[np.float64]:
     """A point (n,) near a local minimum of the weighted squared violation, from `start` (n,).
 
-    It ends after `most_iterations` or `seconds`, where five iterations decrease the sum by less than a
+    It ends after 80 iterations or `seconds`, where five iterations decrease the sum by less than a
     hundredth, where all rows hold, or where a row or derivative is not finite.
     """
     began = time.perf_counter()
@@ -48,9 +45,9 @@ def least_violation(
         return weights * (np.maximum(above, 0.0) - np.maximum(below, 0.0))
 
     y = np.clip(np.asarray(start, dtype=float), nlp.lower, nlp.upper)
-    r, damping, found = distances(y), DAMPING, []
+    r, damping, found = distances(y), Damping(), []
     places, shape = (nlp.jacobian_rows, nlp.jacobian_columns), (nlp.row_count, y.size)
-    for _ in range(most_iterations):
+    for _ in range(MOST_STEPS):
         found.append(0.5 * float(r @ r))
         slow = len(found) > LOOK_BACK and found[-LOOK_BACK - 1] - found[-1] < LEAST_DECREASE * found[-1]
         if slow or not 0.0 < found[-1] < np.inf or time.perf_counter() - began > seconds:
@@ -62,20 +59,19 @@ def least_violation(
             break
         blocked = ((y <= nlp.lower) & (gradient > 0.0)) | ((y >= nlp.upper) & (gradient < 0.0))
         while True:
-            step = _step(normal, gradient, ~blocked, damping)
+            step = _step(normal, gradient, ~blocked, damping.amount)
             if step is not None:
                 tried = np.clip(y + step, nlp.lower, nlp.upper)
                 moved, at_tried = tried - y, distances(tried)
                 decrease = found[-1] - 0.5 * float(at_tried @ at_tried)
                 foreseen = -float(gradient @ moved + 0.5 * moved @ normal @ moved)
-                if decrease > 1e-4 * foreseen > 0.0:  # False where a row is NaN
+                if decrease > POOR * foreseen > 0.0:  # False where a row is NaN
                     break
-            damping *= 4.0
-            if damping > MOST_DAMPING:
+            damping.increase()
+            if damping.is_hopeless:
                 return y
         y, r = tried, at_tried
-        good = decrease / foreseen
-        damping = max(damping * (0.25 if good > 0.75 else 1.0 if good > 0.25 else 3.0), LEAST_DAMPING)
+        damping.follow(decrease, foreseen)
     return y
 
 

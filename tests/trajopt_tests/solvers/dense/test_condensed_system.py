@@ -8,7 +8,7 @@ from small_nlps import INF, quadratic_with_rows
 
 from trajopt.solvers.dense.condensed_system import CondensedSystem, Shifts
 from trajopt.solvers.dense.newton_step import NewtonStep, Residuals, longest
-from trajopt.solvers.dense.slack_program import Iterate, Multipliers, SlackProgram
+from trajopt.solvers.dense.slack_program import Iterate, Multipliers, SlackProgram, Slopes
 from trajopt.solvers.monitor import Monitor
 
 
@@ -89,15 +89,23 @@ def test_residuals_are_those_of_the_conditions():
     assert residuals.error(0.2) == pytest.approx(expected)  # multipliers this small are not scaled
 
 
+def without_limits(H, C, shifts):
+    """The condensed system of a program whose only rows are equations."""
+    n = len(H)
+    unknowns = quadratic_with_rows(np.eye(n), np.zeros(n), np.empty((0, n)), np.empty(0), np.empty(0))
+    program = SlackProgram(Monitor(unknowns, None, feasibility=1e-6, time_limit=None, callback=None))
+    return CondensedSystem(program, H, Slopes(np.zeros(n), np.empty((0, n)), C), np.empty(0), 1e-2, shifts)
+
+
 @pytest.mark.parametrize("equations", [0, 2])
 def test_a_hessian_that_curves_down_is_shifted_until_it_curves_up_along_the_equations(equations):
     rng = np.random.default_rng(2)
     n = 6
     H = rng.standard_normal((n, n))
     H = H + H.T - 2.0 * np.eye(n)
-    C, J = rng.standard_normal((equations, n)), np.empty((0, n))
+    C = rng.standard_normal((equations, n))
     shifts = Shifts()
-    system = CondensedSystem(np.tril(H), J, np.empty(0, int), C, np.empty(0), 1e-2, shifts)
+    system = without_limits(np.tril(H), C, shifts)
     basis = np.linalg.svd(C)[2][equations:].T if equations else np.eye(n)
     assert np.linalg.eigvalsh(basis.T @ H @ basis).min() < 0.0
     assert system.shift is not None
@@ -111,10 +119,10 @@ def test_a_hessian_that_curves_down_is_shifted_until_it_curves_up_along_the_equa
 
 
 def test_a_second_shift_begins_with_a_third_of_the_last():
-    H, none = -np.eye(2), (np.empty((0, 2)), np.empty(0, int), np.empty((0, 2)), np.empty(0))
+    none = np.empty((0, 2))
     shifts = Shifts(last=30.0)
-    assert CondensedSystem(H.copy(), *none, 1e-2, shifts).shift == pytest.approx(10.0)
-    assert CondensedSystem(np.eye(2), *none, 1e-2, shifts).shift == 0.0
+    assert without_limits(-np.eye(2), none, shifts).shift == pytest.approx(10.0)
+    assert without_limits(np.eye(2), none, shifts).shift == 0.0
     assert shifts.last == pytest.approx(10.0)
 
 

@@ -9,9 +9,10 @@ from small_nlps import INF, quadratic_with_rows
 import trajopt
 from trajopt import Ipopt
 from trajopt.solvers.fallback import Fallback
+from trajopt.solvers.matrices import row_lengths, shifted
 from trajopt.solvers.newton import matrices
 from trajopt.solvers.newton.kkt_factors import DenseFactors, SparseFactors, factorized
-from trajopt.solvers.newton.matrices import DenseMatrices, SparseMatrices, matrices_of, row_lengths
+from trajopt.solvers.newton.matrices import Matrices, sparse_steps_pay
 from trajopt.solvers.newton.newton import ActiveSetNewton
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import WarmStart
@@ -44,11 +45,12 @@ def program(rng, twice=False):
 @pytest.mark.parametrize("twice", [False, True])
 def test_both_kinds_of_matrices_are_the_same(twice):
     nlp, jacobian, hessian = program(np.random.default_rng(0), twice)
-    dense, sparse = DenseMatrices(nlp), SparseMatrices(nlp)
+    dense, sparse = Matrices(nlp, False), Matrices(nlp, True)
     A, B = dense.constraints(jacobian), sparse.constraints(jacobian)
     np.testing.assert_allclose(B.toarray(), A, rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(B[2], A[2], rtol=0.0, atol=1e-15)
     np.testing.assert_allclose(B[[3, 1, M + 2]].toarray(), A[[3, 1, M + 2]], rtol=0.0, atol=1e-15)
-    H, K = (kind.shifted(kind.hessian(hessian), 0.5) for kind in (dense, sparse))
+    H, K = (shifted(kind.hessian(hessian), 0.5) for kind in (dense, sparse))
     np.testing.assert_allclose(K.toarray(), H, rtol=0.0, atol=1e-15)
     x, y = np.arange(N) - 5.0, np.arange(M + N) - 3.0
     np.testing.assert_allclose(B @ x, A @ x, rtol=0.0, atol=1e-13)
@@ -61,12 +63,12 @@ def test_both_kinds_of_matrices_are_the_same(twice):
 def test_constraints_come_and_go_in_both_kinds_of_factors_alike(seed):
     rng = np.random.default_rng(seed)
     nlp, jacobian, hessian = program(rng)
-    dense, sparse = DenseMatrices(nlp), SparseMatrices(nlp)
+    dense, sparse = Matrices(nlp, False), Matrices(nlp, True)
     A, H = dense.constraints(jacobian), dense.hessian(hessian)
     active = [0, 3, M + 5]
     every = [
         DenseFactors(H, A[active], active),
-        SparseFactors(sparse.hessian(hessian), sparse.constraints(jacobian), active),
+        SparseFactors(sparse.hessian(hessian), sparse.constraints(jacobian), active, {}),
     ]
     assert all(each.exists and each.is_strict for each in every)
     added, dropped = [6, M + 1, M + 8], [3, M + 1, 0]  # of the first ones, and one that was added
@@ -92,19 +94,19 @@ def test_constraints_come_and_go_in_both_kinds_of_factors_alike(seed):
 def test_signs_of_pivots_tell_whether_the_hessian_is_positive_definite_along_the_constraints():
     """x^2 - y^2: along y = 0 it is, along x = 0 it is not."""
     nlp = quadratic_with_rows(np.diag([2.0, -2.0]), np.zeros(2), np.eye(2), [-1.0] * 2, [1.0] * 2)
-    kinds = SparseMatrices(nlp)
+    kinds = Matrices(nlp, is_sparse=True)
     H = kinds.hessian(nlp.hessian(np.zeros(2), np.zeros(2), 1.0))
     A = kinds.constraints(nlp.jacobian(np.zeros(2)))
     for row, strict in ((0, False), (1, True)):
-        factors = factorized(H, A, [row])
+        factors = factorized(H, A, [row], {})
         assert factors is not None and factors.is_strict is strict
 
 
 def test_constraints_that_depend_on_each_other_have_no_sparse_factors():
     nlp = quadratic_with_rows(np.eye(2), np.zeros(2), [[1.0, 1.0], [2.0, 2.0]], [-1.0] * 2, [1.0] * 2)
-    kinds = SparseMatrices(nlp)
+    kinds = Matrices(nlp, is_sparse=True)
     H = kinds.hessian(nlp.hessian(np.zeros(2), np.zeros(2), 1.0))
-    assert factorized(H, kinds.constraints(nlp.jacobian(np.zeros(2))), [0, 1]) is None
+    assert factorized(H, kinds.constraints(nlp.jacobian(np.zeros(2))), [0, 1], {}) is None
 
 
 def test_a_limit_that_is_stated_twice_is_one_for_sparse_steps_too(monkeypatch):
@@ -134,7 +136,7 @@ def test_a_system_of_first_order_is_solved_again_by_sparse_steps():
     problem.minimize(effort)
     compiled = trajopt.compile(problem)
     first = compiled.solve()
-    assert isinstance(matrices_of(compiled.program()[0]), SparseMatrices)
+    assert sparse_steps_pay(compiled.program()[0])
     warm, cold = compiled.solve(x_end=[1.1, 0.2], start=first), compiled.solve(x_end=[1.1, 0.2])
     assert "Newton steps" in warm.detail and warm.converged
     assert warm.objective == pytest.approx(cold.objective, rel=1e-9)
