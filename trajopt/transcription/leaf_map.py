@@ -27,7 +27,7 @@ from trajopt.graph.protocols.block import Values
 from trajopt.problem.problem import ProblemData
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.trajectory import Nodes
-from trajopt.transcription.derivatives.sparse_entries import Entries, entries_of_rows, matrix_by_rows
+from trajopt.transcription.derivatives.sparse_entries import Entries, entries_of_rows, matrix_of_parts
 from trajopt.transcription.unknowns import CurvePlaces, Layout, layout_of
 
 
@@ -55,6 +55,8 @@ class SplineMap:
     layout : of x
     groups : curves with a common basis, the joints' first
     spline : leaves that are derivatives of curves, by name, with order and curves
+    global_jacobians : leaves that are linear in durations and parameters, by name, with their constant
+        derivatives by these, (K, width, durations and parameters)
     """
 
     def __init__(self, nodes: Nodes, spline: Mapping[str, SplineLeaf], layout: Layout) -> None:
@@ -64,20 +66,14 @@ class SplineMap:
             _group_at_nodes(self.nodes, basis, places)
             for basis, places in zip(bases, self.layout.groups, strict=True)
         )
-        self._global = _global_jacobians(self.nodes, self.layout)
+        self.global_jacobians = _global_jacobians(self.nodes, self.layout)
 
     @staticmethod
     def of(problem: ProblemData) -> SplineMap:
         """The map of a problem; problems with the same nodes, curves and parameters share it."""
         nodes, spline, layout = problem.trajectory.nodes, problem.spline_leaves, layout_of(problem)
-        leaves = (
-            (name, each.order, each.curves.stop, each.width, each.group) for name, each in spline.items()
-        )
+        leaves = [(name, each.order, each.curves.stop, each.group) for name, each in spline.items()]
         return _spline_map(layout.size, Content((nodes, spline, layout), nodes, *leaves, layout.key))
-
-    def arc_durations(self, x: Array) -> Array:
-        """Duration of every node's arc, (K,)."""
-        return x[self.layout.durations][self.nodes.arc]
 
     def entries(self, leaf: str, component: int, node: int) -> tuple[Array, Array]:
         """Columns of x and factors of the numerator T^l z_l of a leaf's component at a node."""
@@ -88,7 +84,7 @@ class SplineMap:
 
     def leaf_values(self, x: Array, needed: set[str]) -> Values:
         """The needed leaves at all nodes, (K, width); real or complex x."""
-        duration = self.arc_durations(x)[:, None]
+        duration = x[self.layout.durations][self.nodes.arc, None]
         values: Values = {}
         for leaf, spline in self.spline.items():
             if leaf in needed:
@@ -98,17 +94,8 @@ class SplineMap:
                 values[leaf] = shape / duration**spline.order
         tail = x[self.layout.control_point_count :]
         for leaf in needed.difference(self.spline):
-            values[leaf] = self._global[leaf] @ tail
+            values[leaf] = self.global_jacobians[leaf] @ tail
         return values
-
-    @property
-    def global_leaves(self) -> tuple[str, ...]:
-        """The leaves that are linear in durations and parameters, in the order of all leaves."""
-        return tuple(self._global)
-
-    def global_jacobian(self, leaf: str) -> Array:
-        """d leaf / d (durations, parameters), constant, (K, width, durations and parameters)."""
-        return self._global[leaf]
 
 
 @cached_if_small
@@ -127,18 +114,14 @@ def _group_at_nodes(nodes: Nodes, basis: Array, places: CurvePlaces) -> GroupAtN
 
 def basis_at(nodes: Nodes, bases: Sequence[SplineBasis]) -> Array:
     """d^l B / ds^l of bases on the breakpoints of the arcs, at the nodes, (4, K, width)."""
-    width = max(basis.degree for basis in bases) + 1
-    found, first = np.zeros((HIGHEST_DERIVATIVE + 1, nodes.count, width)), _first_span(bases)
+    width, first = max(basis.degree for basis in bases) + 1, 0
+    found = np.zeros((HIGHEST_DERIVATIVE + 1, nodes.count, width))
     for arc, basis in enumerate(bases):
         here = np.flatnonzero(nodes.arc == arc)
-        values = basis.local_values(nodes.span[here] - first[arc], nodes.s[here])
+        values = basis.local_values(nodes.span[here] - first, nodes.s[here])
         found[:, here, : values.shape[2]] = values
+        first += basis.span_count
     return found
-
-
-def _first_span(bases: Sequence[SplineBasis]) -> Array:
-    """The number of every arc's first span, counted through all arcs."""
-    return np.concatenate([[0], np.cumsum([basis.span_count for basis in bases])[:-1]]).astype(int)
 
 
 def _global_jacobians(nodes: Nodes, layout: Layout) -> dict[str, Array]:
@@ -224,14 +207,14 @@ class LeafMap:
 
     def __init__(self, spline_map: SplineMap, N: sparse.csr_array, needed: Iterable[str]) -> None:
         wanted = {DURATION, *needed}
-        shared = [leaf for leaf in spline_map.global_leaves if leaf in wanted]
+        shared = [leaf for leaf in spline_map.global_jacobians if leaf in wanted]
         spline = [leaf for leaf in spline_map.spline if leaf in wanted]
         self.spline_map, self.N = spline_map, N
         self.leaves = (*spline, *shared)
         self.nodes = spline_map.nodes.count
         self.groups = _curve_groups(spline_map, spline)
         self.spline_width = max((group.columns.stop for group in self.groups), default=0)
-        widths = [spline_map.global_jacobian(leaf).shape[1] for leaf in shared]
+        widths = [spline_map.global_jacobians[leaf].shape[1] for leaf in shared]
         by_leaf = [group.curve_count for group in self.groups for _ in group.leaves]
         ends = np.cumsum([0, *by_leaf, *widths]).tolist()
         self.columns = {leaf: slice(*place) for leaf, place in zip(self.leaves, pairwise(ends), strict=True)}
@@ -343,23 +326,18 @@ def _leaf_matrix(spline_map: SplineMap, groups, shared, shape: tuple[int, int]) 
     """Q at all nodes, component by component, as a matrix times x."""
     nodes, width = shape
     tail = spline_map.layout.control_point_count
-    rows, columns, values = [], [], []
+    parts = []
     for group in groups:
         by_order = group.basis[:, 0].transpose(0, 2, 1)[:, :, None, :]  # (K, orders, 1, i)
         target = group.x_columns.transpose(0, 2, 1)[:, None]  # (K, 1, curves, i)
         full = np.broadcast_shapes(by_order.shape, target.shape)
         component = group.columns.start + np.arange(full[1] * full[2]).reshape(full[1], full[2], 1)
         row = np.arange(nodes)[:, None, None, None] * width + component
-        for into, part in ((rows, row), (columns, target), (values, by_order)):
-            into.append(np.broadcast_to(part, full).ravel())
+        parts.append(tuple(np.broadcast_to(part, full).ravel() for part in (row, target, by_order)))
     cursor = groups[-1].columns.stop if groups else 0
     for leaf in shared:
-        jacobian = spline_map.global_jacobian(leaf)
+        jacobian = spline_map.global_jacobians[leaf]
         k, component, column = np.nonzero(jacobian)
-        rows.append(k * width + cursor + component)
-        columns.append(tail + column)
-        values.append(jacobian[k, component, column])
+        parts.append((k * width + cursor + component, tail + column, jacobian[k, component, column]))
         cursor += jacobian.shape[1]
-    row, column, value = (np.concatenate(parts) for parts in (rows, columns, values))
-    kept = value != 0.0
-    return matrix_by_rows(row[kept], column[kept], value[kept], (nodes * width, spline_map.layout.size))
+    return matrix_of_parts(parts, (nodes * width, spline_map.layout.size))

@@ -93,35 +93,15 @@ class Layout:
         """Index in x of a control point of a curve with the joints' basis."""
         return self.groups[0].column(arc, point, curve)
 
-    def duration(self, arc: int) -> int:
-        """Index in x of the duration of an arc."""
-        return self.durations.start + arc
-
     def curve(self, x: Array) -> Curve:
         """The joint and additional curves of x."""
         joints, *apart = (CurveGroup(group.bases, group.control_points(x)) for group in self.groups)
         return Curve(joints.bases, joints.control_points, x[self.durations], tuple(apart))
 
-    def parameter_values(self, x: Array) -> dict[str, Array]:
-        """Parameter name -> its value in x, (width,)."""
-        return {name: x[place] for name, place in self.parameters.items()}
-
     def vector(self, curve: Curve, parameters: Mapping[str, Array]) -> Array:
-        """The x of a motion on these bases: the inverse of `curve` and `parameter_values`."""
+        """The x of a motion on these bases: the inverse of `curve`."""
         points = [points.ravel() for group in curve.groups for points in group.control_points]
         return np.concatenate([*points, curve.durations, *(np.ravel(parameters[p]) for p in self.parameters)])
-
-    def fits(self, curve: Curve, parameters: Mapping[str, Array]) -> bool:
-        """Whether a motion has the knots, the number of curves and the parameters of this layout."""
-        if [group.n for group in curve.groups] != [group.curve_count for group in self.groups]:
-            return False
-        widths = {name: place.stop - place.start for name, place in self.parameters.items()}
-        same_knots = len(curve.bases) == len(self.bases) and all(
-            np.array_equal(one.knots, other.knots)
-            for own, theirs in zip(self.groups, curve.groups, strict=True)
-            for one, other in zip(own.bases, theirs.bases, strict=True)
-        )
-        return same_knots and {name: np.size(value) for name, value in parameters.items()} == widths
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +123,8 @@ class Unknowns:
 
     def parameters(self, y: Array) -> dict[str, Array]:
         """Parameter name -> its value at y, (width,)."""
-        return self.layout.parameter_values(self.elimination.expand(y))
+        x = self.elimination.expand(y)
+        return {name: x[place] for name, place in self.layout.parameters.items()}
 
     def of(self, curve: Curve, parameters: Mapping[str, Array]) -> Array:
         """The y of a motion that `fits`; entries that linear equalities fix follow from the others."""
@@ -151,7 +132,16 @@ class Unknowns:
 
     def fits(self, curve: Curve, parameters: Mapping[str, Array]) -> bool:
         """Whether a motion has the knots, the number of curves and the parameters of these unknowns."""
-        return self.layout.fits(curve, parameters)
+        layout = self.layout
+        if [group.n for group in curve.groups] != [group.curve_count for group in layout.groups]:
+            return False
+        widths = {name: place.stop - place.start for name, place in layout.parameters.items()}
+        same_knots = len(curve.bases) == len(layout.bases) and all(
+            np.array_equal(one.knots, other.knots)
+            for own, theirs in zip(layout.groups, curve.groups, strict=True)
+            for one, other in zip(own.bases, theirs.bases, strict=True)
+        )
+        return same_knots and {name: np.size(value) for name, value in parameters.items()} == widths
 
     def node_times(self, y: Array) -> Array:
         """Seconds from the start of the motion to every node at y, (K,)."""

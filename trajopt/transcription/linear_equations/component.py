@@ -12,14 +12,14 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.base.content_cache import LARGEST_CACHED
+from trajopt.base.rounding import AGREEMENT
 
 RANK_TOLERANCE = 1e-10  # of entries where rows and columns are scaled to a largest entry near one
 CANCELLED = 1e-14  # of the largest entry of a row: what is smaller came about by rounding
 COLUMN_SHARE = 0.5  # of the largest entry of a row, scaled: unknowns as strong as that may be its pivot
 PIVOT_SHARE = 0.9  # of the largest entry left: rows as large as that are taken in their order
-SAME_SIZE = 1e-6  # relative: entries that differ by less are the same size, and the first is taken
 SCALING_PASSES = 8  # of scaling rows and columns in turn
-MOST_KEPT, LARGEST_KEPT = 128, 4096  # solutions that are kept for problems with the same, and their entries
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +58,12 @@ class ComponentSolution:
 
 def solution_of_component(A: Array, last: Array) -> ComponentSolution:
     """Solve A x = b, whatever b is, for the pivots of A; columns in `last` are pivots of last resort."""
-    if A.size > LARGEST_KEPT:
+    if last.size > LARGEST_CACHED:
         return _solve_component(A, last)
     return _kept_solution(A.shape, A.tobytes(), last.tobytes())
 
 
-@lru_cache(maxsize=MOST_KEPT)
+@lru_cache
 def _kept_solution(shape: tuple[int, int], entries: bytes, last: bytes) -> ComponentSolution:
     return _solve_component(np.frombuffer(entries).reshape(shape), np.frombuffer(last, dtype=bool))
 
@@ -119,7 +119,7 @@ def _eliminate_downwards(
         row = int(np.argmax(largest >= PIVOT_SHARE * largest.max()))
         size = np.where(allowed, np.abs(work[row, :n]), 0.0)
         natural = np.where(size >= COLUMN_SHARE * largest[row], size / column_scale, 0.0)
-        pivot = int(np.argmax(natural >= (1.0 - SAME_SIZE) * natural.max()))
+        pivot = int(np.argmax(natural >= (1.0 - AGREEMENT) * natural.max()))
         rows.append(row)
         pivots.append(pivot)
         open_rows[row], allowed[pivot], largest[row] = False, False, 0.0
