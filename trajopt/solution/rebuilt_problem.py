@@ -3,41 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from trajopt.base.errors import OptionError, ProblemError, ShadowedPackageError, ShapeError, SolutionFileError
 from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import ProblemData
-from trajopt.splines.curve import Curve
 from trajopt.transcription.unknowns import continuity_name
 
 REBUILDERS = "trajopt.problems"  # entry points that build a problem from (name, parameters)
 
 
-class Solved(Protocol):
-    """What a solution tells about the problem that it solves."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def recipe(self) -> Recipe | None: ...
-    @property
-    def joint_names(self) -> tuple[str, ...]: ...
-    @property
-    def curve(self) -> Curve: ...
-    @property
-    def parameters(self) -> Mapping[str, Any]: ...
-    @property
-    def multipliers(self) -> Mapping[str, Any]: ...
-    @property
-    def cost_terms(self) -> Mapping[str, float]: ...
-
-
-def rebuilt_problem(solution: Solved) -> ProblemData:
+def rebuilt_problem(solution: Any) -> ProblemData:
     """The problem of a loaded solution, built again by the library that is registered for its recipe."""
     recipe = solution.recipe
     if recipe is None:
@@ -79,69 +59,47 @@ def _loaded(entry: EntryPoint) -> Callable[[str, dict[str, Any]], ProblemData]:
         ) from error
 
 
-def check_fits(solution: Solved, problem: ProblemData, source: Any) -> None:
+def check_fits(solution: Any, problem: ProblemData, source: Any) -> None:
     """SolutionFileError that says how a problem differs from the one that was solved."""
-    differences = [
-        *_other_joints(solution, problem),
-        *_other_unknowns(solution, problem),
-        *_other_constraints(solution, problem),
-        *_other_costs(solution, problem),
-    ]
+    differences = [*_other_unknowns(solution, problem), *_other_terms(solution, problem)]
     if differences:
         raise SolutionFileError(f"{source} {'; it '.join(differences)}: pass the problem that was solved")
 
 
-def _other_joints(solution: Solved, problem: ProblemData) -> Iterator[str]:
-    names = tuple(problem.dynamics.joint_names)
-    if names != solution.joint_names:
-        yield (
-            f"moves the joints ({', '.join(solution.joint_names)}) but the problem has ({', '.join(names)})"
-        )
-
-
-def _other_unknowns(solution: Solved, problem: ProblemData) -> Iterator[str]:
-    """Curves beside the joints', told by their number, each group with a common basis; and parameters."""
-    n, names = problem.dynamics.n, tuple(problem.dynamics.joint_names)
+def _other_unknowns(solution: Any, problem: ProblemData) -> Iterator[str]:
+    """Joints; curves beside theirs, by their number, each group with a common basis; and parameters."""
+    joints, solved = problem.dynamics.joint_names, solution.joint_names
     apart = [extra.lower.size for extra in problem.extras.values() if extra.pieces is not None]
-    shared = n + sum(problem.extra_widths.values()) - sum(apart)
+    shared = problem.dynamics.n + sum(problem.extra_widths.values()) - sum(apart)
     curves, expected = [group.n for group in solution.curve.groups], [shared, *apart]
-    if curves != expected and names == solution.joint_names:
-        yield f"has {_counted(curves)} curves but the problem has {_counted(expected)}"
+    if tuple(joints) != solved:
+        yield f"moves the joints ({', '.join(solved)}) but the problem has ({', '.join(joints)})"
+    elif curves != expected:
+        counts = (" + ".join(map(str, widths)) for widths in (curves, expected))
+        yield "has {} curves but the problem has {}".format(*counts)
     sizes = {name: values.size for name, values in solution.parameters.items()}
     wanted = {name: parameter.lower.size for name, parameter in problem.parameters.items()}
     if sizes != wanted:
-        yield f"has the parameters {_sized(sizes)} but the problem has {_sized(wanted)}"
+        told = (", ".join(f"'{name}' ({n},)" for name, n in each.items()) for each in (sizes, wanted))
+        yield "has the parameters {} but the problem has {}".format(*(each or "none" for each in told))
 
 
-def _counted(widths: Sequence[int]) -> str:
-    return " + ".join(map(str, widths))
-
-
-def _sized(widths: Mapping[str, int]) -> str:
-    return ", ".join(f"'{name}' ({width},)" for name, width in widths.items()) or "none"
-
-
-def _other_constraints(solution: Solved, problem: ProblemData) -> Iterator[str]:
-    """A saved solution names the constraints that have multipliers; a problem may have others besides."""
+def _other_terms(solution: Any, problem: ProblemData) -> Iterator[str]:
+    """Constraints with multipliers, and costs; a problem may have constraints besides."""
     stated = [condition.name for condition in problem.stated]
     known = {*stated, *problem.slacks, *(continuity_name(quantity) for quantity in SPLINE_LEAVES)}
-    lost = [name for name in solution.multipliers if name not in known]
+    lost, added = _difference(solution.multipliers, known), _difference(stated, solution.multipliers)
+    instead = f" (and it has {added} in addition)" if added else ""
     if lost:
-        added = [name for name in stated if name not in solution.multipliers]
-        instead = f" (and it has {_quoted(added)} in addition)" if added else ""
-        yield f"was solved under {_quoted(lost)}, which the problem does not have{instead}"
-
-
-def _other_costs(solution: Solved, problem: ProblemData) -> Iterator[str]:
-    stated = {cost.name: None for cost in problem.costs}
-    lost = [name for name in solution.cost_terms if name not in stated]
-    added = [name for name in stated if name not in solution.cost_terms]
+        yield f"was solved under {lost}, which the problem does not have{instead}"
+    costs = dict.fromkeys(cost.name for cost in problem.costs)
+    lost, added = _difference(solution.cost_terms, costs), _difference(costs, solution.cost_terms)
+    instead = f" (and it has {added} in addition)" if added else ""
     if lost:
-        instead = f" (and it has {_quoted(added)} in addition)" if added else ""
-        yield f"minimized {_quoted(lost)}, which the problem does not{instead}"
+        yield f"minimized {lost}, which the problem does not{instead}"
     elif added:
-        yield f"did not minimize {_quoted(added)}, which the problem does"
+        yield f"did not minimize {added}, which the problem does"
 
 
-def _quoted(names: Sequence[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)
+def _difference(names: Iterable[str], others: Container[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names if name not in others)

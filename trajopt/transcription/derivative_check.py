@@ -6,15 +6,16 @@ At a random point near the guess, with direct inputs u and outputs y of a block,
                                      (y_i(u + h e_j) - y_i(u - h e_j)) / 2h   elsewhere
     d (w . dy/du) / d u_j   against the same steps of the partials, for random weights w
 
-All steps of one block are nodes of one call, so a check costs a few evaluations. What one step h calls wrong
-is looked at again with finer ones; slopes that no step determines are left alone.
+All steps of one block are nodes of one call, so a check costs a few evaluations. A central difference is
+y' + h^2 y''' / 6 + rounding / h, and a term like sin(1500 q) needs another step than q^2: what one step h
+calls wrong is looked at again with finer ones; slopes that no step determines are left alone.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,12 +29,14 @@ from trajopt.graph.keys import entry, term_of
 from trajopt.graph.protocols.block import Block, SecondOrderBlock, VerifiedBlock
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
-from trajopt.transcription.difference_slopes import LADDER, STEP, DifferenceSlopes
 from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.kink_check import warn_of_kinks
 from trajopt.transcription.leaf_map import SplineMap
 
 Components = Callable[[str, int], list[str]]  # (quantity, width) -> the names of its components
+STEP = 6e-6  # near the cube root of the rounding error, where smooth functions of size one are best
+LADDER = tuple(STEP * 10.0**-k for k in range(5))
+UNKNOWN_ERROR = 1e-3  # relative error from which a slope counts as not known
 COMPLEX_STEP = 1e-30  # squares of it vanish beside one
 DIFFERENCE_TOLERANCE = 3e-5  # relative to the size of the block's partials and values, for differences
 ERRORS_ALLOWED = 10.0  # times the estimated error of a difference are allowed besides
@@ -169,6 +172,20 @@ def _random_point(block: Block, values: Mapping[str, Array], rng: np.random.Gene
 
 
 @dataclass(frozen=True)
+class _Slopes:
+    """Slopes of several outputs, (columns, ...) each, with their estimated errors.
+
+    known : whether the error is small; zero stands for slopes that are not known
+    exact : those by complex step, of outputs that accept complex numbers
+    """
+
+    value: dict[str, Array] = field(default_factory=dict)
+    error: dict[str, Array] = field(default_factory=dict)
+    known: dict[str, Array] = field(default_factory=dict)
+    exact: dict[str, Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class _Point:
     """A block at one point, and how it changes when each input component is stepped."""
 
@@ -177,47 +194,44 @@ class _Point:
     components: Components
     steps: Sequence[float]
 
-    @property
-    def columns(self) -> list[tuple[str, int]]:
-        return [(name, j) for name, width in self.block.inputs.items() for j in range(width)]
+    def stepped(self, size: complex) -> tuple[dict[str, Array], Array]:
+        """One node per input component, stepped by size (1 + |u|), or by a complex size itself; the steps."""
+        u = np.concatenate([part[0] for part in self.u.values()])
+        steps = np.full(u.size, size) if isinstance(size, complex) else size * (1.0 + np.abs(u))
+        ends = np.cumsum([part.shape[1] for part in self.u.values()])[:-1]
+        moved = np.split(u + np.diag(steps), ends, axis=1)
+        return dict(zip(self.u, moved, strict=True)), steps
 
-    def stepped(self, size: complex) -> dict[str, Array]:
-        """One node per input component, which is stepped by size * (1 + |u|), or by a complex size itself."""
-        columns = self.columns
-        moved = {
-            name: np.repeat(part, len(columns), axis=0).astype(type(size)) for name, part in self.u.items()
-        }
-        for row, (name, j) in enumerate(columns):
-            moved[name][row, j] += size if isinstance(size, complex) else self._step(name, j, size)
-        return moved
+    def slopes(self, function: Callable[[dict[str, Array]], dict[str, Array]]) -> _Slopes:
+        """Slopes of a function's outputs, by central differences and, if it can, by complex step.
 
-    def _step(self, name: str, j: int, size: float) -> float:
-        return size * (1.0 + abs(float(self.u[name][0, j])))
+        At one step, whose error is not estimated, or at a ladder of steps: there every slope is taken where
+        it changes least to the next finer step, and that change is the estimate of its error.
+        """
+        ladder: dict[str, list[Array]] = {}
+        for step in self.steps:
+            (ahead, width), (behind, _) = self.stepped(step), self.stepped(-step)
+            after, before = function(ahead), function(behind)
+            for key in after:
+                ladder.setdefault(key, []).append(((after[key] - before[key]).T / (2.0 * width)).T)
+        found = _Slopes()
+        for key, several in ladder.items():
+            change, single = np.abs(np.diff(several, axis=0)), len(several) == 1
+            change = np.zeros((1, *several[0].shape)) if single else change
+            best = np.nanargmin(np.where(np.isfinite(change), change, np.inf), axis=0)[None]
+            slope = np.take_along_axis(np.stack(several), best, 0)[0]
+            found.error[key] = np.take_along_axis(change, best, 0)[0]
+            found.known[key] = single | (found.error[key] <= UNKNOWN_ERROR * (1.0 + np.abs(slope)))
+            found.value[key] = np.where(found.known[key], slope, 0.0)
+        found.exact.update(self._complex_slopes(function, found.value))
+        return found
 
-    def slopes(
-        self, function: Callable[[dict[str, Array]], dict[Any, Array]]
-    ) -> tuple[DifferenceSlopes, dict]:
-        """Slopes of a function's outputs, (columns, ...), by differences and, if it can, by complex step."""
-
-        def difference(size: float) -> dict[Any, Array]:
-            ahead, behind = function(self.stepped(size)), function(self.stepped(-size))
-            width = np.array([2.0 * self._step(name, j, size) for name, j in self.columns])
-            return {
-                key: (ahead[key] - behind[key]) / width.reshape(-1, *[1] * (ahead[key].ndim - 1))
-                for key in ahead
-            }
-
-        by_difference = DifferenceSlopes.at(difference, self.steps)
-        return by_difference, self._complex_slopes(function, by_difference.value)
-
-    def _complex_slopes(self, function, by_difference: dict) -> dict:
+    def _complex_slopes(self, function, by_difference: dict[str, Array]) -> dict[str, Array]:
         """Those of outputs that accept complex numbers, which agreement with differences shows."""
-        import warnings
-
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                found = function(self.stepped(complex(0.0, COMPLEX_STEP)))
+                found = function(self.stepped(complex(0.0, COMPLEX_STEP))[0])
         except Exception:  # blocks refuse complex numbers by exceptions of any type
             return {}
         slopes = {key: part.imag / COMPLEX_STEP for key, part in found.items() if np.iscomplexobj(part)}
@@ -225,28 +239,11 @@ class _Point:
         return {
             key: part
             for key, part in slopes.items()
-            if np.allclose(part, by_difference[key], rtol=1e-3, atol=1e-3 * scale[key])
+            if np.allclose(part, by_difference[key], rtol=UNKNOWN_ERROR, atol=UNKNOWN_ERROR * scale[key])
         }
 
     def check_partials(self) -> None:
-        partials, pattern = self.block.partials(self.u), self.block.pattern()
-        by_difference, by_complex = self.slopes(self.block.value)
-        at = self.block.value(self.u)
-        for output, width in self.block.outputs.items():
-            exact = output in by_complex
-            expected = (by_complex if exact else by_difference.value)[output].T  # (m, columns)
-            error, known = by_difference.error[output].T, by_difference.known[output].T
-            size = 1.0 + max(np.abs(expected).max(initial=0.0), 1e-3 * np.abs(at[output]).max(initial=0.0))
-            start = 0
-            for name, inputs in self.block.inputs.items():
-                got = np.zeros((width, inputs))
-                if (output, name) in partials:
-                    got = self._shaped(partials[output, name], (1, width, inputs), output, name)[0]
-                mine = slice(start, start + inputs)
-                want = expected[:, mine] if exact else np.where(known[:, mine], expected[:, mine], got)
-                start += inputs
-                self._compare(got, want, None if exact else error[:, mine], size, output, name)
-                self._check_pattern(pattern.get((output, name)), want, got, size, output, name)
+        self._check(self.block.value, self.block.outputs, self.block.partials(self.u), self.block.pattern())
 
     def check_curvature(self, block: SecondOrderBlock, weights: dict[str, Array]) -> None:
         def gradient(u: dict[str, Array]) -> dict[str, Array]:
@@ -258,31 +255,36 @@ class _Point:
             return total
 
         curvature = block.curvature(self.u, weights)
-        by_difference, by_complex = self.slopes(gradient)
-        at = gradient(self.u)
-        start = 0
-        for second, width in self.block.inputs.items():
-            for first, rows in self.block.inputs.items():
-                exact, mine = first in by_complex, slice(start, start + width)
-                expected = (by_complex if exact else by_difference.value)[first][mine].T
-                error, known = by_difference.error[first][mine].T, by_difference.known[first][mine].T
-                got = np.zeros((rows, width))
-                if (first, second) in curvature:
-                    got = self._shaped(curvature[first, second], (1, rows, width), first, second)[0]
-                elif (second, first) in curvature:
-                    got = self._shaped(curvature[second, first], (1, width, rows), second, first)[0].T
-                size = 1.0 + max(np.abs(expected).max(initial=0.0), 1e-3 * np.abs(at[first]).max(initial=0.0))
-                want = expected if exact else np.where(known, expected, got)
-                self._compare(got, want, None if exact else error, size, first, second, curvature=True)
-            start += width
+        mirrored = {(two, one): np.swapaxes(part, 1, -1) for (one, two), part in curvature.items()}
+        self._check(gradient, self.block.inputs, mirrored | dict(curvature))
 
-    def _shaped(self, part: Array, shape: tuple[int, ...], output: str, name: str) -> Array:
-        if np.shape(part) != shape:
-            raise ShapeError(
-                f"the derivative of {term_of(output)} by '{name}' has shape {np.shape(part)} at one node: "
-                f"expected {shape}"
-            )
-        return np.asarray(part)
+    def _check(
+        self,
+        function: Callable[[dict[str, Array]], dict[str, Array]],
+        outputs: Mapping[str, int],
+        given: Mapping[tuple[str, str], Array],
+        pattern: Mapping[tuple[str, str], Array] | None = None,
+    ) -> None:
+        """Compare given derivatives of outputs with its slopes; second ones without a pattern."""
+        slopes, at = self.slopes(function), function(self.u)
+        for output, width in outputs.items():
+            exact, start = output in slopes.exact, 0
+            expected = (slopes.exact if exact else slopes.value)[output].T  # (width, columns)
+            largest = np.abs(expected).max(initial=0.0), UNKNOWN_ERROR * np.abs(at[output]).max(initial=0.0)
+            for name, inputs in self.block.inputs.items():
+                mine, start = slice(start, start + inputs), start + inputs
+                part = np.asarray(given.get((output, name), np.zeros((1, width, inputs))))
+                if part.shape != (1, width, inputs):
+                    raise ShapeError(
+                        f"the derivative of {term_of(output)} by '{name}' has shape {part.shape} at one "
+                        f"node: expected {(1, width, inputs)}"
+                    )
+                known, error = slopes.known[output].T[:, mine], slopes.error[output].T[:, mine]
+                want = expected[:, mine] if exact else np.where(known, expected[:, mine], part[0])
+                size = 1.0 + max(largest)
+                self._compare(part[0], want, None if exact else error, size, output, name, pattern is None)
+                if pattern is not None:
+                    self._check_pattern(pattern.get((output, name)), want, part[0], size, output, name)
 
     def _compare(
         self,
@@ -292,7 +294,7 @@ class _Point:
         size: float,
         output: str,
         name: str,
-        curvature: bool = False,
+        curvature: bool,
     ) -> None:
         """DerivativeError where partials are not the slopes wanted.
 

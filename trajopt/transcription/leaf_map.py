@@ -55,6 +55,8 @@ class SplineMap:
     layout : of x
     groups : curves with a common basis, the joints' first
     spline : leaves that are derivatives of curves, by name, with order and curves
+    global_jacobians : leaves that are linear in durations and parameters, by name, with their constant
+        derivatives by these, (K, width, durations and parameters)
     """
 
     def __init__(self, nodes: Nodes, spline: Mapping[str, SplineLeaf], layout: Layout) -> None:
@@ -64,7 +66,7 @@ class SplineMap:
             _group_at_nodes(self.nodes, basis, places)
             for basis, places in zip(bases, self.layout.groups, strict=True)
         )
-        self._global = _global_jacobians(self.nodes, self.layout)
+        self.global_jacobians = _global_jacobians(self.nodes, self.layout)
 
     @staticmethod
     def of(problem: ProblemData) -> SplineMap:
@@ -75,10 +77,6 @@ class SplineMap:
         )
         return _spline_map(layout.size, Content((nodes, spline, layout), nodes, *leaves, layout.key))
 
-    def arc_durations(self, x: Array) -> Array:
-        """Duration of every node's arc, (K,)."""
-        return x[self.layout.durations][self.nodes.arc]
-
     def entries(self, leaf: str, component: int, node: int) -> tuple[Array, Array]:
         """Columns of x and factors of the numerator T^l z_l of a leaf's component at a node."""
         spline = self.spline[leaf]
@@ -88,7 +86,7 @@ class SplineMap:
 
     def leaf_values(self, x: Array, needed: set[str]) -> Values:
         """The needed leaves at all nodes, (K, width); real or complex x."""
-        duration = self.arc_durations(x)[:, None]
+        duration = x[self.layout.durations][self.nodes.arc, None]
         values: Values = {}
         for leaf, spline in self.spline.items():
             if leaf in needed:
@@ -98,17 +96,8 @@ class SplineMap:
                 values[leaf] = shape / duration**spline.order
         tail = x[self.layout.control_point_count :]
         for leaf in needed.difference(self.spline):
-            values[leaf] = self._global[leaf] @ tail
+            values[leaf] = self.global_jacobians[leaf] @ tail
         return values
-
-    @property
-    def global_leaves(self) -> tuple[str, ...]:
-        """The leaves that are linear in durations and parameters, in the order of all leaves."""
-        return tuple(self._global)
-
-    def global_jacobian(self, leaf: str) -> Array:
-        """d leaf / d (durations, parameters), constant, (K, width, durations and parameters)."""
-        return self._global[leaf]
 
 
 @cached_if_small
@@ -224,14 +213,14 @@ class LeafMap:
 
     def __init__(self, spline_map: SplineMap, N: sparse.csr_array, needed: Iterable[str]) -> None:
         wanted = {DURATION, *needed}
-        shared = [leaf for leaf in spline_map.global_leaves if leaf in wanted]
+        shared = [leaf for leaf in spline_map.global_jacobians if leaf in wanted]
         spline = [leaf for leaf in spline_map.spline if leaf in wanted]
         self.spline_map, self.N = spline_map, N
         self.leaves = (*spline, *shared)
         self.nodes = spline_map.nodes.count
         self.groups = _curve_groups(spline_map, spline)
         self.spline_width = max((group.columns.stop for group in self.groups), default=0)
-        widths = [spline_map.global_jacobian(leaf).shape[1] for leaf in shared]
+        widths = [spline_map.global_jacobians[leaf].shape[1] for leaf in shared]
         by_leaf = [group.curve_count for group in self.groups for _ in group.leaves]
         ends = np.cumsum([0, *by_leaf, *widths]).tolist()
         self.columns = {leaf: slice(*place) for leaf, place in zip(self.leaves, pairwise(ends), strict=True)}
@@ -354,7 +343,7 @@ def _leaf_matrix(spline_map: SplineMap, groups, shared, shape: tuple[int, int]) 
             into.append(np.broadcast_to(part, full).ravel())
     cursor = groups[-1].columns.stop if groups else 0
     for leaf in shared:
-        jacobian = spline_map.global_jacobian(leaf)
+        jacobian = spline_map.global_jacobians[leaf]
         k, component, column = np.nonzero(jacobian)
         rows.append(k * width + cursor + component)
         columns.append(tail + column)

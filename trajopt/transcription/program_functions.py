@@ -103,17 +103,11 @@ class Curvature:
 
 
 @dataclass(frozen=True, eq=False)
-class ProgramFunctions:
-    """Objective, rows, gradient, Jacobian and Hessian; rows are the linear ones A y + b first.
+class ProgramMaps:
+    """The structure of a program's functions: the maps from quantities at the nodes to rows and derivatives.
 
-    The last point is cached, so that all five functions at one point cost one evaluation of the dynamics and
-    one of each derivative. That is why one object serves one solve at a time.
-
-    leaf_offset : the share of eliminated unknowns in the leaves, `LeafMap.offset`
-    objective_weights : (K used_count,) of the used quantities, node by node
-    row_weights : (rows, K used_count)
     curvature : None where a block gives no second derivatives
-    jacobian_rows, jacobian_columns : row and column of every nonzero of the Jacobian
+    row_weights : (rows, K used_count)
     """
 
     chain: ChainRule
@@ -121,6 +115,53 @@ class ProgramFunctions:
     curvature: Curvature | None
     row_weights: sparse.csr_array
     jacobian_map: EntryMap
+
+    def functions(
+        self,
+        chain: ChainRule,
+        c: Array,
+        objectives: Sequence[Objective],
+        A: sparse.csr_array,
+        b: Array,
+    ) -> ProgramFunctions:
+        """The functions, not scaled, of a problem's values.
+
+        chain : this one, or it with other data
+        c : of the eliminated unknowns, x = N y + c
+        objectives : with the problem's weights
+        A, b : the linear rows A y + b
+        """
+        weights = np.zeros((self.leaf_map.nodes, chain.used_count))
+        for cost in objectives:
+            weights[:, chain.rows[cost.quantity]] += cost.weight * cost.node_weights[:, None]
+        linear_rows = np.repeat(np.arange(b.size), np.diff(A.indptr))
+        return ProgramFunctions(
+            chain,
+            self.leaf_map,
+            self.curvature,
+            self.row_weights,
+            self.jacobian_map,
+            leaf_offset=self.leaf_map.offset(c),
+            objective_weights=weights.ravel(),
+            A=A,
+            b=b,
+            jacobian_rows=np.concatenate([linear_rows, self.jacobian_map.rows]),
+            jacobian_columns=np.concatenate([A.indices, self.jacobian_map.columns]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramFunctions(ProgramMaps):
+    """Objective, rows, gradient, Jacobian and Hessian; rows are the linear ones A y + b first.
+
+    The last point is cached, so that all five functions at one point cost one evaluation of the dynamics and
+    one of each derivative. That is why one object serves one solve at a time.
+
+    leaf_offset : the share of eliminated unknowns in the leaves, `LeafMap.offset`
+    objective_weights : (K used_count,) of the used quantities, node by node
+    jacobian_rows, jacobian_columns : row and column of every nonzero of the Jacobian
+    """
+
     leaf_offset: Array
     objective_weights: Array
     A: sparse.csr_array
@@ -256,53 +297,6 @@ class ProgramFunctions:
     @cached_property
     def _weights_transposed(self) -> sparse.csc_array:
         return self.row_weights.T
-
-
-@dataclass(frozen=True, eq=False)
-class ProgramMaps:
-    """The structure of a program's functions: the maps from quantities at the nodes to rows and derivatives.
-
-    All that is left of `ProgramFunctions` when values are taken away; see there.
-    """
-
-    chain: ChainRule
-    leaf_map: LeafMap
-    curvature: Curvature | None
-    row_weights: sparse.csr_array
-    jacobian_map: EntryMap
-
-    def functions(
-        self,
-        chain: ChainRule,
-        c: Array,
-        objectives: Sequence[Objective],
-        A: sparse.csr_array,
-        b: Array,
-    ) -> ProgramFunctions:
-        """The functions, not scaled, of a problem's values.
-
-        chain : this one, or it with other data
-        c : of the eliminated unknowns, x = N y + c
-        objectives : with the problem's weights
-        A, b : the linear rows A y + b
-        """
-        weights = np.zeros((self.leaf_map.nodes, chain.used_count))
-        for cost in objectives:
-            weights[:, chain.rows[cost.quantity]] += cost.weight * cost.node_weights[:, None]
-        linear_rows = np.repeat(np.arange(b.size), np.diff(A.indptr))
-        return ProgramFunctions(
-            chain,
-            self.leaf_map,
-            self.curvature,
-            self.row_weights,
-            self.jacobian_map,
-            leaf_offset=self.leaf_map.offset(c),
-            objective_weights=weights.ravel(),
-            A=A,
-            b=b,
-            jacobian_rows=np.concatenate([linear_rows, self.jacobian_map.rows]),
-            jacobian_columns=np.concatenate([A.indices, self.jacobian_map.columns]),
-        )
 
 
 def program_maps(

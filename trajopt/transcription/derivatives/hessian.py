@@ -24,11 +24,9 @@ from trajopt.base.content_cache import cached_if_small
 from trajopt.graph.chain_rule import ChainRule, increase
 from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.transcription.derivatives.inner_curvature import InnerCurvature, InnerProducts
-from trajopt.transcription.derivatives.span_groups import SpanGroups
 from trajopt.transcription.derivatives.sparse_entries import Entries, all_entries, product_entries
 from trajopt.transcription.leaf_map import LeafGroup, LeafMap, LeafPoint
 
-SMALL_MATRIX = 100  # entries of a matrix below which going through its rows costs more than copying it whole
 WIDE_GROUP = 10  # curves in a group above which second derivatives are multiplied pair by pair of leaves
 
 
@@ -193,6 +191,27 @@ def _of_pairs(
     return SecondDerivatives(leaf_map, pairs, filled)
 
 
+class SpanGroups:
+    """Nodes grouped by span; groups of unequal size are padded.
+
+    index : (spans, slots) the nodes of every span, the last one again where there are fewer
+    """
+
+    def __init__(self, span: Array) -> None:
+        self.first_node = np.flatnonzero(np.diff(span, prepend=-1))
+        self.count = self.first_node.size
+        sizes = np.diff(np.append(self.first_node, span.size))
+        slots = np.arange(sizes.max())
+        self.index = self.first_node[:, None] + np.minimum(slots, sizes[:, None] - 1)
+        self._empty = slots >= sizes[:, None]
+
+    def gather(self, per_node: Array) -> Array:
+        """(K, ...) to (spans, slots, ...), padding slots zero."""
+        gathered = per_node[self.index]
+        gathered[self._empty] = 0
+        return gathered
+
+
 class _CurvePair:
     """Second derivatives by the control points of two groups of curves, one for each pair of their leaves.
 
@@ -232,14 +251,9 @@ class _CurvePair:
         self._arc = leaf_map.spline_map.nodes.arc[spans.first_node]
 
     def add(self, array: Array, total: Array) -> None:
-        """Add second derivatives by all leaves (K, width, width), small ones in one step."""
-        if self.shape[1] * self.shape[2] <= SMALL_MATRIX:
-            flat = array.reshape(len(array), -1)
-            flat += total.reshape(len(total), -1).take(self.places, axis=1)
-            return
-        columns = self.leaf_map.columns
-        for i, (first, second) in enumerate(self.pairs):
-            increase(array[:, i], total[:, columns[first], columns[second]])
+        """Add second derivatives by all leaves (K, width, width), whose groups are narrow."""
+        flat = array.reshape(len(array), -1)
+        flat += total.reshape(len(total), -1).take(self.places, axis=1)
 
     def by_control_points(self, point: LeafPoint, array: Array) -> Array:
         """M as (spans, i i', j j') from H by the pairs of leaves, (K, pairs, j, j')."""

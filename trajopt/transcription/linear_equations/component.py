@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.base.content_cache import LARGEST_CACHED
 
 RANK_TOLERANCE = 1e-10  # of entries where rows and columns are scaled to a largest entry near one
 CANCELLED = 1e-14  # of the largest entry of a row: what is smaller came about by rounding
@@ -19,7 +20,6 @@ COLUMN_SHARE = 0.5  # of the largest entry of a row, scaled: unknowns as strong 
 PIVOT_SHARE = 0.9  # of the largest entry left: rows as large as that are taken in their order
 SAME_SIZE = 1e-6  # relative: entries that differ by less are the same size, and the first is taken
 SCALING_PASSES = 8  # of scaling rows and columns in turn
-MOST_KEPT, LARGEST_KEPT = 128, 4096  # solutions that are kept for problems with the same, and their entries
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +58,12 @@ class ComponentSolution:
 
 def solution_of_component(A: Array, last: Array) -> ComponentSolution:
     """Solve A x = b, whatever b is, for the pivots of A; columns in `last` are pivots of last resort."""
-    if A.size > LARGEST_KEPT:
+    if last.size > LARGEST_CACHED:
         return _solve_component(A, last)
     return _kept_solution(A.shape, A.tobytes(), last.tobytes())
 
 
-@lru_cache(maxsize=MOST_KEPT)
+@lru_cache
 def _kept_solution(shape: tuple[int, int], entries: bytes, last: bytes) -> ComponentSolution:
     return _solve_component(np.frombuffer(entries).reshape(shape), np.frombuffer(last, dtype=bool))
 

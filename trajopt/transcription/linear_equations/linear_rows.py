@@ -220,7 +220,7 @@ def _add_node_equalities(rows: _Equations, number: int, equal: Array) -> None:
         for component in map(int, np.flatnonzero(equal)):
             source, order = rows.places[number] + component, 0
             if leaf is None:
-                values = spline_map.global_jacobian(quantity)[k][component]
+                values = spline_map.global_jacobians[quantity][k][component]
                 columns = layout.control_point_count + np.arange(values.size)
             else:
                 columns, values = spline_map.entries(quantity, component, int(k))
