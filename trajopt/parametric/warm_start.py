@@ -42,10 +42,11 @@ def warm_program(
 
 def _guesses(parts: Sequence[ProgramValues], problems: Sequence[ProblemData]) -> list[Array]:
     """The unknowns of every part at the guess of its problem."""
-    return [
-        own.bounds.clipped(own.unknowns.of(*first_guess(problem)))
-        for own, problem in zip(parts, problems, strict=True)
-    ]
+    guesses = []
+    for own, problem in zip(parts, problems, strict=True):
+        x = first_guess(problem, own.unknowns.layout)
+        guesses.append(own.bounds.clipped(own.unknowns.elimination.reduce(x)))
+    return guesses
 
 
 def _nearest(structure: ProgramStructure, values: ProgramValues, start: SolutionData) -> Array:

@@ -93,10 +93,13 @@ def _start_of(motion: Any, asked: Any, program: NLP | LinkedProgram) -> WarmStar
     """The start of a program at a motion, or at the motions of phases."""
     guessed = asked.on(*(part.trajectory for part in asked.parts))
     guessed.guess(motion)
-    if isinstance(program, NLP):
-        return WarmStart(program.bounds.clipped(program.unknowns.of(*first_guess(guessed))))
-    each = zip(program.programs, linked_problems(guessed).problems, strict=True)
-    return WarmStart(np.concatenate([p.bounds.clipped(p.unknowns.of(*first_guess(own))) for p, own in each]))
+    several = linked_problems(guessed).problems if isinstance(program, LinkedProgram) else (guessed,)
+    programs = program.programs if isinstance(program, LinkedProgram) else (program,)
+    found = []
+    for own, problem in zip(programs, several, strict=True):
+        x = first_guess(problem, own.unknowns.layout)
+        found.append(own.bounds.clipped(own.unknowns.elimination.reduce(x)))
+    return WarmStart(np.concatenate(found))
 
 
 def solution_at(problem: ProblemData, nlp: NLP, result: Result) -> SolutionData:

@@ -63,8 +63,7 @@ def check_problem(problem: ProblemData, graph: Graph | None = None) -> None:
     if not fresh:
         return
     spline_map = SplineMap.of(problem)
-    guess = first_guess(problem, layout=spline_map.layout)
-    z = spline_map.leaf_values(spline_map.layout.vector(*guess), set(graph.leaves))
+    z = spline_map.leaf_values(first_guess(problem, spline_map.layout), set(graph.leaves))
     components = problem.component_names
     values = _values_at_guess(graph, z, components)
     written = [block for block in fresh if not isinstance(block, ExpressionBlock)]

@@ -19,11 +19,10 @@ from trajopt.graph.keys import extra_leaf
 from trajopt.problem.guess import GuessedCurve
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
-from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.splines.node_sets import END, START, NodeSet
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.bounds import Bounds
-from trajopt.transcription.unknowns import CurvePlaces, Layout, Unknowns, layout_of
+from trajopt.transcription.unknowns import CurvePlaces, Layout, Unknowns
 
 LONGEST_TRIED, PER_DECADE = 1e5, 5  # seconds, and durations tried in every decade below
 HALVINGS = 4  # halvings, on a logarithmic scale, of the interval in which the guessed duration lies
@@ -32,13 +31,11 @@ FALLBACK_DURATION = 1.0  # seconds, where no duration is better than another
 INSIDE_ARC = 1e-12  # of an arc: how far inside it its ends are looked at, as curves may jump between arcs
 
 
-def first_guess(
-    problem: ProblemData, duration: float | None = None, layout: Layout | None = None
-) -> tuple[Curve, dict[str, Array]]:
-    """The user's curve, or a smooth one in joint space between the boundary values; the parameters.
+def first_guess(problem: ProblemData, layout: Layout, duration: float | None = None) -> Array:
+    """The x of the user's curve, or of a smooth one in joint space between the boundary values.
 
+    layout : of the problem's unknowns
     duration : seconds of the whole motion where the user guesses none
-    layout : of the problem's unknowns, where it is known already
     """
     arcs = problem.trajectory.arcs
     wanted = np.full(len(arcs), (FALLBACK_DURATION if duration is None else duration) / len(arcs))
@@ -46,12 +43,14 @@ def first_guess(
         wanted = problem.guessed_durations
     durations = np.clip(wanted, *problem.trajectory.duration_bounds)
     guessed = problem.guessed_curve or smooth_curve(problem, float(durations.sum()))
-    groups = []
-    for group in (layout or layout_of(problem)).groups:
-        points = [_control_points(problem, guessed, group, arc) for arc in range(len(arcs))]
-        groups.append(CurveGroup(group.bases, tuple(points)))
-    curve = Curve(groups[0].bases, groups[0].control_points, durations, tuple(groups[1:]))
-    return curve, {name: parameter.guess for name, parameter in problem.parameters.items()}
+    x = np.empty(layout.size)
+    x[layout.durations] = durations
+    for group in layout.groups:
+        for arc, points in enumerate(group.control_points(x)):
+            points[:] = _control_points(problem, guessed, group, arc)
+    for name, place in layout.parameters.items():
+        x[place] = problem.parameters[name].guess
+    return x
 
 
 def _control_points(problem: ProblemData, guessed: GuessedCurve, group: CurvePlaces, arc: int) -> Array:
@@ -132,7 +131,8 @@ def with_guessed_duration(
 
     def trial(duration: float) -> Array:
         if not same_curve:
-            return bounds.clipped(unknowns.of(*first_guess(problem, duration, unknowns.layout)))
+            x = first_guess(problem, unknowns.layout, duration)
+            return bounds.clipped(unknowns.elimination.reduce(x))
         other = y.copy()
         other[places] = of_places.clipped(of_arcs.clipped(np.array(duration / len(arcs)))[arc_of])
         return other

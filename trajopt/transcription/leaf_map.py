@@ -72,9 +72,7 @@ class SplineMap:
     def of(problem: ProblemData) -> SplineMap:
         """The map of a problem; problems with the same nodes, curves and parameters share it."""
         nodes, spline, layout = problem.trajectory.nodes, problem.spline_leaves, layout_of(problem)
-        leaves = (
-            (name, each.order, each.curves.stop, each.width, each.group) for name, each in spline.items()
-        )
+        leaves = [(name, each.order, each.curves.stop, each.group) for name, each in spline.items()]
         return _spline_map(layout.size, Content((nodes, spline, layout), nodes, *leaves, layout.key))
 
     def entries(self, leaf: str, component: int, node: int) -> tuple[Array, Array]:

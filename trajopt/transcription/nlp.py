@@ -33,6 +33,7 @@ class NLP(ProgramFunctions):
     linear, groups, objectives : the parts that they are made of, not scaled
     graph : all quantities, of which the functions evaluate some in larger blocks
     component_names : (quantity, width) -> names of its components in messages
+    unknown_sizes : the size of every unknown at the start where these differ much, (n,); else None
     """
 
     scaling: Scaling
@@ -46,6 +47,7 @@ class NLP(ProgramFunctions):
     graph: Graph
     spline_map: SplineMap
     component_names: Callable[[str, int], list[str]]
+    unknown_sizes: Array | None
 
     variable_count: int = field(init=False)
     lower: Array = field(init=False)
@@ -67,11 +69,6 @@ class NLP(ProgramFunctions):
     @property
     def row_scale(self) -> Array:
         return self.scaling.rows
-
-    @cached_property
-    def unknown_sizes(self) -> Array | None:
-        """The size of every unknown at the start where these differ much, (n,); else None."""
-        return self.unknowns.sizes(self.start)
 
     # -- reports ------------------------------------------------------------------------------------------
 

@@ -260,7 +260,7 @@ def values_of(structure: ProgramStructure, problem: ProblemData) -> ProgramValue
 def cold_program(structure: ProgramStructure, values: ProgramValues, problem: ProblemData) -> NLP:
     """The program with the starting point that the problem's guess gives, scaled there."""
     unknowns, bounds = values.unknowns, values.bounds
-    guess = bounds.clipped(unknowns.of(*first_guess(problem, layout=unknowns.layout)))
+    guess = bounds.clipped(unknowns.elimination.reduce(first_guess(problem, unknowns.layout)))
     functions, row_bounds = _unscaled(structure, values, guess)
     linear = values.linear
     start = with_guessed_duration(
@@ -286,9 +286,10 @@ def program_at(
     unscaled : its functions and the bounds of its rows, where they are known already
     """
     functions, row_bounds = unscaled or _unscaled(structure, values, start)
+    sizes = values.unknowns.sizes(start)
     if scaling is None:
         jacobian, gradient = functions.jacobian(start), functions.gradient(start)
-        if (sizes := values.unknowns.sizes(start)) is not None:
+        if sizes is not None:
             jacobian, gradient = jacobian * sizes[functions.jacobian_columns], gradient * sizes
         scaling = scaling_at_start(
             row_bounds, functions.jacobian_rows, jacobian, functions.objective(start), gradient
@@ -308,6 +309,7 @@ def program_at(
         graph=structure.graph.with_blocks(values.data),
         spline_map=structure.spline_map,
         component_names=structure.component_names,
+        unknown_sizes=sizes,
     )
     return program
 

@@ -102,12 +102,8 @@ class Layout:
         joints, *apart = (CurveGroup(group.bases, group.control_points(x)) for group in self.groups)
         return Curve(joints.bases, joints.control_points, x[self.durations], tuple(apart))
 
-    def parameter_values(self, x: Array) -> dict[str, Array]:
-        """Parameter name -> its value in x, (width,)."""
-        return {name: x[place] for name, place in self.parameters.items()}
-
     def vector(self, curve: Curve, parameters: Mapping[str, Array]) -> Array:
-        """The x of a motion on these bases: the inverse of `curve` and `parameter_values`."""
+        """The x of a motion on these bases: the inverse of `curve`."""
         points = [points.ravel() for group in curve.groups for points in group.control_points]
         return np.concatenate([*points, curve.durations, *(np.ravel(parameters[p]) for p in self.parameters)])
 
@@ -143,7 +139,8 @@ class Unknowns:
 
     def parameters(self, y: Array) -> dict[str, Array]:
         """Parameter name -> its value at y, (width,)."""
-        return self.layout.parameter_values(self.elimination.expand(y))
+        x = self.elimination.expand(y)
+        return {name: x[place] for name, place in self.layout.parameters.items()}
 
     def of(self, curve: Curve, parameters: Mapping[str, Array]) -> Array:
         """The y of a motion that `fits`; entries that linear equalities fix follow from the others."""

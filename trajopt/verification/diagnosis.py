@@ -180,7 +180,8 @@ def unknowns_of(asked: Asked, program: NLP | LinkedProgram, answer: Answer) -> t
     moved.guess(answer)
     if isinstance(moved, Phases):
         return linked_program(moved).start, False
-    return programs[0].unknowns.of(*first_guess(moved)), False
+    unknowns = programs[0].unknowns
+    return unknowns.elimination.reduce(first_guess(moved, unknowns.layout)), False
 
 
 def changes(

@@ -8,6 +8,7 @@ import problems
 import trajopt
 from trajopt.transcription.initial_point import first_guess, shortest_duration
 from trajopt.transcription.transcribe import transcribe
+from trajopt.transcription.unknowns import layout_of
 
 S = np.linspace(0.0, 1.0, 101)
 
@@ -47,7 +48,8 @@ def test_the_guess_has_the_velocities_and_accelerations_given_at_both_ends():
     problem = slide(v=(0.3, -0.2), intervals=12, degree=5, duration=2.0)
     problem.start_at(a=0.5)
     problem.end_at(a=-0.7)
-    curve, _ = first_guess(problem)
+    layout = layout_of(problem)
+    curve = layout.curve(first_guess(problem, layout))
     ends = np.array([0.0, 2.0])
     assert curve(ends, 1)[:, 0] == pytest.approx([0.3, -0.2], abs=1e-10)
     assert curve(ends, 2)[:, 0] == pytest.approx([0.5, -0.7], abs=1e-10)

@@ -247,7 +247,7 @@ def _guess_copies(problems: Sequence[ProblemData], links: Links) -> None:
             continue
         spline_map = SplineMap.of(problem)
         graph = graph_of(problem, list({copy.term.quantity: copy.term for copy in own.values()}.values()))
-        x = spline_map.layout.vector(*first_guess(problem, layout=spline_map.layout))
+        x = first_guess(problem, spline_map.layout)
         with np.errstate(all="ignore"):
             values = graph.values(spline_map.leaf_values(x, set(graph.leaves)))
         for name, copy in own.items():
