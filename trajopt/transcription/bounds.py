@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -36,114 +36,85 @@ from trajopt.transcription.unknowns import (
     arc_where_several,
 )
 
+#: A row of a velocity hull: the limit that it holds, the velocity's control point, the column of x of the
+#: position's control point before it, and the slope between both.
+HULL_ROW = np.dtype(
+    [
+        ("constraint", int),
+        ("joint", int),
+        ("is_upper", bool),
+        ("point", int),
+        ("arc", int),
+        ("column", int),
+        ("slope", float),
+    ]
+)
+
 
 @dataclass(frozen=True, eq=False)
 class VelocityHull:
     """Rows slope (P_later - P_earlier) - limit T, at least 0 for lower limits and at most 0 for upper ones.
 
-    All arrays are (rows,).
-    earlier, later, duration : columns of x
-    constraint, joint, is_upper : which limit each row holds
-    point, arc : of the velocity's control point
-    names, joint_names : of all constraints, and of all joints
+    rows : (rows,) `HULL_ROW`
     """
 
+    problem: ProblemData
     layout: Layout
-    earlier: Array
-    later: Array
-    duration: Array
-    slope: Array
-    constraint: Array
-    joint: Array
-    is_upper: Array
-    point: Array
-    arc: Array
-    names: tuple[str, ...]
-    joint_names: tuple[str, ...]
+    rows: Array
+
+    @staticmethod
+    def of(problem: ProblemData, layout: Layout) -> VelocityHull:
+        """The rows of all finite limits on velocities that hold for all t."""
+        parts = [np.empty(0, HULL_ROW)]
+        for number, constraint in enumerate(problem.constraints):
+            if constraint.hold == "hull" and constraint.term.quantity == "v":
+                finite = np.isfinite(np.stack([constraint.lower, constraint.upper], axis=1))
+                parts += [_of_arc(layout, arc, number, finite) for arc in range(len(layout.bases))]
+        return VelocityHull(problem, layout, np.concatenate(parts))
 
     def limits(self, problem: ProblemData) -> Array:
         """The limit of every row, (rows,) rad/s or m/s."""
-        found = np.zeros(self.slope.size)
-        for number in np.unique(self.constraint):
-            rows, constraint = self.constraint == number, problem.constraints[number]
-            joint, is_upper = self.joint[rows], self.is_upper[rows]
-            found[rows] = np.where(is_upper, constraint.upper[joint], constraint.lower[joint])
+        found = np.zeros(self.rows.size)
+        for number in np.unique(self.rows["constraint"]):
+            mine, constraint = self.rows["constraint"] == number, problem.constraints[number]
+            joint, is_upper = self.rows["joint"][mine], self.rows["is_upper"][mine]
+            found[mine] = np.where(is_upper, constraint.upper[joint], constraint.lower[joint])
         return found
 
     def matrix(self, limits: Array) -> sparse.csr_array:
         """The rows as a matrix times x."""
-        shape = (self.slope.size, self.layout.size)
-        columns = np.stack([self.earlier, self.later, self.duration], axis=1)
-        values = np.stack([-self.slope, self.slope, -limits], axis=1)
-        starts = 3 * np.arange(self.slope.size + 1)
-        matrix = sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=shape)
+        column, slope, size = self.rows["column"], self.rows["slope"], self.rows.size
+        durations = self.layout.durations.start + self.rows["arc"]
+        columns = np.stack([column, column + self.layout.curve_count, durations], axis=1)
+        values = np.stack([-slope, slope, -limits], axis=1)
+        starts = columns.shape[1] * np.arange(size + 1)
+        parts = (values.ravel(), columns.ravel(), starts)
+        matrix = sparse.csr_array(parts, shape=(size, self.layout.size))
         matrix.eliminate_zeros()
         return matrix
 
     def label(self, row: int) -> RowLabel:
         """The label of a row."""
-        side: Literal["lower", "upper"] = "upper" if self.is_upper[row] else "lower"
-        return RowLabel(
-            self.names[self.constraint[row]],
-            self.joint_names[self.joint[row]],
-            arc=arc_where_several(self.layout, int(self.arc[row])),
-            control_point=int(self.point[row]),
-            side=side,
-        )
+        number, joint, is_upper, point, arc, *_ = self.rows[row].tolist()
+        name, joint_name = self.problem.constraints[number].name, self.problem.dynamics.joint_names[int(joint)]
+        where, side = arc_where_several(self.layout, arc), "upper" if is_upper else "lower"
+        return RowLabel(name, joint_name, arc=where, control_point=point, side=side)
 
 
-def velocity_hull(problem: ProblemData, spline_map: SplineMap) -> VelocityHull:
-    """The rows of all finite limits on velocities that hold for all t."""
-    layout = spline_map.layout
-    parts: list[tuple[Array, ...]] = [(np.zeros(0, dtype=int),) * 9]
-    for number, constraint in enumerate(problem.constraints):
-        if constraint.hold == "hull" and constraint.term.quantity == "v":
-            finite = np.isfinite(np.stack([constraint.lower, constraint.upper], axis=1))
-            parts += [_of_arc(problem, layout, arc, number, finite) for arc in range(len(layout.bases))]
-    earlier, later, duration, slope, constraint, joint, side, point, arc = map(
-        np.concatenate, zip(*parts, strict=True)
-    )
-    return VelocityHull(
-        layout=layout,
-        earlier=earlier,
-        later=later,
-        duration=duration,
-        slope=slope,
-        constraint=constraint,
-        joint=joint,
-        is_upper=side == 1,
-        point=point,
-        arc=arc,
-        names=tuple(each.name for each in problem.constraints),
-        joint_names=tuple(problem.dynamics.joint_names),
-    )
-
-
-def _of_arc(problem: ProblemData, layout: Layout, arc: int, number: int, finite: Array) -> tuple[Array, ...]:
+def _of_arc(layout: Layout, arc: int, number: int, finite: Array) -> Array:
     """The rows of one constraint on one arc, control point by control point, joint by joint, lower first.
 
     finite : (joints, 2) which limits there are
     """
-    basis = problem.trajectory.arcs[arc].basis
+    basis = layout.bases[arc]
     knots, degree = basis.knots, basis.degree
     slopes = degree / (knots[degree + 1 : -1] - knots[1 : -degree - 1])
-    point, joint, side = (each.ravel() for each in np.indices((slopes.size, *finite.shape)))
-    kept = finite[joint, side]
-    point, joint, side = point[kept], joint[kept], side[kept]
-    same = np.ones(point.size, dtype=int)
-    start, curves = int(layout.groups[0].offsets[arc]), layout.curve_count
-    earlier = start + point * curves + joint
-    return (
-        earlier,
-        earlier + curves,
-        layout.duration(arc) * same,
-        slopes[point],
-        number * same,
-        joint,
-        side,
-        point,
-        arc * same,
-    )
+    point, joint, side = np.nonzero(np.broadcast_to(finite, (slopes.size, *finite.shape)))
+    found = np.empty(point.size, HULL_ROW)
+    found["constraint"], found["joint"], found["is_upper"] = number, joint, side
+    found["point"], found["arc"], found["slope"] = point, arc, slopes[point]
+    found["column"] = layout.groups[0].offsets[arc] + point * layout.curve_count + joint
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +198,7 @@ class LinearBlock:
 
 def linear_rows(problem: ProblemData, spline_map: SplineMap, N: sparse.csr_array, free: Array) -> LinearRows:
     """The linear rows of a problem whose equations leave the entries `free` of x = N y + c."""
-    x_bounds, hull = variable_bounds(problem, spline_map), velocity_hull(problem, spline_map)
+    x_bounds, hull = variable_bounds(problem, spline_map), VelocityHull.of(problem, spline_map.layout)
     bounded = np.isfinite(x_bounds.lower) | np.isfinite(x_bounds.upper)
     bounded[free] = False
     eliminated, limits = np.flatnonzero(bounded), hull.limits(problem)
@@ -246,11 +217,11 @@ def bounds_and_linear_block(
     x_bounds = variable_bounds(problem, spline_map)
     c, free, eliminated, hull = elimination.c, elimination.free, rows.bounded, rows.hull
     A = rows.matrix(problem, elimination.N)
-    of_hull = hull.matrix(hull.limits(problem)) @ c if hull.slope.size else np.zeros(0)
+    of_hull = hull.matrix(hull.limits(problem)) @ c if hull.rows.size else np.zeros(0)
     b = np.concatenate([c[eliminated], of_hull])
     ends = Bounds(
-        np.concatenate([x_bounds.lower[eliminated], np.where(hull.is_upper, -np.inf, 0.0)]),
-        np.concatenate([x_bounds.upper[eliminated], np.where(hull.is_upper, 0.0, np.inf)]),
+        np.concatenate([x_bounds.lower[eliminated], np.where(hull.rows["is_upper"], -np.inf, 0.0)]),
+        np.concatenate([x_bounds.upper[eliminated], np.where(hull.rows["is_upper"], 0.0, np.inf)]),
     )
     _check_fixed(rows, b, ends, problem.dynamics)
     bounds, single = Bounds(x_bounds.lower[free], x_bounds.upper[free]), np.flatnonzero(rows.entries == 1)
@@ -272,7 +243,7 @@ def bounds_and_linear_block(
 
 def _by_unknowns(bounded: Array, hull: VelocityHull, limits: Array, N: sparse.csr_array) -> sparse.csr_array:
     """The linear rows as a matrix times y."""
-    if not hull.slope.size:
+    if not hull.rows.size:
         return N[bounded]
     return sparse.csr_array(sparse.vstack([N[bounded], hull.matrix(limits) @ N], format="csr"))
 

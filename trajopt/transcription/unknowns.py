@@ -93,10 +93,6 @@ class Layout:
         """Index in x of a control point of a curve with the joints' basis."""
         return self.groups[0].column(arc, point, curve)
 
-    def duration(self, arc: int) -> int:
-        """Index in x of the duration of an arc."""
-        return self.durations.start + arc
-
     def curve(self, x: Array) -> Curve:
         """The joint and additional curves of x."""
         joints, *apart = (CurveGroup(group.bases, group.control_points(x)) for group in self.groups)

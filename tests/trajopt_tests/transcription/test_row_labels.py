@@ -40,7 +40,7 @@ def test_unknowns_are_named_by_what_they_are_and_what_bounds_them():
     assert str(of_joint) == "control point 2 of slider 1 in arc 1 (near s = 0.5, by 'range')"
     assert (of_joint.constraint, of_joint.component) == ("range", "slider 1")
     assert (of_force.constraint, of_force.component) == ("bounds of force 0", "")
-    assert labels[layout.duration(1)] == UnknownLabel("duration", arc=1)
+    assert labels[layout.durations.start + 1] == UnknownLabel("duration", arc=1)
     assert str(labels[-1]) == "parameter gain" and len(set(labels)) == layout.size
 
 
