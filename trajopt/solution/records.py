@@ -31,7 +31,6 @@ from trajopt.solvers.solver import Program, Result
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "casadi", "cyipopt-wheels")
 BLAS_SETTINGS = ("OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS")
 MOST_WRITTEN = 100  # numbers of an array: longer ones are shortened
-SEED = 0  # of everything random: perturbed starts, sampled derivative checks
 COLUMNS = 4  # of the table that a file holds: number of the solve, then the three of an iteration
 HEADER = f"{'spans':>6} {'objective':>16} {'iter.':>6} {'seconds':>9}  outcome"
 NO_STRUCTURE = "switching structures are searched for in single problems"
@@ -44,6 +43,7 @@ class RunRecord:
     id : 32 hexadecimal digits, new for every call of `solve`
     started : UTC, by the clock of the machine
     solver, arguments : as Python would write them, limits of time in seconds among them
+    seed : of everything random: perturbed starts, sampled derivative checks
     """
 
     id: str
@@ -52,7 +52,7 @@ class RunRecord:
     machine: Mapping[str, str] = field(default_factory=dict)
     solver: str = ""
     arguments: Mapping[str, str] = field(default_factory=dict)
-    seed: int = SEED
+    seed: int = 0
 
     @staticmethod
     def of(solver: Any, arguments: Mapping[str, Any]) -> RunRecord:
@@ -312,8 +312,7 @@ class RefinementRecord:
 
     def summary(self) -> dict[str, Any]:
         """The numbers that files hold."""
-        rounds = [asdict(each) for each in self.rounds]
-        return {"tolerance": self.tolerance, "rounds": rounds, "reason": self.reason}
+        return asdict(self)
 
     def verdict(self) -> str:
         """One line: whether the tolerance was reached, the errors before and after, why it ended."""

@@ -96,7 +96,10 @@ class VelocityHull:
     def label(self, row: int) -> RowLabel:
         """The label of a row."""
         number, joint, is_upper, point, arc, *_ = self.rows[row].tolist()
-        name, joint_name = self.problem.constraints[number].name, self.problem.dynamics.joint_names[int(joint)]
+        name, joint_name = (
+            self.problem.constraints[number].name,
+            self.problem.dynamics.joint_names[int(joint)],
+        )
         where, side = arc_where_several(self.layout, arc), "upper" if is_upper else "lower"
         return RowLabel(name, joint_name, arc=where, control_point=point, side=side)
 

@@ -27,7 +27,7 @@ from trajopt.graph.protocols.block import Values
 from trajopt.problem.problem import ProblemData
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.trajectory import Nodes
-from trajopt.transcription.derivatives.sparse_entries import Entries, entries_of_rows, matrix_by_rows
+from trajopt.transcription.derivatives.sparse_entries import Entries, entries_of_rows, matrix_of_parts
 from trajopt.transcription.unknowns import CurvePlaces, Layout, layout_of
 
 
@@ -330,23 +330,18 @@ def _leaf_matrix(spline_map: SplineMap, groups, shared, shape: tuple[int, int]) 
     """Q at all nodes, component by component, as a matrix times x."""
     nodes, width = shape
     tail = spline_map.layout.control_point_count
-    rows, columns, values = [], [], []
+    parts = []
     for group in groups:
         by_order = group.basis[:, 0].transpose(0, 2, 1)[:, :, None, :]  # (K, orders, 1, i)
         target = group.x_columns.transpose(0, 2, 1)[:, None]  # (K, 1, curves, i)
         full = np.broadcast_shapes(by_order.shape, target.shape)
         component = group.columns.start + np.arange(full[1] * full[2]).reshape(full[1], full[2], 1)
         row = np.arange(nodes)[:, None, None, None] * width + component
-        for into, part in ((rows, row), (columns, target), (values, by_order)):
-            into.append(np.broadcast_to(part, full).ravel())
+        parts.append(tuple(np.broadcast_to(part, full).ravel() for part in (row, target, by_order)))
     cursor = groups[-1].columns.stop if groups else 0
     for leaf in shared:
         jacobian = spline_map.global_jacobians[leaf]
         k, component, column = np.nonzero(jacobian)
-        rows.append(k * width + cursor + component)
-        columns.append(tail + column)
-        values.append(jacobian[k, component, column])
+        parts.append((k * width + cursor + component, tail + column, jacobian[k, component, column]))
         cursor += jacobian.shape[1]
-    row, column, value = (np.concatenate(parts) for parts in (rows, columns, values))
-    kept = value != 0.0
-    return matrix_by_rows(row[kept], column[kept], value[kept], (nodes * width, spline_map.layout.size))
+    return matrix_of_parts(parts, (nodes * width, spline_map.layout.size))

@@ -103,18 +103,6 @@ class Layout:
         points = [points.ravel() for group in curve.groups for points in group.control_points]
         return np.concatenate([*points, curve.durations, *(np.ravel(parameters[p]) for p in self.parameters)])
 
-    def fits(self, curve: Curve, parameters: Mapping[str, Array]) -> bool:
-        """Whether a motion has the knots, the number of curves and the parameters of this layout."""
-        if [group.n for group in curve.groups] != [group.curve_count for group in self.groups]:
-            return False
-        widths = {name: place.stop - place.start for name, place in self.parameters.items()}
-        same_knots = len(curve.bases) == len(self.bases) and all(
-            np.array_equal(one.knots, other.knots)
-            for own, theirs in zip(self.groups, curve.groups, strict=True)
-            for one, other in zip(own.bases, theirs.bases, strict=True)
-        )
-        return same_knots and {name: np.size(value) for name, value in parameters.items()} == widths
-
 
 @dataclass(frozen=True, eq=False)
 class Unknowns:
@@ -144,7 +132,16 @@ class Unknowns:
 
     def fits(self, curve: Curve, parameters: Mapping[str, Array]) -> bool:
         """Whether a motion has the knots, the number of curves and the parameters of these unknowns."""
-        return self.layout.fits(curve, parameters)
+        layout = self.layout
+        if [group.n for group in curve.groups] != [group.curve_count for group in layout.groups]:
+            return False
+        widths = {name: place.stop - place.start for name, place in layout.parameters.items()}
+        same_knots = len(curve.bases) == len(layout.bases) and all(
+            np.array_equal(one.knots, other.knots)
+            for own, theirs in zip(layout.groups, curve.groups, strict=True)
+            for one, other in zip(own.bases, theirs.bases, strict=True)
+        )
+        return same_knots and {name: np.size(value) for name, value in parameters.items()} == widths
 
     def node_times(self, y: Array) -> Array:
         """Seconds from the start of the motion to every node at y, (K,)."""

@@ -80,7 +80,8 @@ def best_of_starts(asked: Asked, timed: TimedSolver, first: Any, rule: StartRule
     first : what start 0 led to, as without further starts; where it is the best of several starts, what
         these found on their meshes stays in the table
     """
-    levels = (own_mesh(asked),) if rule.on_own_mesh else _levels(asked)
+    searched = searching(asked)
+    levels = (own_mesh(asked),) if rule.on_own_mesh else _levels(asked, searched)
     able = getattr(timed.solver, "can_rank", False) and not rule.on_own_mesh
     ranking = able and len(levels) == 1 and rule.count > 1 + RANKED
     carried = rule.count // 2 if rule.carried is None else rule.carried
@@ -90,7 +91,7 @@ def best_of_starts(asked: Asked, timed: TimedSolver, first: Any, rule: StartRule
     if not _stopped(starts[0], timed):
         coarse = timed.asking(ranking=True) if ranking else timed
         near = timed.asking(start_kind=StartKind.SAME_MOTION) if ranking else timed
-        _solve_coarse(asked, starts, levels[0], coarse, rule)
+        _solve_coarse(asked, starts, levels[0], coarse, rule, searched)
         _carry_best(asked, starts, levels, near, carried)
     finished = [start for start in starts if start.finished]
     lowest = min(start.value for start in finished)
@@ -117,14 +118,14 @@ def _rows(starts: Sequence[_Start], earlier: StartTable | None) -> tuple[StartSo
     return tuple(rows[number] for number in sorted(rows))
 
 
-def _levels(asked: Asked) -> tuple[Mesh, ...]:
+def _levels(asked: Asked, searched: bool) -> tuple[Mesh, ...]:
     """The meshes of several starts, from a coarse one to the own one.
 
     Where guesses are searched for, the first is the finest of at most `FINE` spans: fewer would not
     distinguish the optima of many joints.
     """
     levels = mesh_levels(asked, FEWEST_SPANS)
-    while searching(asked) and len(levels) > 2:
+    while searched and len(levels) > 2:
         if max(arc.basis.span_count for trajectory in levels[1] for arc in trajectory.arcs) > FINE:
             break
         levels = levels[1:]
@@ -132,9 +133,12 @@ def _levels(asked: Asked) -> tuple[Mesh, ...]:
 
 
 def _solve_coarse(
-    asked: Asked, starts: list[_Start], mesh: Mesh, timed: TimedSolver, rule: StartRule
+    asked: Asked, starts: list[_Start], mesh: Mesh, timed: TimedSolver, rule: StartRule, searched: bool
 ) -> None:
-    """Solve the missing starts on the coarse mesh, until the time, the user or agreement ends them."""
+    """Solve the missing starts on the coarse mesh, until the time, the user or agreement ends them.
+
+    searched : whether guesses are searched for
+    """
     guessed = on_coarse(asked, mesh)
     limited = timed.asking(max_iterations=rule.most_iterations)
     try:
@@ -143,17 +147,17 @@ def _solve_coarse(
         starts += [_Start(number, None, str(error)) for number in range(len(starts), rule.count)]
         return
     base, known = guessed_curves(program), _value_on(mesh, starts[0])
-    searched: list[Guess] = []
-    if isinstance(program, NLP) and searching(asked):
+    guesses: list[Guess] = []
+    if searched and isinstance(program, NLP):
         if can_be_simulated(guessed):
-            searched = simulated_guesses(guessed, program, rule.count)
+            guesses = simulated_guesses(guessed, program, rule.count)
         else:
-            searched = searched_guesses(program, guessed.dynamics.n, rule.count)
+            guesses = searched_guesses(program, guessed.dynamics.n, rule.count)
     agreed = max(AGREED, 1 + rule.count // 2) if rule.agreed is None else rule.agreed
     for number in range(1, rule.count):
         start = _Start(number)
         try:
-            guess = _guessed(guessed, number, base, starts, searched, known, rule)
+            guess = _guessed(guessed, number, base, starts, guesses, known, rule)
             start.add(solved_on_mesh(guess, limited, last=False))
         except TrajoptError as error:  # at a guess at which a term is not finite, for instance
             start.error = str(error)
@@ -161,7 +165,8 @@ def _solve_coarse(
         if _stopped(start, timed):
             break
         _mark_repeated(starts, known)
-        if _finders([known, *(start.value for start in starts[1:])]) >= agreed:
+        values = [known, *(start.value for start in starts[1:])]
+        if sum(equal(value, min(values)) for value in values) >= agreed:
             break
 
 
@@ -217,7 +222,8 @@ def _most_promising(starts: Sequence[_Start], known: float, places: int) -> list
 
     places : how many, start 0 with its known value, if it is among them, included
     """
-    different = sorted((s for s in starts if np.isfinite(s.value) and s.same_as is None), key=_rank)
+    different = [start for start in starts if np.isfinite(start.value) and start.same_as is None]
+    different.sort(key=lambda start: (start.value, start.number))
     best = min([known, *(start.value for start in different)])
     near = [start for start in different if start.value <= best + WITHIN * abs(best)]
     places -= known <= max([start.value for start in near[:places]], default=np.inf)
@@ -254,11 +260,6 @@ def _mark_repeated(starts: Sequence[_Start], first: float | None = None) -> None
             known.append((start.number, value))
 
 
-def _finders(values: Sequence[float]) -> int:
-    """How many of the objectives are the lowest one."""
-    return sum(equal(value, min(values)) for value in values)
-
-
 def _value_on(mesh: Mesh, default: _Start) -> float:
     """The objective of start 0 on the mesh of the other starts; infinity where it was not solved there."""
     if default.answer is None or not np.isfinite(default.value):
@@ -266,10 +267,6 @@ def _value_on(mesh: Mesh, default: _Start) -> float:
     spans = sum(arc.basis.span_count for trajectory in mesh for arc in trajectory.arcs)
     found = (level.objective for level in default.answer.levels if level.spans == spans and level.converged)
     return next(found, np.inf)
-
-
-def _rank(start: _Start) -> tuple[float, int]:
-    return start.value, start.number
 
 
 def _stopped(start: _Start, timed: TimedSolver) -> bool:

@@ -7,8 +7,7 @@ With D_u = du/dz, z the leaves, and u and w inputs of blocks that are no leaves,
 One product over all leaves has entries that stand in H twice, and multiplies by zeros wherever a quantity
 depends on some leaves only, as places depend on positions alone. Here, quantities that depend on the same
 leaves and stand in neighbouring rows of D are one run; a pair of leaves gets the products of the runs that
-depend on both. Runs with few rows between them are multiplied at once, by way of zeros in P. Worth while
-where leaves are wide: below ten joints the single product is faster.
+depend on both. Worth while where leaves are wide: below ten joints the single product is faster.
 """
 
 from __future__ import annotations
@@ -22,9 +21,6 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Pairs
-
-LEAST_PAIRS = 3  # pairs of quantities of one run from which on their curvatures are multiplied as one matrix
-NEAR_ROWS = 32  # rows of D between two runs up to which one product of both is faster than two that are added
 
 
 @dataclass(frozen=True)
@@ -43,19 +39,6 @@ class RowRun:
     span: slice
     reach: frozenset[str]
     P_span: slice
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """Runs near each other, whose P are parts of one array.
-
-    runs : their places among all
-    rows, span : rows of D and columns of the array, from the first to the last of any run
-    """
-
-    runs: tuple[int, ...]
-    rows: slice
-    span: slice
 
 
 class InnerCurvature:
@@ -88,28 +71,6 @@ class InnerCurvature:
             own = leaves[names[0]]
             self.run_of |= dict.fromkeys(names, len(self.runs))
             self.runs.append(RowRun(place, own, self.span(own), union, self.span(union)))
-        self.stretches = list(self._stretches())
-
-    def factors(self, first: str, second: str) -> list[tuple[int, slice]]:
-        """Stretches, and the rows in them, whose D by the first leaf and P by the second may not be zero."""
-        found = []
-        for place, stretch in enumerate(self.stretches):
-            runs = [self.runs[index] for index in stretch.runs]
-            rows = [run.rows for run in runs if first in run.leaves and second in run.reach]
-            if rows:
-                found.append((place, slice(rows[0].start, rows[-1].stop)))
-        return found
-
-    def _stretches(self) -> Iterable[Stretch]:
-        together: list[int] = []
-        for index, run in enumerate(self.runs):
-            together.append(index)
-            last = index + 1 == len(self.runs)
-            if last or self.runs[index + 1].rows.start - run.rows.stop > NEAR_ROWS:
-                union = frozenset().union(*(self.runs[i].reach for i in together))
-                rows = slice(self.runs[together[0]].rows.start, run.rows.stop)
-                yield Stretch(tuple(together), rows, self.span(union))
-                together = []
 
     def span(self, leaves: Iterable[str]) -> slice:
         """The columns from the first to the last of some leaves."""
@@ -124,32 +85,16 @@ class InnerProducts:
     """
 
     def __init__(self, structure: InnerCurvature, D: Array) -> None:
-        self._structure, self._D = structure, D
-        self._P_of_stretch: list[Array] = []
-        self._P: list[Array] = []  # of every run
-        for stretch in structure.stretches:
-            whole = np.zeros((len(D), _length(stretch.rows), _length(stretch.span)))
-            self._P_of_stretch.append(whole)
-            for run in (structure.runs[index] for index in stretch.runs):
-                self._P.append(whole[:, _within(stretch.rows, run.rows), _within(stretch.span, run.P_span)])
+        self._structure, self._D, nodes = structure, D, len(D)
+        self._P = [np.zeros((nodes, _length(run.rows), _length(run.P_span))) for run in structure.runs]
         self._P_of_leaf: dict[str, Array] = {}
         for leaf, reach in structure.by_leaf.items():
             height, width = _length(structure.columns[leaf]), _length(structure.span(reach))
-            self._P_of_leaf[leaf] = np.zeros((len(D), height, width))
+            self._P_of_leaf[leaf] = np.zeros((nodes, height, width))
 
     def add(self, curvature: Pairs) -> None:
         """Add [d^2 (lambda . y) / du dw] of one block, by pairs of its inputs that are not both leaves."""
-        run_of, within = self._structure.run_of, {}
-        for first, second in curvature:
-            if first in run_of and run_of[first] == run_of.get(second):
-                within.setdefault(run_of[first], []).append((first, second))
-        together = {pair for pairs in within.values() if len(pairs) >= LEAST_PAIRS for pair in pairs}
-        for index, pairs in within.items():
-            if len(pairs) >= LEAST_PAIRS:
-                self._add_matrix(index, {pair: curvature[pair] for pair in pairs})
         for (first, second), part in curvature.items():
-            if (first, second) in together:
-                continue
             self._add_part(first, second, part)
             if first != second:
                 self._add_part(second, first, part.transpose(0, 2, 1))
@@ -158,29 +103,13 @@ class InnerProducts:
         """Add to H by pairs of leaves, (leaf, leaf) -> (K, width, width)."""
         columns, structure = self._structure.columns, self._structure
         for (first, second), H in into.items():
-            for place, rows in structure.factors(first, second):
-                stretch = structure.stretches[place]
-                by_second = _within(stretch.span, columns[second])
-                P_second = self._P_of_stretch[place][:, _within(stretch.rows, rows), by_second]
-                D_first = self._D[:, rows, columns[first]]
-                H += np.matmul(D_first.transpose(0, 2, 1), P_second)
+            for run, P in zip(structure.runs, self._P, strict=True):
+                if first in run.leaves and second in run.reach:
+                    D_first = self._D[:, run.rows, columns[first]]
+                    H += np.matmul(D_first.transpose(0, 2, 1), P[:, :, _within(run.P_span, columns[second])])
             if second in structure.by_leaf.get(first, ()):
                 span = structure.span(structure.by_leaf[first])
                 H += self._P_of_leaf[first][:, :, _within(span, columns[second])]
-
-    def _add_matrix(self, index: int, curvature: Pairs) -> None:
-        """Second derivatives by pairs of quantities of one run, as one matrix over all their rows."""
-        rows, run = self._structure.rows, self._structure.runs[index]
-        places = [rows[name] for pair in curvature for name in pair]
-        start, stop = min(p.start for p in places), max(p.stop for p in places)
-        matrix = np.zeros((len(self._D), stop - start, stop - start))
-        for (first, second), part in curvature.items():
-            one, two = _within(slice(start, stop), rows[first]), _within(slice(start, stop), rows[second])
-            matrix[:, one, two] += part
-            if first != second:
-                matrix[:, two, one] += part.transpose(0, 2, 1)
-        P = self._P[index][:, _within(run.rows, slice(start, stop)), _within(run.P_span, run.span)]
-        P += np.matmul(matrix, self._D[:, start:stop, run.span])
 
     def _add_part(self, first: str, second: str, part: Array) -> None:
         """Add [d^2 / d first d second] D_second to P of the first."""

@@ -82,6 +82,15 @@ def all_entries(parts: Sequence[Entries]) -> Entries:
     return Entries(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
 
 
+def matrix_of_parts(parts: Sequence[tuple[Array, Array, Array]], shape: tuple[int, int]) -> sparse.csr_array:
+    """The matrix from (rows, columns, values) of its parts, each entry given once; zeros are left out."""
+    if not parts:
+        return sparse.csr_array(shape)
+    row, column, value = map(np.concatenate, zip(*parts, strict=True))
+    kept = value != 0.0
+    return matrix_by_rows(row[kept], column[kept], value[kept], shape)
+
+
 def matrix_by_rows(row: Array, column: Array, value: Array, shape: tuple[int, int]) -> sparse.csr_array:
     """The matrix with these entries, each given once; the way through SciPy's COO takes twice as long."""
     order = np.argsort(row.astype(np.int64) * shape[1] + column)

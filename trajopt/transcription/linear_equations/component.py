@@ -13,12 +13,12 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.content_cache import LARGEST_CACHED
+from trajopt.base.rounding import AGREEMENT
 
 RANK_TOLERANCE = 1e-10  # of entries where rows and columns are scaled to a largest entry near one
 CANCELLED = 1e-14  # of the largest entry of a row: what is smaller came about by rounding
 COLUMN_SHARE = 0.5  # of the largest entry of a row, scaled: unknowns as strong as that may be its pivot
 PIVOT_SHARE = 0.9  # of the largest entry left: rows as large as that are taken in their order
-SAME_SIZE = 1e-6  # relative: entries that differ by less are the same size, and the first is taken
 SCALING_PASSES = 8  # of scaling rows and columns in turn
 
 
@@ -119,7 +119,7 @@ def _eliminate_downwards(
         row = int(np.argmax(largest >= PIVOT_SHARE * largest.max()))
         size = np.where(allowed, np.abs(work[row, :n]), 0.0)
         natural = np.where(size >= COLUMN_SHARE * largest[row], size / column_scale, 0.0)
-        pivot = int(np.argmax(natural >= (1.0 - SAME_SIZE) * natural.max()))
+        pivot = int(np.argmax(natural >= (1.0 - AGREEMENT) * natural.max()))
         rows.append(row)
         pivots.append(pivot)
         open_rows[row], allowed[pivot], largest[row] = False, False, 0.0

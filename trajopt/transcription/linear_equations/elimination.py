@@ -23,7 +23,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.content_cache import Content, cached_if_small, of_array, of_matrix
 from trajopt.base.errors import DegreesOfFreedomError
 from trajopt.base.rounding import AGREEMENT
-from trajopt.transcription.derivatives.sparse_entries import matrix_by_rows
+from trajopt.transcription.derivatives.sparse_entries import matrix_of_parts
 from trajopt.transcription.linear_equations.component import (
     RANK_TOLERANCE,
     ComponentSolution,
@@ -33,7 +33,6 @@ from trajopt.transcription.linear_equations.component import (
 
 ZERO_SIDE = 1e-12  # in radians and metres, of the right-hand side for a largest entry of one: 6e-17 is zero
 NEARLY_DEPENDENT = 1e-7  # of the size of its own terms: what a dropped row may leave of any free unknown
-LEAST_WEIGHT = 1e-6  # of the largest weight: rows with a smaller one are no part of a combination
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,16 +210,8 @@ def _assembled(
         of_free.append((own[rank], place[members[column]], values))
         rank, row, values = part.by_rows
         of_right_side.append((own[rank], rows[row], values))
-    N = _matrix(of_free, (shape[1], free.size))
-    return N, _matrix(of_right_side, (shape[1], shape[0])), free
-
-
-def _matrix(parts: Sequence[tuple[Array, Array, Array]], shape: tuple[int, int]) -> sparse.csr_array:
-    """A matrix from (rows, columns, values) of its parts."""
-    if not parts:
-        return sparse.csr_array(shape)
-    rows, columns, values = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return matrix_by_rows(rows, columns, values, shape)
+    N = matrix_of_parts(of_free, (shape[1], free.size))
+    return N, matrix_of_parts(of_right_side, (shape[1], shape[0])), free
 
 
 def _contradicting(A: sparse.csr_array, b: Array, c: Array, left_over: Array) -> Array:
@@ -289,7 +280,7 @@ def _latest(A: sparse.csr_array, b: Array, kept: Array, row: int) -> tuple[int, 
 def combined(rows: Array, row: Array, numbers: Sequence[int]) -> list[int]:
     """Those `numbers` of `rows` (m, n), by falling weight, of which `row` (n,) is a combination."""
     weights = np.abs(np.linalg.lstsq(rows.T, row, rcond=None)[0])
-    parts = np.flatnonzero(weights > LEAST_WEIGHT * weights.max(initial=0.0))
+    parts = np.flatnonzero(weights > RANK_TOLERANCE * weights.max(initial=0.0))
     return [numbers[i] for i in parts[np.argsort(-weights[parts], kind="stable")]]
 
 

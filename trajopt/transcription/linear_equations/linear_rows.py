@@ -18,7 +18,7 @@ from trajopt.graph.keys import SPLINE_LEAVES, is_extra, is_parameter
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.splines.node_sets import END, START, ArcNodes
-from trajopt.transcription.derivatives.sparse_entries import matrix_by_rows
+from trajopt.transcription.derivatives.sparse_entries import matrix_of_parts
 from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.unknowns import FIXED_DURATION, RowLabel, arc_where_several, continuity_name
 
@@ -79,8 +79,7 @@ def conditions_of(
     periodicities = tuple(_periodicities(equations))
     continuity = tuple(_continuity(equations))
     shape, labels = (len(equations.labels), spline_map.layout.size), tuple(equations.labels)
-    row, column, value = map(np.concatenate, (equations.rows, equations.columns, equations.values))
-    matrix = matrix_by_rows(row, column, value, shape)
+    matrix = matrix_of_parts(equations.parts, shape)
     matrix.sum_duplicates()  # of a period within one span
     matrix.eliminate_zeros()
     source, arc, order = np.array(equations.sources, dtype=int).reshape(-1, 3).T
@@ -99,18 +98,15 @@ class _Equations:
     problem: ProblemData
     spline_map: SplineMap
     places: list[int]
-    rows: list[Array] = field(default_factory=lambda: [np.zeros(0, dtype=int)])
-    columns: list[Array] = field(default_factory=lambda: [np.zeros(0, dtype=int)])
-    values: list[Array] = field(default_factory=lambda: [np.zeros(0)])
+    parts: list[tuple[Array, Array, Array]] = field(default_factory=list)  # rows, columns, values
     labels: list[RowLabel] = field(default_factory=list)
     sources: list[tuple[int, int, int]] = field(default_factory=list)  # given value, arc, order
 
     def add(self, columns, values, label: RowLabel, source: int = 0, arc: int = 0, order: int = 0) -> None:
         """Add the equation values . x[columns] = given value * T^order; `source` 0 is the value zero."""
         values = np.atleast_1d(np.asarray(values, dtype=float))
-        self.rows.append(np.full(values.size, len(self.labels)))
-        self.columns.append(np.atleast_1d(np.asarray(columns)))
-        self.values.append(values)
+        rows = np.full(values.size, len(self.labels))
+        self.parts.append((rows, np.atleast_1d(np.asarray(columns)), values))
         self.labels.append(label)
         self.sources.append((source, arc, order))
 
