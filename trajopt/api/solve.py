@@ -36,8 +36,6 @@ from trajopt.solvers import registry
 from trajopt.solvers.progress import iteration_callback
 from trajopt.solvers.run import SolvesStopped, TimedSolver, without_checkpoints
 from trajopt.solvers.solver import Callback, Run, Solver
-from trajopt.transcription.derivative_check import check_problem
-from trajopt.transcription.links.linked_problems import linked_problems
 
 Starts = int | Literal["auto"]
 Progress = Literal["auto", "silent"] | Callable[..., Any]
@@ -149,9 +147,6 @@ def _from_starts(
     coarse_to_fine: bool | Literal["auto"],
 ) -> Any:
     """The answer from one start or several, over coarse meshes or on the problem's own at once."""
-    if isinstance(problem, Phases):  # the blocks of a single problem are checked when its graph is made
-        for part in (*problem.parts, *linked_problems(problem).problems):
-            check_problem(part)
     # A solver's own time limit holds for all meshes and starts together.
     timed = replace(timed, run=timed.run.within(getattr(timed.solver, "time_limit", None)))
     by_levels = coarse_first(problem, timed.solver) if coarse_to_fine == "auto" else coarse_to_fine

@@ -54,7 +54,7 @@ def solve_once(
     motion : what to start from instead of the problem's guess; the program and its scaling stay the same
     like : the solution of a program that differs in bounds and weights alone: its point and multipliers are
         the start
-    check : whether users' blocks of a single problem are checked, those that were not yet
+    check : whether users' blocks are checked, those that were not yet
     """
     program = program_of(asked, check)
     start = None if like is None else like.point
@@ -86,7 +86,7 @@ def solved_on_mesh(asked: Any, timed: TimedSolver, motion: Any = None, last: boo
 
 def program_of(asked: Asked, check: bool = False) -> NLP | LinkedProgram:
     """The program of a problem, or of phases; `check` as of `solve_once`."""
-    return linked_program(asked) if isinstance(asked, Phases) else transcribe(asked, check)
+    return linked_program(asked, check) if isinstance(asked, Phases) else transcribe(asked, check)
 
 
 def _start_of(motion: Any, asked: Any, program: NLP | LinkedProgram) -> WarmStart:

@@ -52,20 +52,6 @@ def test_quantities_of_one_run_stand_side_by_side_and_depend_on_the_same_leaves(
     assert places.leaves == {"q"} == places.reach  # places are functions of positions alone
 
 
-def test_runs_near_each_other_are_multiplied_at_once():
-    chain = trajopt.transcribe(catalogue.build("gait", {})).chain
-    structure = InnerCurvature(chain.graph, chain.rows, chain.columns)
-    assert len(structure.stretches) < len(structure.runs)
-    for first in chain.columns:
-        for second in chain.columns:
-            joined = structure.factors(first, second)
-            for run in structure.runs:
-                if first in run.leaves and second in run.reach:
-                    assert any(
-                        rows.start <= run.rows.start and run.rows.stop <= rows.stop for _, rows in joined
-                    )
-
-
 def test_second_derivatives_of_sums_of_squares_are_multiplied_as_diagonals():
     chain = trajopt.transcribe(catalogue.build("gait", {})).chain
     structure = InnerCurvature(chain.graph, chain.rows, chain.columns)

@@ -20,6 +20,7 @@ from trajopt.problem.problem import ProblemData
 from trajopt.solvers.optimality.kkt import lagrangian_gradient
 from trajopt.solvers.solver import Result
 from trajopt.transcription.bounds import Bounds
+from trajopt.transcription.derivative_check import check_problem
 from trajopt.transcription.links.linked_problems import LinkedProblems, Links, linked_problems
 from trajopt.transcription.links.shared_parameters import Coupling, coupling_of
 from trajopt.transcription.nlp import NLP, Scaling
@@ -285,11 +286,17 @@ class AskedStructure:
         return LinkedProgram.of(values.linked, programs, self.coupling)
 
 
-def linked_program(phases: Phases) -> LinkedProgram:
+def linked_program(phases: Phases, check: bool = False) -> LinkedProgram:
     """The program of phases as they are stated now.
 
+    check : whether users' blocks are checked first, those of phases that were not yet, and those of links
     Raises ProblemError or a subclass where a phase contradicts itself, or two phases cannot meet.
     """
+    if check:
+        for part in phases.parts:
+            check_problem(part)
+        for part in linked_problems(phases).problems:
+            check_problem(part)
     structure = AskedStructure.of(phases, [()] * len(phases.parts))
     program: Any = structure.cold_program(structure.values_of(phases))
     return program
