@@ -34,7 +34,7 @@ from trajopt.transcription.kink_check import warn_of_kinks
 from trajopt.transcription.leaf_map import SplineMap
 
 Components = Callable[[str, int], list[str]]  # (quantity, width) -> the names of its components
-STEP = 6e-6  # near the cube root of the rounding error, where smooth functions of size one are best
+STEP = float(np.cbrt(np.finfo(float).eps))  # where differences of smooth functions of size one are best
 LADDER = tuple(STEP * 10.0**-k for k in range(5))
 UNKNOWN_ERROR = 1e-3  # relative error from which a slope counts as not known
 COMPLEX_STEP = 1e-30  # squares of it vanish beside one
