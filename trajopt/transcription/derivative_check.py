@@ -26,7 +26,7 @@ from trajopt.base.rounding import AGREEMENT
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.graph import Graph
 from trajopt.graph.keys import entry, term_of
-from trajopt.graph.protocols.block import Block, SecondOrderBlock, VerifiedBlock
+from trajopt.graph.protocols.block import Block, SecondOrderBlock
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.transcription.initial_point import first_guess
@@ -59,7 +59,8 @@ def check_problem(problem: ProblemData, graph: Graph | None = None) -> None:
     # Blocks of the dynamics are made anew for every graph; their outputs identify them.
     key = {block: block if block in lasting else tuple(block.outputs) for block in graph.blocks}
     checked = problem._tested_blocks
-    fresh = [block for block in graph.blocks if not _is_tested(block) and key[block] not in checked]
+    untested = [block for block in graph.blocks if not getattr(block, "derivatives_are_tested", False)]
+    fresh = [block for block in untested if key[block] not in checked]
     if not fresh:
         return
     spline_map = SplineMap.of(problem)
@@ -125,10 +126,6 @@ def check_block(
         check((STEP,))
     except DerivativeError:
         check(LADDER)
-
-
-def _is_tested(block: Block) -> bool:
-    return implements(block, VerifiedBlock) and block.derivatives_are_tested
 
 
 def _values_at_guess(graph: Graph, z: Mapping[str, Array], components: Components) -> dict[str, Array]:

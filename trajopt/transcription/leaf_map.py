@@ -114,18 +114,14 @@ def _group_at_nodes(nodes: Nodes, basis: Array, places: CurvePlaces) -> GroupAtN
 
 def basis_at(nodes: Nodes, bases: Sequence[SplineBasis]) -> Array:
     """d^l B / ds^l of bases on the breakpoints of the arcs, at the nodes, (4, K, width)."""
-    width = max(basis.degree for basis in bases) + 1
-    found, first = np.zeros((HIGHEST_DERIVATIVE + 1, nodes.count, width)), _first_span(bases)
+    width, first = max(basis.degree for basis in bases) + 1, 0
+    found = np.zeros((HIGHEST_DERIVATIVE + 1, nodes.count, width))
     for arc, basis in enumerate(bases):
         here = np.flatnonzero(nodes.arc == arc)
-        values = basis.local_values(nodes.span[here] - first[arc], nodes.s[here])
+        values = basis.local_values(nodes.span[here] - first, nodes.s[here])
         found[:, here, : values.shape[2]] = values
+        first += basis.span_count
     return found
-
-
-def _first_span(bases: Sequence[SplineBasis]) -> Array:
-    """The number of every arc's first span, counted through all arcs."""
-    return np.concatenate([[0], np.cumsum([basis.span_count for basis in bases])[:-1]]).astype(int)
 
 
 def _global_jacobians(nodes: Nodes, layout: Layout) -> dict[str, Array]:
