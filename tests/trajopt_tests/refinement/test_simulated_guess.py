@@ -7,9 +7,9 @@ import trajopt
 from trajopt.refinement.starts.simulated_guess import (
     SWITCHES,
     _most_different,
-    can_be_simulated,
     simulated_guesses,
 )
+from trajopt.refinement.starts.start_rules import can_be_simulated
 
 
 def mass(lower=-1.0, upper=1.0, rates=None, arcs=1, duration=(0.5, 8.0)):

@@ -24,8 +24,8 @@ from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import FINE, Mesh, mesh_levels, on_coarse, own_mesh, summed
 from trajopt.refinement.starts.guess_search import Guess, searched_guesses
 from trajopt.refinement.starts.perturbed_guess import guessed_curves, moved
-from trajopt.refinement.starts.simulated_guess import can_be_simulated, simulated_guesses
-from trajopt.refinement.starts.start_rules import StartRule, searching
+from trajopt.refinement.starts.simulated_guess import simulated_guesses
+from trajopt.refinement.starts.start_rules import StartRule, can_be_simulated, searching
 from trajopt.solution.records import MeshSolve, StartSolves, StartTable
 from trajopt.solution.solution import Answer
 from trajopt.solution.solve_once import program_of, solved_on_mesh

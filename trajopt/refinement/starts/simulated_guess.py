@@ -17,7 +17,6 @@ from trajopt.base.arrays import Array
 from trajopt.graph.keys import TIME_LEAVES, extra_leaf
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
-from trajopt.problem.systems.system import System
 from trajopt.refinement.starts.guess_search import Guess
 from trajopt.transcription.nlp import NLP
 
@@ -27,15 +26,6 @@ SWITCHES = 6  # of a control, at most
 STEPS = 200  # of the simulation
 WIDEST = 4.0  # times the guessed duration, and a part of it: longest and shortest that are drawn
 FARTHEST = 30.0  # times the largest state of the guess: a motion that leads farther is left out
-
-
-def can_be_simulated(problem: ProblemData) -> bool:
-    """Whether the states follow from rates, on one arc, and every control is bounded on both sides."""
-    system = problem.dynamics
-    if not isinstance(system, System) or system.rates is None or len(problem.trajectory.arcs) > 1:
-        return False
-    bounds = [(problem.extras[name].lower, problem.extras[name].upper) for name in system.controls]
-    return bool(bounds) and bool(np.isfinite(bounds).all())
 
 
 def simulated_guesses(problem: ProblemData, nlp: NLP, count: int) -> list[Guess]:

@@ -20,8 +20,8 @@ from trajopt.checks.residual_forces import contains_torques
 from trajopt.graph.protocols.dynamics import DescribedJoints
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
+from trajopt.problem.systems.system import System
 from trajopt.refinement.mesh_levels import FINE
-from trajopt.refinement.starts.simulated_guess import can_be_simulated
 from trajopt.solvers.run import TimedSolver, without_checkpoints
 from trajopt.solvers.solver import Solver, Status
 from trajopt.splines.node_sets import PATH
@@ -127,6 +127,15 @@ def searching(problem: Asked) -> bool:
     if isinstance(problem, Phases) or _guessed(problem):
         return False
     return can_be_simulated(problem) or (problem.dynamics.n >= MANY_JOINTS and _free(problem))
+
+
+def can_be_simulated(problem: ProblemData) -> bool:
+    """Whether the states follow from rates, on one arc, and every control is bounded on both sides."""
+    system = problem.dynamics
+    if not isinstance(system, System) or system.rates is None or len(problem.trajectory.arcs) > 1:
+        return False
+    bounds = [(problem.extras[name].lower, problem.extras[name].upper) for name in system.controls]
+    return bool(bounds) and bool(np.isfinite(bounds).all())
 
 
 def _guessed(problem: ProblemData) -> bool:
