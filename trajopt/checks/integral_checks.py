@@ -25,8 +25,7 @@ from trajopt.terms.smoothed_term import exact_of
 
 INTEGRAL_ACCURACY = 1e-2  # of an integral's scale: the tolerance of costs and bounded integrals
 OF_ENCLOSURE = 1e-3  # of the tolerance: the error that is sought of an enclosure
-OF_QUADRATURE = 1e-2  # of the tolerance: the same of a quadrature
-OF_SIZE = 1e-2  # of the integral of the absolute value: the error of itself that is sought of a quadrature
+OF_QUADRATURE = 1e-2  # of the tolerance, and of the integral of the absolute value: the same of a quadrature
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,33 +74,6 @@ class IntegralRange:
         return IntegralRange(low, high, np.maximum(self.size, proved.size), self.resolution, self.time)
 
 
-@dataclass(frozen=True)
-class MeasuredViolation:
-    """By how much an integral is beyond its bounds, or off the value that a solution reports.
-
-    value : an upper bound of it where it is within the tolerance, a lower bound where it is not, or from a
-        quadrature; NaN where a value is not finite, at the `time`
-    least : it is at least that, proved or estimated
-    scale : what it is compared with
-    resolution : seconds, of a quadrature
-    """
-
-    value: float
-    least: float
-    evidence: Literal["enclosure", "sampled"]
-    scale: float
-    resolution: float
-    time: float
-
-    def result(self, name: str, component: str, unit: str, bounds: tuple[float, float]) -> CheckResult:
-        """The same as the result of a check, at the nodes what it is at least."""
-        scales, nowhere = (self.scale, self.scale), Worst(-np.inf, self.time)
-        least, most = ((nowhere, Worst(value, self.time)) for value in (self.least, self.value))
-        return CheckResult(
-            name, component, unit, *bounds, scales, least, most, self.evidence, self.resolution
-        )
-
-
 def enclosed_range(
     solution: SolutionData, term: Any, over: NodeSet, least: Array, accuracy: float, together: bool = False
 ) -> IntegralRange:
@@ -140,7 +112,7 @@ def sampled_range(
         return found.sum(axis=1, keepdims=True) if together else found
 
     edges = np.unique(np.concatenate([[interval.first], inside, [interval.last]]))
-    found = adaptive_integral(integrand, edges, (OF_QUADRATURE * accuracy, OF_SIZE), least)
+    found = adaptive_integral(integrand, edges, (OF_QUADRATURE * accuracy, OF_QUADRATURE), least)
     size = np.nan_to_num(np.maximum(found.size - found.size_error, 0.0))
     time = float(np.nan_to_num(np.fmin.reduce(found.first_bad)))
     return IntegralRange(found.value - found.error, found.value + found.error, size, found.resolution, time)
@@ -152,11 +124,12 @@ def decided(
     violations: Callable[[IntegralRange], tuple[Array, Array]],
     scale: Callable[[Array], Array],
     accuracy: float,
-) -> list[MeasuredViolation]:
-    """The violations of all components: what the proved range decides, else what a quadrature gives.
+) -> Iterator[CheckResult]:
+    """By how much integrals are beyond bounds, or off the value that a solution reports, not yet named.
 
     A range decides whose violations are all within the tolerance or all beyond. Of a quadrature the largest
-    violation in the range counts, which its estimated error widens.
+    violation in the range counts, which its estimated error widens. At the nodes stands what a violation is
+    at least, proved or estimated; at any time an upper bound where it is tolerated, else a lower one.
 
     violations : what they are at least and at most, (width,) each, anywhere in ranges
     scale : of all components, from the integrals of their absolute values
@@ -167,15 +140,15 @@ def decided(
     holds, fails = most <= tolerance, least > tolerance
     measured = proved if np.all(holds | fails) else sampled().within(proved)
     low, high = violations(measured)
-    decisive = holds | fails
     value = np.where(holds, most, np.where(fails, least, high))
-    found: list[MeasuredViolation] = []
-    for i, known in enumerate(decisive.tolist()):
-        of, evidence = (proved, "enclosure") if known else (measured, "sampled")
-        at_least = max(float((least if known else low)[i]), 0.0)
-        size = float(scale(of.size)[i])
-        found.append(MeasuredViolation(float(value[i]), at_least, evidence, size, of.resolution, of.time))
-    return found
+    for i, known in enumerate((holds | fails).tolist()):
+        of, at_least = (proved, least) if known else (measured, low)
+        size, nowhere = float(scale(of.size)[i]), Worst(-np.inf, of.time)
+        at_nodes = nowhere, Worst(max(float(at_least[i]), 0.0), of.time)
+        at_any = nowhere, Worst(float(value[i]), of.time)
+        evidence: Literal["enclosure", "sampled"] = "enclosure" if known else "sampled"
+        scales = size, size
+        yield CheckResult("", "", "", 0.0, 0.0, scales, at_nodes, at_any, evidence, of.resolution)
 
 
 def _whole_interval(over: NodeSet, curve: Curve) -> Interval:
@@ -201,26 +174,28 @@ def integral_checks(solution: SolutionData, accuracy: float, enclose: bool = Tru
     problem, end = solution.problem, solution.duration
     trajectory = trajectory_of(solution) if problem.integrals else None
     for bounded in problem.integrals:
-        several = _measured(solution, bounded, accuracy, enclose)
-        at_nodes = np.array([found.least for found in several])
+        several = list(_measured(solution, bounded, accuracy, enclose))
+        at_nodes = np.array([found.at_nodes[1].value for found in several])
         if trajectory is not None:
             T = solution.curve.durations[trajectory.nodes.arc]
             weights = T * bounded.over.cost_weights(trajectory)
             at_nodes = bounded.violation(weights @ solution.value(bounded.term, node_samples(solution).times))
         units = units_of(problem, bounded.term, len(several))
         for i, (found, unit) in enumerate(zip(several, units, strict=True)):
-            name, bounds = (
-                str(i) if len(several) > 1 else "",
-                (float(bounded.lower[i]), float(bounded.upper[i])),
+            yield replace(
+                found,
+                name=bounded.name,
+                component=str(i) if len(several) > 1 else "",
+                unit=f"{unit} s" if unit else "",
+                lower=float(bounded.lower[i]),
+                upper=float(bounded.upper[i]),
+                at_nodes=(Worst(-np.inf, end), Worst(float(at_nodes[i]), end)),
             )
-            result = found.result(bounded.name, name, f"{unit} s" if unit else "", bounds)
-            miss = Worst(-np.inf, end), Worst(float(at_nodes[i]), end)
-            yield replace(result, at_nodes=miss)
 
 
 def _measured(
     solution: SolutionData, bounded: IntegralConstraint, accuracy: float, enclose: bool
-) -> list[MeasuredViolation]:
+) -> Iterator[CheckResult]:
     """By how much the integral of a term without smoothing oversteps its bounds, for every component.
 
     The scale is the larger one of the largest finite bound and the integral of the absolute value, of which

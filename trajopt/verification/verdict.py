@@ -84,7 +84,7 @@ class Verdict(ABC):
         return tuple(sorted(violated, key=lambda v: -np.nan_to_num(v.node_violation, nan=np.inf))[:count])
 
     def _not_optimal(self, what: str) -> str:
-        """`what` with both KKT errors, where this one is above an optimum's and what the solve left; else empty."""
+        """`what` and both KKT errors, where this one is above an optimum's and what the solve left."""
         if self.kkt_error <= max(OPTIMAL, min(FAR * self.kkt_of_solve.error, LOOSEST)):
             return ""
         reported = f"{self.kkt_of_solve.error:.2g} by the solution"

@@ -16,7 +16,6 @@ from trajopt.checks.check_times import interval_of, node_samples, trajectory_of
 from trajopt.checks.integral_checks import (
     INTEGRAL_ACCURACY,
     IntegralRange,
-    MeasuredViolation,
     decided,
     enclosed_range,
     sampled_range,
@@ -129,13 +128,10 @@ def cost_differences(solution: SolutionData) -> Iterator[CheckResult]:
         reported = float(solution.cost_terms.get(name, np.nan))
         integrates = any(cost.over.integrates for cost in costs)
         found = _difference(solution, costs, reported, INTEGRAL_ACCURACY if integrates else AT_TIMES)
-        result = found.result(f"cost '{name}'", "", "", (0.0, 0.0))
-        yield result if integrates else replace(result, evidence="evaluated")
+        yield replace(found, name=f"cost '{name}'", evidence=found.evidence if integrates else "evaluated")
 
 
-def _difference(
-    solution: SolutionData, costs: list[Cost], reported: float, accuracy: float
-) -> MeasuredViolation:
+def _difference(solution: SolutionData, costs: list[Cost], reported: float, accuracy: float) -> CheckResult:
     """How far some costs together are from what a solution reports of them."""
     least = max(NEGLIGIBLE_COST * abs(solution.objective), LEAST_COST)
 
