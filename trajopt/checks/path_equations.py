@@ -42,6 +42,30 @@ def path_equations(problem: ProblemData) -> list[Constraint]:
     return [c for c in problem.constraints if c.is_path_equation]
 
 
+def torque_equations(problem: ProblemData) -> list[Constraint]:
+    """The path equations that contain torques directly: those that torques alone can satisfy."""
+    return [c for c in path_equations(problem) if contains_torques(problem, c)]
+
+
+def contains_torques(problem: ProblemData, constraint: Constraint) -> bool:
+    """Whether a constraint contains torques directly.
+
+    False where there is not one torque per coordinate, as of a robot on a path.
+    """
+    if problem.quantities.knows("tau") and problem.width_of("tau") != problem.dynamics.n:
+        return False
+    return "tau" in inputs_of(problem, constraint.term)
+
+
+def inputs_of(problem: ProblemData, term: Any) -> list[str]:
+    """The quantities that a term's own blocks ask for, or the quantity that it is."""
+    blocks = problem.blocks_of(term)
+    if not blocks:
+        return [term.quantity]
+    made = {name for block in blocks for name in block.outputs}
+    return sorted({name for block in blocks for name in block.inputs} - made)
+
+
 def part_sums(solution: SolutionData, several: Sequence[Any], times: Array) -> dict[str, Array]:
     """sum_j |dy/dz_j| |z_j| of every term y at times (K,), (K, width); z are all leaves but t.
 

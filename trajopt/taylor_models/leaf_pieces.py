@@ -15,7 +15,7 @@ from trajopt.base.arrays import Array
 from trajopt.graph.graph import Graph
 from trajopt.graph.keys import TIME_LEAVES, SplineLeaf
 from trajopt.splines.curve import Curve
-from trajopt.splines.polynomial_bounds import divide, pieces_of, pieces_of_group
+from trajopt.splines.polynomial_bounds import divide, pieces_of_group
 from trajopt.taylor_models.bernstein import to_powers
 from trajopt.taylor_models.taylor_model import EPS, ORDER, UNDERFLOW, UPWARDS, TaylorModel
 
@@ -85,7 +85,7 @@ def leaf_pieces(
     unknown = used - {*spline_leaves, *parameters, *TIME_LEAVES}
     if unknown:
         raise NotImplementedError(f"{', '.join(sorted(unknown))} have no pieces")
-    known = pieces_of(curve, 0, 0)
+    known, _, _ = pieces_of_group(curve, 0, 0)
     arc = np.searchsorted(curve.starts, 0.5 * (known.start + known.end)) - 1
     curves, errors = {}, {}
     for leaf in used & spline_leaves.keys():
@@ -105,10 +105,11 @@ def leaf_pieces(
     constants = {leaf: values for leaf, values in single.items() if leaf in used}
     whole = LeafPieces(known.start, known.end, curves, errors, constants)
     length = np.maximum(known.end - known.start, np.finfo(float).tiny)
-    low, high = (np.clip((time - known.start) / length, 0.0, 1.0) for time in (first, last))
+    low, high = np.clip((np.array([[first], [last]]) - known.start) / length, 0.0, 1.0)
     if not low.any() and np.all(high == 1.0):
         return whole
-    return whole.part(np.flatnonzero(high > low), *(each[high > low] for each in (low, high)))
+    chosen = np.flatnonzero(high > low)
+    return whole.part(chosen, low[chosen], high[chosen])
 
 
 def graph_models(graph: Graph, pieces: LeafPieces) -> dict[str, Model]:

@@ -15,8 +15,7 @@ from trajopt.base.arguments import number
 from trajopt.base.errors import OptionError
 from trajopt.checks.check_times import dense_samples
 from trajopt.checks.optimality.cost_check import cost_checks
-from trajopt.checks.path_equations import EquationResidual, costs_of_residuals
-from trajopt.checks.residual_forces import torque_equations
+from trajopt.checks.path_equations import EquationResidual, costs_of_residuals, torque_equations
 from trajopt.checks.simulation import simulate
 from trajopt.checks.violations import Violation, violations
 from trajopt.solution.solution import SolutionData
