@@ -29,12 +29,12 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData
+from trajopt.splines.adaptive_quadrature import GAUSS_POINTS
 from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.lagrange import lagrange_polynomials
 
 AT_REST = 1e-12  # SI units: a scale below this is what rounding leaves of a motion at rest
-RESIDUAL_POINTS = 12  # Gauss points per span for integrals of residuals
 
 
 def path_equations(problem: ProblemData) -> list[Constraint]:
@@ -131,13 +131,7 @@ class EquationResidual:
 
     def summary(self) -> dict[str, float | str | None]:
         """The numbers that `summary.json` holds."""
-        return {
-            "residual": self.residual,
-            "time": self.time,
-            "scale": self.scale,
-            "unit": self.unit,
-            "cost": self.cost,
-        }
+        return {name: getattr(self, name) for name in ("residual", "time", "scale", "unit", "cost")}
 
 
 def costs_of_residuals(solution: SolutionData) -> dict[Constraint, Array | None]:
@@ -174,13 +168,13 @@ def costs_of_residuals(solution: SolutionData) -> dict[Constraint, Array | None]
 def quadrature(solution: SolutionData) -> tuple[Array, Array, Array]:
     """Times, weights in seconds and the number of the span, of Gauss points in every span."""
     knots = solution.knot_times
-    points, weights = gauss(RESIDUAL_POINTS)
+    points, weights = gauss(GAUSS_POINTS)
     lengths = np.diff(knots)
     times = knots[:-1, None] + lengths[:, None] * points
     return (
         times.ravel(),
         (lengths[:, None] * weights).ravel(),
-        np.repeat(np.arange(lengths.size), RESIDUAL_POINTS),
+        np.repeat(np.arange(lengths.size), GAUSS_POINTS),
     )
 
 

@@ -60,10 +60,22 @@ class LeafPieces:
         return self.part(np.repeat(chosen, parts), place / number, (place + 1) / number)
 
     def models(self) -> dict[str, Model]:
-        """Leaf -> one Taylor model per component."""
+        """Leaf -> one Taylor model per component, of polynomials in Bernstein form brought to powers."""
         found: dict[str, Model] = {}
         for leaf, coefficients in self.curves.items():
-            found[leaf] = _power_models(coefficients, self.errors[leaf])
+            degree = coefficients.shape[1] - 1
+            matrix = to_powers(degree)
+            middle = coefficients[:, degree // 2]
+            away = coefficients - middle[:, None]  # a constant is not converted: it has no rounding error
+            powers = np.einsum("jk,pkw->jpw", matrix, away)
+            rounding = (degree + 4) * EPS * np.einsum("jk,pkw->pw", np.abs(matrix), np.abs(away))
+            powers[0] += middle
+            radius = (
+                self.errors[leaf] + rounding + EPS * np.abs(powers[0]) + np.abs(powers[ORDER:]).sum(axis=0)
+            )
+            radius = (radius * UPWARDS + UNDERFLOW).T.copy()
+            powers = np.ascontiguousarray(np.moveaxis(powers[:ORDER], -1, 0))
+            found[leaf] = list(map(TaylorModel, powers, radius))
         for leaf, values in self.constants.items():
             found[leaf] = [TaylorModel(row[None], np.zeros(row.size)) for row in values.T.copy()]
         return found
@@ -121,18 +133,3 @@ def graph_models(graph: Graph, pieces: LeafPieces) -> dict[str, Model]:
     for block in graph.blocks:
         found.update(block.value_over(found, TaylorModel.constant))  # type: ignore[attr-defined]
     return found
-
-
-def _power_models(coefficients: Array, errors: Array) -> Model:
-    """Taylor models, one per component, of polynomials in Bernstein form."""
-    degree = coefficients.shape[1] - 1
-    matrix = to_powers(degree)
-    middle = coefficients[:, degree // 2]
-    away = coefficients - middle[:, None]  # a constant needs no conversion, and has no rounding error then
-    powers = np.einsum("jk,pkw->jpw", matrix, away)
-    rounding = (degree + 4) * EPS * np.einsum("jk,pkw->pw", np.abs(matrix), np.abs(away))
-    powers[0] += middle
-    radius = errors + rounding + EPS * np.abs(powers[0]) + np.abs(powers[ORDER:]).sum(axis=0)
-    radius = radius * UPWARDS + UNDERFLOW
-    powers = np.ascontiguousarray(np.moveaxis(powers[:ORDER], -1, 0))
-    return [TaylorModel(own, own_radius) for own, own_radius in zip(powers, radius.T.copy(), strict=True)]

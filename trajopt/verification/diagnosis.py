@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import ShapeError
-from trajopt.checks.optimality.dependent_equations import sentences
+from trajopt.checks.optimality.dependent_equations import FEASIBLE, sentences
 from trajopt.checks.optimality.elastic import Elastic, one_slack_for
 from trajopt.checks.optimality.limit_labels import LimitLabels, LimitPlace
 from trajopt.problem.links.phases import Asked, Phases, checked_asked
@@ -37,7 +37,6 @@ from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.links.linked_program import LinkedProgram, linked_program
 from trajopt.transcription.nlp import NLP
 
-FEASIBLE = 1e-6  # of a limit's size: a smaller slack is rounding
 BADLY_SCALED = 1e6  # ratio of row gradients, or of gradients by unknowns, that is reported
 CANDIDATES = 6  # limits for which the smallest change is computed
 
