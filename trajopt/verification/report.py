@@ -11,7 +11,7 @@ import numpy as np
 
 from trajopt.base.printable_text import printable
 from trajopt.base.rounding import AGREEMENT
-from trajopt.checks.optimality.cost_check import CostCheck
+from trajopt.checks.integral_checks import CostCheck
 from trajopt.checks.path_equations import EquationResidual
 from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
 from trajopt.checks.violations import Violation

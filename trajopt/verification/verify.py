@@ -14,7 +14,7 @@ import numpy as np
 from trajopt.base.arguments import number
 from trajopt.base.errors import OptionError
 from trajopt.checks.check_times import CHECK_DENSITY, sample_times
-from trajopt.checks.optimality.cost_check import cost_checks
+from trajopt.checks.integral_checks import cost_checks
 from trajopt.checks.path_equations import EquationResidual, costs_of_residuals, torque_equations
 from trajopt.checks.simulation import simulate
 from trajopt.checks.violations import Violation, violations
