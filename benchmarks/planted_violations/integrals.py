@@ -14,7 +14,7 @@ import numpy as np
 import trajopt
 from benchmarks.planted_violations import motions
 from benchmarks.planted_violations.peaks import OF_RANGE, Planted, Rng
-from trajopt.checks.optimality.cost_check import NEGLIGIBLE_COST
+from trajopt.checks.integral_checks import NEGLIGIBLE_COST
 
 STEPS = 2_000_000
 ROUNDING = 1.0 + 5e-5  # of integrals with corners by the trapezoidal rule with so many steps

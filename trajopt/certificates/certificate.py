@@ -18,7 +18,7 @@ from trajopt.certificates.objective_bracket import ObjectiveBracket
 from trajopt.certificates.sign_check import Signs, component_label
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.checks.limit_violations import LimitViolation
-from trajopt.checks.residual_forces import torque_equations
+from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.simulation import Simulation, simulate
 
 if TYPE_CHECKING:

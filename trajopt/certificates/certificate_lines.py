@@ -16,8 +16,7 @@ import numpy as np
 from trajopt.checks.check_result import AT_TIMES, CheckResult
 from trajopt.checks.check_times import CHECK_DENSITY
 from trajopt.checks.constraint_checks import ConstraintChecks, end_checks
-from trajopt.checks.integral_checks import INTEGRAL_ACCURACY, integral_checks
-from trajopt.checks.optimality.cost_check import cost_differences
+from trajopt.checks.integral_checks import INTEGRAL_ACCURACY, cost_differences, integral_checks
 from trajopt.checks.proofs import suprema
 from trajopt.solution.solution import SolutionData
 from trajopt.taylor_models.suprema import MOST_PIECES, Supremum

@@ -20,7 +20,6 @@ from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
 from trajopt.splines.trajectory import Trajectory
 
 BORDER_SIDE = 1e-12  # of the duration: how far from a breakpoint either of its sides is looked at
-ARC_END = 1e-9  # of an arc: what counts as its end
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def interval_of(over: NodeSet, curve: Curve) -> Interval:
         first, last = (_along(curve, s * count) for s in (over.first, over.last))
     elif isinstance(over, ArcNodes):
         start, end = curve.starts[over.arc : over.arc + 2]
-        inside = ARC_END * (end - start)
+        inside = SAME_TIME * (end - start)
         if isinstance(over.part, tuple):
             first, last = (_along(curve, over.arc + s) for s in over.part)
         elif over.part == "start":
@@ -128,7 +127,7 @@ class MotionSamples:
         if arc is None:
             arc = np.clip(np.searchsorted(curve.starts, times, side="right") - 1, 0, len(curve.bases) - 1)
         within = np.clip((times - curve.starts[arc]) / curve.durations[arc], 0.0, 1.0)
-        inner = (within > ARC_END) & (within < 1.0 - ARC_END)
+        inner = (within > SAME_TIME) & (within < 1.0 - SAME_TIME)
         return MotionSamples(times, arc, (arc + within) / len(curve.bases), inner)
 
 

@@ -27,7 +27,7 @@ from trajopt.problem.units import units_of
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.splines.node_sets import END, PATH, ArcNodes, TimeWindow
-from trajopt.splines.polynomial_bounds import Pieces, jump_times, pieces_of, pieces_of_group, upper_bound
+from trajopt.splines.polynomial_bounds import Pieces, jumping, pieces_of, pieces_of_group, upper_bound
 from trajopt.terms import term as terms
 from trajopt.transcription.unknowns import continuity_name
 
@@ -185,24 +185,25 @@ class ConstraintChecks:
 
         At the border of two arcs velocities may jump, as an impact makes them: that is no torque.
         """
-        width, (of_a, of_v) = constraint.lower.size, self._jumps_of_joints
-        if not (of_a or of_v):
-            return [()] * width
+        times, of_a, of_v = self._jumps_of_joints
+        if not (of_a.any() or of_v.any()):
+            return [()] * constraint.lower.size
         jerk, a = self._dependence(constraint)
-        found: list[tuple[float, ...]] = []
-        for c in range(width):
-            times = {t for joint, t in of_a if jerk[c, joint]}
-            times |= {t for joint, t in of_v if jerk[c, joint] or a[c, joint]}
-            found.append(tuple(sorted(t for t in times if when.first < t < when.last)))
-        return found
+        infinite = (of_a @ jerk.T) | (of_v @ (jerk | a).T)
+        infinite &= ((times > when.first) & (times < when.last))[:, None]
+        return [tuple(times[own].tolist()) for own in infinite.T]
 
     @cached_property
-    def _jumps_of_joints(self) -> tuple[list[tuple[int, float]], list[tuple[int, float]]]:
-        """(joint, seconds) of jumps of the acceleration, and of the velocity but at borders of arcs."""
-        curve, joints = self.curve, range(self.problem.dynamics.n)
-        of_a = [(joint, t) for joint in joints for t in jump_times(curve, joint, 2, JUMP).tolist()]
-        of_v = [(joint, t) for joint in joints for t in jump_times(curve, joint, 1, JUMP).tolist()]
-        return of_a, [(joint, t) for joint, t in of_v if t not in curve.starts]
+    def _jumps_of_joints(self) -> tuple[Array, Array, Array]:
+        """Seconds (K,) of knots, and where the acceleration, and the velocity but at borders of arcs, jump.
+
+        Both (K, n), of the joints.
+        """
+        n = self.problem.dynamics.n
+        of_v, of_a = pieces_of_group(self.curve, 0, 1)[0], pieces_of_group(self.curve, 0, 2)[0]
+        times = of_a.start[1:]
+        inside = ~np.isin(times, self.curve.starts)
+        return times, jumping(of_a, JUMP)[:, :n], jumping(of_v, JUMP)[:, :n] & inside[:, None]
 
     def _dependence(self, constraint: Constraint) -> tuple[Array, Array]:
         """On which joints' jerk, and on which accelerations, components depend, (width, n) each."""

@@ -1,19 +1,26 @@
-"""Checks the integrals of a problem over a motion: enclosed by Taylor models, or by adaptive quadrature."""
+"""Checks the integrals of a problem over a motion, bounded ones and costs, without smoothing.
+
+They are enclosed by Taylor models, or estimated by adaptive quadrature: reports compare the quadrature of a
+cost with the solution's value, certificates its enclosure where there is one. By the problem's own nodes
+every integral is computed again, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_result import CheckResult
+from trajopt.checks.check_result import AT_TIMES, CheckResult
 from trajopt.checks.check_times import BORDER_SIDE, Interval, interval_of, node_samples, trajectory_of
+from trajopt.checks.optimality.cancellation import size_of_parts
 from trajopt.checks.peaks import Worst
 from trajopt.checks.proofs import term_models
 from trajopt.problem.constraints.integrals import IntegralConstraint
+from trajopt.problem.costs_and_constraints import Cost
 from trajopt.problem.units import units_of
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.adaptive_quadrature import adaptive_integral
@@ -25,8 +32,13 @@ from trajopt.terms.smoothed_term import exact_of
 
 INTEGRAL_ACCURACY = 1e-2  # of an integral's scale: the tolerance of costs and bounded integrals
 OF_ENCLOSURE = 1e-3  # of the tolerance: the error that is sought of an enclosure
-OF_QUADRATURE = 1e-2  # of the tolerance: the same of a quadrature
-OF_SIZE = 1e-2  # of the integral of the absolute value: the error of itself that is sought of a quadrature
+OF_QUADRATURE = 1e-2  # of the tolerance, and of the integral of the absolute value: the same of a quadrature
+NEGLIGIBLE_COST = 1e-6  # of the costs together: smaller ones are compared with this, their size is no measure
+LEAST_COST = 1e-12  # in the cost's own unit: the same where the objective is zero
+CANCELLED = NEGLIGIBLE_COST**2  # of the size of their parts: costs below are zero, as the square of 1e-6 is
+MISSED = INTEGRAL_ACCURACY**2  # of the size of their parts: the square of what equations may be missed by
+
+RangeOf = Callable[..., "IntegralRange"]  # `enclosed_range` or `sampled_range`
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,33 +87,6 @@ class IntegralRange:
         return IntegralRange(low, high, np.maximum(self.size, proved.size), self.resolution, self.time)
 
 
-@dataclass(frozen=True)
-class MeasuredViolation:
-    """By how much an integral is beyond its bounds, or off the value that a solution reports.
-
-    value : an upper bound of it where it is within the tolerance, a lower bound where it is not, or from a
-        quadrature; NaN where a value is not finite, at the `time`
-    least : it is at least that, proved or estimated
-    scale : what it is compared with
-    resolution : seconds, of a quadrature
-    """
-
-    value: float
-    least: float
-    evidence: Literal["enclosure", "sampled"]
-    scale: float
-    resolution: float
-    time: float
-
-    def result(self, name: str, component: str, unit: str, bounds: tuple[float, float]) -> CheckResult:
-        """The same as the result of a check, at the nodes what it is at least."""
-        scales, nowhere = (self.scale, self.scale), Worst(-np.inf, self.time)
-        least, most = ((nowhere, Worst(value, self.time)) for value in (self.least, self.value))
-        return CheckResult(
-            name, component, unit, *bounds, scales, least, most, self.evidence, self.resolution
-        )
-
-
 def enclosed_range(
     solution: SolutionData, term: Any, over: NodeSet, least: Array, accuracy: float, together: bool = False
 ) -> IntegralRange:
@@ -140,7 +125,7 @@ def sampled_range(
         return found.sum(axis=1, keepdims=True) if together else found
 
     edges = np.unique(np.concatenate([[interval.first], inside, [interval.last]]))
-    found = adaptive_integral(integrand, edges, (OF_QUADRATURE * accuracy, OF_SIZE), least)
+    found = adaptive_integral(integrand, edges, (OF_QUADRATURE * accuracy, OF_QUADRATURE), least)
     size = np.nan_to_num(np.maximum(found.size - found.size_error, 0.0))
     time = float(np.nan_to_num(np.fmin.reduce(found.first_bad)))
     return IntegralRange(found.value - found.error, found.value + found.error, size, found.resolution, time)
@@ -152,11 +137,12 @@ def decided(
     violations: Callable[[IntegralRange], tuple[Array, Array]],
     scale: Callable[[Array], Array],
     accuracy: float,
-) -> list[MeasuredViolation]:
-    """The violations of all components: what the proved range decides, else what a quadrature gives.
+) -> Iterator[CheckResult]:
+    """By how much integrals are beyond bounds, or off the value that a solution reports, not yet named.
 
     A range decides whose violations are all within the tolerance or all beyond. Of a quadrature the largest
-    violation in the range counts, which its estimated error widens.
+    violation in the range counts, which its estimated error widens. At the nodes stands what a violation is
+    at least, proved or estimated; at any time an upper bound where it is tolerated, else a lower one.
 
     violations : what they are at least and at most, (width,) each, anywhere in ranges
     scale : of all components, from the integrals of their absolute values
@@ -167,15 +153,15 @@ def decided(
     holds, fails = most <= tolerance, least > tolerance
     measured = proved if np.all(holds | fails) else sampled().within(proved)
     low, high = violations(measured)
-    decisive = holds | fails
     value = np.where(holds, most, np.where(fails, least, high))
-    found: list[MeasuredViolation] = []
-    for i, known in enumerate(decisive.tolist()):
-        of, evidence = (proved, "enclosure") if known else (measured, "sampled")
-        at_least = max(float((least if known else low)[i]), 0.0)
-        size = float(scale(of.size)[i])
-        found.append(MeasuredViolation(float(value[i]), at_least, evidence, size, of.resolution, of.time))
-    return found
+    for i, known in enumerate((holds | fails).tolist()):
+        of, at_least = (proved, least) if known else (measured, low)
+        size, nowhere = float(scale(of.size)[i]), Worst(-np.inf, of.time)
+        at_nodes = nowhere, Worst(max(float(at_least[i]), 0.0), of.time)
+        at_any = nowhere, Worst(float(value[i]), of.time)
+        evidence: Literal["enclosure", "sampled"] = "enclosure" if known else "sampled"
+        scales = size, size
+        yield CheckResult("", "", "", 0.0, 0.0, scales, at_nodes, at_any, evidence, of.resolution)
 
 
 def _whole_interval(over: NodeSet, curve: Curve) -> Interval:
@@ -201,26 +187,28 @@ def integral_checks(solution: SolutionData, accuracy: float, enclose: bool = Tru
     problem, end = solution.problem, solution.duration
     trajectory = trajectory_of(solution) if problem.integrals else None
     for bounded in problem.integrals:
-        several = _measured(solution, bounded, accuracy, enclose)
-        at_nodes = np.array([found.least for found in several])
+        several = list(_measured(solution, bounded, accuracy, enclose))
+        at_nodes = np.array([found.at_nodes[1].value for found in several])
         if trajectory is not None:
             T = solution.curve.durations[trajectory.nodes.arc]
             weights = T * bounded.over.cost_weights(trajectory)
             at_nodes = bounded.violation(weights @ solution.value(bounded.term, node_samples(solution).times))
         units = units_of(problem, bounded.term, len(several))
         for i, (found, unit) in enumerate(zip(several, units, strict=True)):
-            name, bounds = (
-                str(i) if len(several) > 1 else "",
-                (float(bounded.lower[i]), float(bounded.upper[i])),
+            yield replace(
+                found,
+                name=bounded.name,
+                component=str(i) if len(several) > 1 else "",
+                unit=f"{unit} s" if unit else "",
+                lower=float(bounded.lower[i]),
+                upper=float(bounded.upper[i]),
+                at_nodes=(Worst(-np.inf, end), Worst(float(at_nodes[i]), end)),
             )
-            result = found.result(bounded.name, name, f"{unit} s" if unit else "", bounds)
-            miss = Worst(-np.inf, end), Worst(float(at_nodes[i]), end)
-            yield replace(result, at_nodes=miss)
 
 
 def _measured(
     solution: SolutionData, bounded: IntegralConstraint, accuracy: float, enclose: bool
-) -> list[MeasuredViolation]:
+) -> Iterator[CheckResult]:
     """By how much the integral of a term without smoothing oversteps its bounds, for every component.
 
     The scale is the larger one of the largest finite bound and the integral of the absolute value, of which
@@ -248,3 +236,146 @@ def _measured(
     if enclose:
         proved = enclosed_range(solution, term, bounded.over, bound, accuracy)
     return decided(proved, sampled, violations, scale, accuracy)
+
+
+@dataclass(frozen=True)
+class CostCheck:
+    """A cost as the solution reports it, and as its motion gives it.
+
+    value : what was minimized, from the solution
+    by_nodes : the same quadrature over the solution's nodes again; NaN where its nodes are not known
+    integral : by adaptive quadrature, or the value at an end; of a smoothed term that of the exact one
+    size : integral of the absolute value
+    total : sizes of all costs together, which the error of the integral is compared with; at least `zero`
+    time : of the first sample that is not finite; 0 where all are
+    smoothed : whether a smooth term stood for an exact one
+    error : of the integral, estimated by the difference of two rules
+    zero : where all costs are zero because their parts cancel, 1e-4 of the size of the parts; 0 elsewhere
+    """
+
+    name: str
+    value: float
+    by_nodes: float
+    integral: float
+    size: float
+    total: float
+    time: float = 0.0
+    smoothed: bool = False
+    error: float = 0.0
+    zero: float = 0.0
+
+    @property
+    def changed(self) -> float:
+        """How far the recomputed quadrature is from the solution's value, relative; 0 where not known."""
+        size = max(self.size, NEGLIGIBLE_COST * self.total)
+        return 0.0 if np.isnan(self.by_nodes) else abs(self.by_nodes - self.value) / size
+
+    @property
+    def relative(self) -> float:
+        """How far the integral may be from the solution's value, relative to all costs together."""
+        return (abs(self.integral - self.value) + self.error) / self.total
+
+
+def cost_checks(solution: SolutionData) -> list[CostCheck]:
+    """One entry per name of a cost; those of one name are added.
+
+    Costs that are zero have no size of their own: a spring may give all the torque, so that what is left to
+    the motor is rounding at the nodes and the error of the spline between them. Such a cost is an equation,
+    and is held to what equations are held to, relative to the size of its parts (`size_of_parts`).
+    """
+    by_nodes, found = _by_nodes(solution), []
+    reported = float(np.nansum(np.abs(list(solution.cost_terms.values()))))
+    for name, costs in _by_name(solution).items():
+        exact = _summed(solution, costs, reported, INTEGRAL_ACCURACY, sampled_range)
+        low, high, size = (float(each[0]) for each in (exact.low, exact.high, exact.size))
+        smoothed = any(c.over.integrates and exact_of(c.term) is not c.term for c in costs)
+        value, integral = float(solution.cost_terms.get(name, np.nan)), 0.5 * (low + high)
+        sizes = {"size": size, "total": size, "error": 0.5 * (high - low)}
+        found.append(
+            CostCheck(name, value, by_nodes[name], integral, **sizes, time=exact.time, smoothed=smoothed)
+        )
+    total = max(float(np.nansum([check.size for check in found])), np.finfo(float).tiny)
+    zero = _zero(solution, [replace(check, total=total) for check in found])
+    return [replace(check, total=max(total, zero), zero=zero) for check in found]
+
+
+def _by_nodes(solution: SolutionData) -> dict[str, float]:
+    """The costs of every name by the quadrature over the solution's nodes; NaN where these are not known."""
+    costs, trajectory = solution.problem.costs, trajectory_of(solution)
+    found = dict.fromkeys(_by_name(solution), 0.0 if trajectory else np.nan)
+    if trajectory is None or not costs:
+        return found
+    nodes = node_samples(solution)
+    values = solution.values([cost.term for cost in costs], nodes.times)
+    for cost in costs:
+        at_nodes = cost.weight * values[cost.term.quantity].sum(axis=1)
+        by_time = solution.curve.durations[nodes.arc] * at_nodes if cost.over.integrates else at_nodes
+        found[cost.name] += float(cost.over.cost_weights(trajectory) @ by_time)
+    return found
+
+
+def _zero(solution: SolutionData, found: Sequence[CostCheck]) -> float:
+    """What `CostCheck.zero` says; looked at only where something is wrong by the costs' own sizes."""
+    if not any(c.relative > INTEGRAL_ACCURACY or c.changed > NEGLIGIBLE_COST for c in found):
+        return 0.0
+    parts = size_of_parts(solution)
+    at_nodes = sum(max(abs(c.value), abs(np.nan_to_num(c.by_nodes))) for c in found)
+    return MISSED * parts if at_nodes <= CANCELLED * parts else 0.0
+
+
+def cost_differences(solution: SolutionData) -> Iterator[CheckResult]:
+    """The difference of every named cost to its integral, or to its value at an end, without smoothing.
+
+    Its scale is the integral of the absolute value of the sum of the cost's components, at least 1e-6 of the
+    objective.
+    """
+    for name, costs in _by_name(solution).items():
+        reported = float(solution.cost_terms.get(name, np.nan))
+        integrates = any(cost.over.integrates for cost in costs)
+        found = _difference(solution, costs, reported, INTEGRAL_ACCURACY if integrates else AT_TIMES)
+        yield replace(found, name=f"cost '{name}'", evidence=found.evidence if integrates else "evaluated")
+
+
+def _difference(solution: SolutionData, costs: list[Cost], reported: float, accuracy: float) -> CheckResult:
+    """How far some costs together are from what a solution reports of them."""
+    least = max(NEGLIGIBLE_COST * abs(solution.objective), LEAST_COST)
+
+    def summed(range_of: RangeOf) -> IntegralRange:
+        return _summed(solution, costs, least, accuracy, range_of)
+
+    def away(of: IntegralRange) -> tuple[Array, Array]:
+        most = np.maximum(np.abs(of.low - reported), np.abs(of.high - reported))
+        return np.maximum(of.low - reported, reported - of.high), most
+
+    def scale(size: Array) -> Array:
+        return np.maximum(size, least)
+
+    (found,) = decided(summed(enclosed_range), lambda: summed(sampled_range), away, scale, accuracy)
+    return found
+
+
+def _by_name(solution: SolutionData) -> dict[str, list[Cost]]:
+    """The costs of every name, which are added."""
+    named: dict[str, list[Cost]] = {}
+    for cost in solution.problem.costs:
+        named.setdefault(cost.name, []).append(cost)
+    return named
+
+
+def _summed(
+    solution: SolutionData, costs: Sequence[Cost], least: float, accuracy: float, range_of: RangeOf
+) -> IntegralRange:
+    """The range of some costs together: integrals of terms without smoothing, and values at an end."""
+    found = IntegralRange(np.zeros(1), np.zeros(1), np.zeros(1))
+    for cost in costs:
+        if cost.over.integrates:
+            own_least = np.array([least / max(abs(cost.weight), np.finfo(float).tiny)])
+            own = range_of(solution, exact_of(cost.term), cost.over, own_least, accuracy, together=True)
+            found += own.times(cost.weight)
+        else:
+            when = np.array([interval_of(cost.over, solution.curve).first])
+            value = np.array([cost.weight * float(solution.value(cost.term, when).sum())])
+            found += IntegralRange(
+                value, value, np.abs(value), time=0.0 if np.isfinite(value[0]) else when[0]
+            )
+    return found

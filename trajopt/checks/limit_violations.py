@@ -12,6 +12,7 @@ from trajopt.checks.check_times import SEARCH_DENSITY
 from trajopt.checks.peaks import search
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
+from trajopt.splines.polynomial_bounds import pieces_of
 
 HULL_TOLERANCE = 1e-9  # in the limit's unit: rounding of control points
 
@@ -86,18 +87,9 @@ def peak_times(solution: SolutionData, above: float) -> list[float]:
 
 
 def _holds_by_hull(solution: SolutionData, limit: Constraint, component: int) -> bool:
-    """Whether all control points of q, or of v, lie within the limit."""
+    """Whether all control points of q, or of v, in Bernstein form, lie within the limit."""
     if limit.hold != "hull":
         return False
-    order = ("q", "v").index(limit.term.quantity)
-    for basis, points, duration in zip(
-        solution.curve.bases, solution.curve.control_points, solution.curve.durations, strict=True
-    ):
-        values = points[:, component]
-        if order:
-            widths = basis.knots[basis.degree + 1 : -1] - basis.knots[1 : -basis.degree - 1]
-            values = basis.degree * np.diff(values) / (widths * duration)
-        lower, upper = limit.lower[component] - HULL_TOLERANCE, limit.upper[component] + HULL_TOLERANCE
-        if np.any(values > upper) or np.any(values < lower):
-            return False
-    return True
+    values = pieces_of(solution.curve, component, ("q", "v").index(limit.term.quantity)).coefficients
+    below, above = limit.lower[component] - values.min(), values.max() - limit.upper[component]
+    return bool(max(below, above) <= HULL_TOLERANCE)

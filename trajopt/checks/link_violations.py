@@ -58,20 +58,23 @@ def link_violations(motions: Sequence[SolutionData], phases: Phases) -> Iterator
             miss, size = _of_link(motions, phases, link)
             last, equal = link.function.instants[-1], link.lower == link.upper
         time = float(_time(motions[last.phase], last))
-        each = zip(miss, size, np.broadcast_to(equal, miss.shape), strict=True)
-        for component, (value, scale, equation) in enumerate(each):
-            name = str(component) if miss.size > 1 else ""
-            yield LinkViolation(link.name, name, float(value), float(scale) or 1.0, time, bool(equation))
+        yield from _components(link.name, miss, size, time, np.broadcast_to(equal, miss.shape))
+
+
+def _components(
+    name: str, miss: Array, size: Array, time: float = 0.0, equation: Array | None = None
+) -> Iterator[LinkViolation]:
+    """One violation for every component (width,); a scale of one where the size is zero."""
+    for i, value in enumerate(miss.tolist()):
+        component, is_equation = str(i) if miss.size > 1 else "", equation is None or bool(equation[i])
+        yield LinkViolation(name, component, value, float(size[i]) or 1.0, time, is_equation)
 
 
 def disagreements(motions: Sequence[SolutionData], linked: LinkedProblems) -> Iterator[LinkViolation]:
     """By how much phases differ in what they share: parameters of the same name, and copies of quantities."""
     for name, having in linked.shared.items():
         values = np.array([motions[k].parameters[name] for k in having])
-        for component, own in enumerate(values.T):
-            label = str(component) if values.shape[1] > 1 else ""
-            scale = float(np.abs(own).max()) or 1.0
-            yield LinkViolation(f"{name}{OF_ALL}", label, float(np.ptp(own)), scale)
+        yield from _components(f"{name}{OF_ALL}", np.ptp(values, axis=0), np.abs(values).max(axis=0))
 
 
 def beyond_bounds(motions: Sequence[SolutionData], linked: LinkedProblems) -> Iterator[LinkViolation]:
@@ -86,9 +89,7 @@ def beyond_bounds(motions: Sequence[SolutionData], linked: LinkedProblems) -> It
         miss = np.maximum(np.max(each, axis=0), 0.0)
         bounds = np.abs([*(p.lower for p in given), *(p.upper for p in given), *values])
         scale = np.where(np.isfinite(bounds), bounds, 0.0).max(axis=0)
-        for component, (value, size) in enumerate(zip(miss, scale, strict=True)):
-            label = str(component) if miss.size > 1 else ""
-            yield LinkViolation(f"bounds of {name}", label, float(value), float(size) or 1.0, equation=False)
+        yield from _components(f"bounds of {name}", miss, scale, equation=np.zeros(miss.size))
 
 
 def _is_bounded(parameter: Parameter) -> bool:

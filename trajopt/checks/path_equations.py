@@ -29,17 +29,41 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData
+from trajopt.splines.adaptive_quadrature import GAUSS_POINTS
 from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.lagrange import lagrange_polynomials
 
 AT_REST = 1e-12  # SI units: a scale below this is what rounding leaves of a motion at rest
-RESIDUAL_POINTS = 12  # Gauss points per span for integrals of residuals
 
 
 def path_equations(problem: ProblemData) -> list[Constraint]:
     """The constraints that are equations, in some component, over the path, an arc or a window."""
     return [c for c in problem.constraints if c.is_path_equation]
+
+
+def torque_equations(problem: ProblemData) -> list[Constraint]:
+    """The path equations that contain torques directly: those that torques alone can satisfy."""
+    return [c for c in path_equations(problem) if contains_torques(problem, c)]
+
+
+def contains_torques(problem: ProblemData, constraint: Constraint) -> bool:
+    """Whether a constraint contains torques directly.
+
+    False where there is not one torque per coordinate, as of a robot on a path.
+    """
+    if problem.quantities.knows("tau") and problem.width_of("tau") != problem.dynamics.n:
+        return False
+    return "tau" in inputs_of(problem, constraint.term)
+
+
+def inputs_of(problem: ProblemData, term: Any) -> list[str]:
+    """The quantities that a term's own blocks ask for, or the quantity that it is."""
+    blocks = problem.blocks_of(term)
+    if not blocks:
+        return [term.quantity]
+    made = {name for block in blocks for name in block.outputs}
+    return sorted({name for block in blocks for name in block.inputs} - made)
 
 
 def part_sums(solution: SolutionData, several: Sequence[Any], times: Array) -> dict[str, Array]:
@@ -107,13 +131,7 @@ class EquationResidual:
 
     def summary(self) -> dict[str, float | str | None]:
         """The numbers that `summary.json` holds."""
-        return {
-            "residual": self.residual,
-            "time": self.time,
-            "scale": self.scale,
-            "unit": self.unit,
-            "cost": self.cost,
-        }
+        return {name: getattr(self, name) for name in ("residual", "time", "scale", "unit", "cost")}
 
 
 def costs_of_residuals(solution: SolutionData) -> dict[Constraint, Array | None]:
@@ -150,13 +168,13 @@ def costs_of_residuals(solution: SolutionData) -> dict[Constraint, Array | None]
 def quadrature(solution: SolutionData) -> tuple[Array, Array, Array]:
     """Times, weights in seconds and the number of the span, of Gauss points in every span."""
     knots = solution.knot_times
-    points, weights = gauss(RESIDUAL_POINTS)
+    points, weights = gauss(GAUSS_POINTS)
     lengths = np.diff(knots)
     times = knots[:-1, None] + lengths[:, None] * points
     return (
         times.ravel(),
         (lengths[:, None] * weights).ravel(),
-        np.repeat(np.arange(lengths.size), RESIDUAL_POINTS),
+        np.repeat(np.arange(lengths.size), GAUSS_POINTS),
     )
 
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import MotionSamples
-from trajopt.checks.path_equations import AT_REST, path_equations
+from trajopt.checks.path_equations import AT_REST, inputs_of, torque_equations
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.problem.costs_and_constraints import Constraint
@@ -57,25 +57,10 @@ class TorqueRows:
     holds: Array
 
 
-def torque_equations(problem: ProblemData) -> list[Constraint]:
-    """The path equations that contain torques directly: those that torques alone can satisfy."""
-    return [c for c in path_equations(problem) if contains_torques(problem, c)]
-
-
-def contains_torques(problem: ProblemData, constraint: Constraint) -> bool:
-    """Whether a constraint contains torques directly.
-
-    False where there is not one torque per coordinate, as of a robot on a path.
-    """
-    if problem.quantities.knows("tau") and problem.width_of("tau") != problem.dynamics.n:
-        return False
-    return "tau" in _inputs(problem, constraint.term)
-
-
 def torque_rows(solution: SolutionData, equations: Sequence[Constraint], here: MotionSamples) -> TorqueRows:
     """Residuals and derivatives of these equations at the given times."""
     problem, n, count = solution.problem, solution.problem.dynamics.n, here.times.size
-    needed = sorted({name for c in equations for name in _inputs(problem, c.term)})
+    needed = sorted({name for c in equations for name in inputs_of(problem, c.term)})
     u = solution.values([terms.Quantity(name) for name in needed], here.times)
     owners: list[tuple[Constraint, int]] = []
     residual, slopes, holds = [np.zeros((count, 0))], [np.zeros((count, 0, n))], [np.zeros((count, 0), bool)]
@@ -101,21 +86,12 @@ def torque_residual(solution: SolutionData, equations: Sequence[Constraint], tim
 
 def _by_torque(problem: ProblemData, term: Any, u: dict[str, Array]) -> tuple[Array, Array]:
     """Value (K, width) and derivative by the torques (K, width, n) of a term, all else held fixed."""
-    inputs = _inputs(problem, term)
+    inputs = inputs_of(problem, term)
     graph = Graph({name: u[name].shape[1] for name in inputs}, problem.blocks_of(term))
     values = graph.values({name: u[name] for name in inputs})
     chain = ChainRule(graph, [term.quantity], [], inputs)
     D = chain.jacobian(graph.partials(values), len(u["tau"]), np.dtype(float))
     return values[term.quantity], D[:, chain.rows[term.quantity], chain.columns["tau"]]
-
-
-def _inputs(problem: ProblemData, term: Any) -> list[str]:
-    """The quantities that a term's own blocks ask for, or the quantity that it is."""
-    blocks = problem.blocks_of(term)
-    if not blocks:
-        return [term.quantity]
-    made = {name for block in blocks for name in block.outputs}
-    return sorted({name for block in blocks for name in block.inputs} - made)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,8 +138,6 @@ def static_parts(
 
     A constant weight is no part of a torque by its derivatives. Zero where something is no finite number.
     """
-    if not equations:
-        return {}
     rows, forces = torque_rows(solution, equations, here), _Forces.at(solution, here.times)
     parts = _times(np.abs(rows.by_torque), np.abs(forces.static) + np.abs(forces.loads))
     largest = np.where(np.isfinite(parts), parts, 0.0).max(axis=0, initial=0.0)

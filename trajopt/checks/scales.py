@@ -8,8 +8,8 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import MotionSamples
-from trajopt.checks.path_equations import part_sums, scale_of
-from trajopt.checks.residual_forces import contains_torques, residual_forces, static_parts
+from trajopt.checks.path_equations import contains_torques, part_sums, scale_of, torque_equations
+from trajopt.checks.residual_forces import residual_forces, static_parts
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 
@@ -62,10 +62,11 @@ def equation_scales(
         scales[constraint] = scale_of(found[there] if there.any() else found)
     at_once = [c for c in equations if not c.holds_over_time and not c.over.is_difference]
     single = [c for c in at_once if contains_torques(solution.problem, c)]
-    for (constraint, component), part in static_parts(solution, single, here).items():
+    at_rest = static_parts(solution, single, here) if single else {}
+    for (constraint, component), part in at_rest.items():
         scales[constraint][component] += part
     of_forces: dict[tuple[Constraint, int], float] = {}
-    for together in residual_forces(solution, here):
+    for together in residual_forces(solution, here) if torque_equations(solution.problem) else ():
         for owner, inertia in zip(together.owners, together.inertia, strict=True):
             scale = together.largest * float(inertia)
             of_forces[owner] = min(scale, of_forces.get(owner, np.inf))

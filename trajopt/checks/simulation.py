@@ -27,7 +27,8 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import BORDER_SIDE
-from trajopt.checks.residual_forces import torque_equations, torque_residual
+from trajopt.checks.path_equations import torque_equations
+from trajopt.checks.residual_forces import torque_residual
 from trajopt.graph.keys import extra_leaf
 from trajopt.graph.protocols.block import Values
 from trajopt.graph.protocols.dynamics import ForwardDynamics, LoadedForwardDynamics
@@ -196,7 +197,8 @@ class _RobotIntegration(_Integration):
         super().__init__(solution)
 
     def _states(self, times: Array) -> Array:
-        return np.stack([self.solution.q(times), self.solution.v(times)])
+        both = self.solution.curve.derivatives(times, (0, 1))
+        return np.stack([both[0], both[1]])[..., : self.dynamics.n]
 
     def _may_jump(self, kept: Array) -> Array:
         return np.stack([kept < 0, kept < 1])

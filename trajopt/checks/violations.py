@@ -16,6 +16,7 @@ from trajopt.checks.check_result import CheckResult
 from trajopt.checks.check_times import CHECK_DENSITY, dense_samples, node_samples
 from trajopt.checks.constraint_checks import ConstraintChecks, end_checks
 from trajopt.checks.integral_checks import INTEGRAL_ACCURACY, integral_checks
+from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.proofs import suprema
 from trajopt.checks.residual_forces import UNIT, residual_forces
 from trajopt.solution.solution import SolutionData
@@ -119,7 +120,8 @@ def violations(solution: SolutionData, accuracy: float | None = None) -> list[Vi
         for i, supremum in enumerate(suprema(solution, results, tolerances)):
             if supremum is not None:
                 found[i] = found[i].with_supremum(supremum, results[i].scale)
-    found += _forces_together(solution)
+    if torque_equations(solution.problem):
+        found += _forces_together(solution)
     integrals = integral_checks(solution, accuracy or INTEGRAL_ACCURACY, provable)
     found += [Violation.of(result, accuracy or 0.0) for result in integrals]
     return found + [Violation.of(result) for result in end_checks(solution)]

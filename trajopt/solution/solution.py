@@ -204,13 +204,15 @@ class SolutionData(Answer):
 
         The problem itself where nothing is designed, or where `unbuilt` tells why there is no such robot.
         """
-        return self.problem if self.unbuilt else as_built(self.problem, self.parameters)
+        problem = self.problem
+        return as_built(problem, self.parameters) if problem.designs and not self.unbuilt else problem
 
     @cached_property
     def unbuilt(self) -> str:
         """Why the robot that the parameters design cannot exist; empty where it can."""
         try:
-            as_built(self.problem, self.parameters)
+            if self.problem.designs:
+                as_built(self.problem, self.parameters)
         except ValueError as error:
             return str(error)
         return ""

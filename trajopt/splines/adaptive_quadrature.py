@@ -15,7 +15,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.splines.gauss_rules import gauss
 
-GAUSS_POINTS = 12  # per half of a panel
+GAUSS_POINTS = 12  # per half of a panel, or per span of a spline
 LEAST_PANELS = 128  # of the whole motion, at least: points are at most 1 / 2000 of it apart
 MOST_TIMES = 300_000  # at which values are computed
 TIMES_AT_ONCE = 8192  # times for which values are asked

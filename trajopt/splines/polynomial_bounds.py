@@ -112,15 +112,15 @@ def pieces_of_group(curve: Curve, column: int, order: int) -> tuple[Pieces, Arra
 
 def _all_columns(curve: Curve, group: CurveGroup, order: int) -> tuple[Pieces, Array]:
     """The pieces of all coordinates of a group on all arcs, and bounds of their rounding errors."""
-    parts, errors = [], []
-    for arc, start in enumerate(curve.starts[:-1].tolist()):
-        part, error = _of_arc(group, arc, order, start, float(curve.durations[arc]))
-        parts.append(part)
+    start, end, coefficients, errors = [], [], [], []
+    degree = max(max(basis.degree for basis in group.bases) - order, 0)
+    for arc, first in enumerate(curve.starts[:-1].tolist()):
+        part, error = _of_arc(group, arc, order, first, float(curve.durations[arc]))
+        start.append(part.start)
+        end.append(part.end)
+        coefficients.append(_elevated(part.coefficients, degree + 1))
         errors.append(np.broadcast_to(error, (part.start.size, group.n)))
-    degree = max(part.coefficients.shape[1] for part in parts)
-    coefficients = np.concatenate([_elevated(part.coefficients, degree) for part in parts])
-    start, end = (np.concatenate([getattr(part, name) for part in parts]) for name in ("start", "end"))
-    return Pieces(start, end, coefficients), np.concatenate(errors)
+    return Pieces(*map(np.concatenate, (start, end, coefficients))), np.concatenate(errors)
 
 
 def upper_bound(pieces: Pieces) -> UpperBound:
@@ -153,12 +153,13 @@ def _halving(count: int) -> Array:
     return np.concatenate([left, left[::-1, ::-1]], axis=1)
 
 
-def jump_times(curve: Curve, column: int, order: int, relative: float) -> Array:
-    """Interior knots at which a derivative jumps by more than `relative` of its largest value."""
-    pieces = pieces_of(curve, column, order)
+def jumping(pieces: Pieces, relative: float) -> Array:
+    """Which coordinates jump at the start of every piece but the first, (pieces - 1, coordinates).
+
+    relative : of the largest value: smaller jumps are rounding
+    """
     jumps = np.abs(pieces.coefficients[1:, 0] - pieces.coefficients[:-1, -1])
-    largest = float(np.abs(pieces.coefficients[:, [0, -1]]).max(initial=0.0))
-    return pieces.start[1:][jumps > relative * largest]
+    return jumps > relative * np.abs(pieces.coefficients[:, [0, -1]]).max(axis=(0, 1), initial=0.0)
 
 
 def _of_arc(group: CurveGroup, arc: int, order: int, start: float, duration: float) -> tuple[Pieces, Array]:

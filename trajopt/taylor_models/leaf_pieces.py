@@ -15,7 +15,7 @@ from trajopt.base.arrays import Array
 from trajopt.graph.graph import Graph
 from trajopt.graph.keys import TIME_LEAVES, SplineLeaf
 from trajopt.splines.curve import Curve
-from trajopt.splines.polynomial_bounds import divide, pieces_of, pieces_of_group
+from trajopt.splines.polynomial_bounds import divide, pieces_of_group
 from trajopt.taylor_models.bernstein import to_powers
 from trajopt.taylor_models.taylor_model import EPS, ORDER, UNDERFLOW, UPWARDS, TaylorModel
 
@@ -60,10 +60,22 @@ class LeafPieces:
         return self.part(np.repeat(chosen, parts), place / number, (place + 1) / number)
 
     def models(self) -> dict[str, Model]:
-        """Leaf -> one Taylor model per component."""
+        """Leaf -> one Taylor model per component, of polynomials in Bernstein form brought to powers."""
         found: dict[str, Model] = {}
         for leaf, coefficients in self.curves.items():
-            found[leaf] = _power_models(coefficients, self.errors[leaf])
+            degree = coefficients.shape[1] - 1
+            matrix = to_powers(degree)
+            middle = coefficients[:, degree // 2]
+            away = coefficients - middle[:, None]  # a constant is not converted: it has no rounding error
+            powers = np.einsum("jk,pkw->jpw", matrix, away)
+            rounding = (degree + 4) * EPS * np.einsum("jk,pkw->pw", np.abs(matrix), np.abs(away))
+            powers[0] += middle
+            radius = (
+                self.errors[leaf] + rounding + EPS * np.abs(powers[0]) + np.abs(powers[ORDER:]).sum(axis=0)
+            )
+            radius = (radius * UPWARDS + UNDERFLOW).T.copy()
+            powers = np.ascontiguousarray(np.moveaxis(powers[:ORDER], -1, 0))
+            found[leaf] = list(map(TaylorModel, powers, radius))
         for leaf, values in self.constants.items():
             found[leaf] = [TaylorModel(row[None], np.zeros(row.size)) for row in values.T.copy()]
         return found
@@ -85,7 +97,7 @@ def leaf_pieces(
     unknown = used - {*spline_leaves, *parameters, *TIME_LEAVES}
     if unknown:
         raise NotImplementedError(f"{', '.join(sorted(unknown))} have no pieces")
-    known = pieces_of(curve, 0, 0)
+    known, _, _ = pieces_of_group(curve, 0, 0)
     arc = np.searchsorted(curve.starts, 0.5 * (known.start + known.end)) - 1
     curves, errors = {}, {}
     for leaf in used & spline_leaves.keys():
@@ -105,10 +117,11 @@ def leaf_pieces(
     constants = {leaf: values for leaf, values in single.items() if leaf in used}
     whole = LeafPieces(known.start, known.end, curves, errors, constants)
     length = np.maximum(known.end - known.start, np.finfo(float).tiny)
-    low, high = (np.clip((time - known.start) / length, 0.0, 1.0) for time in (first, last))
+    low, high = np.clip((np.array([[first], [last]]) - known.start) / length, 0.0, 1.0)
     if not low.any() and np.all(high == 1.0):
         return whole
-    return whole.part(np.flatnonzero(high > low), *(each[high > low] for each in (low, high)))
+    chosen = np.flatnonzero(high > low)
+    return whole.part(chosen, low[chosen], high[chosen])
 
 
 def graph_models(graph: Graph, pieces: LeafPieces) -> dict[str, Model]:
@@ -120,18 +133,3 @@ def graph_models(graph: Graph, pieces: LeafPieces) -> dict[str, Model]:
     for block in graph.blocks:
         found.update(block.value_over(found, TaylorModel.constant))  # type: ignore[attr-defined]
     return found
-
-
-def _power_models(coefficients: Array, errors: Array) -> Model:
-    """Taylor models, one per component, of polynomials in Bernstein form."""
-    degree = coefficients.shape[1] - 1
-    matrix = to_powers(degree)
-    middle = coefficients[:, degree // 2]
-    away = coefficients - middle[:, None]  # a constant needs no conversion, and has no rounding error then
-    powers = np.einsum("jk,pkw->jpw", matrix, away)
-    rounding = (degree + 4) * EPS * np.einsum("jk,pkw->pw", np.abs(matrix), np.abs(away))
-    powers[0] += middle
-    radius = errors + rounding + EPS * np.abs(powers[0]) + np.abs(powers[ORDER:]).sum(axis=0)
-    radius = radius * UPWARDS + UNDERFLOW
-    powers = np.ascontiguousarray(np.moveaxis(powers[:ORDER], -1, 0))
-    return [TaylorModel(own, own_radius) for own, own_radius in zip(powers, radius.T.copy(), strict=True)]

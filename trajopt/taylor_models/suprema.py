@@ -79,14 +79,15 @@ class Supremum:
 
     def finish(self) -> None:
         """Set the value from all pieces that were kept."""
-        start, end, coefficients, radius = (np.concatenate(part) for part in zip(*self._settled, strict=True))
+        start, end, coefficients, radius = map(np.concatenate, zip(*self._settled, strict=True))
         bounds = []
         for sign, bound in ((1.0, self.upper), (-1.0, -self.lower)):
             if np.isfinite(bound):
                 found = upper_bound(Pieces(start, end, sign * coefficients + radius[:, None]))
                 bounds.append(found.value - bound)
         value = np.max(bounds)  # NaN where one is
-        scale = max(abs(bound) for bound in (value, self.lower, self.upper) if np.isfinite(bound))
+        known = np.abs([value, self.lower, self.upper])
+        scale = known[np.isfinite(known)].max()
         self.value = float(value + 4.0 * EPS * scale) if self.reached <= self.allowed else np.nan
 
 

@@ -126,7 +126,8 @@ class TaylorModel:
     __rmul__ = __mul__
 
     def _times(self, other: TaylorModel) -> TaylorModel:
-        few, many = sorted((self, other), key=lambda model: len(model.coefficients))
+        shorter = len(self.coefficients) <= len(other.coefficients)
+        few, many = (self, other) if shorter else (other, self)
         a, b = few.coefficients, many.coefficients
         count = min(len(a) + len(b) - 1, ORDER)
         # a_i b_j stands in row i and column j, and with rows of one entry less in column i + j.

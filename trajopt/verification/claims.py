@@ -13,8 +13,8 @@ import numpy as np
 
 from trajopt.base.rounding import AGREEMENT
 from trajopt.checks.check_times import trajectory_of
+from trajopt.checks.integral_checks import CostCheck
 from trajopt.checks.limit_violations import largest_violations, limit_ranges
-from trajopt.checks.optimality.cost_check import CostCheck
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.basis import SAME_TIME
 from trajopt.verification.recomputed_kkt import RebuiltProgram, multipliers_fit, rescaled

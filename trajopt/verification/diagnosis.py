@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import ShapeError
-from trajopt.checks.optimality.dependent_equations import sentences
+from trajopt.checks.optimality.dependent_equations import FEASIBLE, sentences
 from trajopt.checks.optimality.elastic import Elastic, one_slack_for
-from trajopt.checks.optimality.limit_labels import LimitLabels, LimitPlace, limit_labels
+from trajopt.checks.optimality.limit_labels import LimitLabels, LimitPlace
 from trajopt.problem.links.phases import Asked, Phases, checked_asked
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.solution import Answer, SolutionData
@@ -37,7 +37,6 @@ from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.links.linked_program import LinkedProgram, linked_program
 from trajopt.transcription.nlp import NLP
 
-FEASIBLE = 1e-6  # of a limit's size: a smaller slack is rounding
 BADLY_SCALED = 1e6  # ratio of row gradients, or of gradients by unknowns, that is reported
 CANDIDATES = 6  # limits for which the smallest change is computed
 
@@ -136,7 +135,7 @@ def diagnose(problem: Asked, solver: Solver | None = None, solution: Answer | No
         status, y, known = answer.status, answer.y, True
     else:
         status, (y, known) = solution.status, unknowns_of(problem, nlp, solution)
-    labels = limit_labels(problem, nlp, y)
+    labels = LimitLabels(problem, nlp, y)
     relaxed, solver = Elastic(nlp), without_checkpoints(solver)
     y_relaxed = run_solver(solver, relaxed, relaxed.warm(y)).y
     over = relaxed.violations(y_relaxed)
@@ -163,7 +162,7 @@ def repeated_equations(answer: Answer) -> list[str]:
     """
     program = program_of(answer.asked)
     y, _ = unknowns_of(answer.asked, program, answer)
-    return sentences(program, y, limit_labels(answer.asked, program, y).name)
+    return sentences(program, y, LimitLabels(answer.asked, program, y).name)
 
 
 def unknowns_of(asked: Asked, program: NLP | LinkedProgram, answer: Answer) -> tuple[NDArray, bool]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from trajopt.base.printable_text import printable
 from trajopt.base.rounding import AGREEMENT
-from trajopt.checks.optimality.cost_check import CostCheck
+from trajopt.checks.integral_checks import CostCheck
 from trajopt.checks.path_equations import EquationResidual
 from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
 from trajopt.checks.violations import Violation
@@ -20,8 +20,6 @@ from trajopt.verification.minimality import Minimality
 from trajopt.verification.verdict import Verdict
 
 AT_NODES, BETWEEN = 1e-6, 1e-2  # relative: what a report calls met at nodes and, by default, between them
-OPTIMAL = 1e-5  # KKT error
-LOOSEST = 1e-2  # KKT error that is none after a solve with a loose tolerance
 LABEL = 30  # characters, the least width of a report's first column
 WIDTH = 108  # characters of a line
 READABLE = 40  # lines; beyond, a report shows the worst component of each constraint only
@@ -31,11 +29,6 @@ READABLE = 40  # lines; beyond, a report shows the worst component of each const
 class Report(Verdict):
     """The result of a verification; print it. Violations are in the units of their constraint.
 
-    violations : of every bounded component of every constraint, at nodes and between them
-    kkt : KKT residuals of the motion, recomputed where `kkt_recomputed`, else those of `kkt_of_solve`
-    kkt_of_solve : those that the solver ended with
-    accuracy : relative, between nodes: of the range of a limit or the scale of an equation
-    equations : residuals of the path equations, those that the spline meets identically among them
     costs : the costs, recomputed
     simulation : of the solution's torques; None where there is none, for the reason `unsimulated`
     free_simulation : without the torques by which equations are missed; None where no equation has any
@@ -89,8 +82,7 @@ class Report(Verdict):
             return f"the solve did not converge ({self.status})"
         if self.unbuilt:
             return f"the robot of these parameters cannot exist: {self.unbuilt}"
-        missing = self._reason_not_finite()
-        if missing:
+        if missing := self._reason_not_finite():
             return missing
         worst = _worst(self.violations, "node_relative")
         allowed = min(AT_NODES, self.accuracy)
@@ -105,11 +97,8 @@ class Report(Verdict):
                     f"cost '{cost.name}': {cost.value:.8g} by the solution, {cost.by_nodes:.8g} by its "
                     "motion in this problem, whose cost must have changed"
                 )
-        if not self.kkt_error <= max(OPTIMAL, min(10.0 * self.kkt_of_solve.error, LOOSEST)):
-            reported = f"{self.kkt_of_solve.error:.2g} by the solution"
-            return f"the motion is not optimal: KKT error {self.kkt_error:.2g}, {reported}"
-        if self.minimality.reason:
-            return self.minimality.reason
+        if wrong := self._not_optimal("the motion is not optimal") or self.minimality.reason:
+            return wrong
         if self.minimality.gain > self.accuracy:
             return (
                 f"the motion is not optimal: multipliers times distances from their limits sum to "
@@ -173,35 +162,14 @@ class Report(Verdict):
         return f"; refine=trajopt.LimitNodes({given}) adds nodes there"
 
     @property
-    def cost_of_equations(self) -> float | None:
-        """By how much the objective is too low because path equations are missed, to first order."""
-        known = [equation.cost for equation in self.equations if equation.cost is not None]
-        return float(np.sum(known)) if known else None
-
-    @property
-    def max_violation_nodes(self) -> float:
-        """The largest violation at nodes, each in its own unit; NaN where one is."""
-        return float(np.max([0.0, *(v.node_violation for v in self.violations)]))
-
-    @property
-    def max_violation_dense(self) -> float:
-        """The largest violation at nodes and between them, each in its own unit; NaN where one is."""
-        return float(np.max([0.0, *(v.dense_violation for v in self.violations)]))
-
-    @property
     def simulation_error(self) -> float | None:
         """Largest gap of the simulation restarted at every knot."""
-        return None if self.simulation is None else self.simulation.restarted
+        return _gap_of(self.simulation, "restarted")
 
     @property
     def simulation_error_end_to_end(self) -> float | None:
         """Gap of the simulation from start to end; None where there is none."""
-        return None if self.simulation is None else self.simulation.end_to_end
-
-    def worst(self, count: int = 5) -> tuple[Violation, ...]:
-        """The components violated most at nodes, largest first; those that are not finite before all."""
-        violated = [v for v in self.violations if not v.node_violation <= 0.0]
-        return tuple(sorted(violated, key=lambda v: -np.nan_to_num(v.node_violation, nan=np.inf))[:count])
+        return _gap_of(self.simulation, "end_to_end")
 
     def summary(self) -> dict[str, Any]:
         """The numbers that `summary.json` holds."""
@@ -288,10 +256,9 @@ class Report(Verdict):
         ]
 
     def _last_lines(self) -> list[str]:
-        known = "recomputed" if self.kkt_recomputed else "as the solution reports, not recomputed"
         lines = [
             f"KKT error {self.kkt_error:.3e} (stationarity {self.kkt.stationarity:.3e}, complementarity "
-            f"{self.kkt.complementarity:.3e}), {known}",
+            f"{self.kkt.complementarity:.3e}), {self._kkt_source}",
         ]
         if self.designs:
             named = (f"{name} {' '.join(f'{x:.6g}' for x in value)}" for name, value in self.designs.items())
@@ -307,11 +274,8 @@ class Report(Verdict):
 
 
 def _simulation_lines(what: str, simulation: Simulation) -> list[str]:
-    note = (
-        ""
-        if simulation.end_to_end_is_useful
-        else f" (errors grow more than {USEFUL_GROWTH:.0e} times: says little)"
-    )
+    useless = f" (errors grow more than {USEFUL_GROWTH:.0e} times: says little)"
+    note = "" if simulation.end_to_end_is_useful else useless
     return [
         f"{what} restarted at every knot: gap {simulation.restarted:.3e}",
         f"{what} end to end: gap {simulation.end_to_end:.3e}{note}",

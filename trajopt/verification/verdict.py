@@ -4,34 +4,43 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+import numpy as np
+
 from trajopt.base.facts import Facts
+from trajopt.checks.path_equations import EquationResidual
 from trajopt.checks.violations import Violation
 from trajopt.solvers.optimality.kkt import KKT
+from trajopt.verification.recomputed_kkt import FAR
 
+OPTIMAL = 1e-5  # KKT error
+LOOSEST = 1e-2  # KKT error that is none after a solve with a loose tolerance
 LISTED = 4  # violations of a failed verification that its facts list
 
 
 class Verdict(ABC):
-    """The verdict of a report, of one motion or of phases: PASS where no reason stands against it."""
+    """The verdict of a report, of one motion or of phases: PASS where no reason stands against it.
+
+    violations : of every bounded component of every constraint, at nodes and between them
+    equations : residuals of the path equations, those that the spline meets identically among them
+    kkt : KKT residuals, recomputed where `kkt_recomputed`, else those of `kkt_of_solve`
+    kkt_of_solve : those that the solver ended with
+    accuracy : relative, between nodes: of the range of a limit or the scale of an equation
+    """
 
     title: str
+    violations: tuple[Violation, ...]
+    equations: tuple[EquationResidual, ...]
     kkt: KKT
+    kkt_of_solve: KKT
+    kkt_recomputed: bool
     accuracy: float
+    converged: bool
+    status: str
 
     @property
     @abstractmethod
     def reason(self) -> str:
         """What is wrong, the most important first; empty where nothing is."""
-
-    @property
-    @abstractmethod
-    def max_violation_nodes(self) -> float:
-        """The largest violation at nodes, each in its own unit; NaN where one is."""
-
-    @property
-    @abstractmethod
-    def max_violation_dense(self) -> float:
-        """The largest violation at nodes and between them, each in its own unit; NaN where one is."""
 
     @property
     @abstractmethod
@@ -53,9 +62,37 @@ class Verdict(ABC):
         """ "PASS" or "FAIL"."""
         return "PASS" if self.holds else "FAIL"
 
-    @abstractmethod
+    @property
+    def max_violation_nodes(self) -> float:
+        """The largest violation at nodes and of links, each in its own unit; NaN where one is."""
+        return float(np.max([0.0, *(v.node_violation for v in self.violations)]))
+
+    @property
+    def max_violation_dense(self) -> float:
+        """The largest violation at nodes, between them and of links; NaN where one is."""
+        return float(np.max([0.0, *(v.dense_violation for v in self.violations)]))
+
+    @property
+    def cost_of_equations(self) -> float | None:
+        """By how much the objective is too low because path equations are missed, to first order."""
+        known = [equation.cost for equation in self.equations if equation.cost is not None]
+        return float(np.sum(known)) if known else None
+
     def worst(self, count: int = 5) -> tuple[Violation, ...]:
-        """The components violated most at nodes, largest first."""
+        """The components violated most at nodes, largest first; those that are not finite before all."""
+        violated = [v for v in self.violations if not v.node_violation <= 0.0]
+        return tuple(sorted(violated, key=lambda v: -np.nan_to_num(v.node_violation, nan=np.inf))[:count])
+
+    def _not_optimal(self, what: str) -> str:
+        """`what` and both KKT errors, where this one is above an optimum's and what the solve left."""
+        if self.kkt_error <= max(OPTIMAL, min(FAR * self.kkt_of_solve.error, LOOSEST)):
+            return ""
+        reported = f"{self.kkt_of_solve.error:.2g} by the solution"
+        return f"{what}: KKT error {self.kkt_error:.2g}, {reported}"
+
+    @property
+    def _kkt_source(self) -> str:
+        return "recomputed" if self.kkt_recomputed else "as the solution reports, not recomputed"
 
     def __repr__(self) -> str:
         return str(self._facts())

@@ -13,10 +13,9 @@ import numpy as np
 
 from trajopt.base.arguments import number
 from trajopt.base.errors import OptionError
-from trajopt.checks.check_times import dense_samples
-from trajopt.checks.optimality.cost_check import cost_checks
-from trajopt.checks.path_equations import EquationResidual, costs_of_residuals
-from trajopt.checks.residual_forces import torque_equations
+from trajopt.checks.check_times import CHECK_DENSITY, sample_times
+from trajopt.checks.integral_checks import cost_checks
+from trajopt.checks.path_equations import EquationResidual, costs_of_residuals, torque_equations
 from trajopt.checks.simulation import simulate
 from trajopt.checks.violations import Violation, violations
 from trajopt.solution.solution import SolutionData
@@ -64,7 +63,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         differences=tuple(differences(solution, costs, program)),
         objective=solution.objective,
         free_simulation=simulate(solution, without_residual=True) if torque_equations(problem) else None,
-        resolution=float(np.diff(dense_samples(solution).times).max(initial=0.0)),
+        resolution=float(np.diff(sample_times(solution, CHECK_DENSITY)).max(initial=0.0)),
         minimality=minimality(solution, program, point),
         designs={
             name: tuple(design.value(solution.parameters).tolist())

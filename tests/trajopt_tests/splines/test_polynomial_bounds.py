@@ -7,7 +7,7 @@ import pytest
 
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve
-from trajopt.splines.polynomial_bounds import jump_times, pieces_of, upper_bound
+from trajopt.splines.polynomial_bounds import jumping, pieces_of, pieces_of_group, upper_bound
 
 
 def random_curve(seed):
@@ -56,10 +56,12 @@ def test_jumps_of_the_acceleration_are_found_at_their_knots():
     quadratic = SplineBasis.uniform(4, 2)
     rng = np.random.default_rng(0)
     curve = Curve((quadratic,), (rng.normal(size=(quadratic.count, 1)),), np.array([2.0]))
-    assert np.allclose(jump_times(curve, 0, 2, 1e-6), [0.5, 1.0, 1.5])
+    pieces, _, _ = pieces_of_group(curve, 0, 2)
+    assert jumping(pieces, 1e-6).all() and np.allclose(pieces.start[1:], [0.5, 1.0, 1.5])
     cubic = SplineBasis.uniform(4, 3)
     curve = Curve((cubic,), (rng.normal(size=(cubic.count, 1)),), np.array([2.0]))
-    assert jump_times(curve, 0, 2, 1e-6).size == 0 and jump_times(curve, 0, 3, 1e-6).size == 3
+    of_a, of_jerk = (pieces_of_group(curve, 0, order)[0] for order in (2, 3))
+    assert not jumping(of_a, 1e-6).any() and jumping(of_jerk, 1e-6).all()
 
 
 def test_a_coefficient_that_is_not_finite_is_no_bound():

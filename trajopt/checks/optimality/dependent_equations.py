@@ -25,7 +25,7 @@ from trajopt.transcription.nlp import NLP
 RANK = 1e-8  # of the length of a row: less than that left over means that it depends on others
 MOST_ENTRIES = 9_000_000  # of a dense Jacobian; larger ones are not looked at
 MOST_NAMED, MOST_PARTNERS = 8, 3
-CONTRADICTION = 1e-6  # of the size of a limit: a larger gap means a contradiction
+FEASIBLE = 1e-6  # of the size of a limit: smaller slacks, and gaps between equations, are rounding
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Dependence:
         partners = " and ".join(name(other) for other in self.others[:MOST_PARTNERS])
         more = len(self.others) - MOST_PARTNERS
         partners += f" and {more} more" * (more > 0)
-        if abs(self.gap) > CONTRADICTION:
+        if abs(self.gap) > FEASIBLE:
             return f"{name(self.row)} contradicts {partners} by {abs(self.gap):.3g} of its limit: drop one"
         return f"{name(self.row)} follows from {partners}: drop one"
 

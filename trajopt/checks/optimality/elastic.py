@@ -12,7 +12,6 @@ share a slack: it is then the smallest change of a whole limit, the same at all 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +47,7 @@ class Elastic:
         places = [np.flatnonzero(finite[side]) for side in (0, 1)]
         self._kept = (places[0], places[1])
         low, high = self._kept
+        self.variable_count, self.row_count = self.n + self.slack_count, low.size + high.size
         self.lower = np.concatenate([self._least_unknowns(), np.zeros(self.slack_count)])
         self.upper = np.full(self.variable_count, np.inf)
         # Lower sides, g + s >= lower, then upper sides, g - s <= upper.
@@ -55,6 +55,8 @@ class Elastic:
         self.row_upper = np.concatenate([np.full(low.size, np.inf), self.bounds[1][high]])
         self.hessian_rows = np.concatenate([nlp.hessian_rows, np.arange(self.n)])
         self.hessian_columns = np.concatenate([nlp.hessian_columns, np.arange(self.n)])
+        self.jacobian_rows, self.jacobian_columns, self._takes, self._signs = self._structure()
+        self.start = self.warm(self._origin).y
 
     def _least_unknowns(self) -> NDArray:
         """-inf, as the bounds of unknowns are rows here, but for durations: a part of their lower bound."""
@@ -62,29 +64,6 @@ class Elastic:
         least[durations] = SHORTEST * np.maximum(self.nlp.lower[durations], 0.0)
         return least
 
-    # -- sizes and structure ------------------------------------------------------------------------------
-
-    @property
-    def variable_count(self) -> int:
-        return self.n + self.slack_count
-
-    @property
-    def row_count(self) -> int:
-        return self._kept[0].size + self._kept[1].size
-
-    @property
-    def start(self) -> NDArray:
-        return self.warm(self._origin).y
-
-    @property
-    def jacobian_rows(self) -> NDArray:
-        return self._structure[0]
-
-    @property
-    def jacobian_columns(self) -> NDArray:
-        return self._structure[1]
-
-    @cached_property
     def _structure(self) -> tuple[NDArray, NDArray, NDArray, NDArray]:
         """Rows, columns, and for each entry the one of (jacobian of g, ones) it takes, with its sign."""
         nnz = self.nlp.jacobian_rows.size
@@ -127,9 +106,8 @@ class Elastic:
         return np.concatenate(parts)
 
     def jacobian(self, y: NDArray) -> NDArray:
-        _, _, takes, signs = self._structure
         values = np.concatenate([self.nlp.jacobian(y[: self.n]), np.ones(self.n + 1)])
-        return values[takes] * signs
+        return values[self._takes] * self._signs
 
     def hessian(self, y: NDArray, row_multipliers: NDArray, objective_factor: float) -> NDArray:
         full = np.zeros(self.m + self.n)

@@ -96,10 +96,8 @@ def design_of(problem: Designable, name: Any, value: Any) -> Design:
 def as_built(problem: P, parameters: Mapping[str, Array]) -> P:
     """A problem with a robot whose designed properties are numbers, those at these parameters.
 
-    The problem itself where nothing is designed. Raises what the robot raises where it cannot exist.
+    Raises what the robot raises where it cannot exist.
     """
-    if not problem.designs:
-        return problem
     other = independent_copy(problem)
     other.dynamics = problem.dynamics.with_properties(_values(problem.designs, parameters))
     other.designs = {}

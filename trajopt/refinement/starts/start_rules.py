@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.checks.residual_forces import contains_torques
+from trajopt.checks.path_equations import contains_torques
 from trajopt.graph.protocols.dynamics import DescribedJoints
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
