@@ -2,7 +2,6 @@
 
 `fused` joins small blocks that share inputs: at a hundred nodes the call of one costs more than its
 arithmetic. The fused block computes the same expressions, so that values differ by rounding only.
-`completed` gives blocks without sparsity patterns full ones.
 """
 
 from __future__ import annotations
@@ -10,14 +9,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
 from trajopt.base.errors import GraphCycleError, UnknownNameError
-from trajopt.graph.elementary import Square, SquareTimesDuration, TimesDuration
+from trajopt.graph.elementary import Power
 from trajopt.graph.expression import ExpressionBlock, joined
 from trajopt.graph.keys import TIME_LEAVES
 from trajopt.graph.protocols.block import Block, Pairs, SecondOrderBlock, SymbolicBlock, Values
@@ -166,13 +164,14 @@ def fused(graph: Graph, used: Iterable[str]) -> Graph:
 def _with_fused_squares(cluster: list[Block], wanted: set[str]) -> list[Block]:
     """T u^2 as one block where u^2 itself is not wanted; no CasADi, so that complex steps go through."""
     sources = [name for block in cluster for name in block.inputs]
-    squares = {block.target: block for block in cluster if isinstance(block, Square)}
+    squares = {block.target: block for block in cluster if isinstance(block, Power) and block.exponent == 2}
     found: list[Block] = []
     for block in cluster:
-        square = squares.get(block.source) if isinstance(block, TimesDuration) else None
+        square = squares.get(block.source) if isinstance(block, Power) and block.times_duration else None
         if square is not None and square.target not in wanted and sources.count(square.target) == 1:
             found.remove(square)
-            found.append(SquareTimesDuration(square, block))  # type: ignore[arg-type]
+            width = square.outputs[square.target]
+            found.append(Power(square.source, width, block.target, exponent=2, times_duration=True))  # type: ignore[attr-defined]
         else:
             found.append(block)
     return found
@@ -209,60 +208,3 @@ def _distinct(clusters: Iterable[list[Block]]) -> list[list[Block]]:
         if not any(cluster is other for other in found):
             found.append(cluster)
     return found
-
-
-def completed(block: Any) -> Block:
-    """The block itself where it states its patterns, else the block with full ones.
-
-    This is where blocks written by users enter: they may leave out `pattern` and `curvature_pattern`, and
-    `curvature` may be missing or None. What is returned is a Block, and a SecondOrderBlock where the given
-    one has a curvature.
-    """
-    if implements(block, SecondOrderBlock):
-        return block
-    if getattr(block, "curvature", None) is not None:
-        return FullSecondOrder(block)
-    return block if implements(block, Block) else FullFirstOrder(block)
-
-
-class FullFirstOrder:
-    """A block with the pattern it states, or else a full one."""
-
-    def __init__(self, block: Any) -> None:
-        self.block = block
-        self.inputs: Mapping[str, int] = dict(block.inputs)
-        self.outputs: Mapping[str, int] = dict(block.outputs)
-        self.derivatives_are_tested = bool(getattr(block, "derivatives_are_tested", False))
-
-    def value(self, u: Mapping[str, Array]) -> Values:
-        return self.block.value(u)
-
-    def partials(self, u: Mapping[str, Array]) -> Pairs:
-        return self.block.partials(u)
-
-    def pattern(self) -> Pairs:
-        if implements(self.block, Block):
-            return self.block.pattern()
-        return {
-            (output, name): np.ones((m, width), dtype=bool)
-            for output, m in self.outputs.items()
-            for name, width in self.inputs.items()
-        }
-
-
-class FullSecondOrder(FullFirstOrder):
-    """A block with second derivatives, with the patterns it states, or else full ones."""
-
-    def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
-        return self.block.curvature(u, adjoints)
-
-    def curvature_pattern(self) -> Pairs:
-        stated = getattr(self.block, "curvature_pattern", None)
-        if stated is not None:
-            return stated()
-        pairs = list(self.inputs.items())
-        return {
-            (first, second): np.ones((rows, columns), dtype=bool)
-            for i, (first, rows) in enumerate(pairs)
-            for second, columns in pairs[i:]
-        }

@@ -7,9 +7,10 @@ from typing import Any
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import GraphCycleError, ProblemError, ShapeError
-from trajopt.graph.elementary import Renamed, TimesDuration
-from trajopt.graph.graph import Graph, completed
+from trajopt.graph.elementary import Power
+from trajopt.graph.graph import Graph
 from trajopt.graph.keys import TIME_LEAVES, extra_leaf, integrand, parameter_leaf, term_of
+from trajopt.graph.named_block import completed
 from trajopt.graph.protocols.block import Block
 from trajopt.problem.problem import ProblemData
 
@@ -46,7 +47,7 @@ def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[An
     widths = leaves | {name: width for block in blocks.values() for name, width in block.outputs.items()}
     for term in integrated:
         target = integrand(term.quantity)
-        blocks.setdefault(target, TimesDuration(term.quantity, widths[term.quantity], target))
+        blocks.setdefault(target, Power(term.quantity, widths[term.quantity], target, times_duration=True))
     return Graph(leaves, blocks.values())
 
 
@@ -124,7 +125,7 @@ def _load_blocks(problem: ProblemData) -> dict[str, Block]:
                 f"the load on '{link}', {term_of(term.quantity)}, depends on {', '.join(needs)}, "
                 "which it changes: let it depend on motion, parameters or the base wrench"
             )
-        blocks[f"{LOAD}{link}"] = Renamed(term.quantity, 6, f"{LOAD}{link}")
+        blocks[f"{LOAD}{link}"] = Power(term.quantity, 6, f"{LOAD}{link}")
     return blocks
 
 
@@ -133,7 +134,7 @@ def _design_blocks(problem: ProblemData) -> dict[str, Block]:
     blocks = _term_blocks(problem, (design.term for design in problem.designs.values()))
     for name, design in problem.designs.items():
         target = f"{DESIGN}{name}"
-        blocks[target] = Renamed(design.term.quantity, design.fixed.size, target)
+        blocks[target] = Power(design.term.quantity, design.fixed.size, target)
     return blocks
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
-from trajopt.graph.elementary import Square, WeightedSum
+from trajopt.graph.elementary import Power, WeightedSum
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.term import Term
 
@@ -209,7 +209,7 @@ class Squared(Arithmetic):
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
         inner, width = inner_blocks(self.base, width_of)
-        return (*inner, Square(self.base.quantity, width, self.quantity))
+        return (*inner, Power(self.base.quantity, width, self.quantity, exponent=2))
 
 
 def squared(base: Any, exponent: int) -> Squared:

@@ -18,13 +18,13 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.graph.declared_quantities import LEAVES, DeclaredQuantity
-from trajopt.graph.graph import completed
-from trajopt.graph.protocols.block import Block, SecondOrderBlock
+from trajopt.graph.named_block import NamedBlock
+from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantity_table import declared_by
 from trajopt.problem.dynamics_check import check_dynamics
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.joint_path import JointPath, PathLike, path_of
-from trajopt.problem.systems.path_block import JOINTS, BlockOnPath, FirstOrderBlockOnPath, JointMotionBlock
+from trajopt.problem.systems.path_block import JOINTS, ON_PATH, JointMotionBlock
 from trajopt.problem.systems.system import System
 
 COORDINATE = "s"
@@ -136,14 +136,15 @@ class RobotOnPath:
         wanted = tuple(outputs)
         if wanted and all(name in JOINTS for name in wanted):
             return JointMotionBlock(self.path, self.robot.n, wanted)
-        return _on_path(self.robot.block(wanted, loads) if loads else self.robot.block(wanted))
+        block = self.robot.block(wanted, loads) if loads else self.robot.block(wanted)
+        return NamedBlock(block, inputs=ON_PATH)
 
     def _designed_block(
         self, outputs: Sequence[str], loads: Sequence[str], fixed: Mapping[str, Array]
     ) -> Block:
         if all(name in JOINTS for name in outputs):
             return self.block(outputs)
-        return _on_path(self.robot.designed_block(outputs, loads, fixed))
+        return NamedBlock(self.robot.designed_block(outputs, loads, fixed), inputs=ON_PATH)
 
     def with_properties(self, values: Mapping[str, Array]) -> RobotOnPath:
         """The same path with other values of these properties of the robot."""
@@ -172,8 +173,3 @@ class RobotOnPath:
         inertia = block.partials(u)["tau", "a"] @ p[1][:, :, None]
         along = p[1][:, None]
         return ((along @ missing[:, :, None]) / (along @ inertia)).reshape(shape)
-
-
-def _on_path(block: Block) -> Block:
-    whole = completed(block)
-    return BlockOnPath(whole) if isinstance(whole, SecondOrderBlock) else FirstOrderBlockOnPath(whole)

@@ -16,7 +16,7 @@ import numpy as np
 
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.declared_quantities import DeclaredQuantity
-from trajopt.graph.elementary import Renamed, WeightedSum
+from trajopt.graph.elementary import Power, WeightedSum
 from trajopt.graph.keys import SPLINE_LEAVES, extra_leaf, is_parameter, own_term
 from trajopt.graph.protocols.block import Block
 from trajopt.problem.costs_and_constraints import Constraint
@@ -214,7 +214,7 @@ class _Equations(Arithmetic):
                     f"'u' ({len(controls)},), 't', 'duration' and 'parameter:NAME'"
                 )
         if "x" in block.inputs:
-            before.append(Renamed("q", n, "x"))
+            before.append(Power("q", n, "x"))
         if "u" in block.inputs:
             before.append(trace(lambda node: [getattr(node, name) for name in controls], "u", width_of))
         if block.outputs[term.output] != n:
