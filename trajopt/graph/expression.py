@@ -11,7 +11,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import ShapeError
-from trajopt.graph.any_arithmetic import evaluated, has_borders
+from trajopt.graph.any_arithmetic import Border, borders, evaluated
 from trajopt.graph.protocols.block import Pairs, SymbolicBlock, Values
 
 
@@ -22,7 +22,10 @@ class ExpressionBlock:
     """
 
     def __init__(self, symbols: Mapping[str, Any], expressions: Mapping[str, Any]) -> None:
-        self._symbols, self._expressions = dict(symbols), dict(expressions)
+        import casadi
+
+        self._symbols = dict(symbols)
+        self._expressions = {name: casadi.densify(given) for name, given in expressions.items()}
         self.inputs = {name: symbol.numel() for name, symbol in symbols.items()}
         self.outputs = {name: expression.numel() for name, expression in expressions.items()}
         self._columns, self._rows = _slices(self.inputs), _slices(self.outputs)
@@ -30,30 +33,25 @@ class ExpressionBlock:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as CasADi writes the expressions; functions are compiled of them on first use."""
-        import casadi
-
-        sides = list(self._symbols.values()), list(self._expressions.values())
-        written = casadi.Function("terms", *sides).serialize()
-        return _restored, (written, tuple(self._symbols), tuple(self._expressions))
+        return _restored, (self._function.serialize(), tuple(self._symbols), tuple(self._expressions))
 
     def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
         """y as expressions of other symbols u; `graph.fused` joins blocks by it."""
-        import casadi
-
-        function = casadi.Function("terms", list(self._symbols.values()), list(self._expressions.values()))
-        found = function.call([u[name] for name in self.inputs])
+        found = self._function.call([u[name] for name in self.inputs])
         return dict(zip(self.outputs, found, strict=True))
 
     def equals(self, other: Any) -> bool:
         """Whether another block computes the same by the same operations."""
-        return isinstance(other, ExpressionBlock) and self._written == other._written
+        if not isinstance(other, ExpressionBlock) or self.inputs != other.inputs:
+            return False
+        return self is other or self._function.serialize() == other._function.serialize()
 
     @cached_property
-    def _written(self) -> tuple[dict[str, int], str]:
+    def _function(self) -> Any:
+        """One CasADi function of all inputs and outputs."""
         import casadi
 
-        sides = list(self._symbols.values()), list(self._expressions.values())
-        return self.inputs, casadi.Function("terms", *sides).serialize()
+        return casadi.Function("terms", list(self._symbols.values()), list(self._expressions.values()))
 
     def value(self, u: Mapping[str, Array]) -> Values:
         found = self._value(self._stack(u))
@@ -63,21 +61,20 @@ class ExpressionBlock:
 
     def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
         """y in any arithmetic, one operation of the expressions after the other."""
-        found = evaluated(self._dense, [u[name] for name in self.inputs], number)
+        found = evaluated(self._function, [u[name] for name in self.inputs], number)
         return dict(zip(self.outputs, found, strict=True))
 
     @cached_property
-    def has_borders(self) -> bool:
-        """Whether absolute values, maxima or comparisons are among the operations."""
-        return has_borders(self._dense)
+    def borders(self) -> list[tuple[Border, Any]]:
+        """The absolute values, maxima and comparisons among the operations, and what changes sign there."""
+        return borders(self._function, list(self._symbols.values()))
 
-    @cached_property
-    def _dense(self) -> Any:
-        """One CasADi function of all inputs, its outputs with all their entries."""
+    def with_borders(self) -> ExpressionBlock:
+        """The block of all inputs in one column "u", with outputs "y", one column, and "borders"."""
         import casadi
 
-        outputs = [casadi.densify(expression) for expression in self._expressions.values()]
-        return casadi.Function("terms", list(self._symbols.values()), outputs)
+        u, y = self._inputs_and_outputs
+        return ExpressionBlock({"u": u}, {"y": y, "borders": casadi.vertcat(*(x for _, x in self.borders))})
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         dense = self._jacobian(self._stack(u))
@@ -116,7 +113,7 @@ class ExpressionBlock:
         """u and y as one column of symbols and one of expressions."""
         import casadi
 
-        y = casadi.densify(casadi.vertcat(*self._expressions.values()))
+        y = casadi.vertcat(*self._expressions.values())
         return casadi.vertcat(*self._symbols.values()), y
 
     @cached_property

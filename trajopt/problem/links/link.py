@@ -82,7 +82,7 @@ class Function:
 
     def linear(self) -> tuple[dict[str, Array], Array] | None:
         """A (width, components) by place and b (width,) of g = sum A u + b; None where g is not linear."""
-        if self.block.has_borders or self.block.curvature_pattern():
+        if self.block.borders or self.block.curvature_pattern():
             return None
         zero = {name: np.zeros((1, width)) for name, width in self.block.inputs.items()}
         slopes = {source: slope[0] for (_, source), slope in self.block.partials(zero).items()}
