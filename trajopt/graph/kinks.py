@@ -99,7 +99,7 @@ def _at_border(
     """The kink at a border between points on its two sides, if there is one; whole : `with_borders`."""
     for _ in range(PASSES):
         one, other = _narrowed(whole, one, other, number)
-    one, other = 2.0 * one - other, 2.0 * other - one  # off the border itself, which either may have met
+    border, one, other = one, 2.0 * one - other, 2.0 * other - one  # sides: either end may be on the border
     columns, entries = _entries(block.inputs), _entries(block.outputs)
     size_of_border = np.abs(np.where(moves, _slopes(whole, one, "borders")[:, number], 0.0))
 
@@ -108,7 +108,7 @@ def _at_border(
         at = int(np.argmax(size_of_border[row]))
         sides = float(before[tuple(place)]), float(after[tuple(place)])
         by = columns[place[2]] if what == "slope" else columns[at]
-        where = (*columns[at], float(one[row, at]))
+        where = (*columns[at], float(border[row, at]))
         return Kink(block.borders[number][0], entries[component], what, *sides, by, where)
 
     before, after = (whole.value({"u": points})["y"] for points in (one, other))
