@@ -8,7 +8,8 @@ from typing import Any
 
 from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.graph.protocols.dynamics import DescribedJoints
-from trajopt.problem.systems.system import System, unit_of_rate
+from trajopt.problem.systems.state_equations import unit_of_rate
+from trajopt.problem.systems.system import System
 from trajopt.terms.arithmetic import Combination, FunctionOf, Squared
 from trajopt.terms.nonsmooth import Maximum
 from trajopt.terms.smoothed_term import Slacked

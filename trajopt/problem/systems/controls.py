@@ -15,6 +15,7 @@ from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, P
 from trajopt.problem.dynamics_check import check_trajectory
 from trajopt.problem.input_checks import unknown
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
+from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.problem.systems.system import System
 from trajopt.splines.trajectory import Trajectory
 
@@ -52,7 +53,7 @@ def control_of(
 
 def controls_of(dynamics: Any) -> Mapping[str, int] | None:
     """Control -> width, of a system; None for a robot, to which any control may be added."""
-    return dynamics.control_widths if isinstance(dynamics, System | AugmentedDynamics) else None
+    return dynamics.control_widths if isinstance(dynamics, StateEquations) else None
 
 
 def _default_degree(trajectory: Trajectory) -> int:
@@ -127,19 +128,19 @@ def default_curves(dynamics: Any, trajectory: Trajectory) -> dict[str, Additiona
 
 def equations_of(dynamics: Any) -> tuple[Constraint, ...]:
     """The equations over the path that a system brings with it."""
-    return dynamics.equations if isinstance(dynamics, System | AugmentedDynamics) else ()
+    return dynamics.equations if isinstance(dynamics, StateEquations) else ()
 
 
 def default_trajectory(dynamics: Any) -> Trajectory:
     """The mesh of a problem that is given none, of free duration: collocation for states of first order."""
-    first_order = isinstance(dynamics, System | AugmentedDynamics)
+    first_order = isinstance(dynamics, StateEquations)
     return Trajectory.collocation() if first_order else Trajectory.uniform()
 
 
 def fitting_trajectory(dynamics: Any, trajectory: Trajectory) -> Trajectory:
     """The trajectory with the derivatives of a dynamics' equations; OptionError where it cannot hold them."""
     check_trajectory(trajectory)
-    if not isinstance(dynamics, System | AugmentedDynamics):
+    if not isinstance(dynamics, StateEquations):
         return trajectory.for_equations_of_order(2)
     if trajectory.scheme is None:
         raise OptionError(

@@ -15,7 +15,8 @@ from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.problem.dynamics_check import check_dynamics
 from trajopt.problem.input_checks import WIDEST
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
-from trajopt.problem.systems.system import Function, System
+from trajopt.problem.systems.state_equations import Function
+from trajopt.problem.systems.system import System
 
 RESERVED = frozenset((*TIME_LEAVES, *DEFINED, "used"))  # names that mean something else at a node
 FORMS = "x' = f: rates=f, or 0 = g(x', x, u): residuals=g"

@@ -22,10 +22,9 @@ from trajopt.graph.named_block import NamedBlock
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantity_table import declared_by
 from trajopt.problem.dynamics_check import check_dynamics
-from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.joint_path import JointPath, PathLike, path_of
 from trajopt.problem.systems.path_block import JOINTS, ON_PATH, JointMotionBlock
-from trajopt.problem.systems.system import System
+from trajopt.problem.systems.state_equations import StateEquations
 
 COORDINATE = "s"
 OF_PATH = "path"  # the block that computes the motion of the joints
@@ -52,7 +51,7 @@ def on_path(robot: Any, path: PathLike, over: tuple[float, float] = (0.0, 1.0)) 
     Raises ShapeError, OptionError or NotFiniteError for what is no path, ProblemError for what is no robot.
     """
     check_dynamics(robot)
-    if isinstance(robot, System | AugmentedDynamics | RobotOnPath):
+    if isinstance(robot, StateEquations | RobotOnPath):
         raise OptionError(f"a {type(robot).__name__} follows no path of joints: give a robot")
     return RobotOnPath(robot, path_of(path, over, tuple(robot.joint_names)))
 
