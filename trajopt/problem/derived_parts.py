@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from trajopt.graph.data import Data
 from trajopt.graph.keys import EXTRA, SPLINE_LEAVES, SplineLeaf, bare, extra_leaf, parameter_leaf, rate_leaf
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
-from trajopt.graph.protocols.term import Term
+from trajopt.graph.protocols.term import NamedTerm, Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import term_checks
 from trajopt.problem.constraints.integrals import IntegralConstraint
@@ -22,7 +22,8 @@ from trajopt.problem.constraints.lower_continuity import LowerContinuity
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Parameter, Periodicity
 from trajopt.splines.node_sets import PATH
 from trajopt.splines.trajectory import Trajectory
-from trajopt.terms.component_names import names_of_components
+from trajopt.terms.arithmetic import operands_of
+from trajopt.terms.block_term import BlockTerm
 
 T = TypeVar("T")
 
@@ -84,7 +85,12 @@ class DerivedParts:
 
         Else the names that its term gives them, or axes, or numbers; the name of a scalar is empty.
         """
-        return names_of_components(self._blocks, self.quantities, bare(quantity), width)
+        key, table = bare(quantity), self.quantities
+        term = next((term for term in self._blocks if term.quantity == key), None)
+        names = (_names_of_term(term, self._blocks[term], table) if term else ()) or table.components(key)
+        if len(names) == width:
+            return list(names)
+        return [""] if width == 1 else [str(i) for i in range(width)]
 
     def labels(self, quantity: str, width: int) -> list[str]:
         """Names of components in figures and tables: `curve_names` of a curve, else `component_names`."""
@@ -153,3 +159,35 @@ def checked_problem(problem: T) -> T:
             f"the problem is {short_repr(problem)}: give a trajopt.Problem, or call build() first"
         )
     return problem
+
+
+def _names_of_term(term: Term, blocks: Iterable[Block], table: QuantityTable) -> tuple[str, ...]:
+    """Names of a term's components: its own, those of the term it is made of, or the joints' names.
+
+    The joints give their names where there is one component for each, which depends on that joint alone.
+    Empty where there are no names.
+    """
+    if implements(term, NamedTerm) and term.components:
+        return tuple(term.components)
+    if table.is_per_joint(term.quantity):
+        return table.joint_names
+    for operand in operands_of(term)[:1]:
+        return _names_of_term(operand, blocks, table)
+    block = next((block for block in blocks if term.quantity in block.outputs), None)
+    if block is None or block.outputs[term.quantity] != len(table.joint_names):
+        return table.components(term.quantity)
+    # Blocks of users rarely give their sparsity: n components are then taken to be one per joint.
+    named = isinstance(term, BlockTerm) or _one_joint_each(block, term.quantity, table)
+    return table.joint_names if named else ()
+
+
+def _one_joint_each(block: Block, quantity: str, table: QuantityTable) -> bool:
+    """Whether component i of an output depends on joint i alone, as far as it depends on joints."""
+    square = np.eye(block.outputs[quantity], dtype=bool)
+    found = False
+    for (output, source), pattern in block.pattern().items():
+        if output == quantity and table.is_per_joint(source):
+            if np.any(pattern & ~square):
+                return False
+            found = True
+    return found

@@ -10,9 +10,7 @@ from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.graph.protocols.dynamics import DescribedJoints
 from trajopt.problem.systems.state_equations import unit_of_rate
 from trajopt.problem.systems.system import System
-from trajopt.terms.arithmetic import Combination, FunctionOf, Squared
-from trajopt.terms.nonsmooth import Maximum
-from trajopt.terms.smoothed_term import Slacked
+from trajopt.terms.arithmetic import Combination, FunctionOf, Squared, operands_of
 from trajopt.terms.state import StateTerm
 from trajopt.terms.term import ComponentTerm
 
@@ -34,18 +32,14 @@ def units_of(problem: Any, term: Any, width: int) -> list[str]:
         return units if component is None else [units[component]]
     if isinstance(term, ComponentTerm):
         return [units_of_quantity(problem, term.base, problem.width_of(term.base))[term.component]]
-    if isinstance(term, Squared):
-        return [power(unit, 2) for unit in units_of(problem, term.base, width)]
     if isinstance(term, FunctionOf):
         return ["" if term.function == "sqrt" else PURE] * width
-    if isinstance(term, Slacked):
-        return units_of(problem, term.exact, width)
-    if isinstance(term, Maximum):
-        return _common([units_of(problem, piece, width) for piece in term.pieces], width)
-    if isinstance(term, Combination):
-        if any(factor not in (1.0, -1.0) for factor, _ in term.parts):
-            return [""] * width
-        return _common([units_of(problem, part, width) for _, part in term.parts], width)
+    if isinstance(term, Combination) and any(factor not in (1.0, -1.0) for factor, _ in term.parts):
+        return [""] * width
+    several = [units_of(problem, part, width) for part in operands_of(term)]
+    if several:
+        units = [each[0] if len(set(each)) == 1 else "" for each in zip(*several, strict=True)]
+        return [power(unit, 2) for unit in units] if isinstance(term, Squared) else units
     return units_of_quantity(problem, term.quantity, width)
 
 
@@ -94,8 +88,3 @@ def power(unit: str, exponent: int) -> str:
     if unit in ("", PURE):
         return unit
     return f"{unit}^{exponent}" if re.fullmatch(r"\w+", unit) else f"({unit})^{exponent}"
-
-
-def _common(each: Sequence[Sequence[str]], width: int) -> list[str]:
-    """The units on which all agree, component by component."""
-    return [units[0] if len(set(units)) == 1 else "" for units in zip(*each, strict=True)] or [""] * width

@@ -23,8 +23,16 @@ FUNCTIONS = {
 }
 
 
+Factor = float | tuple[float, ...]  # one number for all components, or one each
+
+
 class Arithmetic:
     """Base class that gives a term the operators + - * /, ** 2 and NumPy's functions, such as np.sin."""
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        """The terms that this one is made of: none, unless it is arithmetic of others."""
+        return ()
 
     def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         name = function.__name__
@@ -113,11 +121,16 @@ def documented(term: Documented, text: str) -> Documented:
 class Combination(Arithmetic):
     """y = sum_i factor_i * term_i, terms of one width m; a factor is a number or one per component, (m,)."""
 
-    parts: tuple[tuple[float | tuple[float, ...], Any], ...]
+    parts: tuple[tuple[Factor, Any], ...]
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        return tuple(term for _, term in self.parts)
 
     @property
     def name(self) -> str:
-        return " + ".join(f"{_spelled(factor)}{term.name}" for factor, term in self.parts)
+        spelled = (("" if factor == 1.0 else f"{written(factor)} ", term) for factor, term in self.parts)
+        return " + ".join(f"{factor}{term.name}" for factor, term in spelled)
 
     @property
     def quantity(self) -> str:
@@ -171,7 +184,12 @@ def _parts(term: Any) -> tuple:
     return term.parts if isinstance(term, Combination) else ((1.0, _checked(term)),)
 
 
-def _factor(factor: Any) -> float | tuple[float, ...]:
+def operands_of(term: Any) -> tuple[Any, ...]:
+    """The terms that a term is made of; none of one that is a user's class."""
+    return getattr(term, "operands", ())
+
+
+def _factor(factor: Any) -> Factor:
     if isinstance(factor, Term):
         raise OptionError("two terms were multiplied: write the product inside one @trajopt.term")
     try:
@@ -184,13 +202,17 @@ def _factor(factor: Any) -> float | tuple[float, ...]:
         raise OptionError(
             f"a term was multiplied by {short_repr(factor)}: give a finite number, or one per component"
         )
-    return float(values) if values.ndim == 0 else tuple(values.tolist())
+    return factor_of(values)
 
 
-def _spelled(factor: float | tuple[float, ...]) -> str:
-    if isinstance(factor, tuple):
-        return f"({', '.join(f'{value:g}' for value in factor)}) "
-    return "" if factor == 1.0 else f"{factor:g} "
+def factor_of(values: Any) -> Factor:
+    """The factor of a term: one number, or one for each component."""
+    return float(values) if np.ndim(values) == 0 else tuple(np.asarray(values).tolist())
+
+
+def written(factor: Factor | None) -> str:
+    """A factor, or the number of a maximum, in the names of terms."""
+    return f"({', '.join(f'{value:g}' for value in factor)})" if isinstance(factor, tuple) else f"{factor:g}"
 
 
 @dataclass(frozen=True)
@@ -198,6 +220,10 @@ class Squared(Arithmetic):
     """y_i = u_i^2, the squares of the components of a term `base`, (m,)."""
 
     base: Any
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        return (self.base,)
 
     @property
     def name(self) -> str:
@@ -228,6 +254,10 @@ class FunctionOf(Arithmetic):
 
     function: str
     base: Any
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        return (self.base,)
 
     @property
     def name(self) -> str:

@@ -24,7 +24,7 @@ from trajopt.checks.integral_checks import (
 from trajopt.checks.optimality.cancellation import size_of_parts
 from trajopt.problem.costs_and_constraints import Cost
 from trajopt.solution.solution import SolutionData
-from trajopt.terms.smoothed_term import exact_of
+from trajopt.terms.nonsmooth import exact_of
 
 NEGLIGIBLE_COST = 1e-6  # of the costs together: smaller ones are compared with this, their size is no measure
 LEAST_COST = 1e-12  # in the cost's own unit: the same where the objective is zero

@@ -21,9 +21,8 @@ from trajopt.problem.costs_and_constraints import (
 )
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.terms import term as terms
-from trajopt.terms.nonsmooth import Maximum, has_kinks
+from trajopt.terms.nonsmooth import Maximum, Slacked, has_kinks
 from trajopt.terms.smooth_forms import selections, with_slacks
-from trajopt.terms.smoothed_term import Slacked
 
 
 @dataclass(frozen=True, eq=False)
