@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence, Set
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -246,26 +246,18 @@ def expression_of(value: Any) -> Any:
     return casadi.SX(casadi.vertcat(*value) if isinstance(value, (list, tuple)) else value)
 
 
-def function_block(function: str, source: str, width: int, target: str) -> ExpressionBlock:
-    """y_i = f(u_i) of a quantity `source`, (width,); function : CasADi's name of f."""
-    import casadi
+def function_block(
+    function: str, widths: Mapping[str, int], target: str, constant: Any = None
+) -> ExpressionBlock:
+    """y_i = f(u_i), or of several quantities f(f(u_i, w_i), ...), with a constant behind them if given.
 
-    u = symbol(source, width)
-    return ExpressionBlock({source: u}, {target: getattr(casadi, function)(u)})
-
-
-def maximum_block(widths: Mapping[str, int], floor: Any, target: str) -> ExpressionBlock:
-    """y_i = max(u_i, w_i, ..., floor_i) of quantities; widths : quantity -> number of components.
-
-    floor : a number, one for each component, or None
+    function : CasADi's name of f; widths : quantity -> number of components
     """
     import casadi
 
-    symbols = {name: symbol(name, width) for name, width in widths.items()}
-    largest, *others = symbols.values()
-    for column in others if floor is None else [*others, casadi.DM(floor)]:
-        largest = casadi.fmax(largest, column)
-    return ExpressionBlock(symbols, {target: largest})
+    symbols, f = {name: symbol(name, width) for name, width in widths.items()}, getattr(casadi, function)
+    columns = [*symbols.values(), *([] if constant is None else [casadi.DM(constant)])]
+    return ExpressionBlock(symbols, {target: reduce(f, columns) if len(columns) > 1 else f(*columns)})
 
 
 def joined(blocks: Sequence[SymbolicBlock], widths: Mapping[str, int], wanted: Set[str]) -> ExpressionBlock:

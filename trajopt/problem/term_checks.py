@@ -21,8 +21,7 @@ from trajopt.graph.protocols.term import NamedTerm, Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.splines.node_sets import END, PATH, NodeSet, no_cost
 from trajopt.splines.over import Over, node_set
-from trajopt.terms.state import StateTerm
-from trajopt.terms.term import Quantity
+from trajopt.terms.term import Quantity, StateTerm
 
 
 def checked_blocks(

@@ -11,8 +11,7 @@ from trajopt.graph.protocols.dynamics import DescribedJoints
 from trajopt.problem.systems.state_equations import unit_of_rate
 from trajopt.problem.systems.system import System
 from trajopt.terms.arithmetic import Combination, FunctionOf, Squared, operands_of
-from trajopt.terms.state import StateTerm
-from trajopt.terms.term import ComponentTerm
+from trajopt.terms.term import ComponentTerm, StateTerm
 
 PURE = "1"  # of a number without unit
 

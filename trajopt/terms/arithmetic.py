@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
@@ -22,6 +22,11 @@ FUNCTIONS = {
     **{name: name for name in ("exp", "expm1", "log", "log10", "log1p", "sqrt")},
 }
 
+#: NumPy's operators that terms have -> Python's name of them.
+OPERATORS = {
+    **{"add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv"},
+    **{"power": "pow", "negative": "neg", "positive": "pos"},
+}
 
 Factor = float | tuple[float, ...]  # one number for all components, or one each
 
@@ -39,8 +44,13 @@ class Arithmetic:
         if method == "__call__" and not options:
             if name in FUNCTIONS:
                 return FunctionOf(name, self)
-            if name in _OPERATORS:
-                return _OPERATORS[name](*inputs)
+            if name == "square":
+                return inputs[0] ** 2
+            if name in OPERATORS:
+                first, *others = inputs  # an array, which calls this, may stand on either side
+                if isinstance(first, Arithmetic):
+                    return getattr(first, f"__{OPERATORS[name]}__")(*others)
+                return getattr(others[0], f"__r{OPERATORS[name]}__")(first)
         raise _inside(f"np.{name} was called with a term")
 
     def __abs__(self) -> NoReturn:
@@ -68,7 +78,12 @@ class Arithmetic:
     __iter__ = None  # else Python would loop over entries without end
 
     def __pow__(self, exponent: int) -> Squared:
-        return squared(self, exponent)
+        if not isinstance(exponent, int | float) or exponent != 2:
+            raise OptionError(
+                f"a term was raised to the power {short_repr(exponent)}: only 2 is built in, write others "
+                "inside @term"
+            )
+        return Squared(self)
 
     def __mul__(self, factor: Any) -> Combination:
         return Combination(((_factor(factor), self),))
@@ -238,16 +253,6 @@ class Squared(Arithmetic):
         return (*inner, Power(self.base.quantity, width, self.quantity, exponent=2))
 
 
-def squared(base: Any, exponent: int) -> Squared:
-    """The square of a term; OptionError for another exponent, which is written inside a traced term."""
-    if not isinstance(exponent, int | float) or exponent != 2:
-        raise OptionError(
-            f"a term was raised to the power {short_repr(exponent)}: only 2 is built in, write others "
-            "inside @term"
-        )
-    return Squared(base)
-
-
 @dataclass(frozen=True)
 class FunctionOf(Arithmetic):
     """y_i = f(u_i), a function of NumPy of the components of a term `base`, (m,)."""
@@ -272,7 +277,7 @@ class FunctionOf(Arithmetic):
 
         inner, width = inner_blocks(self.base, width_of)
         function = FUNCTIONS[self.function]
-        return (*inner, function_block(function, self.base.quantity, width, self.quantity))
+        return (*inner, function_block(function, {self.base.quantity: width}, self.quantity))
 
 
 def inner_blocks(term: Any, width_of: Callable[[str], int]) -> tuple[tuple[Block, ...], int]:
@@ -280,28 +285,3 @@ def inner_blocks(term: Any, width_of: Callable[[str], int]) -> tuple[tuple[Block
     blocks = term.blocks(width_of)
     offered = {name: size for block in blocks for name, size in block.outputs.items()}
     return blocks, offered[term.quantity] if term.quantity in offered else width_of(term.quantity)
-
-
-def _product(one: Any, other: Any) -> Any:
-    return one * other if isinstance(one, Arithmetic) else other * one
-
-
-def _quotient(one: Any, other: Any) -> Any:
-    return one / other if isinstance(one, Arithmetic) else other.__rtruediv__(one)
-
-
-def _power(one: Any, exponent: Any) -> Any:
-    return squared(one, exponent) if isinstance(one, Arithmetic) else exponent.__rpow__(one)
-
-
-#: NumPy's operators, which arrays call with a term on either side.
-_OPERATORS: Mapping[str, Callable[..., Any]] = {
-    "add": _added,
-    "subtract": lambda one, other: _added(one, other, -1.0),
-    "multiply": _product,
-    "divide": _quotient,
-    "power": _power,
-    "square": lambda term: squared(term, 2),
-    "negative": lambda term: -term,
-    "positive": lambda term: term,
-}

@@ -59,7 +59,7 @@ class Maximum(Arithmetic):
         return self.is_absolute or (self.floor is not None and bool(np.all(np.asarray(self.floor) >= 0.0)))
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
-        from trajopt.graph.expression import maximum_block
+        from trajopt.graph.expression import function_block
 
         inner: dict[str, Block] = {}
         widths: dict[str, int] = {}
@@ -77,7 +77,7 @@ class Maximum(Arithmetic):
                 f"a maximum of terms of {width} components and {floor.size} numbers: give one number, or one "
                 "per component"
             )
-        return (*inner.values(), maximum_block(widths, self.floor, self.quantity))
+        return (*inner.values(), function_block("fmax", widths, self.quantity, self.floor))
 
 
 @dataclass(frozen=True)
