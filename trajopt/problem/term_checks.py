@@ -21,7 +21,8 @@ from trajopt.graph.protocols.term import NamedTerm, Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.splines.node_sets import END, PATH, NodeSet, no_cost
 from trajopt.splines.over import Over, node_set
-from trajopt.terms.term import Quantity, StateTerm
+from trajopt.terms.arithmetic import operands_of
+from trajopt.terms.term import ComponentTerm, Quantity, StateTerm
 
 
 def checked_blocks(
@@ -116,13 +117,21 @@ def on_whole_quantity(term: Any, low: Array, high: Array, table: QuantityTable) 
     return Quantity(quantity), np.where(own, low, -np.inf), np.where(own, high, np.inf)
 
 
+def is_constant(term: Any) -> bool:
+    """Whether a term is the duration, a parameter, or arithmetic of these: one value for the whole motion."""
+    operands = operands_of(term)
+    if operands:
+        return all(map(is_constant, operands))
+    quantity = term.base if isinstance(term, ComponentTerm) else term.quantity
+    return quantity == "duration" or is_parameter(quantity)
+
+
 def part_of_cost(term: Any, over: Over | None) -> NodeSet:
     """The part of a motion over which a cost counts: all of it, or the end for a constant term, unless given.
 
     Raises OptionError where no cost is defined.
     """
-    constant = term.quantity == "duration" or is_parameter(term.quantity)
-    where = node_set(over) if over is not None else (END if constant else PATH)
+    where = node_set(over) if over is not None else (END if is_constant(term) else PATH)
     if not where.has_cost:
         raise no_cost(where)
     return where

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.arguments import list_names, short_repr
-from trajopt.base.errors import OptionError, UnknownNameError, near_matches
+from trajopt.base.arguments import check_count, short_repr
+from trajopt.base.errors import OptionError
+from trajopt.problem.input_checks import index_of
 from trajopt.splines.trajectory import Trajectory
 
 MAY_JUMP = {-1: "its value", 0: "its rate", 1: "its acceleration"}  # the lowest derivative that does
@@ -39,13 +40,7 @@ def lower_continuity(
     names: Sequence[str], trajectory: Trajectory, coordinate: Any, order: Any, after: Any
 ) -> LowerContinuity:
     """The value of a call of `Problem.continuity`; see there, also for errors."""
-    names = list(names)
-    if not isinstance(coordinate, str) or coordinate not in names:
-        raise UnknownNameError(
-            f"no coordinate is called {short_repr(coordinate)}{near_matches(coordinate, names)}: there are "
-            f"{list_names(names)}"
-        )
-    highest = trajectory.continuity - 1
+    number, highest = index_of(coordinate, names, "coordinate"), trajectory.continuity - 1
     whole = isinstance(order, (int, np.integer)) and not isinstance(order, bool)
     if not whole or not -1 <= order <= highest:
         known = " or ".join(f"{k} ({MAY_JUMP[k]} may jump)" for k in range(-1, highest + 1))
@@ -54,7 +49,9 @@ def lower_continuity(
             "has "
             f"{trajectory.continuity}, and only less can be asked for: use {known}"
         )
-    found = LowerContinuity(names.index(coordinate), int(order), _arc(after))
+    if after is not None:
+        check_count("after, the number of the arc before the border", after)
+    found = LowerContinuity(number, int(order), None if after is None else int(after))
     check_borders(trajectory, [found])
     return found
 
@@ -73,13 +70,3 @@ def check_borders(trajectory: Trajectory, given: Iterable[LowerContinuity]) -> N
             raise OptionError(
                 f"after is {each.after}, but borders follow arcs 0 to {count - 1} of the {count + 1} arcs"
             )
-
-
-def _arc(after: Any) -> int | None:
-    if after is None:
-        return None
-    if not isinstance(after, (int, np.integer)) or isinstance(after, bool) or after < 0:
-        raise OptionError(
-            f"after is {short_repr(after)}: give the number of the arc before the border, from 0"
-        )
-    return int(after)

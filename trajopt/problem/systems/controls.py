@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from trajopt.base.arguments import check_flag, pluralize, short_repr
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError, near_matches
-from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
+from trajopt.problem.costs_and_constraints import AdditionalCurve, PiecewisePolynomial
 from trajopt.problem.dynamics_check import check_trajectory
 from trajopt.problem.input_checks import unknown
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
@@ -124,11 +124,6 @@ def default_curves(dynamics: Any, trajectory: Trajectory) -> dict[str, Additiona
     for name in controls_of(dynamics) or ():
         found[name] = control_of(dynamics, trajectory, name, (-np.inf, np.inf), None, (None, False))
     return found
-
-
-def equations_of(dynamics: Any) -> tuple[Constraint, ...]:
-    """The equations over the path that a system brings with it."""
-    return dynamics.equations if isinstance(dynamics, StateEquations) else ()
 
 
 def default_trajectory(dynamics: Any) -> Trajectory:

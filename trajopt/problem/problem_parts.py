@@ -1,15 +1,18 @@
-"""Properties derived from the parts of a problem: its terms' blocks and widths, names, curves, continuity."""
+"""The parts of a problem, and what follows from them: blocks and widths of terms, names, continuity."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable, Iterable
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trajopt.base.arguments import implements, short_repr
 from trajopt.base.arrays import Array
-from trajopt.base.errors import ShapeError
+from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.data import Data
 from trajopt.graph.keys import EXTRA, SPLINE_LEAVES, SplineLeaf, bare, extra_leaf, parameter_leaf, rate_leaf
 from trajopt.graph.protocols.block import Block
@@ -17,31 +20,81 @@ from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.protocols.term import NamedTerm, Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import term_checks
+from trajopt.problem.constraints.designs import Design
 from trajopt.problem.constraints.integrals import IntegralConstraint
 from trajopt.problem.constraints.lower_continuity import LowerContinuity
-from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, Parameter, Periodicity
-from trajopt.splines.node_sets import PATH
+from trajopt.problem.constraints.slacks import Slack
+from trajopt.problem.costs_and_constraints import (
+    AdditionalCurve,
+    Constraint,
+    Cost,
+    Parameter,
+    Periodicity,
+    Recipe,
+)
+from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.arithmetic import operands_of
 from trajopt.terms.block_term import BlockTerm
 
+if TYPE_CHECKING:
+    from trajopt.solvers.solver import Callback, Solver
+
 T = TypeVar("T")
+P = TypeVar("P", bound="ProblemParts")
 
 
-class DerivedParts:
-    """Properties of a problem that follow from its fields alone."""
+@runtime_checkable
+class Refinement(Protocol):
+    """Makes a better `Solution` from a `Solution`, by further solves with the solver.
+
+    A class whose `refine` also makes a better `PhasesSolution` from a `PhasesSolution` says so by a class
+    attribute `takes_links` = True; one without that attribute is for single problems.
+    """
+
+    def refine(self, solution: Any, solver: Solver, progress: Callback | None = None) -> Any: ...
+
+
+@dataclass(eq=False, repr=False)
+class ProblemParts:
+    """The parts of a problem, and properties that follow from these alone."""
 
     dynamics: Dynamics
-    constraints: list[Constraint]
-    integrals: list[IntegralConstraint]
-    periodicities: list[Periodicity]
-    extras: dict[str, AdditionalCurve]
-    datasets: dict[str, Data]
-    parameters: dict[str, Parameter]
-    lower_continuities: list[LowerContinuity]
-    trajectory: Trajectory
-    _blocks: dict[Any, tuple[Block, ...]]
-    _quantities: QuantityTable | None
+    trajectory: Trajectory = None  # type: ignore[assignment]  # the default: one that fits the dynamics
+    name: str = "problem"
+    costs: list[Cost] = field(default_factory=list, init=False)
+    constraints: list[Constraint] = field(default_factory=list, init=False)
+    periodicities: list[Periodicity] = field(default_factory=list, init=False)
+    integrals: list[IntegralConstraint] = field(default_factory=list, init=False)
+    extras: dict[str, AdditionalCurve] = field(default_factory=dict, init=False)
+    slacks: dict[str, Slack] = field(default_factory=dict, init=False)
+    loads: dict[str, Any] = field(default_factory=dict, init=False)
+    parameters: dict[str, Parameter] = field(default_factory=dict, init=False)
+    designs: dict[str, Design] = field(default_factory=dict, init=False)
+    datasets: dict[str, Data] = field(default_factory=dict, init=False)
+    guessed_curve: Any = field(default=None, init=False)
+    guessed_durations: NDArray[np.float64] | None = field(default=None, init=False)
+    passive_joints: dict[str, tuple[NodeSet, ...]] = field(default_factory=dict, init=False)
+    lower_continuities: list[LowerContinuity] = field(default_factory=list, init=False)
+    recipe: Recipe | None = field(default=None, init=False)
+    solver: Solver | None = field(default=None, init=False)
+    refinement: Refinement | None = field(default=None, init=False)
+    starts: int = field(default=1, init=False)
+    _blocks: dict[Any, tuple[Block, ...]] = field(default_factory=dict, init=False, repr=False)
+    _tested_blocks: set[Any] = field(default_factory=set, init=False, repr=False)
+    _quantities: QuantityTable | None = field(default=None, init=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The pickled state: without traced blocks, which hold compiled functions."""
+        return vars(self) | {"_blocks": {}, "_tested_blocks": set(), "_quantities": None}
+
+    def independent_copy(self: P) -> P:
+        """A copy whose lists, dictionaries and sets are its own: adding to one leaves the other as it is."""
+        other = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, (list, dict, set)):
+                setattr(other, name, value.copy())
+        return other
 
     @property
     def quantities(self) -> QuantityTable:
@@ -152,9 +205,17 @@ class DerivedParts:
         return {name: extra.lower.size for name, extra in self.extras.items()}
 
 
+def check_refinement(refine: Any, what: str) -> None:
+    """Raise OptionError for an object that is neither None nor an instance with a method `refine`."""
+    if refine is not None and (not implements(refine, Refinement) or isinstance(refine, type)):
+        raise OptionError(
+            f"{what} is {short_repr(refine)}: give an instance such as trajopt.Certified(tol=1e-6)"
+        )
+
+
 def checked_problem(problem: T) -> T:
     """`problem` itself; ShapeError for an object that is no problem."""
-    if not isinstance(problem, DerivedParts):
+    if not isinstance(problem, ProblemParts):
         raise ShapeError(
             f"the problem is {short_repr(problem)}: give a trajopt.Problem, or call build() first"
         )
