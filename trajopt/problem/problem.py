@@ -88,7 +88,8 @@ class ProblemData(ProblemParts):
 
         Vector terms are summed over their components. `over` is "path" unless the term is the duration, a
         parameter or arithmetic of these, whose value counts once; a window or an arc,
-        `ArcNodes(arc, "whole")`, are integrated as well. Raises OptionError where nothing can be integrated, over `Neighbours` for instance.
+        `ArcNodes(arc, "whole")`, are integrated as well. Raises OptionError where nothing can be integrated,
+        over `Neighbours` for instance.
         """
         if isinstance(term, Integral):
             term.check_over(over, None)
