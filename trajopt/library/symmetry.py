@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.problem.input_checks import index_of
+from trajopt.base.errors import UnknownNameError
 from trajopt.terms import term as terms
 
 
@@ -20,11 +20,12 @@ def symmetric(problem: Any, pairs: Mapping[str, str], flipped: tuple[str, ...] =
     flipped : joints whose sign changes, s_i = -1
     Periodicity without exchange is `problem.subject_to_periodic`. Raises UnknownNameError.
     """
-    names, signs = problem.dynamics.joint_names, np.ones(len(problem.dynamics.joint_names))
-    partner = list(range(len(names)))
-    for left, right in pairs.items():
-        one, other = index_of(left, names), index_of(right, names)
-        partner[one], partner[other] = other, one
-    signs[[index_of(name, names) for name in flipped]] = -1.0
+    names = list(problem.dynamics.joint_names)
+    for name in (*pairs, *pairs.values(), *flipped):
+        if name not in names:
+            raise UnknownNameError(f"no joint is called '{name}': there are {', '.join(names)}")
+    both = dict(pairs) | {right: left for left, right in pairs.items()}
+    partner = [names.index(both.get(name, name)) for name in names]
+    signs = np.where(np.isin(names, flipped), -1.0, 1.0)
     for quantity in (terms.q, terms.v):
         problem.subject_to_periodic(quantity, signs, order=partner)
