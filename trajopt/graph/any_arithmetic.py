@@ -87,10 +87,14 @@ def _applied(code: int, operands: list[Any], exponent: float | None) -> Any:
 
 @lru_cache
 def _operations() -> Mapping[int, Operation]:
-    """Code of CasADi -> operation; every other one is refused."""
+    """Code of CasADi -> operation; every other one is refused. Of comparisons true is 1.0, false is 0.0."""
     import casadi
 
+    names = ("sqrt", "sin", "cos", "exp", "log", "tanh", "atan")
+    methods = {name: _method(name) for name in names}
+    sqrt, sin, cos, exp, log, _, atan = methods.values()
     return {
+        **{getattr(casadi, f"OP_{name.upper()}"): method for name, method in methods.items()},
         casadi.OP_ASSIGN: lambda x: x,
         casadi.OP_ADD: operator.add,
         casadi.OP_SUB: operator.sub,
@@ -100,29 +104,9 @@ def _operations() -> Mapping[int, Operation]:
         casadi.OP_INV: lambda x: _quotient(1.0, x),
         casadi.OP_SQ: lambda x: x * x,
         casadi.OP_TWICE: lambda x: x + x,
-        casadi.OP_SQRT: _method("sqrt"),
-        casadi.OP_SIN: _method("sin"),
-        casadi.OP_COS: _method("cos"),
-        casadi.OP_TAN: lambda x: _quotient(_method("sin")(x), _method("cos")(x)),
-        casadi.OP_EXP: _method("exp"),
-        casadi.OP_LOG: _method("log"),
-        **_curved(casadi),
-        **_broken(casadi),
-    }
-
-
-def _curved(casadi: Any) -> Mapping[int, Operation]:
-    """Further smooth functions, from those that numbers have."""
-    exp, log, sqrt, atan = (_method(name) for name in ("exp", "log", "sqrt", "atan"))
-
-    def asin(x: Any) -> Any:
-        return atan(_quotient(x, sqrt((1.0 - x) * (1.0 + x))))
-
-    return {
-        casadi.OP_TANH: _method("tanh"),
-        casadi.OP_ATAN: atan,
+        casadi.OP_TAN: lambda x: _quotient(sin(x), cos(x)),
         casadi.OP_ATAN2: _atan2,
-        casadi.OP_ASIN: asin,
+        casadi.OP_ASIN: lambda x: atan(_quotient(x, sqrt((1.0 - x) * (1.0 + x)))),
         casadi.OP_ACOS: lambda x: _atan2(sqrt((1.0 - x) * (1.0 + x)), x),
         casadi.OP_SINH: lambda x: (exp(x) - exp(-x)) * 0.5,
         casadi.OP_COSH: lambda x: (exp(x) + exp(-x)) * 0.5,
@@ -132,12 +116,6 @@ def _curved(casadi: Any) -> Mapping[int, Operation]:
         casadi.OP_LOG1P: lambda x: log(1.0 + x),
         casadi.OP_EXPM1: lambda x: exp(x) - 1.0,
         casadi.OP_HYPOT: lambda x, y: sqrt(x * x + y * y),
-    }
-
-
-def _broken(casadi: Any) -> Mapping[int, Operation]:
-    """Functions with corners and jumps: true is 1.0, false is 0.0."""
-    return {
         casadi.OP_FABS: abs,
         casadi.OP_FMAX: _maximum,
         casadi.OP_FMIN: lambda x, y: -_maximum(-x, -y),

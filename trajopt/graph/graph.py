@@ -193,18 +193,10 @@ def _clusters(graph: Graph) -> list[list[Block]]:
             continue
         depth.update(dict.fromkeys(block.outputs, deepest))
         linked = [(deepest, name) for name in (*block.inputs, *block.outputs) if name not in TIME_LEAVES]
-        met = _distinct(of[link] for link in linked if link in of)
-        mine = [*(other for found in met for other in found), block]
-        clusters = [cluster for cluster in clusters if not any(cluster is found for found in met)]
-        of.update({link: mine for link, cluster in of.items() if any(cluster is found for found in met)})
+        met = {id(of[link]): of[link] for link in linked if link in of}
+        mine = [*(other for found in met.values() for other in found), block]
+        clusters = [cluster for cluster in clusters if id(cluster) not in met]
+        of.update({link: mine for link, cluster in of.items() if id(cluster) in met})
         of.update(dict.fromkeys(linked, mine))
         clusters.append(mine)
     return clusters
-
-
-def _distinct(clusters: Iterable[list[Block]]) -> list[list[Block]]:
-    found: list[list[Block]] = []
-    for cluster in clusters:
-        if not any(cluster is other for other in found):
-            found.append(cluster)
-    return found

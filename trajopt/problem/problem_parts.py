@@ -14,6 +14,7 @@ from trajopt.base.arguments import implements, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.data import Data
+from trajopt.graph.declared_quantities import DeclaredQuantity
 from trajopt.graph.keys import EXTRA, SPLINE_LEAVES, SplineLeaf, bare, extra_leaf, parameter_leaf, rate_leaf
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
@@ -32,6 +33,7 @@ from trajopt.problem.costs_and_constraints import (
     Periodicity,
     Recipe,
 )
+from trajopt.problem.systems.state_equations import unit_of_rate
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.arithmetic import operands_of
@@ -99,17 +101,18 @@ class ProblemParts:
     @property
     def quantities(self) -> QuantityTable:
         """Every quantity that a term may ask for: width, names of components, unit."""
-        curves = self.extras.items()
-        defined = {parameter_leaf(name): parameter.lower.size for name, parameter in self.parameters.items()}
-        defined |= {extra_leaf(name): curve.lower.size for name, curve in curves}
-        defined |= {rate_leaf(name): curve.lower.size for name, curve in curves if curve.has_rate}
-        defined |= {data.quantity: data.width for data in self.datasets.values()}
-        named = {extra_leaf(name): curve.components for name, curve in curves if curve.components}
-        named |= {rate_leaf(name): curve.components for name, curve in curves if curve.components}
+        defined = {parameter_leaf(p.name): _declared(p, p.unit) for p in self.parameters.values()}
+        defined |= {
+            data.quantity: DeclaredQuantity(data.width, data.unit, "") for data in self.datasets.values()
+        }
+        for name, curve in self.extras.items():
+            unit = curve.unit or getattr(self.dynamics, "units", {}).get(name, "")
+            defined[extra_leaf(name)] = _declared(curve, unit, curve.components)
+            if curve.has_rate:
+                defined[rate_leaf(name)] = _declared(curve, unit_of_rate(unit), curve.components)
         known = self._quantities
-        is_same = known is not None and known.dynamics is self.dynamics and known.defined == defined
-        if known is None or not is_same or known.named != named:
-            known = self._quantities = QuantityTable(self.dynamics, defined, named)
+        if known is None or known.dynamics is not self.dynamics or known.defined != defined:
+            known = self._quantities = QuantityTable(self.dynamics, defined)
         return known
 
     def width_of(self, quantity: str) -> int:
@@ -252,3 +255,7 @@ def _one_joint_each(block: Block, quantity: str, table: QuantityTable) -> bool:
                 return False
             found = True
     return found
+
+
+def _declared(unknown: Any, unit: str, components: tuple[str, ...] = ()) -> DeclaredQuantity:
+    return DeclaredQuantity(unknown.lower.size, unit, "", components)

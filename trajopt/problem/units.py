@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from trajopt.graph.keys import SPLINE_LEAVES
+from trajopt.graph.keys import EXTRA, SPLINE_LEAVES
 from trajopt.graph.protocols.dynamics import DescribedJoints
 from trajopt.problem.systems.state_equations import unit_of_rate
 from trajopt.problem.systems.system import System
@@ -44,14 +44,14 @@ def units_of(problem: Any, term: Any, width: int) -> list[str]:
 
 def units_of_quantity(problem: Any, quantity: str, width: int) -> list[str]:
     """The units (width,) of a quantity by its key, "tau" or "parameter:load"; "" where none is known."""
-    dynamics, own = problem.dynamics, _own_units(problem, quantity, width)
-    if own is not None:
-        return own
+    dynamics, name = problem.dynamics, quantity.removeprefix(EXTRA)
+    if quantity != name and name in problem.slacks:
+        return units_of(problem, problem.slacks[name].maximum, width)
     if quantity in SPLINE_LEAVES and isinstance(dynamics, System):
         order = SPLINE_LEAVES.index(quantity)
         units = [dynamics.units.get(name, "") for name in dynamics.states]
         return [unit_of_rate(unit, order) if order else unit for unit in units]
-    declared = problem.quantities.declared.get(quantity.partition(":")[0])
+    declared = problem.quantities.known(quantity)
     unit = "" if declared is None else declared.unit
     if "; " in unit:  # of a wrench or a twist: three components of each
         first, second = unit.split("; ")
@@ -65,21 +65,6 @@ def units_of_quantity(problem: Any, quantity: str, width: int) -> list[str]:
         {"revolute": turning, "rotation_vector": turning, "prismatic": sliding}.get(kinds.get(name, ""), unit)
         for name in names
     ]
-
-
-def _own_units(problem: Any, quantity: str, width: int) -> list[str] | None:
-    """The units of a quantity that the problem defines: a parameter, an additional curve, its rate, data."""
-    family, _, name = quantity.partition(":")
-    if family == "parameter" and name in problem.parameters:
-        return [problem.parameters[name].unit] * width
-    if family == "data" and name in problem.datasets:
-        return [problem.datasets[name].unit] * width
-    if family not in ("extra", "rate") or name not in problem.extras:
-        return None
-    if name in problem.slacks:
-        return units_of(problem, problem.slacks[name].maximum, width)
-    unit = problem.extras[name].unit or getattr(problem.dynamics, "units", {}).get(name, "")
-    return [unit if family == "extra" else unit_of_rate(unit)] * width
 
 
 def power(unit: str, exponent: int) -> str:
