@@ -324,7 +324,7 @@ class ProblemData(ProblemParts):
         A curve may give the values of all additional curves behind the joints'. Of a solution the curve, the
         parameters of the same name and, where none are given, the durations are taken.
         """
-        guesses.start_from(self, guesses.one_of(q, x), duration)
+        guesses.start_from(self, q, x, duration)
 
     def recommend(self, solver: Solver, refine: Refinement | None = None, starts: int = 1) -> None:
         """Let `solve` use these unless others are given: `ConstraintGeneration()`, `LimitNodes()`, others.

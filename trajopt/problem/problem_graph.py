@@ -43,7 +43,7 @@ def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[An
     others = dynamics_blocks(problem, (wanted | _inputs(blocks.values())) - known, known, fixed)
     blocks |= others
     if problem.designs and (under_load or others):
-        blocks |= _design_blocks(problem)
+        blocks |= _renamed_terms(problem, {f"{DESIGN}{name}": d.term for name, d in problem.designs.items()})
     widths = leaves | {name: width for block in blocks.values() for name, width in block.outputs.items()}
     for term in integrated:
         target = integrand(term.quantity)
@@ -116,7 +116,6 @@ def _term_blocks(problem: ProblemData, terms: Iterable[Any]) -> dict[str, Block]
 
 def _load_blocks(problem: ProblemData) -> dict[str, Block]:
     """The blocks of the wrenches on loaded links; GraphCycleError where one needs the torques it changes."""
-    blocks = _term_blocks(problem, problem.loads.values())
     for link, term in problem.loads.items():
         own = _term_blocks(problem, [term])
         needs = sorted(problem.quantities.changed_by_loads({term.quantity} | _inputs(own.values())))
@@ -125,17 +124,14 @@ def _load_blocks(problem: ProblemData) -> dict[str, Block]:
                 f"the load on '{link}', {term_of(term.quantity)}, depends on {', '.join(needs)}, "
                 "which it changes: let it depend on motion, parameters or the base wrench"
             )
-        blocks[f"{LOAD}{link}"] = Power(term.quantity, 6, f"{LOAD}{link}")
-    return blocks
+    return _renamed_terms(problem, {f"{LOAD}{link}": term for link, term in problem.loads.items()})
 
 
-def _design_blocks(problem: ProblemData) -> dict[str, Block]:
-    """The blocks of the properties of the robot that follow from parameters."""
-    blocks = _term_blocks(problem, (design.term for design in problem.designs.values()))
-    for name, design in problem.designs.items():
-        target = f"{DESIGN}{name}"
-        blocks[target] = Power(design.term.quantity, design.fixed.size, target)
-    return blocks
+def _renamed_terms(problem: ProblemData, terms: Mapping[str, Any]) -> dict[str, Block]:
+    """The blocks of terms by their names as inputs of the dynamics."""
+    blocks = _term_blocks(problem, terms.values())
+    widths = {target: problem.width_of_term(term) for target, term in terms.items()}
+    return blocks | {target: Power(term.quantity, widths[target], target) for target, term in terms.items()}
 
 
 def _inputs(blocks: Iterable[Block]) -> set[str]:

@@ -27,21 +27,17 @@ def boundary_values(
     Raises OptionError where both q and x of a system are given, or x of a robot without states, and what
     `bounds_of_values` raises.
     """
-    x = given["x"]
-    if x is not None and not isinstance(dynamics, AugmentedDynamics):
-        if given["q"] is not None:
-            raise OptionError(
-                f"q and x at the {place} are both given: x are the states of a system, q joints"
-            )
-        label = f"x at the {place}"
-        yield terms.q, *bounds_of_values(x, label, dynamics.joint_names, "states"), label
-    for letter in ("q", "v", "a"):
+    further = isinstance(dynamics, AugmentedDynamics)
+    if given["x"] is not None and given["q"] is not None and not further:
+        raise OptionError(f"q and x at the {place} are both given: x are the states of a system, q joints")
+    for letter in ("q", "v", "a") if further else ("x", "q", "v", "a"):
         if given[letter] is not None:
-            label, kind = f"{letter} at the {place}", "states" if isinstance(dynamics, System) else "joints"
+            label, system = f"{letter} at the {place}", letter == "x" or isinstance(dynamics, System)
+            kind = "states" if system else "joints"
             bounds = bounds_of_values(given[letter], label, dynamics.joint_names, kind)
-            yield terms.Quantity(letter), *bounds, label
-    if x is not None and isinstance(dynamics, AugmentedDynamics):
-        lower, upper = bounds_of_values(x, f"x at the {place}", dynamics.state_names, "states")
+            yield terms.Quantity("q" if letter == "x" else letter), *bounds, label
+    if further and given["x"] is not None:
+        lower, upper = bounds_of_values(given["x"], f"x at the {place}", dynamics.state_names, "states")
         first = 0
         for name, width in dynamics.states.items():
             own = slice(first, first + width)
