@@ -209,9 +209,9 @@ class ChainRule:
         by_source: dict[str, list[str]] = {}
         for output, source in block.pattern():
             by_source.setdefault(source, []).append(output)
-        added, found = np.zeros(self.row_count, dtype=bool), []
+        added, found, order = np.zeros(self.row_count, dtype=bool), [], list(self.rows)
         for source in sorted(by_source, key=self.graph.leaves.__contains__):
-            is_leaf, outputs = source in self.graph.leaves, sorted(by_source[source], key=self._first_row)
+            is_leaf, outputs = source in self.graph.leaves, sorted(by_source[source], key=order.index)
             gaps = np.cumsum([0, *(self.rows[a].stop != self.rows[b].start for a, b in pairwise(outputs))])
             for _, run in groupby(zip(gaps, outputs, strict=True), key=itemgetter(0)):
                 names = tuple(name for _, name in run)
@@ -220,9 +220,6 @@ class ChainRule:
                 found.append(Edge(names, source, rows, place, is_leaf, not added[rows].any()))
                 added[rows] |= not is_leaf
         return found
-
-    def _first_row(self, quantity: str) -> int:
-        return self.rows[quantity].start
 
 
 def increase(view: Array, part: Array) -> None:

@@ -136,20 +136,6 @@ def unknown(
     return low, high, start
 
 
-def locked_bounds(
-    names: Sequence[str], joints: Sequence[str], at: ArrayLike
-) -> list[tuple[str, NDArray, NDArray]]:
-    """(joint, lower and upper bounds of q) that hold joints at one position, or one each."""
-    if not joints:
-        raise OptionError("no joint is named: use, for example, problem.lock('elbow', at=0.5)")
-    positions = equal_to(at, len(joints), "the position of a lock", joints)
-    found = []
-    for joint, position in zip(joints, positions, strict=True):
-        own = np.arange(len(names)) == index_of(joint, names)
-        found.append((joint, np.where(own, position, -np.inf), np.where(own, position, np.inf)))
-    return found
-
-
 def index_of(name: Any, names: Sequence[str], kind: str = "joint") -> int:
     """The number of a coordinate by its name; UnknownNameError, with similar names, for another name."""
     if not isinstance(name, str) or name not in names:

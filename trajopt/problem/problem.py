@@ -15,13 +15,11 @@ from trajopt.graph.data import data_of
 from trajopt.graph.keys import extra_leaf
 from trajopt.problem import guess as guesses
 from trajopt.problem import input_checks, term_checks
-from trajopt.problem.constraints.boundary_values import boundary_values
+from trajopt.problem.constraints.continuity import check_borders, lower_continuity, periodicity_of
+from trajopt.problem.constraints.coordinate_bounds import boundary_values, joint_limits, locked_bounds
 from trajopt.problem.constraints.designs import design_of
 from trajopt.problem.constraints.integrals import Integral
-from trajopt.problem.constraints.joint_limits import joint_limits
-from trajopt.problem.constraints.lower_continuity import check_borders, lower_continuity
 from trajopt.problem.constraints.passive_joints import passive_torques, refuse_springs
-from trajopt.problem.constraints.periodicities import periodicity_of
 from trajopt.problem.constraints.slacks import integral_constraint, smooth_bounds, smooth_cost
 from trajopt.problem.costs_and_constraints import (
     AdditionalCurve,
@@ -38,7 +36,6 @@ from trajopt.problem.systems.controls import (
     controls_of,
     curves_on,
     default_curves,
-    default_trajectory,
     fitting_trajectory,
 )
 from trajopt.problem.systems.state_equations import StateEquations
@@ -72,8 +69,6 @@ class ProblemData(ProblemParts):
     def __post_init__(self) -> None:
         check_dynamics(self.dynamics)
         arguments.name(self.name, "the name of the problem")
-        if self.trajectory is None:
-            self.trajectory = default_trajectory(self.dynamics)
         self.trajectory = fitting_trajectory(self.dynamics, self.trajectory)
         self.extras |= default_curves(self.dynamics, self.trajectory)
         if isinstance(self.dynamics, StateEquations):
@@ -182,7 +177,7 @@ class ProblemData(ProblemParts):
 
         All their control points are eliminated. Raises UnknownNameError, ShapeError or NotFiniteError.
         """
-        for joint, low, high in input_checks.locked_bounds(self.dynamics.joint_names, joints, at):
+        for joint, low, high in locked_bounds(self.dynamics.joint_names, joints, at):
             self.subject_to(terms.q, low, high, hold="hull", name=f"lock of {joint}")
 
     def subject_to_periodic(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trajopt.base.arrays import Array
 from trajopt.base.errors import GraphCycleError, ProblemError, ShapeError
 from trajopt.graph.elementary import Power
-from trajopt.graph.graph import Graph
+from trajopt.graph.graph import Graph, completed
 from trajopt.graph.keys import TIME_LEAVES, extra_leaf, integrand, parameter_leaf, term_of
-from trajopt.graph.named_block import completed
 from trajopt.graph.protocols.block import Block
 from trajopt.problem.problem import ProblemData
 
@@ -19,9 +17,8 @@ LOAD, DESIGN = "load:", "design:"  # the inputs of a dynamics block that carry l
 
 def leaf_widths(problem: ProblemData) -> dict[str, int]:
     """Every leaf of a problem's graph and its width."""
-    widths = {leaf: spline.width for leaf, spline in problem.spline_leaves.items()}
-    widths |= {leaf: 1 for leaf in TIME_LEAVES}
-    return widths | {parameter_leaf(name): p.lower.size for name, p in problem.parameters.items()}
+    leaves = (*problem.spline_leaves, *TIME_LEAVES, *map(parameter_leaf, problem.parameters))
+    return {leaf: problem.width_of(leaf) for leaf in leaves}
 
 
 def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[Any] = ()) -> Graph:
@@ -31,16 +28,14 @@ def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[An
     problem's loads; torques and joint wrenches are those under the loads.
     """
     terms, integrated, leaves = list(terms), list(integrated), leaf_widths(problem)
-    fixed = {name: design.fixed for name, design in problem.designs.items()}
-    table, blocks = problem.quantities, _term_blocks(problem, (*terms, *integrated))
+    blocks = _term_blocks(problem, (*terms, *integrated))
     wanted = {term.quantity for term in (*terms, *integrated)} | _inputs(blocks.values())
-    under_load = table.changed_by_loads(wanted) if problem.loads else set()
+    under_load = problem.quantities.changed_by_loads(wanted) if problem.loads else set()
     if under_load:
         blocks |= _load_blocks(problem)
-        loads = tuple(problem.loads)
-        blocks["under load"] = block_of(problem.dynamics, sorted(under_load), loads, table, fixed)
+        blocks["under load"] = block_of(problem, sorted(under_load), problem.loads)
     known = under_load.union(leaves, *(block.outputs for block in blocks.values()))
-    others = dynamics_blocks(problem, (wanted | _inputs(blocks.values())) - known, known, fixed)
+    others = dynamics_blocks(problem, (wanted | _inputs(blocks.values())) - known, known)
     blocks |= others
     if problem.designs and (under_load or others):
         blocks |= _renamed_terms(problem, {f"{DESIGN}{name}": d.term for name, d in problem.designs.items()})
@@ -51,41 +46,30 @@ def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[An
     return Graph(leaves, blocks.values())
 
 
-def dynamics_blocks(
-    problem: ProblemData,
-    wanted: Iterable[str],
-    known: Iterable[str],
-    fixed: Mapping[str, Array] | None = None,
-) -> dict[str, Block]:
+def dynamics_blocks(problem: ProblemData, wanted: Iterable[str], known: Iterable[str]) -> dict[str, Block]:
     """The blocks of the dynamics that compute the wanted quantities, and those that these need in turn.
 
     known : quantities that are computed otherwise
-    fixed : as `block_of` takes it
     """
     table, blocks = problem.quantities, {}
     known = {*known, *(f"{DESIGN}{name}" for name in problem.designs)}
     wanted = set(wanted) - known
     while wanted:
         for together in table.by_block(wanted):
-            blocks[together[0]] = block_of(problem.dynamics, together, (), table, fixed)
+            blocks[together[0]] = block_of(problem, together)
         known |= wanted
         met = _inputs(blocks.values()) - known  # names that nobody declares are reported by the graph
         wanted = {name for name in met if table.knows(name.partition(":")[0])}
     return blocks
 
 
-def block_of(
-    dynamics: Any,
-    outputs: Iterable[str],
-    loads: Iterable[str],
-    width_of: Callable[[str], int],
-    fixed: Mapping[str, Array] | None = None,
-) -> Block:
-    """The block that a dynamics makes for these outputs.
+def block_of(problem: ProblemData, outputs: Iterable[str], loads: Iterable[str] = ()) -> Block:
+    """The block that the dynamics makes for these outputs, under loads on these links.
 
-    fixed : designed properties, for a `DesignableDynamics`
     Raises ProblemError where it does not compute one of them, ShapeError where one has another width.
     """
+    dynamics: Any = problem.dynamics
+    fixed = {name: design.fixed for name, design in problem.designs.items()}
     wanted, called = tuple(outputs), type(dynamics).__name__
     if fixed:
         block = dynamics.designed_block(wanted, tuple(loads), fixed)
@@ -98,9 +82,9 @@ def block_of(
                 f"the dynamics {called} does not compute '{name}': its block({list(wanted)}) gives "
                 f"{', '.join(offered) or 'nothing'}; leave the term out, or let it give that quantity"
             )
-        if offered[name] != width_of(name):
+        if offered[name] != problem.width_of(name):
             raise ShapeError(
-                f"'{name}' of the dynamics {called} has {offered[name]} components: expected {width_of(name)}"
+                f"'{name}' of the dynamics {called} has {offered[name]} components: expected {problem.width_of(name)}"
             )
     return completed(block)
 

@@ -21,9 +21,9 @@ from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.protocols.term import NamedTerm, Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.problem import term_checks
+from trajopt.problem.constraints.continuity import LowerContinuity
 from trajopt.problem.constraints.designs import Design
 from trajopt.problem.constraints.integrals import IntegralConstraint
-from trajopt.problem.constraints.lower_continuity import LowerContinuity
 from trajopt.problem.constraints.slacks import Slack
 from trajopt.problem.costs_and_constraints import (
     AdditionalCurve,

@@ -13,8 +13,8 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.data import Data, DataBlock
 from trajopt.graph.expression import ExpressionBlock
+from trajopt.graph.graph import completed
 from trajopt.graph.keys import is_parameter, term_of
-from trajopt.graph.named_block import completed
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.protocols.term import NamedTerm, Term

@@ -8,8 +8,8 @@ from typing import Any
 
 from trajopt.base import arguments
 from trajopt.base.errors import OptionError, ShapeError
+from trajopt.graph.graph import NamedBlock, completed
 from trajopt.graph.keys import own_term
-from trajopt.graph.named_block import NamedBlock, completed
 from trajopt.graph.protocols.block import Block
 from trajopt.terms.arithmetic import Arithmetic
 

@@ -5,7 +5,7 @@ import pytest
 from hand_written import MassBlock, PointMasses
 
 import trajopt
-from trajopt.graph.named_block import completed
+from trajopt.graph.graph import completed
 from trajopt.graph.protocols.block import Block, SecondOrderBlock
 
 

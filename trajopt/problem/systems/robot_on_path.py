@@ -18,7 +18,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.graph.declared_quantities import LEAVES, DeclaredQuantity
-from trajopt.graph.named_block import NamedBlock
+from trajopt.graph.graph import NamedBlock
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantity_table import declared_by
 from trajopt.problem.dynamics_check import check_dynamics

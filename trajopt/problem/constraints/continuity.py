@@ -1,4 +1,4 @@
-"""Lower continuity of single coordinates where arcs meet: see `Problem.continuity`.
+"""How coordinates agree where arcs meet, and at the end with the start: `Problem.continuity`, `subject_to_periodic`.
 
 At a border of arcs every coordinate and as many derivatives of it agree as the trajectory says. An impact, a
 jump of one state or a torque that switches is a border at which one coordinate keeps fewer of them.
@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from trajopt.base.arguments import check_count, short_repr
-from trajopt.base.errors import OptionError
-from trajopt.problem.input_checks import index_of
+from trajopt.base.arguments import check_count, numbers, short_repr
+from trajopt.base.errors import OptionError, ShapeError
+from trajopt.graph.keys import SPLINE_LEAVES, is_extra
+from trajopt.problem.costs_and_constraints import Periodicity
+from trajopt.problem.input_checks import bound_of, index_of
 from trajopt.splines.trajectory import Trajectory
 
 MAY_JUMP = {-1: "its value", 0: "its rate", 1: "its acceleration"}  # the lowest derivative that does
@@ -70,3 +73,23 @@ def check_borders(trajectory: Trajectory, given: Iterable[LowerContinuity]) -> N
             raise OptionError(
                 f"after is {each.after}, but borders follow arcs 0 to {count - 1} of the {count + 1} arcs"
             )
+
+
+def periodicity_of(
+    term: Any, width: int, signs: ArrayLike, order: ArrayLike | None, offset: ArrayLike, label: str
+) -> Periodicity:
+    """term(T)_i = signs_i * term(0)_order(i) + offset_i; ShapeError or OptionError where it cannot be."""
+    given = np.arange(width) if order is None else numbers(order, f"the order of '{label}'")
+    if given.shape != (width,) or sorted(given.tolist()) != list(range(width)):
+        raise ShapeError(
+            f"the order of '{label}' is {short_repr(given.tolist())}: give each of 0 .. {width - 1} once"
+        )
+    places = given.astype(np.int64)
+    mixed = bool(np.any(places != np.arange(width)))
+    if mixed and term.quantity not in SPLINE_LEAVES and not is_extra(term.quantity):
+        raise OptionError(
+            f"'{label}' reorders components, which only q, v and additional curves can: reorder inside"
+        )
+    return Periodicity(
+        term, bound_of(signs, 1.0, width, label), places, bound_of(offset, 0.0, width, label), label
+    )

@@ -1,19 +1,23 @@
-"""Boundary values as users give them: numbers, or None for a coordinate that stays free."""
+"""Bounds of coordinates as users give them: boundary values, locked joints, the limits of a dynamics."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from trajopt.base.arguments import numbers, short_repr
-from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
+from trajopt.base.arguments import check_flag, numbers, short_repr
+from trajopt.base.errors import InfeasibleBoundsError, NotFiniteError, OptionError, ShapeError
 from trajopt.graph.protocols.dynamics import Dynamics
+from trajopt.problem.input_checks import equal_to, index_of
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
+from trajopt.problem.systems.robot_on_path import RobotOnPath
 from trajopt.problem.systems.system import System
 from trajopt.terms import term as terms
+
+Limit = tuple[terms.Quantity, NDArray, NDArray, Literal["nodes", "hull"], str]
 
 
 def boundary_values(
@@ -66,3 +70,48 @@ def bounds_of_values(value: Any, name: str, coordinates: Sequence[str], kind: st
         raise OptionError(f"{name} leaves all of {', '.join(coordinates)} free: leave it out")
     every = np.ones(len(coordinates))
     return np.where(free, -np.inf, array) * every, np.where(free, np.inf, array) * every
+
+
+def locked_bounds(
+    names: Sequence[str], joints: Sequence[str], at: ArrayLike
+) -> list[tuple[str, NDArray, NDArray]]:
+    """(joint, lower and upper bounds of q) that hold joints at one position, or one each."""
+    if not joints:
+        raise OptionError("no joint is named: use, for example, problem.lock('elbow', at=0.5)")
+    positions = equal_to(at, len(joints), "the position of a lock", joints)
+    found = []
+    for joint, position in zip(joints, positions, strict=True):
+        own = np.arange(len(names)) == index_of(joint, names)
+        found.append((joint, np.where(own, position, -np.inf), np.where(own, position, np.inf)))
+    return found
+
+
+def joint_limits(dynamics: Any, name: str, position: bool, velocity: bool, torque: bool) -> Iterator[Limit]:
+    """(term, lower, upper, hold, label) of every wanted kind that has a finite limit.
+
+    name : of the problem, for messages
+    Of a robot on a path the joints' limits hold at the nodes, the range of the path for all t.
+    Raises InfeasibleBoundsError where all limits of a kind are zero, OptionError for what is no flag.
+    """
+    q, v, hold, limits = terms.q, terms.v, "hull", dynamics.limits
+    if isinstance(dynamics, RobotOnPath):
+        q, v, hold = terms.Quantity("joint_position"), terms.Quantity("joint_velocity"), "nodes"
+        limits = dynamics.robot.limits
+    kinds: tuple[tuple[bool, str, Limit], ...] = (
+        (position, "position", (q, limits.q_lower, limits.q_upper, hold, "position limits")),
+        (velocity, "velocity", (v, -limits.velocity, limits.velocity, hold, "velocity limits")),
+        (torque, "torque", (terms.tau, limits.torque_lower, limits.torque_upper, "nodes", "torque limits")),
+    )
+    for wanted, kind, (_, lower, upper, _, _) in kinds:
+        check_flag(kind, wanted)
+        if wanted and not (np.any(lower) or np.any(upper)):
+            effort = ' (effort="0" in a URDF file)' if kind == "torque" else ""
+            raise InfeasibleBoundsError(
+                f"all {kind} limits of the robot of '{name}' are zero{effort}, which allows no motion: give "
+                f"its joints limits, or call subject_to_joint_limits({kind}=False)"
+            )
+    if isinstance(dynamics, RobotOnPath):
+        yield terms.q, dynamics.limits.q_lower, dynamics.limits.q_upper, "hull", "range of the path"
+    for wanted, _, limit in kinds:
+        if wanted and (np.any(np.isfinite(limit[1])) or np.any(np.isfinite(limit[2]))):
+            yield limit
