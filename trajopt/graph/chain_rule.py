@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.graph.expression import slices_of
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Block, Pairs, Values
 
@@ -67,8 +68,8 @@ class ChainRule:
         bounded, minimized = ([n for n in names if n in some] for some in (first, wanted - first))
         self.used = (*bounded, *minimized)
         inner = [name for name in names if name not in wanted and name not in graph.leaves]
-        self.rows = _slices([*self.used, *inner], graph.width)
-        self.columns = _slices(leaves, graph.width)
+        self.rows = slices_of({name: graph.width[name] for name in (*self.used, *inner)})
+        self.columns = slices_of({leaf: graph.width[leaf] for leaf in leaves})
         self.bounded_count = sum(graph.width[name] for name in bounded)
         self.used_count = sum(graph.width[name] for name in self.used)
         self.row_count = max((place.stop for place in self.rows.values()), default=0)
@@ -225,11 +226,3 @@ class ChainRule:
 def increase(view: Array, part: Array) -> None:
     """Add in place; `array[place] += part` would also copy the sum onto itself."""
     np.add(view, part, out=view)
-
-
-def _slices(names: Iterable[str], width: Mapping[str, int]) -> dict[str, slice]:
-    found, cursor = {}, 0
-    for name in names:
-        found[name] = slice(cursor, cursor + width[name])
-        cursor += width[name]
-    return found

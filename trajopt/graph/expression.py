@@ -28,7 +28,7 @@ class ExpressionBlock:
         self._expressions = {name: casadi.densify(given) for name, given in expressions.items()}
         self.inputs = {name: symbol.numel() for name, symbol in symbols.items()}
         self.outputs = {name: expression.numel() for name, expression in expressions.items()}
-        self._columns, self._rows = _slices(self.inputs), _slices(self.outputs)
+        self._columns, self._rows = slices_of(self.inputs), slices_of(self.outputs)
         self._size, self._height = sum(self.inputs.values()), sum(self.outputs.values())
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -307,6 +307,7 @@ def _structure(matrix: Any) -> Array:
     return found
 
 
-def _slices(widths: Mapping[str, int]) -> dict[str, slice]:
+def slices_of(widths: Mapping[str, int]) -> dict[str, slice]:
+    """The places of quantities that stand one after the other; widths : quantity -> number of components."""
     edges = np.cumsum([0, *widths.values()]).tolist()
     return {name: slice(edges[i], edges[i + 1]) for i, name in enumerate(widths)}

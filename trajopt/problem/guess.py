@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -65,7 +65,14 @@ def start_from(problem: Any, q: Any, x: Any, duration: ArrayLike | None) -> None
     q = x if q is None else q
     arcs, problem.starts = len(problem.trajectory.arcs), 1
     if implements(q, Motion) and not isinstance(q, type):
-        problem.guessed_curve = curve_of_motion(q, problem.dynamics.joint_names, problem.extra_widths)
+        names, known = tuple(problem.dynamics.joint_names), q.extra_widths
+        if q.joint_names != names:
+            raise ShapeError(
+                f"the solution moves {', '.join(q.joint_names)} but the problem {', '.join(names)}: "
+                "give a guess for these joints"
+            )
+        same = known is not None and list(known.items()) == list(problem.extra_widths.items())
+        problem.guessed_curve = MotionGuess(q.curve, q.curve.n if same else len(names))
         problem.guessed_durations = durations_of_motion(q, arcs, duration)
         for name, value in q.parameters.items():
             own = problem.parameters.get(name)
@@ -75,25 +82,6 @@ def start_from(problem: Any, q: Any, x: Any, duration: ArrayLike | None) -> None
     durations = None if duration is None else durations_of(duration, arcs)
     curve = problem.guessed_curve if q is None else curve_of(q, problem.dynamics.n)
     problem.guessed_curve, problem.guessed_durations = curve, durations
-
-
-def curve_of_motion(
-    motion: Motion, joint_names: Sequence[str], extra_widths: Mapping[str, int]
-) -> GuessedCurve:
-    """A motion by normalised time, with its additional curves where they are the problem's own.
-
-    Exact where the problem's knots contain the motion's (knot insertion), interpolating elsewhere. Raises
-    ShapeError where it moves other joints.
-    """
-    if motion.joint_names != tuple(joint_names):
-        raise ShapeError(
-            f"the solution moves {', '.join(motion.joint_names)} but the problem {', '.join(joint_names)}: "
-            "give a guess for these joints"
-        )
-    known = motion.extra_widths
-    same = known is not None and list(known.items()) == list(extra_widths.items())
-    carried = motion.curve.n if same else len(joint_names)
-    return MotionGuess(motion.curve, carried)
 
 
 def durations_of_motion(motion: Motion, arcs: int, duration: ArrayLike | None = None) -> NDArray[np.float64]:

@@ -70,7 +70,7 @@ def block_of(problem: ProblemData, outputs: Iterable[str], loads: Iterable[str] 
     """
     dynamics: Any = problem.dynamics
     fixed = {name: design.fixed for name, design in problem.designs.items()}
-    wanted, called = tuple(outputs), type(dynamics).__name__
+    wanted, called = tuple(outputs), f"the dynamics {type(dynamics).__name__}"
     if fixed:
         block = dynamics.designed_block(wanted, tuple(loads), fixed)
     else:
@@ -79,13 +79,12 @@ def block_of(problem: ProblemData, outputs: Iterable[str], loads: Iterable[str] 
     for name in wanted:
         if name not in offered:
             raise ProblemError(
-                f"the dynamics {called} does not compute '{name}': its block({list(wanted)}) gives "
+                f"{called} does not compute '{name}': its block({list(wanted)}) gives "
                 f"{', '.join(offered) or 'nothing'}; leave the term out, or let it give that quantity"
             )
-        if offered[name] != problem.width_of(name):
-            raise ShapeError(
-                f"'{name}' of the dynamics {called} has {offered[name]} components: expected {problem.width_of(name)}"
-            )
+        width = problem.width_of(name)
+        if offered[name] != width:
+            raise ShapeError(f"'{name}' of {called} has {offered[name]} components: expected {width}")
     return completed(block)
 
 

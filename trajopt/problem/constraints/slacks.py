@@ -113,7 +113,7 @@ def _curve_of(problem: Any, maximum: Maximum, over: NodeSet) -> Slacked:
     width = problem.width_of_term(maximum)
     if name not in problem.slacks:
         free = np.full(width, np.inf)
-        curve = AdditionalCurve(name, -free, free, np.ones(width), NodeValues())
+        curve = AdditionalCurve(name, -free, free, np.ones(width), pieces=NodeValues())
         problem.extras = with_curve(problem.extras, curve)
         problem.slacks[name] = Slack(name, maximum, over)
     return Slacked(maximum, terms.extra(name).quantity)

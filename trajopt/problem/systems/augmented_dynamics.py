@@ -11,7 +11,7 @@ Both hold at the collocation points, where q is of one degree more than x; the f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,6 @@ import numpy as np
 from trajopt.base.errors import OptionError
 from trajopt.graph.declared_quantities import LEAVES
 from trajopt.graph.keys import extra_leaf, rate_leaf
-from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantity_table import declared_by
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
 from trajopt.problem.systems.state_equations import Function, StateEquations, checked_column
@@ -30,6 +29,7 @@ from trajopt.terms.term import ExpressionTerm
 
 # Optional members of a robot, of the protocols in `graph/protocols/dynamics.py`.
 OFFERED = (
+    "quantities",
     "forward_dynamics",
     "loaded_forward_dynamics",
     "skeleton",
@@ -58,6 +58,10 @@ class AugmentedDynamics(StateEquations):
     residuals: Function | None
     torques: Function | None
     units: Mapping[str, str] = field(default_factory=dict)
+    n: int = field(init=False)
+    joint_names: Sequence[str] = field(init=False)
+    limits: Any = field(init=False)
+    block: Any = field(init=False)
 
     def __post_init__(self) -> None:
         taken = {*LEAVES, *declared_by(self.robot)}
@@ -66,6 +70,8 @@ class AugmentedDynamics(StateEquations):
                 raise OptionError(
                     f"'{name}' is a quantity of the robot already: give the state or control another name"
                 )
+        for name in ("n", "joint_names", "limits", "block"):
+            object.__setattr__(self, name, getattr(self.robot, name))
         for name in OFFERED:  # attributes of their own: protocols do not see those that __getattr__ gives
             if hasattr(self.robot, name):
                 object.__setattr__(self, name, getattr(self.robot, name))
@@ -75,33 +81,9 @@ class AugmentedDynamics(StateEquations):
             raise AttributeError(name)
         return getattr(self.robot, name)
 
-    @property
-    def n(self) -> int:
-        """The number of joints."""
-        return self.robot.n
-
-    @property
-    def joint_names(self) -> Sequence[str]:
-        """The names of the joints."""
-        return self.robot.joint_names
-
-    @property
-    def limits(self) -> Any:
-        """Those of the robot."""
-        return self.robot.limits
-
-    def block(self, outputs: Iterable[str], loads: Sequence[str] = ()) -> Block:
-        """The robot's block for these quantities."""
-        return self.robot.block(outputs, loads) if loads else self.robot.block(outputs)
-
     def with_properties(self, values: Mapping[str, Any]) -> AugmentedDynamics:
         """The same states on a robot with other values of these properties."""
         return replace(self, robot=self.robot.with_properties(values))
-
-    @property
-    def quantities(self) -> Mapping[str, Any]:
-        """Those of the robot."""
-        return declared_by(self.robot)
 
     @property
     def rates_of_states(self) -> Sequence[tuple[str, str, int]]:
@@ -142,7 +124,7 @@ class AugmentedDynamics(StateEquations):
         """The curve of a state on a collocation mesh: continuous, of the degree of its points."""
         free = np.full(self.states[name], np.inf)
         pieces = PiecewisePolynomial(order, continuous=True, by_default=True)
-        return AdditionalCurve(name, -free, free, np.zeros(free.size), pieces, is_state=True)
+        return AdditionalCurve(name, -free, free, np.zeros(free.size), pieces=pieces, is_state=True)
 
     def _torque_equations(self, node: Any) -> Any:
         return node.tau - self._stacked_torques(node)

@@ -21,7 +21,7 @@ from trajopt.graph.declared_quantities import LEAVES, DeclaredQuantity
 from trajopt.graph.graph import NamedBlock
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantity_table import declared_by
-from trajopt.problem.dynamics_check import check_dynamics
+from trajopt.problem.dynamics_check import DECLARED, check_dynamics
 from trajopt.problem.systems.joint_path import JointPath, PathLike, path_of
 from trajopt.problem.systems.path_block import JOINTS, ON_PATH, JointMotionBlock
 from trajopt.problem.systems.state_equations import StateEquations
@@ -118,16 +118,10 @@ class RobotOnPath:
                 n, LEAVES[letter].unit, LEAVES[letter].description, names, block=OF_PATH
             )
         for name, given in declared_by(self.robot).items():
-            per_joint = given.width is None
-            found[name] = DeclaredQuantity(
-                n if per_joint else given.width,
-                given.unit,
-                given.description,
-                tuple(given.components) or (names if per_joint else ()),
-                given.argument,
-                given.block,
-                given.changed_by_loads,
-            )
+            parts = {part: getattr(given, part) for part in DECLARED}
+            if given.width is None:
+                parts |= {"width": n, "components": tuple(given.components) or names}
+            found[name] = DeclaredQuantity(**parts)
         return found
 
     def block(self, outputs: Iterable[str], loads: Sequence[str] = ()) -> Block:
