@@ -11,7 +11,6 @@ import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations_with_replacement, product
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,8 +29,6 @@ from trajopt.graph.protocols.block import (
     SymbolicBlock,
     Values,
 )
-
-AS_THEY_ARE: Mapping[str, str] = MappingProxyType({})
 
 
 class Graph:
@@ -219,16 +216,16 @@ class NamedBlock:
     """A block with other names of its inputs and outputs, and full patterns where it states none.
 
     inputs : name of an input -> its name here, where that is another one
-    outputs : the outputs that are kept -> their names here; empty: all, as they are
+    outputs : the outputs that are kept -> their names here; None: all, as they are
     Members that the block does not have, such as `curvature`, are None.
     """
 
     def __init__(
-        self, block: Any, inputs: Mapping[str, str] = AS_THEY_ARE, outputs: Mapping[str, str] = AS_THEY_ARE
+        self, block: Any, inputs: Mapping[str, str] | None = None, outputs: Mapping[str, str] | None = None
     ) -> None:
         self.block = block
-        self._from = {name: inputs.get(name, name) for name in block.inputs}
-        self._to = dict(outputs) or {name: name for name in block.outputs}
+        self._from = {name: (inputs or {}).get(name, name) for name in block.inputs}
+        self._to = dict(outputs or zip(block.outputs, block.outputs, strict=True))
         self.inputs = {new: block.inputs[name] for name, new in self._from.items()}
         self.outputs = {new: block.outputs[name] for name, new in self._to.items()}
         self.derivatives_are_tested = bool(getattr(block, "derivatives_are_tested", False))

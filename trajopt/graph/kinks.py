@@ -21,11 +21,9 @@ from trajopt.base.arrays import Array
 from trajopt.graph.any_arithmetic import Border
 from trajopt.graph.expression import ExpressionBlock
 
-NODES = 24  # of a motion, from which borders are looked for
+NODES = 24  # of a motion, from which borders are looked for, and brackets of one border
 SPREADS = (0.1, 2.0)  # of the points beside them, relative to the largest value of an input and one
-PAIRS = 6  # brackets of one border
-SECTIONS, PASSES = 64, 9  # a bracket is cut 64 ** 9 = 2 ** 54 times, to rounding
-VALUE_GAP, SLOPE_GAP = 1e-7, 1e-6  # relative; those of smooth terms at the ends of a bracket are rounding
+GAP = 1e-7  # of values and slopes, relative; that of smooth terms at the ends of a bracket is rounding
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def kink_of(block: ExpressionBlock, values: Mapping[str, Array], fixed: Set[str]
     with np.errstate(all="ignore"):
         for number, changes in enumerate((_sides(whole, one) != _sides(whole, other)).T):
             rows = np.flatnonzero(changes)
-            rows = rows[np.unique(np.linspace(0, rows.size - 1, PAIRS).astype(int))] if rows.size else rows
+            rows = rows[np.unique(np.linspace(0, rows.size - 1, NODES).astype(int))] if rows.size else rows
             found = _at_border(block, whole, one[rows], other[rows], number, moves) if rows.size else None
             if found is not None:
                 return found
@@ -97,8 +95,10 @@ def _at_border(
     block: ExpressionBlock, whole: ExpressionBlock, one: Array, other: Array, number: int, moves: Any
 ) -> Kink | None:
     """The kink at a border between points on its two sides, if there is one; whole : `with_borders`."""
-    for _ in range(PASSES):
-        one, other = _narrowed(whole, one, other, number)
+    for _ in range(np.finfo(float).nmant + 2):  # halved to rounding
+        middle = 0.5 * (one + other)
+        same = _sides(whole, middle)[:, number, None] == _sides(whole, one)[:, number, None]
+        one, other = np.where(same, middle, one), np.where(same, other, middle)
     border, one, other = one, 2.0 * one - other, 2.0 * other - one  # sides: either end may be on the border
     columns, entries = _entries(block.inputs), _entries(block.outputs)
     size_of_border = np.abs(np.where(moves, _slopes(whole, one, "borders")[:, number], 0.0))
@@ -112,20 +112,10 @@ def _at_border(
         return Kink(block.borders[number][0], entries[component], what, *sides, by, where)
 
     before, after = (whole.value({"u": points})["y"] for points in (one, other))
-    jumps = np.argwhere(np.abs(after - before) > VALUE_GAP * (1.0 + np.abs(before)))
+    jumps = np.argwhere(np.abs(after - before) > GAP * (1.0 + np.abs(before)))
     if jumps.size:
         return kink("value", jumps[0], before, after)
     before, after = (_slopes(whole, points, "y") for points in (one, other))
     largest = 1.0 + np.abs(before).max(axis=2, keepdims=True)
-    kinks = np.argwhere((np.abs(after - before) > SLOPE_GAP * largest) & moves)
+    kinks = np.argwhere((np.abs(after - before) > GAP * largest) & moves)
     return kink("slope", kinks[0], before, after) if kinks.size else None
-
-
-def _narrowed(whole: ExpressionBlock, one: Array, other: Array, number: int) -> tuple[Array, Array]:
-    """The first of 64 equal sections between two points in which the side of a border changes."""
-    parts = np.linspace(0.0, 1.0, SECTIONS + 1)[None, :, None]
-    points = (1.0 - parts) * one[:, None] + parts * other[:, None]
-    sides = _sides(whole, points.reshape(-1, one.shape[1]))[:, number].reshape(points.shape[:2])
-    last = np.argmax(sides[:, 1:] != sides[:, :1], axis=1)
-    rows = np.arange(len(one))
-    return points[rows, last], points[rows, last + 1]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from trajopt.base import arguments
 from trajopt.base.errors import OptionError
 from trajopt.graph.data import data_of
-from trajopt.graph.keys import extra_leaf
+from trajopt.graph.keys import EXTRA, is_extra
 from trajopt.problem import guess as guesses
 from trajopt.problem import input_checks, term_checks
 from trajopt.problem.constraints.continuity import check_borders, lower_continuity, periodicity_of
@@ -132,7 +132,8 @@ class ProblemData(ProblemParts):
         term, low, high = term_checks.on_whole_quantity(term, low, high, self.quantities)
         over = node_set(over)
         term_checks.check_hold(hold, label, term.quantity in ("q", "v") and over == PATH)
-        continuous = term.quantity == "q" or term.quantity in map(extra_leaf, self.state_curves)
+        curve = self.extras.get(term.quantity.removeprefix(EXTRA)) if is_extra(term.quantity) else None
+        continuous = term.quantity == "q" or (curve is not None and curve.is_state)
         self.constraints.append(Constraint(term, low, high, over, label, hold, continuous))
 
     def start_at(self, q: Values = None, v: Values = None, a: Values = None, *, x: Values = None) -> None:

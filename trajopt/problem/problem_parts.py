@@ -198,11 +198,6 @@ class ProblemParts:
         return found
 
     @property
-    def state_curves(self) -> tuple[str, ...]:
-        """The additional curves that are further states of a robot."""
-        return tuple(name for name, extra in self.extras.items() if extra.is_state)
-
-    @property
     def extra_widths(self) -> dict[str, int]:
         """Number of components of every additional curve."""
         return {name: extra.lower.size for name, extra in self.extras.items()}
