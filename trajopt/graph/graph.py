@@ -224,8 +224,8 @@ class NamedBlock:
         self, block: Any, inputs: Mapping[str, str] | None = None, outputs: Mapping[str, str] | None = None
     ) -> None:
         self.block = block
-        self._from = {name: (inputs or {}).get(name, name) for name in block.inputs}
-        self._to = dict(outputs or zip(block.outputs, block.outputs, strict=True))
+        self._from = {name: inputs[name] if inputs and name in inputs else name for name in block.inputs}
+        self._to = dict(outputs or {name: name for name in block.outputs})
         self.inputs = {new: block.inputs[name] for name, new in self._from.items()}
         self.outputs = {new: block.outputs[name] for name, new in self._to.items()}
         self.derivatives_are_tested = bool(getattr(block, "derivatives_are_tested", False))

@@ -26,24 +26,13 @@ def limit_torque_rate(problem: Any, rate: Any) -> None:
     def slope(node: Any) -> Any:
         return node.parameter(name) if name else float(rate)
 
-    def below_rising(node: Any) -> Any:
-        return node.tau - slope(node) * node.t
+    for sign, bound, change in ((-1.0, "upper", "rising"), (1.0, "lower", "falling")):
 
-    def above_falling(node: Any) -> Any:
-        return node.tau + slope(node) * node.t
+        def against(node: Any, sign: float = sign) -> Any:
+            return node.tau + sign * slope(node) * node.t
 
-    problem.subject_to(
-        ExpressionTerm(below_rising, "torque rate, upper"),
-        upper=0.0,
-        over=Neighbours(),
-        name="torque rate rising",
-    )
-    problem.subject_to(
-        ExpressionTerm(above_falling, "torque rate, lower"),
-        lower=0.0,
-        over=Neighbours(),
-        name="torque rate falling",
-    )
+        term = ExpressionTerm(against, f"torque rate, {bound}")
+        problem.subject_to(term, **{bound: 0.0}, over=Neighbours(), name=f"torque rate {change}")
 
 
 def symmetric(problem: Any, pairs: Mapping[str, str], flipped: tuple[str, ...] = ()) -> None:

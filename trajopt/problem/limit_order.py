@@ -20,8 +20,6 @@ def limit_order(problem: ProblemData, limit: Constraint) -> int | None:
         return ("q", "v").index(quantity)
     if quantity in ("a", "tau"):
         return 2
-    if quantity == "jerk":
-        return None
     return 2 if _depends(problem, limit.term, "a") and not depends_on_jerk(problem, limit.term) else None
 
 

@@ -36,7 +36,10 @@ def checked_blocks(
     blocks = tuple(completed(block) for block in term.blocks(table))
     check_name(term, blocks, known)
     wanted = {term.quantity}.union(*(block.inputs for block in blocks))
-    check_named_parts(dynamics, wanted, table)
+    for quantity in wanted:  # the dynamics raises its error for an unknown link or frame where it is named
+        family, _, part = quantity.partition(":")
+        if part and family in table.declared and table.declared[family].argument:
+            dynamics.block((quantity,))
     return (*(DataBlock(data) for data in datasets if data.quantity in wanted), *blocks)
 
 
@@ -70,14 +73,6 @@ def label_of(given: Any, term: Any, ending: str = "") -> str:
     if given is None or (isinstance(given, str) and not given):
         return f"{term.name}{ending}"
     return arguments.name(given, "name")
-
-
-def check_named_parts(dynamics: Dynamics, quantities: Iterable[str], table: QuantityTable) -> None:
-    """Let the dynamics raise its error for an unknown link, frame or joint here, where it is named."""
-    for quantity in quantities:
-        family, _, part = quantity.partition(":")
-        if part and family in table.declared and table.declared[family].argument:
-            dynamics.block((quantity,))
 
 
 def check_components(term: Term, width: int) -> None:

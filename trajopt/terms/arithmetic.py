@@ -276,8 +276,7 @@ class FunctionOf(Arithmetic):
         from trajopt.graph.expression import function_block
 
         inner, width = inner_blocks(self.base, width_of)
-        function = FUNCTIONS[self.function]
-        return (*inner, function_block(function, {self.base.quantity: width}, self.quantity))
+        return (*inner, function_block(FUNCTIONS[self.function], {self.base.quantity: width}, self.quantity))
 
 
 def inner_blocks(term: Any, width_of: Callable[[str], int]) -> tuple[tuple[Block, ...], int]:

@@ -48,8 +48,6 @@ class Quantity(Arithmetic):
         name = f"{self.quantity}[{int(component)}]"
         return ComponentTerm(chosen, name, base=self.quantity, component=int(component))
 
-    __iter__ = None  # else Python would loop over components without end
-
     @property
     def name(self) -> str:
         return self.quantity
