@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from trajopt.terms.nonsmooth import absolute as absolute
     from trajopt.terms.nonsmooth import maximum as maximum
     from trajopt.terms.nonsmooth import minimum as minimum
-    from trajopt.terms.state import state as state
     from trajopt.terms.term import ExpressionTerm as ExpressionTerm
     from trajopt.terms.term import Quantity as Quantity
     from trajopt.terms.term import a as a
@@ -65,6 +64,7 @@ if TYPE_CHECKING:
     from trajopt.terms.term import jerk as jerk
     from trajopt.terms.term import position as position
     from trajopt.terms.term import q as q
+    from trajopt.terms.term import state as state
     from trajopt.terms.term import t as t
     from trajopt.terms.term import tau as tau
     from trajopt.terms.term import term as term

@@ -134,9 +134,10 @@ class CubicTerm:
         return (CubicSpringBlock(),)
 
     def __pow__(self, exponent):
-        from trajopt.terms.arithmetic import squared
+        from trajopt.terms.arithmetic import Squared
 
-        return squared(self, exponent)
+        assert exponent == 2
+        return Squared(self)
 
 
 class TwoLinkArm:

@@ -17,9 +17,8 @@ from trajopt.api.solution import Solution, solution_from
 from trajopt.base.arguments import MOST_STARTS, check_positive, short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
-from trajopt.problem.derived_parts import checked_problem
 from trajopt.problem.links.phases import Phases
-from trajopt.problem.refinement_protocol import Refinement, check_refinement
+from trajopt.problem.problem_parts import Refinement, check_refinement, checked_problem
 from trajopt.refinement.mesh_levels import solve_on_levels
 from trajopt.refinement.starts.several_starts import best_of_starts
 from trajopt.refinement.starts.start_rules import (

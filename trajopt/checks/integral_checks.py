@@ -28,7 +28,7 @@ from trajopt.splines.curve import Curve
 from trajopt.splines.node_sets import ArcNodes, NodeSet
 from trajopt.taylor_models.integrals import enclosed_integrals
 from trajopt.taylor_models.leaf_pieces import LeafPieces, Model
-from trajopt.terms.smoothed_term import exact_of
+from trajopt.terms.nonsmooth import exact_of
 
 INTEGRAL_ACCURACY = 1e-2  # of an integral's scale: the tolerance of costs and bounded integrals
 OF_ENCLOSURE = 1e-3  # of the tolerance: the error that is sought of an enclosure

@@ -15,7 +15,7 @@ from trajopt.base.facts import Facts
 from trajopt.base.printable_text import printable
 from trajopt.display.problem_facts import own_parameters, problem_facts
 from trajopt.graph.keys import extra_leaf
-from trajopt.problem.constraints.lower_continuity import MAY_JUMP
+from trajopt.problem.constraints.continuity import MAY_JUMP
 from trajopt.problem.costs_and_constraints import Constraint, Periodicity
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.units import units_of, units_of_quantity

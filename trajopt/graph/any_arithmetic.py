@@ -5,24 +5,28 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 #: Functions at zero, where a float stands for a structural zero.
 AT_ZERO = {"sin": 0.0, "cos": 1.0, "exp": 1.0, "sqrt": 0.0, "tanh": 0.0, "atan": 0.0}
 
 Operation = Callable[..., Any]
+Border = Literal["absolute value", "maximum or minimum", "comparison"]
 
 
-def evaluated(function: Any, arguments: Sequence[Sequence[Any]], number: Callable) -> list[list[Any]]:
+def evaluated(
+    function: Any, arguments: Sequence[Sequence[Any]], number: Callable, apply: Operation | None = None
+) -> list[list[Any]]:
     """The outputs of a function of SX expressions, each a list of numbers, of arguments that are lists.
 
+    apply : (code of an operation of CasADi, its operands, the exponent of a power) -> the result
     number : makes a number of a constant. Numbers have + - * / **, abs and the methods sin, cos, exp, log,
     sqrt, tanh, atan, atan2(x), angle(y) = atan2(y, x), maximum, positive (1 where x > 0, else 0) and zero (1
     where x = 0); floats may be among them. Raises NotImplementedError for any other operation.
     """
     import casadi
 
-    operations = _operations()
+    apply = apply or _applied
     work: list[Any] = [0.0] * function.sz_w()
     constants: dict[int, float] = {}  # places of `work` that hold one, for exponents
     outputs: list[list[Any]] = [[0.0] * function.nnz_out(i) for i in range(function.n_out())]
@@ -42,29 +46,55 @@ def evaluated(function: Any, arguments: Sequence[Sequence[Any]], number: Callabl
             work[given[0]] = number(constants[given[0]])
         elif code == casadi.OP_INPUT:
             work[given[0]] = arguments[taken[0]][taken[1]]
-        elif code in (casadi.OP_POW, casadi.OP_CONSTPOW) and exponent is not None:
-            work[given[0]] = _power(work[taken[0]], exponent)
-        elif code in operations:
-            work[given[0]] = operations[code](*(work[place] for place in taken))
         else:
-            raise NotImplementedError(f"operation {code} of CasADi has no counterpart in other arithmetic")
+            work[given[0]] = apply(code, [work[place] for place in taken], exponent)
     return outputs
 
 
-def has_borders(function: Any) -> bool:
-    """Whether a function of SX expressions has an operation with a corner or a jump."""
+def borders(function: Any, arguments: Sequence[Any]) -> list[tuple[Border, Any]]:
+    """The operations of a function with a corner or a jump, and the expression whose sign changes there.
+
+    arguments : columns of symbols
+    """
     import casadi
 
-    borders = {casadi.OP_FABS, casadi.OP_FMAX, casadi.OP_FMIN, casadi.OP_SIGN, casadi.OP_LT, casadi.OP_LE}
-    return any(function.instruction_id(k) in borders for k in range(function.n_instructions()))
+    kinds: dict[int, Border] = {
+        **dict.fromkeys((casadi.OP_FMAX, casadi.OP_FMIN), "maximum or minimum"),
+        **dict.fromkeys((casadi.OP_SIGN, casadi.OP_LT, casadi.OP_LE), "comparison"),
+        casadi.OP_FABS: "absolute value",
+    }
+    found: list[tuple[Border, Any]] = []
+
+    def apply(code: int, operands: list[Any], _: float | None) -> Any:
+        if code in kinds:
+            found.append((kinds[code], operands[0] - operands[1] if len(operands) > 1 else operands[0]))
+        return (casadi.SX.unary if len(operands) == 1 else casadi.SX.binary)(code, *operands)
+
+    evaluated(function, [casadi.vertsplit(column) for column in arguments], casadi.SX, apply)
+    return found
+
+
+def _applied(code: int, operands: list[Any], exponent: float | None) -> Any:
+    """The result of an operation on numbers of any arithmetic."""
+    import casadi
+
+    if code in (casadi.OP_POW, casadi.OP_CONSTPOW) and exponent is not None:
+        return _power(operands[0], exponent)
+    if code not in _operations():
+        raise NotImplementedError(f"operation {code} of CasADi has no counterpart in other arithmetic")
+    return _operations()[code](*operands)
 
 
 @lru_cache
 def _operations() -> Mapping[int, Operation]:
-    """Code of CasADi -> operation; every other one is refused."""
+    """Code of CasADi -> operation; every other one is refused. Of comparisons true is 1.0, false is 0.0."""
     import casadi
 
+    names = ("sqrt", "sin", "cos", "exp", "log", "tanh", "atan")
+    methods = {name: _method(name) for name in names}
+    sqrt, sin, cos, exp, log, _, atan = methods.values()
     return {
+        **{getattr(casadi, f"OP_{name.upper()}"): method for name, method in methods.items()},
         casadi.OP_ASSIGN: lambda x: x,
         casadi.OP_ADD: operator.add,
         casadi.OP_SUB: operator.sub,
@@ -74,29 +104,9 @@ def _operations() -> Mapping[int, Operation]:
         casadi.OP_INV: lambda x: _quotient(1.0, x),
         casadi.OP_SQ: lambda x: x * x,
         casadi.OP_TWICE: lambda x: x + x,
-        casadi.OP_SQRT: _method("sqrt"),
-        casadi.OP_SIN: _method("sin"),
-        casadi.OP_COS: _method("cos"),
-        casadi.OP_TAN: lambda x: _quotient(_method("sin")(x), _method("cos")(x)),
-        casadi.OP_EXP: _method("exp"),
-        casadi.OP_LOG: _method("log"),
-        **_curved(casadi),
-        **_broken(casadi),
-    }
-
-
-def _curved(casadi: Any) -> Mapping[int, Operation]:
-    """Further smooth functions, from those that numbers have."""
-    exp, log, sqrt, atan = (_method(name) for name in ("exp", "log", "sqrt", "atan"))
-
-    def asin(x: Any) -> Any:
-        return atan(_quotient(x, sqrt((1.0 - x) * (1.0 + x))))
-
-    return {
-        casadi.OP_TANH: _method("tanh"),
-        casadi.OP_ATAN: atan,
+        casadi.OP_TAN: lambda x: _quotient(sin(x), cos(x)),
         casadi.OP_ATAN2: _atan2,
-        casadi.OP_ASIN: asin,
+        casadi.OP_ASIN: lambda x: atan(_quotient(x, sqrt((1.0 - x) * (1.0 + x)))),
         casadi.OP_ACOS: lambda x: _atan2(sqrt((1.0 - x) * (1.0 + x)), x),
         casadi.OP_SINH: lambda x: (exp(x) - exp(-x)) * 0.5,
         casadi.OP_COSH: lambda x: (exp(x) + exp(-x)) * 0.5,
@@ -106,12 +116,6 @@ def _curved(casadi: Any) -> Mapping[int, Operation]:
         casadi.OP_LOG1P: lambda x: log(1.0 + x),
         casadi.OP_EXPM1: lambda x: exp(x) - 1.0,
         casadi.OP_HYPOT: lambda x, y: sqrt(x * x + y * y),
-    }
-
-
-def _broken(casadi: Any) -> Mapping[int, Operation]:
-    """Functions with corners and jumps: true is 1.0, false is 0.0."""
-    return {
         casadi.OP_FABS: abs,
         casadi.OP_FMAX: _maximum,
         casadi.OP_FMIN: lambda x, y: -_maximum(-x, -y),

@@ -9,11 +9,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.graph.expression import slices_of
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Block, Pairs, Values
 
@@ -29,7 +31,7 @@ class Edge(NamedTuple):
     rows: slice  # of the outputs in D
     place: slice  # of the source: columns of D for a leaf, rows of D for anything else
     is_leaf: bool
-    is_first: bool = True  # whether nothing stands in its place of D before
+    is_first: bool  # whether nothing stands in its place of D before
 
     def partial(self, direct: Pairs, widths: Mapping[str, int], nodes: int) -> Array:
         """d outputs / d source, (nodes, rows, width); pairs that a block leaves out are zero."""
@@ -66,15 +68,15 @@ class ChainRule:
         bounded, minimized = ([n for n in names if n in some] for some in (first, wanted - first))
         self.used = (*bounded, *minimized)
         inner = [name for name in names if name not in wanted and name not in graph.leaves]
-        self.rows = _slices([*self.used, *inner], graph.width)
-        self.columns = _slices(leaves, graph.width)
+        self.rows = slices_of({name: graph.width[name] for name in (*self.used, *inner)})
+        self.columns = slices_of({leaf: graph.width[leaf] for leaf in leaves})
         self.bounded_count = sum(graph.width[name] for name in bounded)
         self.used_count = sum(graph.width[name] for name in self.used)
         self.row_count = max((place.stop for place in self.rows.values()), default=0)
         self.width = max((place.stop for place in self.columns.values()), default=0)
         self._position = {leaf: place for place, leaf in enumerate(leaves)}
         self._identities = [name for name in self.used if name in graph.leaves]
-        self._edges = [self._in_order(block) for block in graph.blocks]
+        self._edges = [self._edges_of(block) for block in graph.blocks]
         self._cleared = self._rows_to_clear()
 
     def on(self, graph: Graph) -> ChainRule:
@@ -190,14 +192,6 @@ class ChainRule:
             increase(total[:, self.columns[name]], half[name])
         return total
 
-    def _in_order(self, block: Block) -> list[Edge]:
-        """The edges into a block: those over all columns of D, then those in the columns of one leaf."""
-        added, found = np.zeros(self.row_count, dtype=bool), []
-        for edge in sorted(self._edges_of(block), key=lambda edge: edge.is_leaf):
-            found.append(edge._replace(is_first=not added[edge.rows].any()))
-            added[edge.rows] |= not edge.is_leaf
-        return found
-
     def _rows_to_clear(self) -> list[slice]:
         """The rows of D that no first edge fills over all columns."""
         filled = np.zeros(self.row_count + 2, dtype=bool)
@@ -208,30 +202,27 @@ class ChainRule:
         ends = np.flatnonzero(np.diff(filled)).tolist()
         return [slice(start, stop) for start, stop in zip(ends[::2], ends[1::2], strict=True)]
 
-    def _edges_of(self, block: Block) -> Iterable[Edge]:
-        """The edges into a block, neighbouring outputs with the same source in one."""
+    def _edges_of(self, block: Block) -> list[Edge]:
+        """The edges into a block, neighbouring outputs with the same source in one.
+
+        Those over all columns of D come first, then those in the columns of one leaf.
+        """
         by_source: dict[str, list[str]] = {}
         for output, source in block.pattern():
             by_source.setdefault(source, []).append(output)
-        for source, outputs in by_source.items():
-            is_leaf = source in self.graph.leaves
-            outputs.sort(key=lambda name: self.rows[name].start)
+        added, found, order = np.zeros(self.row_count, dtype=bool), [], list(self.rows)
+        for source in sorted(by_source, key=self.graph.leaves.__contains__):
+            is_leaf, outputs = source in self.graph.leaves, sorted(by_source[source], key=order.index)
             gaps = np.cumsum([0, *(self.rows[a].stop != self.rows[b].start for a, b in pairwise(outputs))])
-            for _, run in groupby(zip(gaps, outputs, strict=True), key=lambda pair: pair[0]):
+            for _, run in groupby(zip(gaps, outputs, strict=True), key=itemgetter(0)):
                 names = tuple(name for _, name in run)
                 rows = slice(self.rows[names[0]].start, self.rows[names[-1]].stop)
                 place = self.columns[source] if is_leaf else self.rows[source]
-                yield Edge(names, source, rows, place, is_leaf)
+                found.append(Edge(names, source, rows, place, is_leaf, not added[rows].any()))
+                added[rows] |= not is_leaf
+        return found
 
 
 def increase(view: Array, part: Array) -> None:
     """Add in place; `array[place] += part` would also copy the sum onto itself."""
     np.add(view, part, out=view)
-
-
-def _slices(names: Iterable[str], width: Mapping[str, int]) -> dict[str, slice]:
-    found, cursor = {}, 0
-    for name in names:
-        found[name] = slice(cursor, cursor + width[name])
-        cursor += width[name]
-    return found

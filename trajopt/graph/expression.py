@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence, Set
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import ShapeError
-from trajopt.graph.any_arithmetic import evaluated, has_borders
+from trajopt.graph.any_arithmetic import Border, borders, evaluated
 from trajopt.graph.protocols.block import Pairs, SymbolicBlock, Values
 
 
@@ -22,38 +22,36 @@ class ExpressionBlock:
     """
 
     def __init__(self, symbols: Mapping[str, Any], expressions: Mapping[str, Any]) -> None:
-        self._symbols, self._expressions = dict(symbols), dict(expressions)
+        import casadi
+
+        self._symbols = dict(symbols)
+        self._expressions = {name: casadi.densify(given) for name, given in expressions.items()}
         self.inputs = {name: symbol.numel() for name, symbol in symbols.items()}
         self.outputs = {name: expression.numel() for name, expression in expressions.items()}
-        self._columns, self._rows = _slices(self.inputs), _slices(self.outputs)
+        self._columns, self._rows = slices_of(self.inputs), slices_of(self.outputs)
         self._size, self._height = sum(self.inputs.values()), sum(self.outputs.values())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as CasADi writes the expressions; functions are compiled of them on first use."""
-        import casadi
-
-        sides = list(self._symbols.values()), list(self._expressions.values())
-        written = casadi.Function("terms", *sides).serialize()
-        return _restored, (written, tuple(self._symbols), tuple(self._expressions))
+        return _restored, (self._function.serialize(), tuple(self._symbols), tuple(self._expressions))
 
     def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
         """y as expressions of other symbols u; `graph.fused` joins blocks by it."""
-        import casadi
-
-        function = casadi.Function("terms", list(self._symbols.values()), list(self._expressions.values()))
-        found = function.call([u[name] for name in self.inputs])
+        found = self._function.call([u[name] for name in self.inputs])
         return dict(zip(self.outputs, found, strict=True))
 
     def equals(self, other: Any) -> bool:
         """Whether another block computes the same by the same operations."""
-        return isinstance(other, ExpressionBlock) and self._written == other._written
+        if not isinstance(other, ExpressionBlock) or self.inputs != other.inputs:
+            return False
+        return self is other or self._function.serialize() == other._function.serialize()
 
     @cached_property
-    def _written(self) -> tuple[dict[str, int], str]:
+    def _function(self) -> Any:
+        """One CasADi function of all inputs and outputs."""
         import casadi
 
-        sides = list(self._symbols.values()), list(self._expressions.values())
-        return self.inputs, casadi.Function("terms", *sides).serialize()
+        return casadi.Function("terms", list(self._symbols.values()), list(self._expressions.values()))
 
     def value(self, u: Mapping[str, Array]) -> Values:
         found = self._value(self._stack(u))
@@ -63,21 +61,20 @@ class ExpressionBlock:
 
     def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
         """y in any arithmetic, one operation of the expressions after the other."""
-        found = evaluated(self._dense, [u[name] for name in self.inputs], number)
+        found = evaluated(self._function, [u[name] for name in self.inputs], number)
         return dict(zip(self.outputs, found, strict=True))
 
     @cached_property
-    def has_borders(self) -> bool:
-        """Whether absolute values, maxima or comparisons are among the operations."""
-        return has_borders(self._dense)
+    def borders(self) -> list[tuple[Border, Any]]:
+        """The absolute values, maxima and comparisons among the operations, and what changes sign there."""
+        return borders(self._function, list(self._symbols.values()))
 
-    @cached_property
-    def _dense(self) -> Any:
-        """One CasADi function of all inputs, its outputs with all their entries."""
+    def with_borders(self) -> ExpressionBlock:
+        """The block of all inputs in one column "u", with outputs "y", one column, and "borders"."""
         import casadi
 
-        outputs = [casadi.densify(expression) for expression in self._expressions.values()]
-        return casadi.Function("terms", list(self._symbols.values()), outputs)
+        u, y = self._inputs_and_outputs
+        return ExpressionBlock({"u": u}, {"y": y, "borders": casadi.vertcat(*(x for _, x in self.borders))})
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         dense = self._jacobian(self._stack(u))
@@ -116,7 +113,7 @@ class ExpressionBlock:
         """u and y as one column of symbols and one of expressions."""
         import casadi
 
-        y = casadi.densify(casadi.vertcat(*self._expressions.values()))
+        y = casadi.vertcat(*self._expressions.values())
         return casadi.vertcat(*self._symbols.values()), y
 
     @cached_property
@@ -249,26 +246,18 @@ def expression_of(value: Any) -> Any:
     return casadi.SX(casadi.vertcat(*value) if isinstance(value, (list, tuple)) else value)
 
 
-def function_block(function: str, source: str, width: int, target: str) -> ExpressionBlock:
-    """y_i = f(u_i) of a quantity `source`, (width,); function : CasADi's name of f."""
-    import casadi
+def function_block(
+    function: str, widths: Mapping[str, int], target: str, constant: Any = None
+) -> ExpressionBlock:
+    """y_i = f(u_i), or of several quantities f(f(u_i, w_i), ...), with a constant behind them if given.
 
-    u = symbol(source, width)
-    return ExpressionBlock({source: u}, {target: getattr(casadi, function)(u)})
-
-
-def maximum_block(widths: Mapping[str, int], floor: Any, target: str) -> ExpressionBlock:
-    """y_i = max(u_i, w_i, ..., floor_i) of quantities; widths : quantity -> number of components.
-
-    floor : a number, one for each component, or None
+    function : CasADi's name of f; widths : quantity -> number of components
     """
     import casadi
 
-    symbols = {name: symbol(name, width) for name, width in widths.items()}
-    largest, *others = symbols.values()
-    for column in others if floor is None else [*others, casadi.DM(floor)]:
-        largest = casadi.fmax(largest, column)
-    return ExpressionBlock(symbols, {target: largest})
+    symbols, f = {name: symbol(name, width) for name, width in widths.items()}, getattr(casadi, function)
+    columns = [*symbols.values(), *([] if constant is None else [casadi.DM(constant)])]
+    return ExpressionBlock(symbols, {target: reduce(f, columns) if len(columns) > 1 else f(*columns)})
 
 
 def joined(blocks: Sequence[SymbolicBlock], widths: Mapping[str, int], wanted: Set[str]) -> ExpressionBlock:
@@ -318,6 +307,7 @@ def _structure(matrix: Any) -> Array:
     return found
 
 
-def _slices(widths: Mapping[str, int]) -> dict[str, slice]:
+def slices_of(widths: Mapping[str, int]) -> dict[str, slice]:
+    """The places of quantities that stand one after the other; widths : quantity -> number of components."""
     edges = np.cumsum([0, *widths.values()]).tolist()
     return {name: slice(edges[i], edges[i + 1]) for i, name in enumerate(widths)}

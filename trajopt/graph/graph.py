@@ -2,25 +2,33 @@
 
 `fused` joins small blocks that share inputs: at a hundred nodes the call of one costs more than its
 arithmetic. The fused block computes the same expressions, so that values differ by rounding only.
-`completed` gives blocks without sparsity patterns full ones.
+`NamedBlock` gives blocks other names, and `completed` gives those without sparsity patterns full ones.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
 
 from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
-from trajopt.base.errors import GraphCycleError, UnknownNameError
-from trajopt.graph.elementary import Square, SquareTimesDuration, TimesDuration
+from trajopt.base.errors import GraphCycleError, ShapeError, UnknownNameError
+from trajopt.graph.elementary import Power
 from trajopt.graph.expression import ExpressionBlock, joined
-from trajopt.graph.keys import TIME_LEAVES
-from trajopt.graph.protocols.block import Block, Pairs, SecondOrderBlock, SymbolicBlock, Values
+from trajopt.graph.keys import TIME_LEAVES, term_of
+from trajopt.graph.protocols.block import (
+    AnyArithmeticBlock,
+    Block,
+    Pairs,
+    SecondOrderBlock,
+    SymbolicBlock,
+    Values,
+)
 
 
 class Graph:
@@ -166,13 +174,14 @@ def fused(graph: Graph, used: Iterable[str]) -> Graph:
 def _with_fused_squares(cluster: list[Block], wanted: set[str]) -> list[Block]:
     """T u^2 as one block where u^2 itself is not wanted; no CasADi, so that complex steps go through."""
     sources = [name for block in cluster for name in block.inputs]
-    squares = {block.target: block for block in cluster if isinstance(block, Square)}
+    squares = {block.target: block for block in cluster if isinstance(block, Power) and block.exponent == 2}
     found: list[Block] = []
     for block in cluster:
-        square = squares.get(block.source) if isinstance(block, TimesDuration) else None
+        square = squares.get(block.source) if isinstance(block, Power) and block.times_duration else None
         if square is not None and square.target not in wanted and sources.count(square.target) == 1:
             found.remove(square)
-            found.append(SquareTimesDuration(square, block))  # type: ignore[arg-type]
+            width = square.outputs[square.target]
+            found.append(Power(square.source, width, block.target, exponent=2, times_duration=True))  # type: ignore[attr-defined]
         else:
             found.append(block)
     return found
@@ -194,21 +203,80 @@ def _clusters(graph: Graph) -> list[list[Block]]:
             continue
         depth.update(dict.fromkeys(block.outputs, deepest))
         linked = [(deepest, name) for name in (*block.inputs, *block.outputs) if name not in TIME_LEAVES]
-        met = _distinct(of[link] for link in linked if link in of)
-        mine = [*(other for found in met for other in found), block]
-        clusters = [cluster for cluster in clusters if not any(cluster is found for found in met)]
-        of.update({link: mine for link, cluster in of.items() if any(cluster is found for found in met)})
+        met = {id(of[link]): of[link] for link in linked if link in of}
+        mine = [*(other for found in met.values() for other in found), block]
+        clusters = [cluster for cluster in clusters if id(cluster) not in met]
+        of.update({link: mine for link, cluster in of.items() if id(cluster) in met})
         of.update(dict.fromkeys(linked, mine))
         clusters.append(mine)
     return clusters
 
 
-def _distinct(clusters: Iterable[list[Block]]) -> list[list[Block]]:
-    found: list[list[Block]] = []
-    for cluster in clusters:
-        if not any(cluster is other for other in found):
-            found.append(cluster)
-    return found
+class NamedBlock:
+    """A block with other names of its inputs and outputs, and full patterns where it states none.
+
+    inputs : name of an input -> its name here, where that is another one
+    outputs : the outputs that are kept -> their names here; None: all, as they are
+    Members that the block does not have, such as `curvature`, are None.
+    """
+
+    def __init__(
+        self, block: Any, inputs: Mapping[str, str] | None = None, outputs: Mapping[str, str] | None = None
+    ) -> None:
+        self.block = block
+        self._from = {name: inputs[name] if inputs and name in inputs else name for name in block.inputs}
+        self._to = dict(outputs or {name: name for name in block.outputs})
+        self.inputs = {new: block.inputs[name] for name, new in self._from.items()}
+        self.outputs = {new: block.outputs[name] for name, new in self._to.items()}
+        self.derivatives_are_tested = bool(getattr(block, "derivatives_are_tested", False))
+        if getattr(block, "curvature", None) is None:
+            self.curvature = None  # type: ignore[assignment]
+        if not implements(block, AnyArithmeticBlock):
+            self.value_over = None  # type: ignore[assignment]
+
+    def value(self, u: Mapping[str, Array]) -> Values:
+        found = self.block.value(self._given(u))
+        for name, new in self._to.items():
+            if name not in found:
+                raise ShapeError(
+                    f"the block of {term_of(new)} gave {', '.join(found) or 'nothing'}: "
+                    f"its value must hold '{name}'"
+                )
+        return {new: found[name] for name, new in self._to.items()}
+
+    def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
+        found = self.block.value_over(self._given(u), number)
+        return {new: found[name] for name, new in self._to.items()}
+
+    def partials(self, u: Mapping[str, Array]) -> Pairs:
+        return self._renamed(self.block.partials(self._given(u)), self._to)
+
+    def pattern(self) -> Pairs:
+        pairs = product(self.block.outputs.items(), self.block.inputs.items())
+        return self._renamed(self._stated("pattern", pairs), self._to)
+
+    def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
+        count = len(next(iter(adjoints.values())))
+        every = {name: np.zeros((count, width)) for name, width in self.block.outputs.items()}
+        every |= {name: adjoints[new] for name, new in self._to.items()}
+        return self._renamed(self.block.curvature(self._given(u), every), self._from)
+
+    def curvature_pattern(self) -> Pairs:
+        pairs = combinations_with_replacement(self.block.inputs.items(), 2)
+        return self._renamed(self._stated("curvature_pattern", pairs), self._from)
+
+    def _stated(self, name: str, pairs: Iterable[tuple[tuple[str, int], tuple[str, int]]]) -> Pairs:
+        """The pattern that the block states, else one that is full, of these names and widths."""
+        stated = getattr(self.block, name, None)
+        if stated is not None:
+            return stated()
+        return {(one, other): np.ones((rows, columns), bool) for (one, rows), (other, columns) in pairs}
+
+    def _given(self, u: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: u[new] for name, new in self._from.items()}
+
+    def _renamed(self, pairs: Pairs, first: Mapping[str, str]) -> Pairs:
+        return {(first[one], self._from[other]): part for (one, other), part in pairs.items() if one in first}
 
 
 def completed(block: Any) -> Block:
@@ -218,51 +286,5 @@ def completed(block: Any) -> Block:
     `curvature` may be missing or None. What is returned is a Block, and a SecondOrderBlock where the given
     one has a curvature.
     """
-    if implements(block, SecondOrderBlock):
-        return block
-    if getattr(block, "curvature", None) is not None:
-        return FullSecondOrder(block)
-    return block if implements(block, Block) else FullFirstOrder(block)
-
-
-class FullFirstOrder:
-    """A block with the pattern it states, or else a full one."""
-
-    def __init__(self, block: Any) -> None:
-        self.block = block
-        self.inputs: Mapping[str, int] = dict(block.inputs)
-        self.outputs: Mapping[str, int] = dict(block.outputs)
-        self.derivatives_are_tested = bool(getattr(block, "derivatives_are_tested", False))
-
-    def value(self, u: Mapping[str, Array]) -> Values:
-        return self.block.value(u)
-
-    def partials(self, u: Mapping[str, Array]) -> Pairs:
-        return self.block.partials(u)
-
-    def pattern(self) -> Pairs:
-        if implements(self.block, Block):
-            return self.block.pattern()
-        return {
-            (output, name): np.ones((m, width), dtype=bool)
-            for output, m in self.outputs.items()
-            for name, width in self.inputs.items()
-        }
-
-
-class FullSecondOrder(FullFirstOrder):
-    """A block with second derivatives, with the patterns it states, or else full ones."""
-
-    def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
-        return self.block.curvature(u, adjoints)
-
-    def curvature_pattern(self) -> Pairs:
-        stated = getattr(self.block, "curvature_pattern", None)
-        if stated is not None:
-            return stated()
-        pairs = list(self.inputs.items())
-        return {
-            (first, second): np.ones((rows, columns), dtype=bool)
-            for i, (first, rows) in enumerate(pairs)
-            for second, columns in pairs[i:]
-        }
+    protocol = Block if getattr(block, "curvature", None) is None else SecondOrderBlock
+    return block if implements(block, protocol) else NamedBlock(block)

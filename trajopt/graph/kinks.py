@@ -18,14 +18,12 @@ from typing import Any, Literal
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.graph.dual_numbers import DualNumber, Operation
+from trajopt.graph.any_arithmetic import Border
 from trajopt.graph.expression import ExpressionBlock
 
-NODES = 24  # of a motion, from which borders are looked for
+NODES = 24  # of a motion, from which borders are looked for, and brackets of one border
 SPREADS = (0.1, 2.0)  # of the points beside them, relative to the largest value of an input and one
-PAIRS = 6  # brackets of one border
-SECTIONS, PASSES = 64, 9  # a bracket is cut 64 ** 9 = 2 ** 54 times, to rounding
-VALUE_GAP, SLOPE_GAP = 1e-7, 1e-6  # relative; those of smooth terms at the ends of a bracket are rounding
+GAP = 1e-7  # of values and slopes, relative; that of smooth terms at the ends of a bracket is rounding
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Kink:
     where : the input that changes the side most, its component, and its value at the border
     """
 
-    operation: Operation
+    operation: Border
     entry: tuple[str, int]
     what: Literal["value", "slope"]
     before: float
@@ -53,52 +51,29 @@ def kink_of(block: ExpressionBlock, values: Mapping[str, Array], fixed: Set[str]
     values : every input at the nodes, (K, width); fixed : inputs that no unknown changes, whose sides change
     at given times, where nothing is differentiated
     """
-    free = [name for name in block.inputs if name not in fixed]
-    if not block.has_borders or not free:
+    if not block.borders or set(block.inputs) <= fixed:
         return None
-    moves = np.array([name not in fixed for name, _ in _entries(block.inputs)])
+    moves, whole = np.array([name not in fixed for name, _ in _entries(block.inputs)]), block.with_borders()
     one, other = _pairs(np.concatenate([values[name] for name in block.inputs], axis=1), moves)
-    try:
-        before, after = _Evaluated.of(block, one), _Evaluated.of(block, other)
-    except NotImplementedError:  # an operation without slopes here, such as a remainder
-        return None
-    for number in range(before.sides.shape[1]):
-        rows = np.flatnonzero(before.sides[:, number] != after.sides[:, number])
-        rows = rows[np.unique(np.linspace(0, rows.size - 1, PAIRS).astype(int))] if rows.size else rows
-        found = _at_border(block, one[rows], other[rows], number, moves) if rows.size else None
-        if found is not None:
-            return found
+    with np.errstate(all="ignore"):
+        for number, changes in enumerate((_sides(whole, one) != _sides(whole, other)).T):
+            rows = np.flatnonzero(changes)
+            rows = rows[np.unique(np.linspace(0, rows.size - 1, NODES).astype(int))] if rows.size else rows
+            found = _at_border(block, whole, one[rows], other[rows], number, moves) if rows.size else None
+            if found is not None:
+                return found
     return None
 
 
-@dataclass(frozen=True, eq=False)
-class _Evaluated:
-    """Values (P, m) and slopes (P, m, n) of a term at P points, and the sides of its borders, (P, b)."""
+def _sides(whole: ExpressionBlock, points: Array) -> Any:
+    """The sides of all borders at P points, boolean (P, borders)."""
+    return whole.value({"u": points})["borders"] > 0.0
 
-    values: Array
-    slopes: Array
-    sides: Any
-    slopes_of_borders: Array
-    operations: tuple[Operation, ...]
 
-    @classmethod
-    def of(cls, block: ExpressionBlock, points: Array) -> _Evaluated:
-        borders: list[tuple[Operation, DualNumber]] = []
-        inputs = DualNumber.inputs(points, borders)
-        edges = np.cumsum([0, *block.inputs.values()])
-        u = {name: inputs[a:b] for name, a, b in zip(block.inputs, edges[:-1], edges[1:], strict=True)}
-        constant = DualNumber.constants(points.shape, borders)
-        with np.errstate(all="ignore"):
-            outputs = [each for part in block.value_over(u, constant).values() for each in part]
-        given = [each if isinstance(each, DualNumber) else constant(each) for each in outputs]
-        met = [border for _, border in borders]
-        return cls(
-            np.stack([each.value for each in given], axis=1),
-            np.stack([each.slope for each in given], axis=1),
-            np.stack([each.value for each in met], axis=1) > 0.0,
-            np.stack([each.slope for each in met], axis=1),
-            tuple(operation for operation, _ in borders),
-        )
+def _slopes(whole: ExpressionBlock, points: Array, output: str) -> Array:
+    """Slopes (P, components, inputs) of an output at P points."""
+    shape = len(points), whole.outputs[output], points.shape[1]
+    return whole.partials({"u": points}).get((output, "u"), np.zeros(shape))
 
 
 def _entries(widths: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -116,35 +91,31 @@ def _pairs(points: Array, moves: Any) -> tuple[Array, Array]:
     return one, np.where(moves, np.concatenate(others), one)
 
 
-def _at_border(block: ExpressionBlock, one: Array, other: Array, number: int, moves: Any) -> Kink | None:
-    """The kink at a border between points on its two sides, if there is one."""
-    for _ in range(PASSES):
-        one, other = _narrowed(block, one, other, number)
-    before, after = _Evaluated.of(block, one), _Evaluated.of(block, other)
+def _at_border(
+    block: ExpressionBlock, whole: ExpressionBlock, one: Array, other: Array, number: int, moves: Any
+) -> Kink | None:
+    """The kink at a border between points on its two sides, if there is one; whole : `with_borders`."""
+    for _ in range(np.finfo(float).nmant + 2):  # halved to rounding
+        middle = 0.5 * (one + other)
+        same = _sides(whole, middle)[:, number, None] == _sides(whole, one)[:, number, None]
+        one, other = np.where(same, middle, one), np.where(same, other, middle)
+    border, one, other = one, 2.0 * one - other, 2.0 * other - one  # sides: either end may be on the border
     columns, entries = _entries(block.inputs), _entries(block.outputs)
+    size_of_border = np.abs(np.where(moves, _slopes(whole, one, "borders")[:, number], 0.0))
 
-    def kink(what: Literal["value", "slope"], place: Any, first: Array, second: Array) -> Kink:
+    def kink(what: Literal["value", "slope"], place: Any, before: Array, after: Array) -> Kink:
         row, component = place[:2]
-        at = int(np.argmax(np.abs(np.where(moves, before.slopes_of_borders[row, number], 0.0))))
-        sides = float(first[tuple(place)]), float(second[tuple(place)])
+        at = int(np.argmax(size_of_border[row]))
+        sides = float(before[tuple(place)]), float(after[tuple(place)])
         by = columns[place[2]] if what == "slope" else columns[at]
-        where = (*columns[at], float(one[row, at]))
-        return Kink(before.operations[number], entries[component], what, *sides, by, where)
+        where = (*columns[at], float(border[row, at]))
+        return Kink(block.borders[number][0], entries[component], what, *sides, by, where)
 
-    size = 1.0 + np.abs(before.values)
-    jumps = np.argwhere(np.abs(after.values - before.values) > VALUE_GAP * size)
+    before, after = (whole.value({"u": points})["y"] for points in (one, other))
+    jumps = np.argwhere(np.abs(after - before) > GAP * (1.0 + np.abs(before)))
     if jumps.size:
-        return kink("value", jumps[0], before.values, after.values)
-    largest = 1.0 + np.abs(before.slopes).max(axis=2, keepdims=True)
-    kinks = np.argwhere((np.abs(after.slopes - before.slopes) > SLOPE_GAP * largest) & moves)
-    return kink("slope", kinks[0], before.slopes, after.slopes) if kinks.size else None
-
-
-def _narrowed(block: ExpressionBlock, one: Array, other: Array, number: int) -> tuple[Array, Array]:
-    """The first of 64 equal sections between two points in which the side of a border changes."""
-    parts = np.linspace(0.0, 1.0, SECTIONS + 1)[None, :, None]
-    points = (1.0 - parts) * one[:, None] + parts * other[:, None]
-    sides = _Evaluated.of(block, points.reshape(-1, one.shape[1])).sides[:, number].reshape(points.shape[:2])
-    last = np.argmax(sides[:, 1:] != sides[:, :1], axis=1)
-    rows = np.arange(len(one))
-    return points[rows, last], points[rows, last + 1]
+        return kink("value", jumps[0], before, after)
+    before, after = (_slopes(whole, points, "y") for points in (one, other))
+    largest = 1.0 + np.abs(before).max(axis=2, keepdims=True)
+    kinks = np.argwhere((np.abs(after - before) > GAP * largest) & moves)
+    return kink("slope", kinks[0], before, after) if kinks.size else None

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import UnknownNameError, near_matches
-from trajopt.graph.declared_quantities import DEFINED, LEAVES, STANDARD
-from trajopt.graph.protocols.dynamics import Dynamics, QuantityDeclaration
+from trajopt.graph.declared_quantities import DEFINED, LEAVES, STANDARD, DeclaredQuantity
+from trajopt.graph.protocols.dynamics import Dynamics
 
 
 class QuantityTable:
     """Every quantity that terms of a problem may ask for; called with a name it gives the width.
 
     declared : family -> declaration, of the leaves and of the quantities of the dynamics
-    defined : key -> width of the quantities that the problem defines itself, such as "parameter:load"
-    named : key -> names of its components, of those that have names
+    defined : key -> declaration, of the quantities that the problem defines itself, such as "parameter:load"
     aliases : name -> quantity and component, where the dynamics names its coordinates
     """
 
-    def __init__(
-        self,
-        dynamics: Dynamics,
-        defined: Mapping[str, int],
-        named: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
-    ) -> None:
-        self.declared: dict[str, QuantityDeclaration] = {**LEAVES, **declared_by(dynamics)}
-        self.dynamics, self.defined, self.named = dynamics, dict(defined), dict(named)
+    def __init__(self, dynamics: Dynamics, defined: Mapping[str, DeclaredQuantity]) -> None:
+        self.declared: dict[str, DeclaredQuantity] = {**LEAVES, **declared_by(dynamics)}
+        self.dynamics, self.defined = dynamics, dict(defined)
         self.joint_names = tuple(dynamics.joint_names)
         # No isinstance here and below: a protocol takes 20 us to look at.
         self.aliases: dict[str, tuple[str, int | None]] = dict(getattr(dynamics, "aliases", {}))
@@ -36,8 +29,6 @@ class QuantityTable:
 
     def __call__(self, quantity: str) -> int:
         """Number of components; UnknownNameError for a name that is not in the table."""
-        if isinstance(quantity, str) and quantity in self.defined:
-            return self.defined[quantity]
         width = self.declaration(quantity).width
         return self._n if width is None else width
 
@@ -45,10 +36,12 @@ class QuantityTable:
         """Whether there is a quantity of this name, or a family of them."""
         return family in self.declared or family in self.defined
 
-    def declaration(self, quantity: str) -> QuantityDeclaration:
-        """The declaration of a leaf or of a quantity of the dynamics; UnknownNameError for another name."""
+    def declaration(self, quantity: str) -> DeclaredQuantity:
+        """The declaration of a quantity; UnknownNameError for another name."""
         if not isinstance(quantity, str):
             raise UnknownNameError(f"no quantity is called {short_repr(quantity)}: give a name such as 'q'")
+        if quantity in self.defined:
+            return self.defined[quantity]
         family, _, argument = quantity.partition(":")
         found = self.declared.get(family)
         if found is None or (argument and not found.argument):
@@ -75,29 +68,28 @@ class QuantityTable:
 
     def components(self, quantity: str) -> tuple[str, ...]:
         """Names of the components, those of the joints where there is one per joint; empty without names."""
-        if quantity in self.named:
-            return self.named[quantity]
         if self.is_per_joint(quantity):
             return self.joint_names
-        found = self._found(quantity)
+        found = self.known(quantity)
         return () if found is None else tuple(found.components)
 
     def changed_by_loads(self, quantities: Iterable[str]) -> set[str]:
         """Those among the quantities that contain the wrenches of `Problem.load`."""
-        return {name for name in quantities if (found := self._found(name)) and found.changed_by_loads}
+        return {name for name in quantities if (found := self.known(name)) and found.changed_by_loads}
 
     def by_block(self, quantities: Iterable[str]) -> list[tuple[str, ...]]:
         """Quantities of the dynamics, sorted, those that one block computes together."""
         together: dict[str, list[str]] = {}
         for quantity in sorted(quantities):
-            together.setdefault(found.block if (found := self._found(quantity)) else "", []).append(quantity)
+            together.setdefault(found.block if (found := self.known(quantity)) else "", []).append(quantity)
         return [tuple(together[block]) for block in sorted(together)]
 
-    def _found(self, quantity: str) -> QuantityDeclaration | None:
-        return self.declared.get(quantity.partition(":")[0])
+    def known(self, quantity: str) -> DeclaredQuantity | None:
+        """The declaration of a quantity; None where there is none."""
+        return self.defined.get(quantity) or self.declared.get(quantity.partition(":")[0])
 
 
-def declared_by(dynamics: Dynamics) -> Mapping[str, QuantityDeclaration]:
+def declared_by(dynamics: Dynamics) -> Mapping[str, DeclaredQuantity]:
     """The quantities that the dynamics declares, or the standard ones."""
     return getattr(dynamics, "quantities", STANDARD)
 
@@ -111,5 +103,5 @@ def families_with_argument(width_of: Any) -> frozenset[str]:
     return frozenset((*DEFINED, *declared, *named))
 
 
-def _spelled(family: str, quantity: QuantityDeclaration) -> str:
+def _spelled(family: str, quantity: DeclaredQuantity) -> str:
     return f"{family}:{quantity.argument.upper()}" if quantity.argument else family

@@ -82,9 +82,8 @@ def trace(function: Callable[[Any], Any], target: str, width_of: Callable[[str],
     width_of : quantity -> number of components, `problem.quantities` for instance
     Raises OptionError when the function branches on a value, ShapeError when it returns no vector.
     """
-    node, label = NodeSymbols(width_of), term_of(target)
-    expression = _traced(function, [node], label)
-    return ExpressionBlock(node.used, {target: expression})
+    expression, (used,) = trace_several(function, term_of(target), [width_of])
+    return ExpressionBlock(used, {target: expression})
 
 
 def trace_several(
@@ -97,15 +96,10 @@ def trace_several(
     Raises what `trace` raises.
     """
     nodes = [NodeSymbols(width_of) for width_of in widths]
-    return _traced(function, nodes, label), [node.used for node in nodes]
-
-
-def _traced(function: Callable[..., Any], nodes: Sequence[NodeSymbols], label: str) -> Any:
-    """The function's value for these nodes, one expression that depends on at least one of them."""
     expression = _column(_returned(function, nodes, label), label)
     if not any(node.used for node in nodes):
         raise OptionError(f"{label} uses no quantity of the node, so it is a constant: leave it out")
-    return expression
+    return expression, [node.used for node in nodes]
 
 
 def refuse_other_arguments(function: Callable[..., Any], count: int, label: str) -> None:

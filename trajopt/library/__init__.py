@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 from trajopt.base.lazy_exports import export_lazily
 
 if TYPE_CHECKING:
+    from trajopt.library.additions import limit_torque_rate as limit_torque_rate
+    from trajopt.library.additions import symmetric as symmetric
+    from trajopt.library.additions import weighted as weighted
     from trajopt.library.clearance import capsule_clearance as capsule_clearance
     from trajopt.library.clearance import self_clearance as self_clearance
     from trajopt.library.clearance import sphere_clearance as sphere_clearance
@@ -21,13 +24,10 @@ if TYPE_CHECKING:
     from trajopt.library.joint_forces import force_norm as force_norm
     from trajopt.library.joint_forces import moment_norm as moment_norm
     from trajopt.library.manipulability import manipulability as manipulability
-    from trajopt.library.symmetry import symmetric as symmetric
-    from trajopt.library.torque_rates import limit_torque_rate as limit_torque_rate
     from trajopt.library.tracking import distance_to_data as distance_to_data
     from trajopt.library.tracking import frame_at as frame_at
     from trajopt.library.tracking import orientation_error as orientation_error
     from trajopt.library.tracking import position_error as position_error
-    from trajopt.library.weights import weighted as weighted
     from trajopt.studies.pareto import pareto_front as pareto_front
 
 export_lazily(__name__)

@@ -11,7 +11,7 @@ from trajopt.base.arguments import check_positive, numbers
 from trajopt.base.errors import OptionError
 from trajopt.terms import term as terms
 from trajopt.terms.arithmetic import documented
-from trajopt.terms.smoothed_term import SmoothedTerm
+from trajopt.terms.nonsmooth import SmoothedTerm
 from trajopt.terms.term import ExpressionTerm
 
 

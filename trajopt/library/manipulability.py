@@ -32,15 +32,19 @@ def manipulability(dynamics: Dynamics, frame: str, rows: slice = slice(3, 6)) ->
         raise ProblemError(f"the dynamics is {short_repr(dynamics)}: give the model of a robot")
     arguments.name(frame, "the frame of a manipulability")
     velocity = dynamics.block([f"velocity:{frame}"])
-    kind = Manipulability if slopes_follow(velocity, dynamics.n) else FirstOrderManipulability
-    return block_term(kind(velocity, dynamics.n, rows), name=f"manipulability of {frame}")
+    return block_term(Manipulability(velocity, dynamics.n, rows), name=f"manipulability of {frame}")
 
 
-class FirstOrderManipulability:
-    """w at K nodes from the velocity of a frame: its slope by v is J, its mixed second derivative dJ/dq."""
+class Manipulability:
+    """w at K nodes from the velocity of a frame: its slope by v is J, its mixed second derivative dJ/dq.
+
+    `curvature` is None where dJ/dq does not follow from J alone.
+    """
 
     def __init__(self, velocity: Any, n: int, rows: slice) -> None:
-        self._velocity, self._rows = velocity, rows
+        self._velocity, self._rows, self._follows = velocity, rows, slopes_follow(velocity, n)
+        if not self._follows:
+            self.curvature = None  # type: ignore[assignment]
         self.inputs = {"q": n}
         self.outputs = {"manipulability": 1}
 
@@ -50,15 +54,9 @@ class FirstOrderManipulability:
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         J = jacobian(self._velocity, u["q"])
-        slope = np.einsum("knm,kmni->ki", inverse(J[:, self._rows]), self._slopes(u["q"], J)[:, self._rows])
+        by_q = slopes(J)[0] if self._follows else mixed_derivative(self._velocity, u["q"])
+        slope = np.einsum("knm,kmni->ki", inverse(J[:, self._rows]), by_q[:, self._rows])
         return {("manipulability", "q"): (self.value(u)["manipulability"] * slope)[:, None, :]}
-
-    def _slopes(self, q: Array, J: Array) -> Array:
-        return mixed_derivative(self._velocity, q)
-
-
-class Manipulability(FirstOrderManipulability):
-    """`FirstOrderManipulability` with second derivatives, for frames whose dJ/dq follows from J alone."""
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
         full = jacobian(self._velocity, u["q"])
@@ -74,9 +72,6 @@ class Manipulability(FirstOrderManipulability):
         bend += np.einsum("kab,kbni,knc,kacj->kij", weighted, first, free, first, optimize=True)
         bend += slope[:, :, None] * slope[:, None, :]
         return {("q", "q"): adjoints["manipulability"][:, :, None] * size * bend}
-
-    def _slopes(self, q: Array, J: Array) -> Array:
-        return slopes(J)[0]
 
 
 def jacobian(velocity: Any, q: Array) -> Array:

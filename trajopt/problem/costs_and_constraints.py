@@ -81,17 +81,23 @@ class Periodicity:
 
 
 @dataclass(frozen=True, eq=False)
-class Parameter:
-    """A constant unknown with bounds and a first guess, all (width,).
-
-    is_slack : whether it stands for a maximum at a node, and is never one unknown of several phases
-    """
+class Unknown:
+    """A named unknown with bounds and a constant first guess, all (width,)."""
 
     name: str
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     guess: NDArray[np.float64]
     unit: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter(Unknown):
+    """A constant unknown.
+
+    is_slack : whether it stands for a maximum at a node, and is never one unknown of several phases
+    """
+
     is_slack: bool = False
 
 
@@ -130,8 +136,8 @@ class NodeValues:
 
 
 @dataclass(frozen=True, eq=False)
-class AdditionalCurve:
-    """Unknown curves beside the joints', such as contact forces: bounds and a constant first guess, (width,).
+class AdditionalCurve(Unknown):
+    """Unknown curves beside the joints', such as contact forces.
 
     `Problem.extra` and `Problem.control` add them; the quantity is called "extra:" and the name.
     pieces : the basis of their own; None for that of the joints
@@ -139,13 +145,8 @@ class AdditionalCurve:
     components : names of its components in reports and figures; empty: numbers
     """
 
-    name: str
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    guess: NDArray[np.float64]
     pieces: PiecewisePolynomial | NodeValues | None = None
     is_state: bool = False
-    unit: str = ""
     components: tuple[str, ...] = ()
 
     @property

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trajopt.base import arguments
-from trajopt.base.arguments import short_repr
-from trajopt.base.errors import OptionError, ProblemError, ShapeError
-from trajopt.splines.trajectory import Trajectory
+from trajopt.base.errors import ProblemError, ShapeError
 
 PARTS = {
     "n": "the number of coordinates",
@@ -43,14 +41,6 @@ def check_dynamics(dynamics: Any) -> None:
             found = "no array" if shape is None else f"of shape {shape}"
             raise ShapeError(f"limits.{limit} of {called} is {found}: give an array of shape ({dynamics.n},)")
     _check_quantities(dynamics)
-
-
-def check_trajectory(trajectory: Any) -> None:
-    """Raise OptionError for an object that is no trajectory."""
-    if not isinstance(trajectory, Trajectory):
-        raise OptionError(
-            f"the trajectory is {short_repr(trajectory)}: give one such as trajopt.Trajectory.uniform(20)"
-        )
 
 
 def check_link(dynamics: Any, link: Any, width: int) -> None:

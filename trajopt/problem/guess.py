@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import implements, numbers
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
-from trajopt.problem.costs_and_constraints import Parameter
 from trajopt.splines.curve import Curve
 
 GuessedCurve = Callable[[Any], Any]  # normalised times (k,) -> (k, n), or with the additional curves
@@ -59,43 +58,30 @@ class SampledGuess:
         return np.stack([np.interp(times, at, column) for column in self.samples.T], axis=-1)
 
 
-def one_of(q: Any, x: Any) -> Any:
-    """The guess of the joints, or that of the states of a system; OptionError where both are given."""
+def start_from(problem: Any, q: Any, x: Any, duration: ArrayLike | None) -> None:
+    """Give a problem the guess q, or x of a system: a motion, a curve or samples; see `Problem.guess`."""
     if q is not None and x is not None:
         raise OptionError("q and x are both guessed: x are the states of a system, q joints")
-    return q if x is None else x
-
-
-def start_from(problem: Any, q: Any, duration: ArrayLike | None) -> None:
-    """Give a problem the guess q, a motion, a curve or samples, and seconds; see `Problem.guess`."""
+    q = x if q is None else q
     arcs, problem.starts = len(problem.trajectory.arcs), 1
     if implements(q, Motion) and not isinstance(q, type):
-        problem.guessed_curve = curve_of_motion(q, problem.dynamics.joint_names, problem.extra_widths)
+        names, known = tuple(problem.dynamics.joint_names), q.extra_widths
+        if q.joint_names != names:
+            raise ShapeError(
+                f"the solution moves {', '.join(q.joint_names)} but the problem {', '.join(names)}: "
+                "give a guess for these joints"
+            )
+        same = known is not None and list(known.items()) == list(problem.extra_widths.items())
+        problem.guessed_curve = MotionGuess(q.curve, q.curve.n if same else len(names))
         problem.guessed_durations = durations_of_motion(q, arcs, duration)
-        problem.parameters |= parameters_of_motion(q, problem.parameters)
+        for name, value in q.parameters.items():
+            own = problem.parameters.get(name)
+            if own is not None and own.guess.shape == np.shape(value):
+                problem.parameters[name] = replace(own, guess=np.array(value))
         return
     durations = None if duration is None else durations_of(duration, arcs)
     curve = problem.guessed_curve if q is None else curve_of(q, problem.dynamics.n)
     problem.guessed_curve, problem.guessed_durations = curve, durations
-
-
-def curve_of_motion(
-    motion: Motion, joint_names: Sequence[str], extra_widths: Mapping[str, int]
-) -> GuessedCurve:
-    """A motion by normalised time, with its additional curves where they are the problem's own.
-
-    Exact where the problem's knots contain the motion's (knot insertion), interpolating elsewhere. Raises
-    ShapeError where it moves other joints.
-    """
-    if motion.joint_names != tuple(joint_names):
-        raise ShapeError(
-            f"the solution moves {', '.join(motion.joint_names)} but the problem {', '.join(joint_names)}: "
-            "give a guess for these joints"
-        )
-    known = motion.extra_widths
-    same = known is not None and list(known.items()) == list(extra_widths.items())
-    carried = motion.curve.n if same else len(joint_names)
-    return MotionGuess(motion.curve, carried)
 
 
 def durations_of_motion(motion: Motion, arcs: int, duration: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -109,15 +95,6 @@ def durations_of_motion(motion: Motion, arcs: int, duration: ArrayLike | None = 
         return kept
     wanted = durations_of(duration, arcs)
     return kept * (wanted.sum() / kept.sum()) if np.ndim(duration) == 0 else wanted
-
-
-def parameters_of_motion(motion: Motion, own: Mapping[str, Parameter]) -> dict[str, Parameter]:
-    """Parameters with their guesses replaced by a motion's values, where names and shapes agree."""
-    return {
-        name: replace(own[name], guess=np.array(value))
-        for name, value in motion.parameters.items()
-        if name in own and own[name].guess.shape == np.shape(value)
-    }
 
 
 def curve_of(q: Any, n: int) -> GuessedCurve:

@@ -46,7 +46,7 @@ def bound_of(
         raise ShapeError(
             f"a bound of '{label}' has shape {array.shape} but the term has {width} components{whose}"
         )
-    wrong = np.isinf(array) & (array != absent)
+    wrong = -np.sign(absent) * array >= NO_BOUND if np.isinf(absent) else np.isinf(array)
     if np.any(wrong):
         which = "lower" if absent < 0.0 else "upper"
         what = f"the {which} bound" if np.isinf(absent) else "an entry"
@@ -75,7 +75,7 @@ def bounds_or_value(
     equals: ArrayLike | None,
     width: int,
     label: str,
-    names: Sequence[str],
+    names: Sequence[str] = (),
 ) -> tuple[NDArray, NDArray]:
     """Lower and upper bounds (width,) of a constraint from the arguments of `Problem.subject_to`."""
     if equals is not None and (lower is not None or upper is not None):
@@ -87,7 +87,7 @@ def bounds_or_value(
     high = bound_of(upper, np.inf, width, label, names)
     if np.any(low > high):
         worst = int(np.argmax(low > high))
-        where = f" in component {names[worst]}" * bool(names[worst])
+        where = f" in component {names[worst]}" if names and names[worst] else ""
         raise InfeasibleBoundsError(
             f"'{label}' has lower bound {low[worst]} above upper bound {high[worst]}{where}: "
             "swap or widen them"
@@ -119,49 +119,31 @@ def unknown(
             "at most"
         )
     written = (lower, upper, 0.0 if guess is None else guess)
-    parts = [numbers(part, f"a bound or the guess of {kind} '{name}'") for part in written]
+    label, written = f"{kind} '{name}'", (lower, upper, 0.0 if guess is None else guess)
+    parts = [numbers(part, f"a bound or the guess of {label}") for part in written]
     size = max(width, named, *(part.size for part in parts))
     if named not in (0, size):
-        raise ShapeError(f"{kind} '{name}' has {size} components but {named} names: name each of them")
+        raise ShapeError(f"{label} has {size} components but {named} names: name each of them")
     if any(part.ndim > 1 or part.size not in (1, size) for part in parts):
         shapes = ", ".join(str(part.shape) for part in parts)
-        raise ShapeError(
-            f"{kind} '{name}' has bounds and guess of shapes {shapes}: give numbers or ({size},)"
-        )
-    low, high, start = (np.broadcast_to(part, (size,)).copy() for part in parts)
-    low[low <= -NO_BOUND], high[high >= NO_BOUND] = -np.inf, np.inf
-    if np.any(low >= NO_BOUND) or np.any(high <= -NO_BOUND):
-        raise NotFiniteError(
-            f"{kind} '{name}' has bounds [{low}, {high}], which nothing can meet: leave out what is no limit"
-        )
+        raise ShapeError(f"{label} has bounds and guess of shapes {shapes}: give numbers or ({size},)")
+    lower, upper, given = (np.broadcast_to(part, (size,)) for part in parts)
+    low, high = bounds_or_value(lower, upper, None, size, f"{kind} {name}")
+    start = np.clip(0.0, low, high) if guess is None else equal_to(given, size, f"the guess of {kind} {name}")
     if guess is None:
         bounded = np.isfinite(low) & np.isfinite(high)
-        start = np.clip(0.0, low, high)
         start[bounded] = 0.5 * (low[bounded] + high[bounded])
-    if not np.all(low <= high) or not np.all(np.isfinite(start)):
-        raise InfeasibleBoundsError(
-            f"{kind} '{name}' has bounds [{low}, {high}] and guess {start}: order the bounds, guess a number"
-        )
     return low, high, start
 
 
-def locked_bounds(
-    names: Sequence[str], joints: Sequence[str], at: ArrayLike
-) -> list[tuple[str, NDArray, NDArray]]:
-    """(joint, lower and upper bounds of q) that hold joints at one position, or one each."""
-    if not joints:
-        raise OptionError("no joint is named: use, for example, problem.lock('elbow', at=0.5)")
-    positions = equal_to(at, len(joints), "the position of a lock", joints)
-    found = []
-    for joint, position in zip(joints, positions, strict=True):
-        if not isinstance(joint, str) or joint not in names:
-            raise UnknownNameError(
-                f"no joint is called {short_repr(joint)}{near_matches(joint, names)}: there are "
-                f"{list_names(names)}"
-            )
-        own = np.array([name == joint for name in names])
-        found.append((joint, np.where(own, position, -np.inf), np.where(own, position, np.inf)))
-    return found
+def index_of(name: Any, names: Sequence[str], kind: str = "joint") -> int:
+    """The number of a coordinate by its name; UnknownNameError, with similar names, for another name."""
+    if not isinstance(name, str) or name not in names:
+        raise UnknownNameError(
+            f"no {kind} is called {short_repr(name)}{near_matches(name, names)}: there are "
+            f"{list_names(names)}"
+        )
+    return list(names).index(name)
 
 
 def refuse_again(name: str, kind: str, known: Mapping[str, Any]) -> None:

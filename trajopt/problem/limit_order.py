@@ -20,15 +20,13 @@ def limit_order(problem: ProblemData, limit: Constraint) -> int | None:
         return ("q", "v").index(quantity)
     if quantity in ("a", "tau"):
         return 2
-    if quantity == "jerk":
-        return None
-    pattern = graph_of(problem, [limit.term]).jacobian_pattern.get(quantity, {})
-    return 2 if np.any(pattern.get("a", False)) and not np.any(pattern.get("jerk", False)) else None
+    return 2 if _depends(problem, limit.term, "a") and not depends_on_jerk(problem, limit.term) else None
 
 
 def depends_on_jerk(problem: ProblemData, term: Term) -> bool:
     """Whether a term, of a constraint, a cost or an integral, changes with the third derivative of q."""
-    if term.quantity in problem.spline_leaves:
-        return term.quantity == "jerk"
-    pattern = graph_of(problem, [term]).jacobian_pattern.get(term.quantity, {})
-    return bool(np.any(pattern.get("jerk", False)))
+    return _depends(problem, term, "jerk")
+
+
+def _depends(problem: ProblemData, term: Term, leaf: str) -> bool:
+    return bool(np.any(graph_of(problem, [term]).leaf_pattern(term.quantity).get(leaf, False)))

@@ -3,54 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
 from trajopt.base.errors import OptionError
-from trajopt.graph.data import Data, data_of
-from trajopt.graph.keys import extra_leaf
-from trajopt.graph.protocols.block import Block
-from trajopt.graph.protocols.dynamics import Dynamics
-from trajopt.graph.quantity_table import QuantityTable
+from trajopt.graph.data import data_of
+from trajopt.graph.keys import EXTRA, is_extra
 from trajopt.problem import guess as guesses
 from trajopt.problem import input_checks, term_checks
-from trajopt.problem.constraints.boundary_values import boundary_values
-from trajopt.problem.constraints.designs import Design, design_of
-from trajopt.problem.constraints.integrals import Integral, IntegralConstraint
-from trajopt.problem.constraints.joint_limits import joint_limits
-from trajopt.problem.constraints.lower_continuity import LowerContinuity, check_borders, lower_continuity
+from trajopt.problem.constraints.continuity import check_borders, lower_continuity, periodicity_of
+from trajopt.problem.constraints.coordinate_bounds import boundary_values, joint_limits, locked_bounds
+from trajopt.problem.constraints.designs import design_of
+from trajopt.problem.constraints.integrals import Integral
 from trajopt.problem.constraints.passive_joints import passive_torques, refuse_springs
-from trajopt.problem.constraints.periodicities import periodicity_of
-from trajopt.problem.constraints.slacks import Slack, integral_constraint, smooth_bounds, smooth_cost
+from trajopt.problem.constraints.slacks import integral_constraint, smooth_bounds, smooth_cost
 from trajopt.problem.costs_and_constraints import (
     AdditionalCurve,
     Constraint,
     Cost,
     Parameter,
-    Periodicity,
-    Recipe,
     with_curve,
 )
-from trajopt.problem.derived_parts import DerivedParts
 from trajopt.problem.dynamics_check import check_dynamics, check_link
-from trajopt.problem.independent_copy import independent_copy, state_without_caches
 from trajopt.problem.instant import Instant, instant_of
-from trajopt.problem.refinement_protocol import Refinement, check_refinement
+from trajopt.problem.problem_parts import ProblemParts, Refinement, check_refinement
 from trajopt.problem.systems.controls import (
     control_of,
     controls_of,
     curves_on,
     default_curves,
-    default_trajectory,
-    equations_of,
     fitting_trajectory,
 )
+from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.solvers.registry import check_solver
-from trajopt.splines.node_sets import PATH, NodeSet
+from trajopt.splines.node_sets import PATH
 from trajopt.splines.over import Over, node_set
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
@@ -65,7 +55,7 @@ Values = float | ArrayLike | Sequence[float | None] | None  # one for all coordi
 
 
 @dataclass(eq=False, repr=False)
-class ProblemData(DerivedParts):
+class ProblemData(ProblemParts):
     """An optimal control problem over all splines of a trajectory.
 
         minimize    sum_c weight_c * integral_0^T sum_i term_c,i dt   (or the value at one node)
@@ -76,40 +66,13 @@ class ProblemData(DerivedParts):
     without evaluating a term.
     """
 
-    dynamics: Dynamics
-    trajectory: Trajectory = None  # type: ignore[assignment]  # the default: one that fits the dynamics
-    name: str = "problem"
-    costs: list[Cost] = field(default_factory=list, init=False)
-    constraints: list[Constraint] = field(default_factory=list, init=False)
-    periodicities: list[Periodicity] = field(default_factory=list, init=False)
-    integrals: list[IntegralConstraint] = field(default_factory=list, init=False)
-    extras: dict[str, AdditionalCurve] = field(default_factory=dict, init=False)
-    slacks: dict[str, Slack] = field(default_factory=dict, init=False)
-    loads: dict[str, Any] = field(default_factory=dict, init=False)
-    parameters: dict[str, Parameter] = field(default_factory=dict, init=False)
-    designs: dict[str, Design] = field(default_factory=dict, init=False)
-    datasets: dict[str, Data] = field(default_factory=dict, init=False)
-    guessed_curve: Any = field(default=None, init=False)
-    guessed_durations: NDArray[np.float64] | None = field(default=None, init=False)
-    passive_joints: dict[str, tuple[NodeSet, ...]] = field(default_factory=dict, init=False)
-    lower_continuities: list[LowerContinuity] = field(default_factory=list, init=False)
-    recipe: Recipe | None = field(default=None, init=False)
-    solver: Solver | None = field(default=None, init=False)
-    refinement: Refinement | None = field(default=None, init=False)
-    starts: int = field(default=1, init=False)
-    _blocks: dict[Any, tuple[Block, ...]] = field(default_factory=dict, init=False, repr=False)
-    _tested_blocks: set[Any] = field(default_factory=set, init=False, repr=False)
-    _quantities: QuantityTable | None = field(default=None, init=False, repr=False)
-    __getstate__ = state_without_caches
-
     def __post_init__(self) -> None:
         check_dynamics(self.dynamics)
         arguments.name(self.name, "the name of the problem")
-        if self.trajectory is None:
-            self.trajectory = default_trajectory(self.dynamics)
         self.trajectory = fitting_trajectory(self.dynamics, self.trajectory)
         self.extras |= default_curves(self.dynamics, self.trajectory)
-        self.constraints += equations_of(self.dynamics)
+        if isinstance(self.dynamics, StateEquations):
+            self.constraints += self.dynamics.equations
 
     # -- what to minimize ---------------------------------------------------------------------------------
 
@@ -118,9 +81,10 @@ class ProblemData(DerivedParts):
     ) -> None:
         """Add weight * (integral of the term over `over`, or its value at "start" or "end").
 
-        Vector terms are summed over their components. `over` is "path" unless the term is the duration or a
-        parameter, whose value counts once; a window or an arc, `ArcNodes(arc, "whole")`, are integrated as
-        well. Raises OptionError where nothing can be integrated, over `Neighbours` for instance.
+        Vector terms are summed over their components. `over` is "path" unless the term is the duration, a
+        parameter or arithmetic of these, whose value counts once; a window or an arc,
+        `ArcNodes(arc, "whole")`, are integrated as well. Raises OptionError where nothing can be integrated,
+        over `Neighbours` for instance.
         """
         if isinstance(term, Integral):
             term.check_over(over, None)
@@ -168,7 +132,8 @@ class ProblemData(DerivedParts):
         term, low, high = term_checks.on_whole_quantity(term, low, high, self.quantities)
         over = node_set(over)
         term_checks.check_hold(hold, label, term.quantity in ("q", "v") and over == PATH)
-        continuous = term.quantity == "q" or term.quantity in map(extra_leaf, self.state_curves)
+        curve = self.extras.get(term.quantity.removeprefix(EXTRA)) if is_extra(term.quantity) else None
+        continuous = term.quantity == "q" or (curve is not None and curve.is_state)
         self.constraints.append(Constraint(term, low, high, over, label, hold, continuous))
 
     def start_at(self, q: Values = None, v: Values = None, a: Values = None, *, x: Values = None) -> None:
@@ -213,7 +178,7 @@ class ProblemData(DerivedParts):
 
         All their control points are eliminated. Raises UnknownNameError, ShapeError or NotFiniteError.
         """
-        for joint, low, high in input_checks.locked_bounds(self.dynamics.joint_names, joints, at):
+        for joint, low, high in locked_bounds(self.dynamics.joint_names, joints, at):
             self.subject_to(terms.q, low, high, hold="hull", name=f"lock of {joint}")
 
     def subject_to_periodic(
@@ -355,7 +320,7 @@ class ProblemData(DerivedParts):
         A curve may give the values of all additional curves behind the joints'. Of a solution the curve, the
         parameters of the same name and, where none are given, the durations are taken.
         """
-        guesses.start_from(self, guesses.one_of(q, x), duration)
+        guesses.start_from(self, q, x, duration)
 
     def recommend(self, solver: Solver, refine: Refinement | None = None, starts: int = 1) -> None:
         """Let `solve` use these unless others are given: `ConstraintGeneration()`, `LimitNodes()`, others.
@@ -373,7 +338,7 @@ class ProblemData(DerivedParts):
 
         Raises OptionError for a trajectory that cannot hold the equations or the controls of the problem.
         """
-        other = independent_copy(self)
+        other = self.independent_copy()
         other._tested_blocks = self._tested_blocks  # a block that is tested on one mesh is tested on all
         other.trajectory = fitting_trajectory(self.dynamics, trajectory)
         check_borders(other.trajectory, self.lower_continuities)

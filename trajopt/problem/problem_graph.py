@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trajopt.base.arrays import Array
 from trajopt.base.errors import GraphCycleError, ProblemError, ShapeError
-from trajopt.graph.elementary import Renamed, TimesDuration
+from trajopt.graph.elementary import Power
 from trajopt.graph.graph import Graph, completed
 from trajopt.graph.keys import TIME_LEAVES, extra_leaf, integrand, parameter_leaf, term_of
 from trajopt.graph.protocols.block import Block
@@ -18,9 +17,8 @@ LOAD, DESIGN = "load:", "design:"  # the inputs of a dynamics block that carry l
 
 def leaf_widths(problem: ProblemData) -> dict[str, int]:
     """Every leaf of a problem's graph and its width."""
-    widths = {leaf: spline.width for leaf, spline in problem.spline_leaves.items()}
-    widths |= {leaf: 1 for leaf in TIME_LEAVES}
-    return widths | {parameter_leaf(name): p.lower.size for name, p in problem.parameters.items()}
+    leaves = (*problem.spline_leaves, *TIME_LEAVES, *map(parameter_leaf, problem.parameters))
+    return {leaf: problem.width_of(leaf) for leaf in leaves}
 
 
 def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[Any] = ()) -> Graph:
@@ -30,62 +28,49 @@ def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[An
     problem's loads; torques and joint wrenches are those under the loads.
     """
     terms, integrated, leaves = list(terms), list(integrated), leaf_widths(problem)
-    fixed = {name: design.fixed for name, design in problem.designs.items()}
-    table, blocks = problem.quantities, _term_blocks(problem, (*terms, *integrated))
+    blocks = _term_blocks(problem, (*terms, *integrated))
     wanted = {term.quantity for term in (*terms, *integrated)} | _inputs(blocks.values())
-    under_load = table.changed_by_loads(wanted) if problem.loads else set()
+    under_load = problem.quantities.changed_by_loads(wanted) if problem.loads else set()
     if under_load:
         blocks |= _load_blocks(problem)
-        loads = tuple(problem.loads)
-        blocks["under load"] = block_of(problem.dynamics, sorted(under_load), loads, table, fixed)
+        blocks["under load"] = block_of(problem, sorted(under_load), problem.loads)
     known = under_load.union(leaves, *(block.outputs for block in blocks.values()))
-    others = dynamics_blocks(problem, (wanted | _inputs(blocks.values())) - known, known, fixed)
+    others = dynamics_blocks(problem, (wanted | _inputs(blocks.values())) - known, known)
     blocks |= others
     if problem.designs and (under_load or others):
-        blocks |= _design_blocks(problem)
+        blocks |= _renamed_terms(problem, {f"{DESIGN}{name}": d.term for name, d in problem.designs.items()})
     widths = leaves | {name: width for block in blocks.values() for name, width in block.outputs.items()}
     for term in integrated:
         target = integrand(term.quantity)
-        blocks.setdefault(target, TimesDuration(term.quantity, widths[term.quantity], target))
+        blocks.setdefault(target, Power(term.quantity, widths[term.quantity], target, times_duration=True))
     return Graph(leaves, blocks.values())
 
 
-def dynamics_blocks(
-    problem: ProblemData,
-    wanted: Iterable[str],
-    known: Iterable[str],
-    fixed: Mapping[str, Array] | None = None,
-) -> dict[str, Block]:
+def dynamics_blocks(problem: ProblemData, wanted: Iterable[str], known: Iterable[str]) -> dict[str, Block]:
     """The blocks of the dynamics that compute the wanted quantities, and those that these need in turn.
 
     known : quantities that are computed otherwise
-    fixed : as `block_of` takes it
     """
     table, blocks = problem.quantities, {}
     known = {*known, *(f"{DESIGN}{name}" for name in problem.designs)}
     wanted = set(wanted) - known
     while wanted:
         for together in table.by_block(wanted):
-            blocks[together[0]] = block_of(problem.dynamics, together, (), table, fixed)
+            blocks[together[0]] = block_of(problem, together)
         known |= wanted
         met = _inputs(blocks.values()) - known  # names that nobody declares are reported by the graph
         wanted = {name for name in met if table.knows(name.partition(":")[0])}
     return blocks
 
 
-def block_of(
-    dynamics: Any,
-    outputs: Iterable[str],
-    loads: Iterable[str],
-    width_of: Callable[[str], int],
-    fixed: Mapping[str, Array] | None = None,
-) -> Block:
-    """The block that a dynamics makes for these outputs.
+def block_of(problem: ProblemData, outputs: Iterable[str], loads: Iterable[str] = ()) -> Block:
+    """The block that the dynamics makes for these outputs, under loads on these links.
 
-    fixed : designed properties, for a `DesignableDynamics`
     Raises ProblemError where it does not compute one of them, ShapeError where one has another width.
     """
-    wanted, called = tuple(outputs), type(dynamics).__name__
+    dynamics: Any = problem.dynamics
+    fixed = {name: design.fixed for name, design in problem.designs.items()}
+    wanted, called = tuple(outputs), f"the dynamics {type(dynamics).__name__}"
     if fixed:
         block = dynamics.designed_block(wanted, tuple(loads), fixed)
     else:
@@ -94,13 +79,12 @@ def block_of(
     for name in wanted:
         if name not in offered:
             raise ProblemError(
-                f"the dynamics {called} does not compute '{name}': its block({list(wanted)}) gives "
+                f"{called} does not compute '{name}': its block({list(wanted)}) gives "
                 f"{', '.join(offered) or 'nothing'}; leave the term out, or let it give that quantity"
             )
-        if offered[name] != width_of(name):
-            raise ShapeError(
-                f"'{name}' of the dynamics {called} has {offered[name]} components: expected {width_of(name)}"
-            )
+        width = problem.width_of(name)
+        if offered[name] != width:
+            raise ShapeError(f"'{name}' of {called} has {offered[name]} components: expected {width}")
     return completed(block)
 
 
@@ -115,7 +99,6 @@ def _term_blocks(problem: ProblemData, terms: Iterable[Any]) -> dict[str, Block]
 
 def _load_blocks(problem: ProblemData) -> dict[str, Block]:
     """The blocks of the wrenches on loaded links; GraphCycleError where one needs the torques it changes."""
-    blocks = _term_blocks(problem, problem.loads.values())
     for link, term in problem.loads.items():
         own = _term_blocks(problem, [term])
         needs = sorted(problem.quantities.changed_by_loads({term.quantity} | _inputs(own.values())))
@@ -124,17 +107,14 @@ def _load_blocks(problem: ProblemData) -> dict[str, Block]:
                 f"the load on '{link}', {term_of(term.quantity)}, depends on {', '.join(needs)}, "
                 "which it changes: let it depend on motion, parameters or the base wrench"
             )
-        blocks[f"{LOAD}{link}"] = Renamed(term.quantity, 6, f"{LOAD}{link}")
-    return blocks
+    return _renamed_terms(problem, {f"{LOAD}{link}": term for link, term in problem.loads.items()})
 
 
-def _design_blocks(problem: ProblemData) -> dict[str, Block]:
-    """The blocks of the properties of the robot that follow from parameters."""
-    blocks = _term_blocks(problem, (design.term for design in problem.designs.values()))
-    for name, design in problem.designs.items():
-        target = f"{DESIGN}{name}"
-        blocks[target] = Renamed(design.term.quantity, design.fixed.size, target)
-    return blocks
+def _renamed_terms(problem: ProblemData, terms: Mapping[str, Any]) -> dict[str, Block]:
+    """The blocks of terms by their names as inputs of the dynamics."""
+    blocks = _term_blocks(problem, terms.values())
+    widths = {target: problem.width_of_term(term) for target, term in terms.items()}
+    return blocks | {target: Power(term.quantity, widths[target], target) for target, term in terms.items()}
 
 
 def _inputs(blocks: Iterable[Block]) -> set[str]:

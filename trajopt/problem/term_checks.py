@@ -21,8 +21,8 @@ from trajopt.graph.protocols.term import NamedTerm, Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.splines.node_sets import END, PATH, NodeSet, no_cost
 from trajopt.splines.over import Over, node_set
-from trajopt.terms.state import StateTerm
-from trajopt.terms.term import Quantity
+from trajopt.terms.arithmetic import operands_of
+from trajopt.terms.term import ComponentTerm, Quantity, StateTerm
 
 
 def checked_blocks(
@@ -36,7 +36,10 @@ def checked_blocks(
     blocks = tuple(completed(block) for block in term.blocks(table))
     check_name(term, blocks, known)
     wanted = {term.quantity}.union(*(block.inputs for block in blocks))
-    check_named_parts(dynamics, wanted, table)
+    for quantity in wanted:  # the dynamics raises its error for an unknown link or frame where it is named
+        family, _, part = quantity.partition(":")
+        if part and family in table.declared and table.declared[family].argument:
+            dynamics.block((quantity,))
     return (*(DataBlock(data) for data in datasets if data.quantity in wanted), *blocks)
 
 
@@ -70,14 +73,6 @@ def label_of(given: Any, term: Any, ending: str = "") -> str:
     if given is None or (isinstance(given, str) and not given):
         return f"{term.name}{ending}"
     return arguments.name(given, "name")
-
-
-def check_named_parts(dynamics: Dynamics, quantities: Iterable[str], table: QuantityTable) -> None:
-    """Let the dynamics raise its error for an unknown link, frame or joint here, where it is named."""
-    for quantity in quantities:
-        family, _, part = quantity.partition(":")
-        if part and family in table.declared and table.declared[family].argument:
-            dynamics.block((quantity,))
 
 
 def check_components(term: Term, width: int) -> None:
@@ -117,13 +112,21 @@ def on_whole_quantity(term: Any, low: Array, high: Array, table: QuantityTable) 
     return Quantity(quantity), np.where(own, low, -np.inf), np.where(own, high, np.inf)
 
 
+def is_constant(term: Any) -> bool:
+    """Whether a term is the duration, a parameter, or arithmetic of these: one value for the whole motion."""
+    operands = operands_of(term)
+    if operands:
+        return all(map(is_constant, operands))
+    quantity = term.base if isinstance(term, ComponentTerm) else term.quantity
+    return quantity == "duration" or is_parameter(quantity)
+
+
 def part_of_cost(term: Any, over: Over | None) -> NodeSet:
     """The part of a motion over which a cost counts: all of it, or the end for a constant term, unless given.
 
     Raises OptionError where no cost is defined.
     """
-    constant = term.quantity == "duration" or is_parameter(term.quantity)
-    where = node_set(over) if over is not None else (END if constant else PATH)
+    where = node_set(over) if over is not None else (END if is_constant(term) else PATH)
     if not where.has_cost:
         raise no_cost(where)
     return where

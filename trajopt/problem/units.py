@@ -6,14 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from trajopt.graph.keys import SPLINE_LEAVES
+from trajopt.graph.keys import EXTRA, SPLINE_LEAVES
 from trajopt.graph.protocols.dynamics import DescribedJoints
-from trajopt.problem.systems.system import System, unit_of_rate
-from trajopt.terms.arithmetic import Combination, FunctionOf, Squared
-from trajopt.terms.nonsmooth import Maximum
-from trajopt.terms.smoothed_term import Slacked
-from trajopt.terms.state import StateTerm
-from trajopt.terms.term import ComponentTerm
+from trajopt.problem.systems.state_equations import unit_of_rate
+from trajopt.problem.systems.system import System
+from trajopt.terms.arithmetic import Combination, FunctionOf, Squared, operands_of
+from trajopt.terms.term import ComponentTerm, StateTerm
 
 PURE = "1"  # of a number without unit
 
@@ -33,31 +31,27 @@ def units_of(problem: Any, term: Any, width: int) -> list[str]:
         return units if component is None else [units[component]]
     if isinstance(term, ComponentTerm):
         return [units_of_quantity(problem, term.base, problem.width_of(term.base))[term.component]]
-    if isinstance(term, Squared):
-        return [power(unit, 2) for unit in units_of(problem, term.base, width)]
     if isinstance(term, FunctionOf):
         return ["" if term.function == "sqrt" else PURE] * width
-    if isinstance(term, Slacked):
-        return units_of(problem, term.exact, width)
-    if isinstance(term, Maximum):
-        return _common([units_of(problem, piece, width) for piece in term.pieces], width)
-    if isinstance(term, Combination):
-        if any(factor not in (1.0, -1.0) for factor, _ in term.parts):
-            return [""] * width
-        return _common([units_of(problem, part, width) for _, part in term.parts], width)
+    if isinstance(term, Combination) and any(factor not in (1.0, -1.0) for factor, _ in term.parts):
+        return [""] * width
+    several = [units_of(problem, part, width) for part in operands_of(term)]
+    if several:
+        units = [each[0] if len(set(each)) == 1 else "" for each in zip(*several, strict=True)]
+        return [power(unit, 2) for unit in units] if isinstance(term, Squared) else units
     return units_of_quantity(problem, term.quantity, width)
 
 
 def units_of_quantity(problem: Any, quantity: str, width: int) -> list[str]:
     """The units (width,) of a quantity by its key, "tau" or "parameter:load"; "" where none is known."""
-    dynamics, own = problem.dynamics, _own_units(problem, quantity, width)
-    if own is not None:
-        return own
+    dynamics, name = problem.dynamics, quantity.removeprefix(EXTRA)
+    if quantity != name and name in problem.slacks:
+        return units_of(problem, problem.slacks[name].maximum, width)
     if quantity in SPLINE_LEAVES and isinstance(dynamics, System):
         order = SPLINE_LEAVES.index(quantity)
         units = [dynamics.units.get(name, "") for name in dynamics.states]
         return [unit_of_rate(unit, order) if order else unit for unit in units]
-    declared = problem.quantities.declared.get(quantity.partition(":")[0])
+    declared = problem.quantities.known(quantity)
     unit = "" if declared is None else declared.unit
     if "; " in unit:  # of a wrench or a twist: three components of each
         first, second = unit.split("; ")
@@ -73,28 +67,8 @@ def units_of_quantity(problem: Any, quantity: str, width: int) -> list[str]:
     ]
 
 
-def _own_units(problem: Any, quantity: str, width: int) -> list[str] | None:
-    """The units of a quantity that the problem defines: a parameter, an additional curve, its rate, data."""
-    family, _, name = quantity.partition(":")
-    if family == "parameter" and name in problem.parameters:
-        return [problem.parameters[name].unit] * width
-    if family == "data" and name in problem.datasets:
-        return [problem.datasets[name].unit] * width
-    if family not in ("extra", "rate") or name not in problem.extras:
-        return None
-    if name in problem.slacks:
-        return units_of(problem, problem.slacks[name].maximum, width)
-    unit = problem.extras[name].unit or getattr(problem.dynamics, "units", {}).get(name, "")
-    return [unit if family == "extra" else unit_of_rate(unit)] * width
-
-
 def power(unit: str, exponent: int) -> str:
     """A power of a unit: "m^2", "(N m)^2"; of none, none."""
     if unit in ("", PURE):
         return unit
     return f"{unit}^{exponent}" if re.fullmatch(r"\w+", unit) else f"({unit})^{exponent}"
-
-
-def _common(each: Sequence[Sequence[str]], width: int) -> list[str]:
-    """The units on which all agree, component by component."""
-    return [units[0] if len(set(units)) == 1 else "" for units in zip(*each, strict=True)] or [""] * width

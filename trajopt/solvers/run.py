@@ -62,8 +62,17 @@ def run_solver(solver: Any, nlp: Program, start: WarmStart | None = None, run: R
 
 @functools.cache
 def _takes_run(solve: Any) -> bool:
-    """Whether a method `solve` has the present arguments; warns of the former ones once for each class."""
-    found = "run" in inspect.signature(solve).parameters
+    """Whether a method `solve` has the present arguments; warns of the former ones once for each class.
+
+    Raises OptionError for a method that has neither.
+    """
+    signature = inspect.signature(solve)
+    found = "run" in signature.parameters
+    if not found and "callback" not in signature.parameters:
+        raise OptionError(
+            f"{getattr(solve, '__qualname__', solve)} takes {signature}: a solver's method is "
+            "solve(nlp, start, run), with `start` a WarmStart or None and `run` a trajopt.solvers.solver.Run"
+        )
     if not found:
         warnings.warn(f"{getattr(solve, '__qualname__', solve)}: {FORMER}", DeprecationWarning, stacklevel=4)
     return found

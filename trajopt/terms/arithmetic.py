@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
@@ -11,7 +11,7 @@ import numpy as np
 from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
-from trajopt.graph.elementary import Square, WeightedSum
+from trajopt.graph.elementary import Power, WeightedSum
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.term import Term
 
@@ -22,17 +22,35 @@ FUNCTIONS = {
     **{name: name for name in ("exp", "expm1", "log", "log10", "log1p", "sqrt")},
 }
 
+#: NumPy's operators that terms have -> Python's name of them.
+OPERATORS = {
+    **{"add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv"},
+    **{"power": "pow", "negative": "neg", "positive": "pos"},
+}
+
+Factor = float | tuple[float, ...]  # one number for all components, or one each
+
 
 class Arithmetic:
     """Base class that gives a term the operators + - * /, ** 2 and NumPy's functions, such as np.sin."""
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        """The terms that this one is made of: none, unless it is arithmetic of others."""
+        return ()
 
     def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         name = function.__name__
         if method == "__call__" and not options:
             if name in FUNCTIONS:
                 return FunctionOf(name, self)
-            if name in _OPERATORS:
-                return _OPERATORS[name](*inputs)
+            if name == "square":
+                return inputs[0] ** 2
+            if name in OPERATORS:
+                first, *others = inputs  # an array, which calls this, may stand on either side
+                if isinstance(first, Arithmetic):
+                    return getattr(first, f"__{OPERATORS[name]}__")(*others)
+                return getattr(others[0], f"__r{OPERATORS[name]}__")(first)
         raise _inside(f"np.{name} was called with a term")
 
     def __abs__(self) -> NoReturn:
@@ -60,7 +78,12 @@ class Arithmetic:
     __iter__ = None  # else Python would loop over entries without end
 
     def __pow__(self, exponent: int) -> Squared:
-        return squared(self, exponent)
+        if not isinstance(exponent, int | float) or exponent != 2:
+            raise OptionError(
+                f"a term was raised to the power {short_repr(exponent)}: only 2 is built in, write others "
+                "inside @term"
+            )
+        return Squared(self)
 
     def __mul__(self, factor: Any) -> Combination:
         return Combination(((_factor(factor), self),))
@@ -113,11 +136,16 @@ def documented(term: Documented, text: str) -> Documented:
 class Combination(Arithmetic):
     """y = sum_i factor_i * term_i, terms of one width m; a factor is a number or one per component, (m,)."""
 
-    parts: tuple[tuple[float | tuple[float, ...], Any], ...]
+    parts: tuple[tuple[Factor, Any], ...]
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        return tuple(term for _, term in self.parts)
 
     @property
     def name(self) -> str:
-        return " + ".join(f"{_spelled(factor)}{term.name}" for factor, term in self.parts)
+        spelled = (("" if factor == 1.0 else f"{written(factor)} ", term) for factor, term in self.parts)
+        return " + ".join(f"{factor}{term.name}" for factor, term in spelled)
 
     @property
     def quantity(self) -> str:
@@ -171,7 +199,12 @@ def _parts(term: Any) -> tuple:
     return term.parts if isinstance(term, Combination) else ((1.0, _checked(term)),)
 
 
-def _factor(factor: Any) -> float | tuple[float, ...]:
+def operands_of(term: Any) -> tuple[Any, ...]:
+    """The terms that a term is made of; none of one that is a user's class."""
+    return getattr(term, "operands", ())
+
+
+def _factor(factor: Any) -> Factor:
     if isinstance(factor, Term):
         raise OptionError("two terms were multiplied: write the product inside one @trajopt.term")
     try:
@@ -184,13 +217,17 @@ def _factor(factor: Any) -> float | tuple[float, ...]:
         raise OptionError(
             f"a term was multiplied by {short_repr(factor)}: give a finite number, or one per component"
         )
-    return float(values) if values.ndim == 0 else tuple(values.tolist())
+    return factor_of(values)
 
 
-def _spelled(factor: float | tuple[float, ...]) -> str:
-    if isinstance(factor, tuple):
-        return f"({', '.join(f'{value:g}' for value in factor)}) "
-    return "" if factor == 1.0 else f"{factor:g} "
+def factor_of(values: Any) -> Factor:
+    """The factor of a term: one number, or one for each component."""
+    return float(values) if np.ndim(values) == 0 else tuple(np.asarray(values).tolist())
+
+
+def written(factor: Factor | None) -> str:
+    """A factor, or the number of a maximum, in the names of terms."""
+    return f"({', '.join(f'{value:g}' for value in factor)})" if isinstance(factor, tuple) else f"{factor:g}"
 
 
 @dataclass(frozen=True)
@@ -198,6 +235,10 @@ class Squared(Arithmetic):
     """y_i = u_i^2, the squares of the components of a term `base`, (m,)."""
 
     base: Any
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        return (self.base,)
 
     @property
     def name(self) -> str:
@@ -209,17 +250,7 @@ class Squared(Arithmetic):
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
         inner, width = inner_blocks(self.base, width_of)
-        return (*inner, Square(self.base.quantity, width, self.quantity))
-
-
-def squared(base: Any, exponent: int) -> Squared:
-    """The square of a term; OptionError for another exponent, which is written inside a traced term."""
-    if not isinstance(exponent, int | float) or exponent != 2:
-        raise OptionError(
-            f"a term was raised to the power {short_repr(exponent)}: only 2 is built in, write others "
-            "inside @term"
-        )
-    return Squared(base)
+        return (*inner, Power(self.base.quantity, width, self.quantity, exponent=2))
 
 
 @dataclass(frozen=True)
@@ -228,6 +259,10 @@ class FunctionOf(Arithmetic):
 
     function: str
     base: Any
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        return (self.base,)
 
     @property
     def name(self) -> str:
@@ -241,8 +276,7 @@ class FunctionOf(Arithmetic):
         from trajopt.graph.expression import function_block
 
         inner, width = inner_blocks(self.base, width_of)
-        function = FUNCTIONS[self.function]
-        return (*inner, function_block(function, self.base.quantity, width, self.quantity))
+        return (*inner, function_block(FUNCTIONS[self.function], {self.base.quantity: width}, self.quantity))
 
 
 def inner_blocks(term: Any, width_of: Callable[[str], int]) -> tuple[tuple[Block, ...], int]:
@@ -250,28 +284,3 @@ def inner_blocks(term: Any, width_of: Callable[[str], int]) -> tuple[tuple[Block
     blocks = term.blocks(width_of)
     offered = {name: size for block in blocks for name, size in block.outputs.items()}
     return blocks, offered[term.quantity] if term.quantity in offered else width_of(term.quantity)
-
-
-def _product(one: Any, other: Any) -> Any:
-    return one * other if isinstance(one, Arithmetic) else other * one
-
-
-def _quotient(one: Any, other: Any) -> Any:
-    return one / other if isinstance(one, Arithmetic) else other.__rtruediv__(one)
-
-
-def _power(one: Any, exponent: Any) -> Any:
-    return squared(one, exponent) if isinstance(one, Arithmetic) else exponent.__rpow__(one)
-
-
-#: NumPy's operators, which arrays call with a term on either side.
-_OPERATORS: Mapping[str, Callable[..., Any]] = {
-    "add": _added,
-    "subtract": lambda one, other: _added(one, other, -1.0),
-    "multiply": _product,
-    "divide": _quotient,
-    "power": _power,
-    "square": lambda term: squared(term, 2),
-    "negative": lambda term: -term,
-    "positive": lambda term: term,
-}

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from trajopt.base import arguments
-from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
-from trajopt.graph.graph import completed
-from trajopt.graph.keys import own_term, term_of
-from trajopt.graph.protocols.block import Block, Pairs, SecondOrderBlock, Values
+from trajopt.graph.graph import NamedBlock, completed
+from trajopt.graph.keys import own_term
+from trajopt.graph.protocols.block import Block
 from trajopt.terms.arithmetic import Arithmetic
 
 
@@ -37,9 +34,7 @@ class BlockTerm(Arithmetic):
                     f"term '{self.name}' takes '{quantity}' with {width} components, "
                     f"the problem has {width_of(quantity)}: correct the block's inputs"
                 )
-        if isinstance(self.block, SecondOrderBlock):
-            return (SecondOrderOutput(self.block, self.output, self.quantity),)
-        return (Output(self.block, self.output, self.quantity),)
+        return (NamedBlock(self.block, outputs={self.output: self.quantity}),)
 
 
 def block_term(block: Any, output: str | None = None, name: str | None = None, unit: str = "") -> BlockTerm:
@@ -70,47 +65,3 @@ def block_term(block: Any, output: str | None = None, name: str | None = None, u
     if chosen not in names:
         raise OptionError(f"{type(block).__name__} has no output '{chosen}': it has {', '.join(names)}")
     return BlockTerm(completed(block), chosen, name or chosen, arguments.unit(unit, "a block's term"))
-
-
-class Output:
-    """A block with one output of another block, under the name of the term."""
-
-    def __init__(self, block: Block, output: str, target: str) -> None:
-        self.block, self.output, self.target = block, output, target
-        self.inputs = dict(block.inputs)
-        self.outputs = {target: block.outputs[output]}
-
-    def value(self, u: Mapping[str, Array]) -> Values:
-        found = self.block.value(u)
-        if self.output not in found:
-            raise ShapeError(
-                f"the block of {term_of(self.target)} gave {', '.join(found) or 'nothing'}: "
-                f"its value must hold '{self.output}'"
-            )
-        return {self.target: found[self.output]}
-
-    def partials(self, u: Mapping[str, Array]) -> Pairs:
-        return self._renamed(self.block.partials(u))
-
-    def pattern(self) -> Pairs:
-        return self._renamed(self.block.pattern())
-
-    def _renamed(self, pairs: Pairs) -> Pairs:
-        return {(self.target, name): part for (output, name), part in pairs.items() if output == self.output}
-
-
-class SecondOrderOutput(Output):
-    """An `Output` with second derivatives: adjoints of the other outputs are zero."""
-
-    block: SecondOrderBlock
-
-    def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
-        mine = adjoints[self.target]
-        filled = {
-            name: mine if name == self.output else np.zeros((mine.shape[0], width))
-            for name, width in self.block.outputs.items()
-        }
-        return self.block.curvature(u, filled)
-
-    def curvature_pattern(self) -> Pairs:
-        return self.block.curvature_pattern()

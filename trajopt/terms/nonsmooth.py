@@ -1,4 +1,7 @@
-"""Terms with kinks: absolute values, maxima and minima. Their smooth forms are in `smooth_forms.py`."""
+"""Terms with kinks, absolute values and maxima, and the smooth terms that stand for them in a program.
+
+`smooth_forms.py` puts these in their place.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,17 @@ from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
 from trajopt.graph.keys import own_term
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.term import Term
-from trajopt.terms.arithmetic import Arithmetic, Combination, FunctionOf, Squared, inner_blocks
-
-Factor = float | tuple[float, ...]
+from trajopt.terms.arithmetic import (
+    Arithmetic,
+    Combination,
+    Factor,
+    Squared,
+    factor_of,
+    inner_blocks,
+    operands_of,
+    written,
+)
+from trajopt.terms.term import ExpressionTerm
 
 
 @dataclass(frozen=True)
@@ -26,6 +37,10 @@ class Maximum(Arithmetic):
     pieces: tuple[Any, ...]
     floor: Factor | None = None
     is_absolute: bool = False
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        return self.pieces
 
     @property
     def name(self) -> str:
@@ -44,7 +59,7 @@ class Maximum(Arithmetic):
         return self.is_absolute or (self.floor is not None and bool(np.all(np.asarray(self.floor) >= 0.0)))
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
-        from trajopt.graph.expression import maximum_block
+        from trajopt.graph.expression import function_block
 
         inner: dict[str, Block] = {}
         widths: dict[str, int] = {}
@@ -62,7 +77,39 @@ class Maximum(Arithmetic):
                 f"a maximum of terms of {width} components and {floor.size} numbers: give one number, or one "
                 "per component"
             )
-        return (*inner.values(), maximum_block(widths, self.floor, self.quantity))
+        return (*inner.values(), function_block("fmax", widths, self.quantity, self.floor))
+
+
+@dataclass(frozen=True)
+class SmoothedTerm(ExpressionTerm):
+    """y = f(node) in place of `exact`, which has no derivative everywhere: |P| made smooth, for instance.
+
+    Solvers see y; reports and certificates compare the integral of y at the nodes with that of `exact`.
+    """
+
+    exact: ExpressionTerm | None = None
+
+
+@dataclass(frozen=True)
+class Slacked(Arithmetic):
+    """The slack that stands for a maximum: the quantity `quantity` of the program; `exact` is the maximum.
+
+    Solvers see the slack; reports and certificates compare its integral at the nodes with that of `exact`.
+    """
+
+    exact: Maximum
+    quantity: str
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        return (self.exact,)
+
+    @property
+    def name(self) -> str:
+        return self.exact.name
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        return ()
 
 
 def absolute(term: Any) -> Maximum:
@@ -109,7 +156,9 @@ def minimum(*terms: Any) -> Combination:
 
 def has_kinks(term: Any) -> bool:
     """Whether a term contains an absolute value or a maximum."""
-    return isinstance(term, Maximum) or any(has_kinks(part) for part in _parts(term))
+    if isinstance(term, Slacked):
+        return False
+    return isinstance(term, Maximum) or any(map(has_kinks, operands_of(term)))
 
 
 def refuse_kinks(term: Any, where: str) -> None:
@@ -121,11 +170,20 @@ def refuse_kinks(term: Any, where: str) -> None:
         )
 
 
-def _parts(term: Any) -> tuple[Any, ...]:
-    """The terms that a term is made of."""
+def exact_of(term: Any) -> Any:
+    """The term that a smoothed one, or one with slacks, stands for; any other term itself."""
+    if isinstance(term, SmoothedTerm):
+        return term.exact or term
+    if isinstance(term, Slacked):
+        return term.exact
+    if isinstance(term, Squared):
+        base = exact_of(term.base)
+        return term if base is term.base else Squared(base)
     if isinstance(term, Combination):
-        return tuple(part for _, part in term.parts)
-    return (term.base,) if isinstance(term, Squared | FunctionOf) else ()
+        exact = tuple((factor, exact_of(part)) for factor, part in term.parts)
+        changed = any(new is not old for (_, new), (_, old) in zip(exact, term.parts, strict=True))
+        return Combination(exact) if changed else term
+    return term
 
 
 def _check_pieces(terms: Any) -> None:
@@ -147,13 +205,3 @@ def _floor(value: Any) -> Array:
             f"a number of a maximum is {short_repr(value)}: give finite numbers, one per component"
         )
     return floor
-
-
-def factor_of(values: Array) -> Factor:
-    """The factor of a term: one number, or one for each component."""
-    return float(values) if np.ndim(values) == 0 else tuple(np.asarray(values).tolist())
-
-
-def written(floor: Any) -> str:
-    """The number of a maximum, or one for each component, in the names of terms."""
-    return f"{floor:g}" if np.ndim(floor) == 0 else f"({', '.join(f'{value:g}' for value in floor)})"

@@ -31,7 +31,5 @@ def scene_of(term: Any) -> Iterator[Capsule | Target]:
     own = getattr(term, "scene", None)
     if own is not None:
         yield own
-    of = [getattr(term, name, None) for name in ("base", "exact")]
-    for part in (*of, *(each for _, each in getattr(term, "parts", ())), *getattr(term, "pieces", ())):
-        if part is not None and not isinstance(part, str):
-            yield from scene_of(part)
+    for part in getattr(term, "operands", ()):
+        yield from scene_of(part)

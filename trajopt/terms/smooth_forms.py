@@ -18,8 +18,8 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.terms.arithmetic import Combination, Squared
-from trajopt.terms.nonsmooth import Factor, Maximum, factor_of, has_kinks, refuse_kinks, written
+from trajopt.terms.arithmetic import Combination, Factor, Squared, factor_of, written
+from trajopt.terms.nonsmooth import Maximum, has_kinks, refuse_kinks
 
 MOST_SELECTIONS = 64  # smooth bounds that stand for one bound of a term with kinks
 

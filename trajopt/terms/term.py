@@ -1,4 +1,4 @@
-"""Ready terms (`q`, `tau`, `position("foot")` ...) and terms traced from a user's function."""
+"""Ready terms (`q`, `position("foot")`, `state("altitude")` ...) and terms traced from user functions."""
 
 from __future__ import annotations
 
@@ -47,8 +47,6 @@ class Quantity(Arithmetic):
 
         name = f"{self.quantity}[{int(component)}]"
         return ComponentTerm(chosen, name, base=self.quantity, component=int(component))
-
-    __iter__ = None  # else Python would loop over components without end
 
     @property
     def name(self) -> str:
@@ -111,6 +109,25 @@ class ComponentTerm(ExpressionTerm):
 
     base: str = ""
     component: int = 0
+
+
+@dataclass(frozen=True)
+class StateTerm(Arithmetic):
+    """A state or a control of a system, (1,)."""
+
+    name: str
+
+    @property
+    def quantity(self) -> str:
+        return own_term(self.name)
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        from trajopt.graph.trace import trace
+
+        return (trace(self._read, self.quantity, width_of),)
+
+    def _read(self, node: Any) -> Any:
+        return getattr(node, self.name)
 
 
 @overload
@@ -177,6 +194,17 @@ def parameter(name: str) -> Quantity:
 def extra(name: str) -> Quantity:
     """An additional curve or a control of the problem, defined by `Problem.extra` or `Problem.control`."""
     return Quantity(extra_leaf(arguments.name(name, "the name of a curve")))
+
+
+def state(name: str) -> StateTerm:
+    """A state, or a control, of the problem's system by its name, (1,): its own unit.
+
+    problem.minimize(-trajopt.state("altitude"), over="end")
+    problem.subject_to(trajopt.state("speed"), upper=0.5)
+
+    Raises OptionError for what is no name.
+    """
+    return StateTerm(arguments.name(name, "the name of a state or control"))
 
 
 # Meaning, shape and unit of each: `trajopt.q.description`, or `graph/declared_quantities.py`.

@@ -9,12 +9,13 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import KinkWarning
+from trajopt.graph.any_arithmetic import Border
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.keys import entry
-from trajopt.graph.kinks import Kink, Operation, kink_of
+from trajopt.graph.kinks import Kink, kink_of
 from trajopt.problem.problem import ProblemData
 
-ADVICE: Mapping[Operation, str] = {
+ADVICE: Mapping[Border, str] = {
     "absolute value": "costs and upper bounds have trajopt.absolute(term), which is exact",
     "maximum or minimum": "costs and upper bounds have trajopt.maximum(term, ...), lower bounds "
     "trajopt.minimum(term, ...), which are exact",

@@ -21,9 +21,9 @@ from trajopt.graph.data import blocks_of_data
 from trajopt.graph.graph import Graph, fused
 from trajopt.graph.keys import is_extra, is_parameter
 from trajopt.graph.protocols.block import Block
-from trajopt.problem.derived_parts import checked_problem
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of, refuse_idle_unknowns
+from trajopt.problem.problem_parts import checked_problem
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.bounds import Bounds, LinearBlock, LinearRows, bounds_and_linear_block, linear_rows
 from trajopt.transcription.derivative_check import check_problem

@@ -1,5 +1,6 @@
 """One table says which quantities a problem has: what the dynamics declares, the leaves, and its own."""
 
+from dataclasses import fields
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,6 @@ import trajopt
 from trajopt.base.errors import ProblemError, UnknownNameError
 from trajopt.graph.declared_quantities import LEAVES, STANDARD
 from trajopt.graph.keys import SPLINE_LEAVES, TIME_LEAVES
-from trajopt.graph.protocols.dynamics import QuantityDeclaration
 
 JERKY = {
     "tau": trajopt.DeclaredQuantity(None, "N", "forces on the masses"),
@@ -44,7 +44,7 @@ def test_the_declared_leaves_are_the_leaves():
 
 def test_the_model_declares_every_standard_quantity_alike():
     declared = problems.two_link_rr.build().dynamics.quantities
-    parts = [name for name in vars(QuantityDeclaration) if not name.startswith("_")]
+    parts = [field.name for field in fields(trajopt.DeclaredQuantity)]
     for name, standard in STANDARD.items():
         for part in parts:
             assert getattr(declared[name], part) == getattr(standard, part), (name, part)

@@ -119,7 +119,7 @@ def test_bounds_of_the_wrong_shape_or_order_are_refused():
     problem = pushed_mass()
     with pytest.raises(errors.ShapeError, match="extra 'lift' has bounds and guess of shapes"):
         problem.extra("lift", 3, lower=[0.0, 1.0])
-    with pytest.raises(errors.InfeasibleBoundsError, match="extra 'lift' has bounds"):
+    with pytest.raises(errors.InfeasibleBoundsError, match="'extra lift' has lower bound"):
         problem.extra("lift", lower=1.0, upper=0.0)
     with pytest.raises(errors.UnknownNameError, match="did you mean 'extra:force'"):
         problem.minimize(trajopt.Quantity("extra:forse"))

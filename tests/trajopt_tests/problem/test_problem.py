@@ -7,6 +7,7 @@ from hand_written import PointMasses, TwoLinkArm, two_link_minimum_time
 
 import trajopt
 from trajopt.base import errors
+from trajopt.splines.node_sets import END, PATH
 
 
 def arm(intervals=5, **trajectory):
@@ -74,7 +75,7 @@ def arm(intervals=5, **trajectory):
         (lambda p: trajopt.solve(p, "ipopt"), errors.OptionError, "solver is 'ipopt': give an instance"),
         (lambda p: trajopt.solve(p, refine="x"), errors.OptionError, "refine is 'x': give an instance"),
         (lambda p: p.guess(duration=-1.0), errors.NotFiniteError, "guessed duration is -1.0"),
-        (lambda p: p.parameter("payload", 2.0, 1.0), errors.InfeasibleBoundsError, "parameter 'payload'"),
+        (lambda p: p.parameter("payload", 2.0, 1.0), errors.InfeasibleBoundsError, "'parameter payload' has"),
     ],
 )
 def test_misuse_is_refused_where_it_is_written(call, error, message):
@@ -246,3 +247,33 @@ def test_a_second_unknown_of_the_same_name_is_refused():
     ):
         with pytest.raises(errors.OptionError, match=f"has {kind} already: give the second one another name"):
             again()
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda b: 2.0 * b,
+        lambda b: b + trajopt.duration,
+        lambda b: np.sin(b) ** 2 - 1.0 * b,
+        lambda b: trajopt.maximum(b[0], 0.0),
+    ],
+)
+def test_the_value_of_arithmetic_of_constants_counts_once(of):
+    problem = trajopt.Problem(PointMasses(1), trajopt.Trajectory.uniform(3, duration=4.0))
+    b = problem.parameter("b", 0.5, 2.0)
+    problem.minimize(of(b))
+    assert problem.costs[0].over == END
+    problem.minimize(b * 2.0 + trajopt.q)
+    assert problem.costs[1].over == PATH
+
+
+def test_a_multiple_of_a_parameter_and_its_weight_are_one_cost():
+    values = []
+    for scaled in (True, False):
+        problem = trajopt.Problem(PointMasses(1), trajopt.Trajectory.uniform(3, duration=4.0))
+        b = problem.parameter("b", 0.5, 2.0)
+        problem.minimize(2.0 * b) if scaled else problem.minimize(b, weight=2.0)
+        problem.start_at(q=0.0)
+        nlp = trajopt.transcribe(problem)
+        values.append(nlp.objective(nlp.start))
+    assert values[0] == pytest.approx(values[1], rel=1e-14)

@@ -194,7 +194,7 @@ def test_what_is_no_state_is_named():
 # -- bad input ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("given", [3, None, "x" * 41, "<b>", "m\ns"])
+@pytest.mark.parametrize("given", [3, None, "x" * 81, "<b>", "m\ns"])
 def test_units_that_are_no_short_text_are_refused(given):
     with pytest.raises(OptionError, match="the unit of 'load' is"):
         rocket().parameter("load", unit=given)

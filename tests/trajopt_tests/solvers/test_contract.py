@@ -348,3 +348,13 @@ def test_only_instances_are_solvers_and_only_registered_names_are_created():
         registry.check_solver(Bare)
     with pytest.raises(OptionError, match=r"no solver is called 'ipot' .did you mean 'ipopt'"):
         registry.create("ipot")
+
+
+@pytest.mark.parametrize(
+    "method",
+    [lambda self, nlp, **options: None, lambda self, nlp, start, settings: None, lambda self, nlp: None],
+)
+def test_a_solver_with_other_arguments_is_refused_with_those_that_it_needs(method):
+    foreign = type("Foreign", (), {"solve": method})()
+    with pytest.raises(OptionError, match=r"solver's method is solve\(nlp, start, run\), with `start`"):
+        run_solver(foreign, rosenbrock())

@@ -17,7 +17,10 @@ Pairs = dict[tuple[str, str], Array]  # (output, input) or (input, input) -> (K,
 
 @runtime_checkable
 class Block(Protocol):
-    """A function y = f(u) of named inputs, evaluated at K nodes at once, with exact first derivatives."""
+    """A function y = f(u) of named inputs, evaluated at K nodes at once, with exact first derivatives.
+
+    A block with an attribute `derivatives_are_tested` that is True is not checked before a solve.
+    """
 
     @property
     def inputs(self) -> Mapping[str, int]:
@@ -83,11 +86,3 @@ class AnyArithmeticBlock(Block, Protocol):
         Raises NotImplementedError where an operation is not offered: the caller has no bound then.
         """
         ...
-
-
-@runtime_checkable
-class VerifiedBlock(Block, Protocol):
-    """A block that says whether its derivatives are tested; if so they are not checked before a solve."""
-
-    @property
-    def derivatives_are_tested(self) -> bool: ...

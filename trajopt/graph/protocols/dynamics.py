@@ -1,4 +1,4 @@
-"""The protocol of a robot's dynamics, and one for each of its optional members (`DeclaringDynamics` ...).
+"""The protocol of a robot's dynamics, and one for each of its optional members (`ForwardDynamics` ...).
 
 Any object with these attributes will do; nothing needs to be inherited.
 """
@@ -12,49 +12,15 @@ from trajopt.base.arrays import Array
 from trajopt.graph.protocols.block import Block
 
 
-class QuantityDeclaration(Protocol):
-    """Declaration of a quantity that a dynamics computes; `trajopt.DeclaredQuantity` is one."""
-
-    @property
-    def width(self) -> int | None:
-        """Number of components; None stands for one per joint."""
-        ...
-
-    @property
-    def unit(self) -> str: ...
-
-    @property
-    def description(self) -> str:
-        """Its meaning, with axes and points of reference."""
-        ...
-
-    @property
-    def components(self) -> Sequence[str]:
-        """Names of the components in reports; empty: the joints' if there is one per joint, or numbers."""
-        ...
-
-    @property
-    def argument(self) -> str:
-        """Kind of thing that is named behind the colon, "link" in "position:foot"; empty without a colon."""
-        ...
-
-    @property
-    def block(self) -> str:
-        """Quantities with the same value here are asked for together, in one call of `Dynamics.block`."""
-        ...
-
-    @property
-    def changed_by_loads(self) -> bool:
-        """Whether it contains the wrenches of `Problem.load`, which are inputs of its block then."""
-        ...
-
-
 class Dynamics(Protocol):
     """The dynamics of a robot to be optimized; `dynamics.RigidBodyModel` is one.
 
-    Each optional member has a protocol of its own: `DeclaringDynamics`, `DesignableDynamics`,
-    `NamedCoordinates`, `ForwardDynamics`, `LoadedForwardDynamics`, `SkeletonDynamics`, `GravityField`,
-    `DescribedJoints`.
+    quantities : optional, name -> `trajopt.DeclaredQuantity`, or any object with its attributes, of what
+        `block` computes; left out, the standard ones. "position" stands for "position:foot"
+    aliases : optional, names of states and controls in terms, `node.altitude` -> quantity and component,
+        None for all of them; a name with an argument is "rate:altitude"
+    Other optional members have protocols of their own: `DesignableDynamics`, `ForwardDynamics`,
+    `LoadedForwardDynamics`, `SkeletonDynamics`, `GravityField`, `DescribedJoints`.
     """
 
     @property
@@ -71,16 +37,6 @@ class Dynamics(Protocol):
 
         Other quantities of the dynamics may be among its inputs; `block` is asked for those as well.
         """
-        ...
-
-
-@runtime_checkable
-class DeclaringDynamics(Dynamics, Protocol):
-    """A dynamics that declares the quantities it computes; others are taken to compute the standard ones."""
-
-    @property
-    def quantities(self) -> Mapping[str, QuantityDeclaration]:
-        """Name -> declaration; a name with an argument stands without it, "position" for "position:foot"."""
         ...
 
 
@@ -103,16 +59,6 @@ class DesignableDynamics(Dynamics, Protocol):
 
         fixed : property -> (width,), NaN in components that are inputs; the others are constant
         """
-        ...
-
-
-@runtime_checkable
-class NamedCoordinates(Protocol):
-    """A dynamics whose states and controls terms may name: `node.altitude` for component 0 of "q"."""
-
-    @property
-    def aliases(self) -> Mapping[str, tuple[str, int | None]]:
-        """Name -> quantity and component, None for all; a name with an argument is "rate:altitude"."""
         ...
 
 

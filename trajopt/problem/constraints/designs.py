@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,29 +14,10 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.graph.graph import Graph
 from trajopt.graph.keys import PARAMETER, is_parameter
-from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import DesignableDynamics
 from trajopt.graph.protocols.term import Term
-from trajopt.problem.costs_and_constraints import Parameter
-from trajopt.problem.independent_copy import independent_copy
 from trajopt.terms.nonsmooth import refuse_kinks
 from trajopt.terms.term import ExpressionTerm, Quantity
-
-
-class Designable(Protocol):
-    """The members of a problem that are used here."""
-
-    dynamics: Any
-    designs: dict[str, Design]
-
-    @property
-    def parameters(self) -> Mapping[str, Parameter]: ...
-    @property
-    def quantities(self) -> Callable[[str], int]: ...
-    def blocks_of(self, term: Any) -> tuple[Block, ...]: ...
-
-
-P = TypeVar("P", bound=Designable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +41,7 @@ class Design:
         return self.graph.values(leaves)[self.term.quantity][0]
 
 
-def design_of(problem: Designable, name: Any, value: Any) -> Design:
+def design_of(problem: Any, name: Any, value: Any) -> Design:
     """A property of the problem's robot as a term of parameters; see `Problem.design`, also for errors."""
     dynamics = problem.dynamics
     if not isinstance(dynamics, DesignableDynamics):
@@ -74,8 +55,8 @@ def design_of(problem: Designable, name: Any, value: Any) -> Design:
     term = _term_of(name, value)
     refuse_kinks(term, "a design")
     blocks = problem.blocks_of(term)
-    made = {output: size for block in blocks for output, size in block.outputs.items()}
-    inputs = {source for block in blocks for source in block.inputs} - made.keys() or {term.quantity}
+    made = {output for block in blocks for output in block.outputs}
+    inputs = {source for block in blocks for source in block.inputs} - made or {term.quantity}
     others = sorted(source for source in inputs if not is_parameter(source))
     if others:
         raise OptionError(
@@ -93,12 +74,12 @@ def design_of(problem: Designable, name: Any, value: Any) -> Design:
     return design
 
 
-def as_built(problem: P, parameters: Mapping[str, Array]) -> P:
+def as_built(problem: Any, parameters: Mapping[str, Array]) -> Any:
     """A problem with a robot whose designed properties are numbers, those at these parameters.
 
     Raises what the robot raises where it cannot exist.
     """
-    other = independent_copy(problem)
+    other = problem.independent_copy()
     other.dynamics = problem.dynamics.with_properties(_values(problem.designs, parameters))
     other.designs = {}
     return other

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from trajopt.base.errors import OptionError
 from trajopt.graph.protocols.term import Term
-from trajopt.problem.input_checks import bounds_or_value
-from trajopt.problem.term_checks import label_of, no_term
+from trajopt.problem.term_checks import no_term
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.splines.over import Over, node_set
 
@@ -74,16 +72,3 @@ class IntegralConstraint:
     def violation(self, value: NDArray) -> NDArray[np.float64]:
         """By how much a value (width,) lies outside, NaN where it is NaN."""
         return np.maximum(np.maximum(self.lower - value, value - self.upper), 0.0)
-
-
-def bounded_integral(
-    integral: Integral,
-    bounds: tuple[ArrayLike | None, ArrayLike | None, ArrayLike | None],
-    name: str | None,
-    width_of_term: Callable[[Any], int],
-) -> IntegralConstraint:
-    """The bounded integral of a call of `Problem.subject_to`; see there."""
-    label, width = label_of(name, integral), width_of_term(integral.term)
-    names = [str(i) if width > 1 else "" for i in range(width)]
-    lower, upper = bounds_or_value(*bounds, width, label, names)
-    return IntegralConstraint(integral.term, integral.over, lower, upper, label)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from trajopt.base.arguments import list_names, short_repr
-from trajopt.base.errors import OptionError, UnknownNameError, near_matches
+from trajopt.base.errors import OptionError
 from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
+from trajopt.problem.input_checks import index_of
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.terms.term import ExpressionTerm
 
@@ -22,23 +22,18 @@ def passive_torques(
         raise OptionError(f"joints cannot be passive over {part}: use 'path', a window or an arc")
     if not joints:
         raise OptionError("no joint is named: use, for example, problem.passive('pole')")
-    names = list(dynamics.joint_names)
+    places = [index_of(joint, dynamics.joint_names) for joint in joints]
     for number, joint in enumerate(joints):
-        if not isinstance(joint, str) or joint not in names:
-            raise UnknownNameError(
-                f"no joint is called {short_repr(joint)}{near_matches(joint, names)}: there are "
-                f"{list_names(names)}"
-            )
         before = known.get(joint, ())
         if joint in joints[:number] or part in before or PATH in before or (before and part == PATH):
             raise OptionError(f"the joint '{joint}' is passive already: name it once")
-    return [(joint, _torque(joint, names.index(joint), _unit(dynamics, joint))) for joint in joints]
+    several = zip(joints, places, strict=True)
+    return [(joint, _torque(joint, place, _unit(dynamics, joint))) for joint, place in several]
 
 
 def refuse_springs(dynamics: Dynamics, designs: Iterable[str], passive: Iterable[str]) -> None:
     """OptionError for a passive joint whose spring would be left out: tau is the transmitted torque."""
-    described = dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
-    sprung = {each.name for each in described if getattr(each, "stiffness", 0.0)}
+    sprung = {each.name for each in _described(dynamics) if getattr(each, "stiffness", 0.0)}
     sprung |= {name.removesuffix(".stiffness") for name in designs if name.endswith(".stiffness")}
     for joint in passive:
         if joint in sprung:
@@ -59,9 +54,9 @@ def _torque(joint: str, index: int, unit: str) -> ExpressionTerm:
 
 
 def _unit(dynamics: Dynamics, joint: str) -> str:
-    kinds = (
-        {each.name: each.kind for each in dynamics.joints} if isinstance(dynamics, DescribedJoints) else {}
-    )
-    return {"revolute": "N m", "rotation_vector": "N m", "prismatic": "N"}.get(
-        kinds.get(joint, ""), "N m or N"
-    )
+    kind = next((each.kind for each in _described(dynamics) if each.name == joint), "")
+    return {"revolute": "N m", "rotation_vector": "N m", "prismatic": "N"}.get(kind, "N m or N")
+
+
+def _described(dynamics: Dynamics) -> Sequence[Any]:
+    return dynamics.joints if isinstance(dynamics, DescribedJoints) else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import numbers
 from trajopt.base.errors import InfeasibleBoundsError, OptionError
-from trajopt.problem.constraints.integrals import Integral, IntegralConstraint, bounded_integral
+from trajopt.problem.constraints.integrals import Integral, IntegralConstraint
 from trajopt.problem.costs_and_constraints import (
     AdditionalCurve,
     Constraint,
@@ -19,11 +19,12 @@ from trajopt.problem.costs_and_constraints import (
     Parameter,
     with_curve,
 )
+from trajopt.problem.input_checks import bounds_or_value
+from trajopt.problem.term_checks import label_of
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.terms import term as terms
-from trajopt.terms.nonsmooth import Maximum, has_kinks
+from trajopt.terms.nonsmooth import Maximum, Slacked, has_kinks
 from trajopt.terms.smooth_forms import selections, with_slacks
-from trajopt.terms.smoothed_term import Slacked
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,32 +64,23 @@ def integral_constraint(
 
     Raises OptionError where the bounds of a term with kinks are not convex.
     """
-    lower, upper, equals = bounds
-    bounded = bounded_integral(integral, bounds, name, problem.width_of_term)
-    if not has_kinks(integral.term):
-        return bounded
-    if equals is not None or (lower is not None and upper is not None):
-        raise OptionError(
-            f"'{integral.name}' has kinks, so that it is convex: it can be bounded from one side only, above "
-            "for absolute values and maxima"
-        )
-    if lower is None and upper is None:
-        raise _no_bound(bounded.name)
-    sign = -1.0 if upper is None else 1.0
-    return replace(bounded, term=smooth_cost(problem, integral.term, sign, integral.over))
+    label, width, term = label_of(name, integral), problem.width_of_term(integral.term), integral.term
+    names = [str(i) if width > 1 else "" for i in range(width)]
+    low, high = bounds_or_value(*bounds, width, label, names)
+    if has_kinks(term):
+        _check_one_side(*bounds, label)
+        term = smooth_cost(problem, term, -1.0 if bounds[1] is None else 1.0, integral.over)
+    return IntegralConstraint(term, integral.over, low, high, label)
 
 
 def smooth_bounds(
     term: Any, lower: ArrayLike | None, upper: ArrayLike | None, equals: ArrayLike | None, label: str
 ) -> Iterator[tuple[Any, Any, Any, str]]:
     """Smooth terms with their bounds and names that together are equivalent to a bounded one with kinks."""
-    if equals is not None or (lower is not None and upper is not None):
-        raise OptionError(
-            f"'{label}' has kinks, so that it is convex: bound it from one side only, above for absolute "
-            "values and maxima"
-        )
+    _check_one_side(lower, upper, equals, label)
     if upper is None:
-        for piece, low, high, name in smooth_bounds(-term, None, _negative(lower, label), None, label):
+        negative = -numbers(lower, f"a bound of '{label}'")
+        for piece, low, high, name in smooth_bounds(-term, None, negative, None, label):
             yield -piece, None if high is None else -np.asarray(high), None if low is None else -low, name
         return
     bound = numbers(upper, f"a bound of '{label}'")
@@ -104,14 +96,15 @@ def smooth_bounds(
             )
 
 
-def _no_bound(label: str) -> OptionError:
-    return OptionError(f"'{label}' has no bound: give upper, or lower for what is to stay above it")
-
-
-def _negative(bound: ArrayLike | None, label: str) -> Any:
-    if bound is None:
-        raise _no_bound(label)
-    return -numbers(bound, f"a bound of '{label}'")
+def _check_one_side(lower: Any, upper: Any, equals: Any, label: str) -> None:
+    """OptionError unless a term with kinks has one bound."""
+    if equals is not None or (lower is not None and upper is not None):
+        raise OptionError(
+            f"'{label}' has kinks, so that it is convex: bound it from one side only, above for absolute "
+            "values and maxima"
+        )
+    if lower is None and upper is None:
+        raise OptionError(f"'{label}' has no bound: give upper, or lower for what is to stay above it")
 
 
 def _curve_of(problem: Any, maximum: Maximum, over: NodeSet) -> Slacked:
@@ -120,7 +113,7 @@ def _curve_of(problem: Any, maximum: Maximum, over: NodeSet) -> Slacked:
     width = problem.width_of_term(maximum)
     if name not in problem.slacks:
         free = np.full(width, np.inf)
-        curve = AdditionalCurve(name, -free, free, np.ones(width), NodeValues())
+        curve = AdditionalCurve(name, -free, free, np.ones(width), pieces=NodeValues())
         problem.extras = with_curve(problem.extras, curve)
         problem.slacks[name] = Slack(name, maximum, over)
     return Slacked(maximum, terms.extra(name).quantity)

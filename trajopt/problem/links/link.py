@@ -15,10 +15,10 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
+from trajopt.graph.declared_quantities import DeclaredQuantity
 from trajopt.graph.expression import ExpressionBlock, has_comparison, symbol
 from trajopt.graph.keys import own_term
 from trajopt.graph.protocols.block import Block
-from trajopt.graph.protocols.dynamics import QuantityDeclaration
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.graph.trace import trace_several
 from trajopt.splines.node_sets import NodeSet
@@ -82,7 +82,7 @@ class Function:
 
     def linear(self) -> tuple[dict[str, Array], Array] | None:
         """A (width, components) by place and b (width,) of g = sum A u + b; None where g is not linear."""
-        if self.block.has_borders or self.block.curvature_pattern():
+        if self.block.borders or self.block.curvature_pattern():
             return None
         zero = {name: np.zeros((1, width)) for name, width in self.block.inputs.items()}
         slopes = {source: slope[0] for (_, source), slope in self.block.partials(zero).items()}
@@ -139,7 +139,7 @@ class _TableOfPhase(QuantityTable):
         vars(self).update(vars(table))
         self._phase = phase
 
-    def declaration(self, quantity: str) -> QuantityDeclaration:
+    def declaration(self, quantity: str) -> DeclaredQuantity:
         try:
             return super().declaration(quantity)
         except UnknownNameError as error:

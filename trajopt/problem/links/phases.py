@@ -13,12 +13,11 @@ from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.protocols.term import Term
 from trajopt.problem import input_checks
-from trajopt.problem.derived_parts import checked_problem
-from trajopt.problem.independent_copy import independent_copy
 from trajopt.problem.instant import Instant
 from trajopt.problem.links.link import Link, LinkedCost, PhaseInstant, TermLink, function_of, term_link_of
 from trajopt.problem.links.phases_facts import phases_facts
 from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem_parts import checked_problem
 from trajopt.solvers.registry import check_solver
 from trajopt.terms.nonsmooth import refuse_kinks
 from trajopt.terms.term import duration
@@ -163,7 +162,7 @@ class Phases:
 
     def copied(self) -> Phases:
         """A copy of the phases and of their problems: what is added to it leaves these as they are."""
-        return self._with(tuple(map(independent_copy, self.problems)))
+        return self._with(tuple(problem.independent_copy() for problem in self.problems))
 
     def _with(self, problems: tuple[ProblemData, ...]) -> Phases:
         """The same links between other problems."""
@@ -241,7 +240,7 @@ def checked_asked(asked: Any) -> Any:
 
 def copy_of(asked: AskedT) -> AskedT:
     """A copy of a problem, or of phases, that may change."""
-    other: Any = asked.copied() if isinstance(asked, Phases) else independent_copy(asked)
+    other: Any = asked.copied() if isinstance(asked, Phases) else asked.independent_copy()
     return other
 
 

@@ -11,31 +11,25 @@ Both hold at the collocation points, where q is of one degree more than x; the f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from trajopt.base.errors import OptionError, ShapeError
+from trajopt.base.errors import OptionError
 from trajopt.graph.declared_quantities import LEAVES
 from trajopt.graph.keys import extra_leaf, rate_leaf
-from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantity_table import declared_by
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
-from trajopt.problem.systems.system import (
-    EQUATIONS,
-    Function,
-    refuse_missing_rates,
-    refuse_rates,
-    unit_of_rate,
-)
+from trajopt.problem.systems.state_equations import Function, StateEquations, checked_column
 from trajopt.splines.node_sets import PATH, START
 from trajopt.terms.term import ExpressionTerm
 
 # Optional members of a robot, of the protocols in `graph/protocols/dynamics.py`.
 OFFERED = (
+    "quantities",
     "forward_dynamics",
     "loaded_forward_dynamics",
     "skeleton",
@@ -48,7 +42,7 @@ MOTOR_TORQUES = "motor torques"  # the equation of the torques in reports
 
 
 @dataclass(frozen=True, eq=False)
-class AugmentedDynamics:
+class AugmentedDynamics(StateEquations):
     """A dynamics with further states and controls, name -> width each; `trajopt.system(dynamics=...)`.
 
     rates : f of x' = f, or None;  residuals : g of 0 = g(x', x, ...), where rates is None
@@ -64,6 +58,10 @@ class AugmentedDynamics:
     residuals: Function | None
     torques: Function | None
     units: Mapping[str, str] = field(default_factory=dict)
+    n: int = field(init=False)
+    joint_names: Sequence[str] = field(init=False)
+    limits: Any = field(init=False)
+    block: Any = field(init=False)
 
     def __post_init__(self) -> None:
         taken = {*LEAVES, *declared_by(self.robot)}
@@ -72,6 +70,8 @@ class AugmentedDynamics:
                 raise OptionError(
                     f"'{name}' is a quantity of the robot already: give the state or control another name"
                 )
+        for name in ("n", "joint_names", "limits", "block"):
+            object.__setattr__(self, name, getattr(self.robot, name))
         for name in OFFERED:  # attributes of their own: protocols do not see those that __getattr__ gives
             if hasattr(self.robot, name):
                 object.__setattr__(self, name, getattr(self.robot, name))
@@ -81,50 +81,19 @@ class AugmentedDynamics:
             raise AttributeError(name)
         return getattr(self.robot, name)
 
-    @property
-    def n(self) -> int:
-        """The number of joints."""
-        return self.robot.n
-
-    @property
-    def joint_names(self) -> Sequence[str]:
-        """The names of the joints."""
-        return self.robot.joint_names
-
-    @property
-    def limits(self) -> Any:
-        """Those of the robot."""
-        return self.robot.limits
-
-    def block(self, outputs: Iterable[str], loads: Sequence[str] = ()) -> Block:
-        """The robot's block for these quantities."""
-        return self.robot.block(outputs, loads) if loads else self.robot.block(outputs)
-
     def with_properties(self, values: Mapping[str, Any]) -> AugmentedDynamics:
         """The same states on a robot with other values of these properties."""
         return replace(self, robot=self.robot.with_properties(values))
 
     @property
-    def quantities(self) -> Mapping[str, Any]:
-        """Those of the robot."""
-        return declared_by(self.robot)
-
-    @property
-    def control_widths(self) -> Mapping[str, int]:
-        """Control -> number of components."""
-        return self.controls
+    def rates_of_states(self) -> Sequence[tuple[str, str, int]]:
+        """Rates are those of additional curves."""
+        return [(name, rate_leaf(name), i) for name, width in self.states.items() for i in range(width)]
 
     @property
     def aliases(self) -> Mapping[str, tuple[str, None]]:
         """`node.NAME` of states and controls: all components."""
         return {name: (extra_leaf(name), None) for name in (*self.states, *self.controls)}
-
-    @property
-    def state_names(self) -> tuple[str, ...]:
-        """Names of all components of the states: "temperature", or "current 0", "current 1"."""
-        return tuple(
-            name if width == 1 else f"{name} {i}" for name, width in self.states.items() for i in range(width)
-        )
 
     @cached_property
     def rate_term(self) -> ExpressionTerm | None:
@@ -136,68 +105,30 @@ class AugmentedDynamics:
         """The torques of the motors, (n,); None where they are free."""
         return None if self.torques is None else ExpressionTerm(self._stacked_torques, "torques of motors")
 
-    @cached_property
+    @property
     def equations(self) -> tuple[Constraint, ...]:
         """The equations over the path: of the torques, where motors give them, and of the states.
 
         Those of the torques hold at the start, too: of a state that is free there no collocation point of
         the first interval knows the value, as all of them lie behind it.
         """
-        count = sum(self.states.values())
-        known = self.units if self.residuals is None else {}
-        units = [unit_of_rate(known.get(name, "")) for name, n in self.states.items() for _ in range(n)]
-        states = ExpressionTerm(self._state_equations, EQUATIONS, self.state_names, tuple(units))
-        found = [Constraint(states, np.zeros(count), np.zeros(count), PATH, EQUATIONS)]
-        if self.torques is not None:
-            motors = ExpressionTerm(self._torque_equations, MOTOR_TORQUES, tuple(self.joint_names))
-            zero, start = np.zeros(self.n), f"{MOTOR_TORQUES} at the start"
-            found.insert(0, Constraint(motors, zero, zero, PATH, MOTOR_TORQUES))
-            found.insert(1, Constraint(motors, zero, zero, START, start))
-        return tuple(found)
+        states = super().equations
+        if self.torques is None:
+            return states
+        motors = ExpressionTerm(self._torque_equations, MOTOR_TORQUES, tuple(self.joint_names))
+        zero, start = np.zeros(self.n), f"{MOTOR_TORQUES} at the start"
+        torques = Constraint(motors, zero, zero, PATH, MOTOR_TORQUES)
+        return (torques, Constraint(motors, zero, zero, START, start), *states)
 
     def curve_of_state(self, name: str, order: int) -> AdditionalCurve:
         """The curve of a state on a collocation mesh: continuous, of the degree of its points."""
         free = np.full(self.states[name], np.inf)
         pieces = PiecewisePolynomial(order, continuous=True, by_default=True)
-        return AdditionalCurve(name, -free, free, np.zeros(free.size), pieces, is_state=True)
+        return AdditionalCurve(name, -free, free, np.zeros(free.size), pieces=pieces, is_state=True)
 
     def _torque_equations(self, node: Any) -> Any:
         return node.tau - self._stacked_torques(node)
 
     def _stacked_torques(self, node: Any) -> Any:
         assert self.torques is not None
-        joints = ", ".join(self.joint_names)
-        return _checked(self.torques(node), self.n, "torques", f"joints ({joints})")
-
-    def _state_equations(self, node: Any) -> Any:
-        if self.residuals is not None:
-            found = self._of_states(self.residuals(node), "residuals")
-            named = ((name, rate_leaf(name), i) for name, width in self.states.items() for i in range(width))
-            refuse_missing_rates(found, node, named)
-            return found
-        from trajopt.graph.expression import expression_of
-
-        given = self._stacked_rates(node)
-        return expression_of([node.rate(name) for name in self.states]) - given
-
-    def _stacked_rates(self, node: Any) -> Any:
-        assert self.rates is not None
-        given = self._of_states(self.rates(node), "rates")
-        refuse_rates(given, node, map(rate_leaf, self.states))
-        return given
-
-    def _of_states(self, returned: Any, what: str) -> Any:
-        named = ", ".join(f"{name} ({width},)" for name, width in self.states.items())
-        return _checked(returned, sum(self.states.values()), what, f"states ({named})")
-
-
-def _checked(returned: Any, count: int, what: str, of: str) -> Any:
-    from trajopt.graph.expression import expression_of
-
-    found = expression_of(returned)
-    if found.shape != (count, 1):
-        raise ShapeError(
-            f"the {what} of the system have {found.numel()} components but there are {count} of {of}: return "
-            "a list with one expression for each, in this order"
-        )
-    return found
+        return checked_column(self.torques(node), "torques", "joints", tuple(self.joint_names))

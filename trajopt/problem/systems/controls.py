@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from trajopt.base.arguments import check_flag, pluralize, short_repr
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError, near_matches
-from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
-from trajopt.problem.dynamics_check import check_trajectory
+from trajopt.problem.costs_and_constraints import AdditionalCurve, PiecewisePolynomial
 from trajopt.problem.input_checks import unknown
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
+from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.problem.systems.system import System
 from trajopt.splines.trajectory import Trajectory
 
@@ -52,7 +52,7 @@ def control_of(
 
 def controls_of(dynamics: Any) -> Mapping[str, int] | None:
     """Control -> width, of a system; None for a robot, to which any control may be added."""
-    return dynamics.control_widths if isinstance(dynamics, System | AugmentedDynamics) else None
+    return dynamics.control_widths if isinstance(dynamics, StateEquations) else None
 
 
 def _default_degree(trajectory: Trajectory) -> int:
@@ -125,23 +125,19 @@ def default_curves(dynamics: Any, trajectory: Trajectory) -> dict[str, Additiona
     return found
 
 
-def equations_of(dynamics: Any) -> tuple[Constraint, ...]:
-    """The equations over the path that a system brings with it."""
-    return dynamics.equations if isinstance(dynamics, System | AugmentedDynamics) else ()
+def fitting_trajectory(dynamics: Any, trajectory: Trajectory | None) -> Trajectory:
+    """The trajectory with the derivatives of a dynamics' equations; a mesh of free duration for None.
 
-
-def default_trajectory(dynamics: Any) -> Trajectory:
-    """The mesh of a problem that is given none, of free duration: collocation for states of first order."""
-    first_order = isinstance(dynamics, System | AugmentedDynamics)
-    return Trajectory.collocation() if first_order else Trajectory.uniform()
-
-
-def fitting_trajectory(dynamics: Any, trajectory: Trajectory) -> Trajectory:
-    """The trajectory with the derivatives of a dynamics' equations; OptionError where it cannot hold them."""
-    check_trajectory(trajectory)
-    if not isinstance(dynamics, System | AugmentedDynamics):
-        return trajectory.for_equations_of_order(2)
-    if trajectory.scheme is None:
+    OptionError for one that cannot hold the equations.
+    """
+    has_states = isinstance(dynamics, StateEquations)
+    if trajectory is None:  # collocation for states of first order
+        trajectory = Trajectory.collocation() if has_states else Trajectory.uniform()
+    if not isinstance(trajectory, Trajectory):
+        raise OptionError(
+            f"the trajectory is {short_repr(trajectory)}: give one such as trajopt.Trajectory.uniform(20)"
+        )
+    if has_states and trajectory.scheme is None:
         raise OptionError(
             f"the states ({', '.join(dynamics.states)}) of a system need a mesh with as many nodes as their "
             f"equations have coefficients, not {trajectory}: use Trajectory.collocation(intervals, order)"

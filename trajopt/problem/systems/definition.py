@@ -15,7 +15,8 @@ from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.problem.dynamics_check import check_dynamics
 from trajopt.problem.input_checks import WIDEST
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
-from trajopt.problem.systems.system import Function, System
+from trajopt.problem.systems.state_equations import Function
+from trajopt.problem.systems.system import System
 
 RESERVED = frozenset((*TIME_LEAVES, *DEFINED, "used"))  # names that mean something else at a node
 FORMS = "x' = f: rates=f, or 0 = g(x', x, u): residuals=g"
@@ -83,12 +84,10 @@ def system(
     collocation points; `Solution.verify` looks between them. Raises OptionError for names that are no names
     or are given twice, ProblemError for a robot that is none.
     """
-    x, u = _widths(states, "states"), _widths(controls, "controls")
+    x = _widths(states, "states")
+    u = _widths(controls, "controls", x)
     if not x:
         raise OptionError("a system needs a state: states=('x',)")
-    repeated = [name for name in (*x, *u) if (*x, *u).count(name) > 1]
-    if repeated:
-        raise OptionError(f"'{repeated[0]}' is the name of two states or controls: give each its own")
     units_by_name = _units(units, (*x, *u))
     if (rates is None) == (residuals is None):
         raise OptionError(f"a system needs one form of its equations, {FORMS}")
@@ -129,7 +128,7 @@ def _check_function(what: str, given: Any, other: str) -> None:
     refuse_other_arguments(given, 1, f"the function of the {what}")
 
 
-def _widths(names: Any, what: str) -> dict[str, int]:
+def _widths(names: Any, what: str, taken: Iterable[str] = ()) -> dict[str, int]:
     """Name -> number of components, one each where none are given."""
     if isinstance(names, str):
         raise OptionError(f"{what} is the text {short_repr(names)}: give a tuple of names, ('x',)")
@@ -153,7 +152,7 @@ def _widths(names: Any, what: str) -> dict[str, int]:
             )
         if name in RESERVED:
             raise OptionError(f"{what} has {name!r}, which a node has already: choose another name")
-        if name in found:
+        if name in (*found, *taken):
             raise OptionError(f"'{name}' is the name of two states or controls: give each its own")
         check_count(f"the width of '{name}'", width, 1, WIDEST)
         found[str(name)] = int(width)

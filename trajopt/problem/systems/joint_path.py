@@ -17,8 +17,9 @@ from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, Trajopt
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.problem.systems.piecewise_path import PiecewisePath
 
-PATH_DEGREE = 5  # of the spline through points: accelerations of the robot are then smooth in s
-HIGHEST_PATH_DERIVATIVE = 4  # derivative of p: two in accelerations, two more in their second derivatives
+# Of p: two in accelerations, two more in their second derivatives. A spline through points has one degree
+# more, so that accelerations of the robot are smooth in s.
+HIGHEST_PATH_DERIVATIVE = 4
 
 InAnyArithmetic = Callable[[Any, int, Callable[[float], Any]], list[Any]]
 PathLike = NDArray | list | tuple | Callable[..., Any]
@@ -108,7 +109,7 @@ def _through(points: Any, first: float, last: float, joint_names: tuple[str, ...
         raise OptionError(f"points {int(np.argmin(chords))} and the next one are the same: leave one out")
     along = np.concatenate([[0.0], np.cumsum(chords)])
     at = first + (last - first) * along / along[-1]
-    return make_interp_spline(at, given, k=min(PATH_DEGREE, len(given) - 1))
+    return make_interp_spline(at, given, k=min(HIGHEST_PATH_DERIVATIVE + 1, len(given) - 1))
 
 
 def _derivatives_of(spline: Any, n: int) -> Callable[[Array, int], Array]:

@@ -1,8 +1,8 @@
-"""Blocks of a robot that is driven along a path: the motion of its joints, and its own blocks of that motion.
+"""The motion of the joints of a robot that is driven along a path, as a block.
 
     q = p(s),   v = p' s',   a = p' s'' + p'' s'^2
 
-The graph of a problem takes derivatives by s, s' and s'' through both.
+The robot's own blocks are functions of these; the graph takes derivatives by s, s' and s'' through both.
 """
 
 from __future__ import annotations
@@ -13,14 +13,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.graph.protocols.block import (
-    AnyArithmeticBlock,
-    Block,
-    Pairs,
-    SecondOrderBlock,
-    Values,
-    VerifiedBlock,
-)
+from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.problem.systems.joint_path import JointPath
 
 MOTION = ("q", "v", "a")
@@ -94,50 +87,3 @@ class JointMotionBlock:
 
     def _derivatives(self, u: Mapping[str, Array], highest: int) -> list[Array]:
         return [self.path(u["q"][:, 0], order) for order in range(highest + 1)]
-
-
-class FirstOrderBlockOnPath:
-    """A block of the robot with the outputs of `JointMotionBlock` for its q, v and a."""
-
-    def __init__(self, block: Block) -> None:
-        self.block = block
-        self.derivatives_are_tested = isinstance(block, VerifiedBlock) and block.derivatives_are_tested
-        self.inputs: Mapping[str, int] = {ON_PATH.get(name, name): m for name, m in block.inputs.items()}
-        self.outputs = block.outputs
-
-    def value(self, u: Mapping[str, Array]) -> Values:
-        return self.block.value(self._of_robot(u))
-
-    def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
-        """Outputs, each a list of numbers of any arithmetic; NotImplementedError where the robot has none."""
-        if not isinstance(self.block, AnyArithmeticBlock):
-            raise NotImplementedError("the robot's block is computed in floating-point numbers alone")
-        return self.block.value_over(self._of_robot(u), number)
-
-    def partials(self, u: Mapping[str, Array]) -> Pairs:
-        return _renamed(self.block.partials(self._of_robot(u)))
-
-    def pattern(self) -> Pairs:
-        return _renamed(self.block.pattern())
-
-    def _of_robot(self, u: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: u[ON_PATH.get(name, name)] for name in self.block.inputs}
-
-
-class BlockOnPath(FirstOrderBlockOnPath):
-    """A block of the robot with second derivatives."""
-
-    def __init__(self, block: SecondOrderBlock) -> None:
-        super().__init__(block)
-        self.second = block
-
-    def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
-        return _renamed(self.second.curvature(self._of_robot(u), adjoints))
-
-    def curvature_pattern(self) -> Pairs:
-        return _renamed(self.second.curvature_pattern())
-
-
-def _renamed(parts: Pairs) -> Pairs:
-    """Derivatives by the robot's q, v and a as those by the motion along the path."""
-    return {(ON_PATH.get(one, one), ON_PATH.get(other, other)): part for (one, other), part in parts.items()}

@@ -18,14 +18,13 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.graph.declared_quantities import LEAVES, DeclaredQuantity
-from trajopt.graph.graph import completed
-from trajopt.graph.protocols.block import Block, SecondOrderBlock
+from trajopt.graph.graph import NamedBlock
+from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantity_table import declared_by
-from trajopt.problem.dynamics_check import check_dynamics
-from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
+from trajopt.problem.dynamics_check import DECLARED, check_dynamics
 from trajopt.problem.systems.joint_path import JointPath, PathLike, path_of
-from trajopt.problem.systems.path_block import JOINTS, BlockOnPath, FirstOrderBlockOnPath, JointMotionBlock
-from trajopt.problem.systems.system import System
+from trajopt.problem.systems.path_block import JOINTS, ON_PATH, JointMotionBlock
+from trajopt.problem.systems.state_equations import StateEquations
 
 COORDINATE = "s"
 OF_PATH = "path"  # the block that computes the motion of the joints
@@ -52,7 +51,7 @@ def on_path(robot: Any, path: PathLike, over: tuple[float, float] = (0.0, 1.0)) 
     Raises ShapeError, OptionError or NotFiniteError for what is no path, ProblemError for what is no robot.
     """
     check_dynamics(robot)
-    if isinstance(robot, System | AugmentedDynamics | RobotOnPath):
+    if isinstance(robot, StateEquations | RobotOnPath):
         raise OptionError(f"a {type(robot).__name__} follows no path of joints: give a robot")
     return RobotOnPath(robot, path_of(path, over, tuple(robot.joint_names)))
 
@@ -119,16 +118,10 @@ class RobotOnPath:
                 n, LEAVES[letter].unit, LEAVES[letter].description, names, block=OF_PATH
             )
         for name, given in declared_by(self.robot).items():
-            per_joint = given.width is None
-            found[name] = DeclaredQuantity(
-                n if per_joint else given.width,
-                given.unit,
-                given.description,
-                tuple(given.components) or (names if per_joint else ()),
-                given.argument,
-                given.block,
-                given.changed_by_loads,
-            )
+            parts = {part: getattr(given, part) for part in DECLARED}
+            if given.width is None:
+                parts |= {"width": n, "components": tuple(given.components) or names}
+            found[name] = DeclaredQuantity(**parts)
         return found
 
     def block(self, outputs: Iterable[str], loads: Sequence[str] = ()) -> Block:
@@ -136,14 +129,15 @@ class RobotOnPath:
         wanted = tuple(outputs)
         if wanted and all(name in JOINTS for name in wanted):
             return JointMotionBlock(self.path, self.robot.n, wanted)
-        return _on_path(self.robot.block(wanted, loads) if loads else self.robot.block(wanted))
+        block = self.robot.block(wanted, loads) if loads else self.robot.block(wanted)
+        return NamedBlock(block, inputs=ON_PATH)
 
     def _designed_block(
         self, outputs: Sequence[str], loads: Sequence[str], fixed: Mapping[str, Array]
     ) -> Block:
         if all(name in JOINTS for name in outputs):
             return self.block(outputs)
-        return _on_path(self.robot.designed_block(outputs, loads, fixed))
+        return NamedBlock(self.robot.designed_block(outputs, loads, fixed), inputs=ON_PATH)
 
     def with_properties(self, values: Mapping[str, Array]) -> RobotOnPath:
         """The same path with other values of these properties of the robot."""
@@ -172,8 +166,3 @@ class RobotOnPath:
         inertia = block.partials(u)["tau", "a"] @ p[1][:, :, None]
         along = p[1][:, None]
         return ((along @ missing[:, :, None]) / (along @ inertia)).reshape(shape)
-
-
-def _on_path(block: Block) -> Block:
-    whole = completed(block)
-    return BlockOnPath(whole) if isinstance(whole, SecondOrderBlock) else FirstOrderBlockOnPath(whole)

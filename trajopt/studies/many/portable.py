@@ -14,8 +14,8 @@ from trajopt.api.problem import Problem
 from trajopt.base.arguments import short_repr, shorten
 from trajopt.base.errors import OptionError
 from trajopt.problem.costs_and_constraints import Recipe
-from trajopt.problem.derived_parts import checked_problem
 from trajopt.problem.links.phases import Phases
+from trajopt.problem.problem_parts import checked_problem
 from trajopt.solution.rebuilt_problem import built
 
 Source = Problem | Phases | Recipe | Callable[[], Any]

@@ -16,7 +16,6 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, ShapeError
 from trajopt.graph.keys import PARAMETER, is_parameter, parameter_leaf
 from trajopt.problem.costs_and_constraints import Constraint, Cost, Parameter
-from trajopt.problem.independent_copy import independent_copy
 from trajopt.problem.links.link import Function, PhaseInstant, TermLink, place
 from trajopt.problem.links.phases import TOTAL, Phases
 from trajopt.problem.problem import ProblemData
@@ -71,7 +70,7 @@ class Links:
 
     def problem(self, phases: Phases, k: int) -> ProblemData:
         """The problem of phase k with its side of the links; copies have no guess yet."""
-        problem, side = independent_copy(phases.problems[k]), self.sides[k]
+        problem, side = phases.problems[k].independent_copy(), self.sides[k]
         for name, source in side.parameters.items():
             if isinstance(source, Copy):
                 unbounded = np.full(source.width, np.inf)
@@ -191,7 +190,7 @@ def linked_problems(phases: Phases, links: Links | None = None, *, guessed: bool
 
 def held(problem: ProblemData, values: Mapping[str, Array]) -> ProblemData:
     """A copy of a problem whose parameters of these names have these values, (width,) each."""
-    other = independent_copy(problem)
+    other = problem.independent_copy()
     for name, value in values.items():
         other.parameters[name] = replace(other.parameters[name], lower=value, upper=value, guess=value)
     return other

@@ -216,8 +216,8 @@ def test_a_saved_motion_with_a_jump_is_read_and_verified(tmp_path):
         (("x", -2), OptionError, r"use -1 \(its value may jump\) or 0 \(its rate may jump\)"),
         (("x", True), OptionError, "the continuity of 'x' is True"),
         (("x", 0, 1), OptionError, "after is 1, but borders follow arcs 0 to 0"),
-        (("x", 0, -1), OptionError, "after is -1: give the number of the arc"),
-        (("x", 0, "end"), OptionError, "after is 'end': give the number of the arc"),
+        (("x", 0, -1), OptionError, "after, the number of the arc before the border = -1: expected"),
+        (("x", 0, "end"), OptionError, "before the border = 'end': expected a whole number"),
     ],
 )
 def test_bad_statements_are_refused_where_they_are_made(arguments, error, message):

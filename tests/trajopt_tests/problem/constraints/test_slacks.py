@@ -265,7 +265,7 @@ def test_derivatives_of_programs_with_slacks_are_exact():
             lambda p: p.minimize(np.array([1.0, -2.0]) * trajopt.maximum(trajopt.q, 0.0)),
             "is counted negatively in some components",
         ),
-        (lambda p: p.subject_to(trajopt.integral(FUEL), equals=0.1), "bounded from one side only"),
+        (lambda p: p.subject_to(trajopt.integral(FUEL), equals=0.1), "bound it from one side only"),
         (lambda p: p.subject_to_periodic(FUEL), "has kinks, which a periodicity cannot have"),
         (
             lambda p: p.subject_to(sum([trajopt.absolute(trajopt.state(n)) for n in "xvu"] * 3), upper=1.0),

@@ -1,4 +1,4 @@
-"""Lower continuity of single coordinates where arcs meet: see `Problem.continuity`.
+"""How coordinates agree where arcs meet, and at the end with the start of a motion.
 
 At a border of arcs every coordinate and as many derivatives of it agree as the trajectory says. An impact, a
 jump of one state or a torque that switches is a border at which one coordinate keeps fewer of them.
@@ -11,9 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from trajopt.base.arguments import list_names, short_repr
-from trajopt.base.errors import OptionError, UnknownNameError, near_matches
+from trajopt.base.arguments import check_count, numbers, short_repr
+from trajopt.base.errors import OptionError, ShapeError
+from trajopt.graph.keys import SPLINE_LEAVES, is_extra
+from trajopt.problem.costs_and_constraints import Periodicity
+from trajopt.problem.input_checks import bound_of, index_of
 from trajopt.splines.trajectory import Trajectory
 
 MAY_JUMP = {-1: "its value", 0: "its rate", 1: "its acceleration"}  # the lowest derivative that does
@@ -39,13 +43,7 @@ def lower_continuity(
     names: Sequence[str], trajectory: Trajectory, coordinate: Any, order: Any, after: Any
 ) -> LowerContinuity:
     """The value of a call of `Problem.continuity`; see there, also for errors."""
-    names = list(names)
-    if not isinstance(coordinate, str) or coordinate not in names:
-        raise UnknownNameError(
-            f"no coordinate is called {short_repr(coordinate)}{near_matches(coordinate, names)}: there are "
-            f"{list_names(names)}"
-        )
-    highest = trajectory.continuity - 1
+    number, highest = index_of(coordinate, names, "coordinate"), trajectory.continuity - 1
     whole = isinstance(order, (int, np.integer)) and not isinstance(order, bool)
     if not whole or not -1 <= order <= highest:
         known = " or ".join(f"{k} ({MAY_JUMP[k]} may jump)" for k in range(-1, highest + 1))
@@ -54,7 +52,9 @@ def lower_continuity(
             "has "
             f"{trajectory.continuity}, and only less can be asked for: use {known}"
         )
-    found = LowerContinuity(names.index(coordinate), int(order), _arc(after))
+    if after is not None:
+        check_count("after, the number of the arc before the border", after)
+    found = LowerContinuity(number, int(order), None if after is None else int(after))
     check_borders(trajectory, [found])
     return found
 
@@ -75,11 +75,21 @@ def check_borders(trajectory: Trajectory, given: Iterable[LowerContinuity]) -> N
             )
 
 
-def _arc(after: Any) -> int | None:
-    if after is None:
-        return None
-    if not isinstance(after, (int, np.integer)) or isinstance(after, bool) or after < 0:
-        raise OptionError(
-            f"after is {short_repr(after)}: give the number of the arc before the border, from 0"
+def periodicity_of(
+    term: Any, width: int, signs: ArrayLike, order: ArrayLike | None, offset: ArrayLike, label: str
+) -> Periodicity:
+    """term(T)_i = signs_i * term(0)_order(i) + offset_i; ShapeError or OptionError where it cannot be."""
+    given = np.arange(width) if order is None else numbers(order, f"the order of '{label}'")
+    if given.shape != (width,) or sorted(given.tolist()) != list(range(width)):
+        raise ShapeError(
+            f"the order of '{label}' is {short_repr(given.tolist())}: give each of 0 .. {width - 1} once"
         )
-    return int(after)
+    places = given.astype(np.int64)
+    mixed = bool(np.any(places != np.arange(width)))
+    if mixed and term.quantity not in SPLINE_LEAVES and not is_extra(term.quantity):
+        raise OptionError(
+            f"'{label}' reorders components, which only q, v and additional curves can: reorder inside"
+        )
+    return Periodicity(
+        term, bound_of(signs, 1.0, width, label), places, bound_of(offset, 0.0, width, label), label
+    )

@@ -1,0 +1,72 @@
+"""Functions that add several costs or constraints to a problem: torque rates, symmetry, weighted sums."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from trajopt.base.errors import OptionError, UnknownNameError
+from trajopt.graph.keys import PARAMETER
+from trajopt.splines.node_sets import Neighbours
+from trajopt.terms import term as terms
+from trajopt.terms.term import ExpressionTerm
+
+
+def limit_torque_rate(problem: Any, rate: Any) -> None:
+    """|tau_i(t_k+1) - tau_i(t_k)| <= rate (t_k+1 - t_k) between neighbouring nodes, rate in N m/s.
+
+    rate is a number, or a parameter of the problem, which may then be minimized. The bounds are written as
+    differences of two terms between neighbouring nodes: tau - rate t does not rise, tau + rate t does not
+    fall. Where two nodes coincide because the acceleration may jump, the torque may not.
+    """
+    name = getattr(rate, "quantity", "").removeprefix(PARAMETER)
+
+    def slope(node: Any) -> Any:
+        return node.parameter(name) if name else float(rate)
+
+    for sign, bound, change in ((-1.0, "upper", "rising"), (1.0, "lower", "falling")):
+
+        def against(node: Any, sign: float = sign) -> Any:
+            return node.tau + sign * slope(node) * node.t
+
+        term = ExpressionTerm(against, f"torque rate, {bound}")
+        problem.subject_to(term, **{bound: 0.0}, over=Neighbours(), name=f"torque rate {change}")
+
+
+def symmetric(problem: Any, pairs: Mapping[str, str], flipped: tuple[str, ...] = ()) -> None:
+    """q and v at the end are those at the start with left and right exchanged: half a cycle is solved for.
+
+        q_i(T) = s_i q_partner(i)(0),   v_i(T) = s_i v_partner(i)(0)
+
+    pairs : left joint -> right joint; joints in no pair are their own partners
+    flipped : joints whose sign changes, s_i = -1
+    Periodicity without exchange is `problem.subject_to_periodic`. Raises UnknownNameError.
+    """
+    names = list(problem.dynamics.joint_names)
+    for name in (*pairs, *pairs.values(), *flipped):
+        if name not in names:
+            raise UnknownNameError(f"no joint is called '{name}': there are {', '.join(names)}")
+    both = dict(pairs) | {right: left for left, right in pairs.items()}
+    partner = [names.index(both.get(name, name)) for name in names]
+    signs = np.where(np.isin(names, flipped), -1.0, 1.0)
+    for quantity in (terms.q, terms.v):
+        problem.subject_to_periodic(quantity, signs, order=partner)
+
+
+def weighted(problem: Any, costs: Mapping[str, tuple[Any, float, float]]) -> None:
+    """Minimize sum_c w_c J_c / J_c,0 with weights that sum to one (Barman, thesis, eq. 4.18).
+
+    costs : name -> (term, weight w_c >= 0, typical size J_c,0 > 0). Raises OptionError otherwise.
+    """
+    weights = np.array([weight for _, weight, _ in costs.values()])
+    sizes = np.array([size for *_, size in costs.values()])
+    if np.any(weights < 0.0) or not np.isclose(weights.sum(), 1.0) or np.any(sizes <= 0.0):
+        raise OptionError(
+            f"weights are {weights.tolist()} and sizes {sizes.tolist()}: "
+            "give weights that sum to 1 and sizes above 0"
+        )
+    for name, (term, weight, size) in costs.items():
+        if weight > 0.0:
+            problem.minimize(term, weight=weight / size, name=name)

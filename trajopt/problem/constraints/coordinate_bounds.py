@@ -1,0 +1,117 @@
+"""Bounds of coordinates as users give them: boundary values, locked joints, the limits of a dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trajopt.base.arguments import check_flag, numbers, short_repr
+from trajopt.base.errors import InfeasibleBoundsError, NotFiniteError, OptionError, ShapeError
+from trajopt.graph.protocols.dynamics import Dynamics
+from trajopt.problem.input_checks import equal_to, index_of
+from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
+from trajopt.problem.systems.robot_on_path import RobotOnPath
+from trajopt.problem.systems.system import System
+from trajopt.terms import term as terms
+
+Limit = tuple[terms.Quantity, NDArray, NDArray, Literal["nodes", "hull"], str]
+
+
+def boundary_values(
+    dynamics: Dynamics, place: str, given: Mapping[str, Any]
+) -> Iterator[tuple[terms.Quantity, NDArray, NDArray, str]]:
+    """(term, lower and upper bounds, label) of each value that is given: see `Problem.start_at`.
+
+    place : "start" or "end"
+    given : values of q, v, a and x, None where there are none; x are the states of a system, which are its
+        q, or the further states of a robot, one after the other
+    Raises OptionError where both q and x of a system are given, or x of a robot without states, and what
+    `bounds_of_values` raises.
+    """
+    further = isinstance(dynamics, AugmentedDynamics)
+    if given["x"] is not None and given["q"] is not None and not further:
+        raise OptionError(f"q and x at the {place} are both given: x are the states of a system, q joints")
+    for letter in ("q", "v", "a") if further else ("x", "q", "v", "a"):
+        if given[letter] is not None:
+            label, system = f"{letter} at the {place}", letter == "x" or isinstance(dynamics, System)
+            kind = "states" if system else "joints"
+            bounds = bounds_of_values(given[letter], label, dynamics.joint_names, kind)
+            yield terms.Quantity("q" if letter == "x" else letter), *bounds, label
+    if further and given["x"] is not None:
+        lower, upper = bounds_of_values(given["x"], f"x at the {place}", dynamics.state_names, "states")
+        first = 0
+        for name, width in dynamics.states.items():
+            own = slice(first, first + width)
+            first += width
+            if np.any(np.isfinite(lower[own])):
+                yield terms.extra(name), lower[own], upper[own], f"{name} at the {place}"
+
+
+def bounds_of_values(value: Any, name: str, coordinates: Sequence[str], kind: str) -> tuple[NDArray, NDArray]:
+    """Lower and upper bounds (n,) that fix the given coordinates and leave those that are None free.
+
+    kind : the word for the coordinates in messages, "joints" or "states"
+    Raises ShapeError, NotFiniteError or, where nothing is fixed, OptionError.
+    """
+    listed = isinstance(value, (list, tuple))
+    free = np.array([each is None for each in value] if listed else [False], dtype=bool)
+    array = numbers([0.0 if each is None else each for each in value] if listed else value, name)
+    if array.shape not in ((), (len(coordinates),)):
+        raise ShapeError(
+            f"{name} has shape {array.shape} but the dynamics has n = {len(coordinates)} "
+            f"{kind} ({', '.join(coordinates)}): give one number for all, or one each"
+        )
+    if not np.all(np.isfinite(array)):
+        raise NotFiniteError(f"{name} is {short_repr(array)}: give finite numbers, or None for a free one")
+    if free.size and free.all():
+        raise OptionError(f"{name} leaves all of {', '.join(coordinates)} free: leave it out")
+    every = np.ones(len(coordinates))
+    return np.where(free, -np.inf, array) * every, np.where(free, np.inf, array) * every
+
+
+def locked_bounds(
+    names: Sequence[str], joints: Sequence[str], at: ArrayLike
+) -> list[tuple[str, NDArray, NDArray]]:
+    """(joint, lower and upper bounds of q) that hold joints at one position, or one each."""
+    if not joints:
+        raise OptionError("no joint is named: use, for example, problem.lock('elbow', at=0.5)")
+    positions = equal_to(at, len(joints), "the position of a lock", joints)
+    found = []
+    for joint, position in zip(joints, positions, strict=True):
+        own = np.arange(len(names)) == index_of(joint, names)
+        found.append((joint, np.where(own, position, -np.inf), np.where(own, position, np.inf)))
+    return found
+
+
+def joint_limits(dynamics: Any, name: str, position: bool, velocity: bool, torque: bool) -> Iterator[Limit]:
+    """(term, lower, upper, hold, label) of every wanted kind that has a finite limit.
+
+    name : of the problem, for messages
+    Of a robot on a path the joints' limits hold at the nodes, the range of the path for all t.
+    Raises InfeasibleBoundsError where all limits of a kind are zero, OptionError for what is no flag.
+    """
+    q, v, hold, limits = terms.q, terms.v, "hull", dynamics.limits
+    if isinstance(dynamics, RobotOnPath):
+        q, v, hold = terms.Quantity("joint_position"), terms.Quantity("joint_velocity"), "nodes"
+        limits = dynamics.robot.limits
+    kinds: tuple[tuple[bool, str, Limit], ...] = (
+        (position, "position", (q, limits.q_lower, limits.q_upper, hold, "position limits")),
+        (velocity, "velocity", (v, -limits.velocity, limits.velocity, hold, "velocity limits")),
+        (torque, "torque", (terms.tau, limits.torque_lower, limits.torque_upper, "nodes", "torque limits")),
+    )
+    for wanted, kind, (_, lower, upper, _, _) in kinds:
+        check_flag(kind, wanted)
+        if wanted and not (np.any(lower) or np.any(upper)):
+            effort = ' (effort="0" in a URDF file)' if kind == "torque" else ""
+            raise InfeasibleBoundsError(
+                f"all {kind} limits of the robot of '{name}' are zero{effort}, which allows no motion: give "
+                f"its joints limits, or call subject_to_joint_limits({kind}=False)"
+            )
+    if isinstance(dynamics, RobotOnPath):
+        yield terms.q, dynamics.limits.q_lower, dynamics.limits.q_upper, "hull", "range of the path"
+    for wanted, _, limit in kinds:
+        if wanted and (np.any(np.isfinite(limit[1])) or np.any(np.isfinite(limit[2]))):
+            yield limit

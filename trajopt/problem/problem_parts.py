@@ -1,0 +1,256 @@
+"""The parts of a problem, and what follows from them: blocks and widths of terms, names, continuity."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajopt.base.arguments import implements, short_repr
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError, ShapeError
+from trajopt.graph.data import Data
+from trajopt.graph.declared_quantities import DeclaredQuantity
+from trajopt.graph.keys import EXTRA, SPLINE_LEAVES, SplineLeaf, bare, extra_leaf, parameter_leaf, rate_leaf
+from trajopt.graph.protocols.block import Block
+from trajopt.graph.protocols.dynamics import Dynamics
+from trajopt.graph.protocols.term import NamedTerm, Term
+from trajopt.graph.quantity_table import QuantityTable
+from trajopt.problem import term_checks
+from trajopt.problem.constraints.continuity import LowerContinuity
+from trajopt.problem.constraints.designs import Design
+from trajopt.problem.constraints.integrals import IntegralConstraint
+from trajopt.problem.constraints.slacks import Slack
+from trajopt.problem.costs_and_constraints import (
+    AdditionalCurve,
+    Constraint,
+    Cost,
+    Parameter,
+    Periodicity,
+    Recipe,
+)
+from trajopt.problem.systems.state_equations import unit_of_rate
+from trajopt.splines.node_sets import PATH, NodeSet
+from trajopt.splines.trajectory import Trajectory
+from trajopt.terms.arithmetic import operands_of
+from trajopt.terms.block_term import BlockTerm
+
+if TYPE_CHECKING:
+    from trajopt.solvers.solver import Callback, Solver
+
+T = TypeVar("T")
+P = TypeVar("P", bound="ProblemParts")
+
+
+@runtime_checkable
+class Refinement(Protocol):
+    """Makes a better `Solution` from a `Solution`, by further solves with the solver.
+
+    A class whose `refine` also makes a better `PhasesSolution` from a `PhasesSolution` says so by a class
+    attribute `takes_links` = True; one without that attribute is for single problems.
+    """
+
+    def refine(self, solution: Any, solver: Solver, progress: Callback | None = None) -> Any: ...
+
+
+@dataclass(eq=False, repr=False)
+class ProblemParts:
+    """The parts of a problem, and properties that follow from these alone."""
+
+    dynamics: Dynamics
+    trajectory: Trajectory = None  # type: ignore[assignment]  # the default: one that fits the dynamics
+    name: str = "problem"
+    costs: list[Cost] = field(default_factory=list, init=False)
+    constraints: list[Constraint] = field(default_factory=list, init=False)
+    periodicities: list[Periodicity] = field(default_factory=list, init=False)
+    integrals: list[IntegralConstraint] = field(default_factory=list, init=False)
+    extras: dict[str, AdditionalCurve] = field(default_factory=dict, init=False)
+    slacks: dict[str, Slack] = field(default_factory=dict, init=False)
+    loads: dict[str, Any] = field(default_factory=dict, init=False)
+    parameters: dict[str, Parameter] = field(default_factory=dict, init=False)
+    designs: dict[str, Design] = field(default_factory=dict, init=False)
+    datasets: dict[str, Data] = field(default_factory=dict, init=False)
+    guessed_curve: Any = field(default=None, init=False)
+    guessed_durations: NDArray[np.float64] | None = field(default=None, init=False)
+    passive_joints: dict[str, tuple[NodeSet, ...]] = field(default_factory=dict, init=False)
+    lower_continuities: list[LowerContinuity] = field(default_factory=list, init=False)
+    recipe: Recipe | None = field(default=None, init=False)
+    solver: Solver | None = field(default=None, init=False)
+    refinement: Refinement | None = field(default=None, init=False)
+    starts: int = field(default=1, init=False)
+    _blocks: dict[Any, tuple[Block, ...]] = field(default_factory=dict, init=False, repr=False)
+    _tested_blocks: set[Any] = field(default_factory=set, init=False, repr=False)
+    _quantities: QuantityTable | None = field(default=None, init=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The pickled state: without traced blocks, which hold compiled functions."""
+        return vars(self) | {"_blocks": {}, "_tested_blocks": set(), "_quantities": None}
+
+    def independent_copy(self: P) -> P:
+        """A copy whose lists, dictionaries and sets are its own: adding to one leaves the other as it is."""
+        other = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, (list, dict, set)):
+                setattr(other, name, value.copy())
+        return other
+
+    @property
+    def quantities(self) -> QuantityTable:
+        """Every quantity that a term may ask for: width, names of components, unit."""
+        defined = {parameter_leaf(p.name): _declared(p, p.unit) for p in self.parameters.values()}
+        defined |= {
+            data.quantity: DeclaredQuantity(data.width, data.unit, "") for data in self.datasets.values()
+        }
+        for name, curve in self.extras.items():
+            unit = curve.unit or getattr(self.dynamics, "units", {}).get(name, "")
+            defined[extra_leaf(name)] = _declared(curve, unit, curve.components)
+            if curve.has_rate:
+                defined[rate_leaf(name)] = _declared(curve, unit_of_rate(unit), curve.components)
+        known = self._quantities
+        if known is None or known.dynamics is not self.dynamics or known.defined != defined:
+            known = self._quantities = QuantityTable(self.dynamics, defined)
+        return known
+
+    def width_of(self, quantity: str) -> int:
+        """Number of components of a leaf or an output of the dynamics; UnknownNameError for another name."""
+        return self.quantities(quantity)
+
+    def blocks_of(self, term: Any) -> tuple[Block, ...]:
+        """The blocks of a term, traced once however often the term is used."""
+        if not isinstance(term, Hashable) or term not in self._blocks:
+            if not implements(term, Term):
+                raise term_checks.no_term(term)
+            table, data = self.quantities, self.datasets.values()
+            self._blocks[term] = term_checks.checked_blocks(term, self.dynamics, table, data, self._blocks)
+            term_checks.check_components(term, self.width_of_term(term))
+        return self._blocks[term]
+
+    def width_of_term(self, term: Any) -> int:
+        """Number of components of a term."""
+        for block in self.blocks_of(term):
+            if term.quantity in block.outputs:
+                return block.outputs[term.quantity]
+        return self.width_of(term.quantity)
+
+    def component_names(self, quantity: str, width: int) -> list[str]:
+        """Names of a quantity's components in reports: joint names where there is one per joint.
+
+        Else the names that its term gives them, or axes, or numbers; the name of a scalar is empty.
+        """
+        key, table = bare(quantity), self.quantities
+        term = next((term for term in self._blocks if term.quantity == key), None)
+        names = (_names_of_term(term, self._blocks[term], table) if term else ()) or table.components(key)
+        if len(names) == width:
+            return list(names)
+        return [""] if width == 1 else [str(i) for i in range(width)]
+
+    def labels(self, quantity: str, width: int) -> list[str]:
+        """Names of components in figures and tables: `curve_names` of a curve, else `component_names`."""
+        if quantity.startswith(EXTRA):
+            return self.curve_names(quantity.removeprefix(EXTRA))
+        return self.component_names(quantity, width)
+
+    def curve_names(self, extra: str) -> list[str]:
+        """Names of the components of an additional curve in figures and tables: "force", or "force x" ..."""
+        width = self.extras[extra].lower.size
+        if width == 1:
+            return [extra]
+        return [f"{extra} {component}" for component in self.component_names(extra_leaf(extra), width)]
+
+    @property
+    def stated(self) -> tuple[Constraint | IntegralConstraint | Periodicity, ...]:
+        """Everything that must hold and has a name: constraints, bounded integrals, periodicities."""
+        return (*self.constraints, *self.integrals, *self.periodicities)
+
+    def path_limits(self) -> list[Constraint]:
+        """The inequality constraints over the whole path."""
+        return [c for c in self.constraints if c.over == PATH and not np.all(c.lower == c.upper)]
+
+    @property
+    def spline_leaves(self) -> dict[str, SplineLeaf]:
+        """The leaves that are derivatives of curves, with their order and their curves."""
+        cursor, group = self.dynamics.n, 0
+        leaves = {leaf: SplineLeaf(order, slice(0, cursor)) for order, leaf in enumerate(SPLINE_LEAVES)}
+        for name, curve in self.extras.items():
+            group += curve.pieces is not None  # a basis of its own: these curves come last
+            own = slice(cursor, cursor + curve.lower.size)
+            leaves[extra_leaf(name)] = SplineLeaf(0, own, group)
+            if curve.has_rate:
+                leaves[rate_leaf(name)] = SplineLeaf(1, own, group)
+            cursor = own.stop
+        return leaves
+
+    @property
+    def continuity_at_borders(self) -> Array:
+        """The number of continuous derivatives of every coordinate where arcs meet, (arcs - 1, n).
+
+        The lowest order that is given for a border holds; -1 where the coordinate itself may jump.
+        """
+        count = len(self.trajectory.arcs) - 1
+        found = np.full((count, self.dynamics.n), self.trajectory.continuity)
+        for each in self.lower_continuities:
+            place = found[each.borders(count), each.coordinate]
+            place[:] = np.minimum(place, each.order)
+        return found
+
+    @property
+    def extra_widths(self) -> dict[str, int]:
+        """Number of components of every additional curve."""
+        return {name: extra.lower.size for name, extra in self.extras.items()}
+
+
+def check_refinement(refine: Any, what: str) -> None:
+    """Raise OptionError for an object that is neither None nor an instance with a method `refine`."""
+    if refine is not None and (not implements(refine, Refinement) or isinstance(refine, type)):
+        raise OptionError(
+            f"{what} is {short_repr(refine)}: give an instance such as trajopt.Certified(tol=1e-6)"
+        )
+
+
+def checked_problem(problem: T) -> T:
+    """`problem` itself; ShapeError for an object that is no problem."""
+    if not isinstance(problem, ProblemParts):
+        raise ShapeError(
+            f"the problem is {short_repr(problem)}: give a trajopt.Problem, or call build() first"
+        )
+    return problem
+
+
+def _names_of_term(term: Term, blocks: Iterable[Block], table: QuantityTable) -> tuple[str, ...]:
+    """Names of a term's components: its own, those of the term it is made of, or the joints' names.
+
+    The joints give their names where there is one component for each, which depends on that joint alone.
+    Empty where there are no names.
+    """
+    if implements(term, NamedTerm) and term.components:
+        return tuple(term.components)
+    if table.is_per_joint(term.quantity):
+        return table.joint_names
+    for operand in operands_of(term)[:1]:
+        return _names_of_term(operand, blocks, table)
+    block = next((block for block in blocks if term.quantity in block.outputs), None)
+    if block is None or block.outputs[term.quantity] != len(table.joint_names):
+        return table.components(term.quantity)
+    # Blocks of users rarely give their sparsity: n components are then taken to be one per joint.
+    named = isinstance(term, BlockTerm) or _one_joint_each(block, term.quantity, table)
+    return table.joint_names if named else ()
+
+
+def _one_joint_each(block: Block, quantity: str, table: QuantityTable) -> bool:
+    """Whether component i of an output depends on joint i alone, as far as it depends on joints."""
+    square = np.eye(block.outputs[quantity], dtype=bool)
+    found = False
+    for (output, source), pattern in block.pattern().items():
+        if output == quantity and table.is_per_joint(source):
+            if np.any(pattern & ~square):
+                return False
+            found = True
+    return found
+
+
+def _declared(unknown: Any, unit: str, components: tuple[str, ...] = ()) -> DeclaredQuantity:
+    return DeclaredQuantity(unknown.lower.size, unit, "", components)
