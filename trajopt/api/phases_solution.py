@@ -37,9 +37,9 @@ class PhasesSolution(PublicAnswer, PhasesSolutionData):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .npz file that `load` reads; the file appears whole or not at all."""
-        from trajopt.archive.phases_archive import save_phases
+        from trajopt.archive.solution_archive import save
 
-        save_phases(self, path)
+        save(self, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str], phases: Phases | None = None) -> PhasesSolution:

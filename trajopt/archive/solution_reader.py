@@ -7,62 +7,107 @@ What a file tells more than once must agree: a difference is kept as `Solution.a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.archive.solution_header import ADDED_NODES, SolutionHeader
-from trajopt.base.errors import OptionError, ShapeError
+from trajopt.archive.solution_header import (
+    ADDED_NODES,
+    VERSION,
+    FileKind,
+    HeaderT,
+    PhasesHeader,
+    SavedSolve,
+    SolutionHeader,
+)
+from trajopt.base.errors import OptionError, ShapeError, SolutionFileError
 from trajopt.base.files.array_file import ArrayFile
 from trajopt.base.rounding import AGREEMENT
-from trajopt.problem.costs_and_constraints import Recipe
+from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import histories_of
-from trajopt.solvers.optimality.kkt import KKT
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.splines.trajectory import MOST_NODES_PER_SPAN
 from trajopt.transcription.nlp import Scaling
 
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
-
+POINT = ("y", "row_multipliers", "lower_multipliers", "upper_multipliers")
 SAMPLES = {"q": 0, "v": 1, "a": 2}  # array of samples -> order of the derivative
 MOST_NODES = MOST_NODES_PER_SPAN + 2  # of a span: a Gauss rule has its ends besides
 TINY = float(np.finfo(float).tiny)
 
 
-def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> SolutionData:
-    """The solution of an open file, without its certificate."""
-    from trajopt.solution.solution import SolutionData
+def header_of(file: ArrayFile, kind: type[HeaderT]) -> HeaderT:
+    """The header; SolutionFileError unless the file has its format, in this version or an earlier one."""
+    found = file.record(FileKind)
+    if found.format != kind.FORMAT:
+        raise SolutionFileError(f"{file.path} is a '{found.format}', not a '{kind.FORMAT}'")
+    if found.version > VERSION:
+        raise SolutionFileError(
+            f"{file.path} has version {found.version} but this one reads up to {VERSION}: upgrade trajopt"
+        )
+    return file.record(kind)
 
-    curve, recipe = _curve(file, header), header.recipe
-    added: dict[str, Any] = {name: _added_nodes(file, header, name) for name in ADDED_NODES}
-    same = ("objective", "cost_terms", "iterations", "seconds", "n_variables", "n_constraints", "name")
-    same += ("timings", "detail", "joint_names", "levels", "starts", "refinement", "run")
-    return SolutionData(
-        **{key: getattr(header, key) for key in same},
-        curve=curve,
-        parameters={
-            name: file.numbers(f"parameter_{i}", (None,)) for i, name in enumerate(header.parameters)
-        },
-        status=status_of(file, header.status),
-        kkt=_kkt(file, header),
-        multipliers={
-            name: file.numbers(f"multipliers_{i}", (None, None), finite=False)
+
+def solve_of(file: ArrayFile, header: SavedSolve, *shape: None) -> dict[str, Any]:
+    """The attributes that solutions of one motion and of phases have in common, but for those of the header.
+
+    shape : of the arrays of multipliers, None for any length
+    """
+    if header.kkt.dual_scale <= 0.0 or header.kkt.complementarity_scale <= 0.0:
+        file.refuse("kkt: scales of residuals that are not positive")
+    if header.status not in Status.__members__:
+        file.refuse(f"status '{header.status}' is none of {', '.join(Status.__members__)}")
+    return {
+        "status": Status[header.status],
+        "recipe": header.recipe,
+        "multipliers": {
+            name: file.numbers(f"multipliers_{i}", shape, finite=False)
             for i, name in enumerate(header.multipliers)
         },
-        node_times=_node_times(file, curve, sum(len(arc) for arcs in added.values() for arc in arcs)),
-        recipe=None if recipe is None else Recipe(recipe.problem, recipe.parameters),
-        history=file.numbers("history", (None, 3), finite=False),
-        solves=histories_of(file),
-        known_problem=problem,
+        "history": file.numbers("history", (None, 3), finite=False),
+        "solves": histories_of(file),
+        "point": _warm_start(file) if header.has_point else None,
+        "scaling": _scaling(file),
+    }
+
+
+def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> SolutionData:
+    """The solution of an open file, without its certificate."""
+    curve = _curve(file, header)
+    added = {name: _added_nodes(file, header, name) for name in ADDED_NODES}
+    own = {
+        **header.shared("degrees", "apart_degrees", "certificate"),
+        **solve_of(file, header, None, None),
         **added,
-        point=warm_start_of(file) if header.has_point else None,
-        scaling=scaling_of(file),
+        "parameters": {
+            name: file.numbers(f"parameter_{i}", (None,)) for i, name in enumerate(header.parameters)
+        },
+    }
+    return SolutionData(
+        **own,
+        curve=curve,
+        node_times=_node_times(file, curve, sum(len(arc) for arcs in added.values() for arc in arcs)),
+        known_problem=problem,
         altered=tuple(_altered_samples(file, curve, len(header.joint_names))),
     )
+
+
+def phases_of(file: ArrayFile) -> PhasesSolutionData:
+    """The solution of phases of an open file."""
+    header = header_of(file, PhasesHeader)
+    if not header.names:
+        file.refuse("0 phases")
+    parts = [file.part(phase_prefix(k)) for k in range(len(header.names))]
+    phases = [solution_of(part, header_of(part, SolutionHeader), None) for part in parts]
+    return PhasesSolutionData(**header.shared(), **solve_of(file, header, None), phases=tuple(phases))
+
+
+def phase_prefix(k: int) -> str:
+    """How the names of the arrays of phase k begin."""
+    return f"phase_{k}_"
 
 
 def _curve(file: ArrayFile, header: SolutionHeader) -> Curve:
@@ -110,19 +155,6 @@ def _arc(
     return basis, points
 
 
-def status_of(file: ArrayFile, name: str) -> Status:
-    """The status of this name; refuses the file where there is none."""
-    if name not in Status.__members__:
-        file.refuse(f"status '{name}' is none of {', '.join(Status.__members__)}")
-    return Status[name]
-
-
-def _kkt(file: ArrayFile, header: SolutionHeader) -> KKT:
-    if header.kkt.dual_scale <= 0.0 or header.kkt.complementarity_scale <= 0.0:
-        file.refuse("kkt: scales of residuals that are not positive")
-    return header.kkt
-
-
 def _node_times(file: ArrayFile, curve: Curve, added: int) -> NDArray[np.float64]:
     times = file.numbers("node_times", (None,))
     slack = AGREEMENT * curve.duration
@@ -149,15 +181,14 @@ def _added_nodes(file: ArrayFile, header: SolutionHeader, name: str) -> tuple[tu
     return tuple(tuple(points.tolist()) for points in added)
 
 
-def warm_start_of(file: ArrayFile) -> WarmStart:
+def _warm_start(file: ArrayFile) -> WarmStart:
     """The solver's own unknowns and multipliers."""
     y = file.numbers("point_y", (None,))
-    lengths = {"row_multipliers": None, "lower_multipliers": y.size, "upper_multipliers": y.size}
-    others = (file.numbers(f"point_{name}", (n,), finite=False) for name, n in lengths.items())
-    return WarmStart(y, *others)
+    each = zip(POINT[1:], (None, y.size, y.size), strict=True)
+    return WarmStart(y, *(file.numbers(f"point_{name}", (n,), finite=False) for name, n in each))
 
 
-def scaling_of(file: ArrayFile) -> Scaling | None:
+def _scaling(file: ArrayFile) -> Scaling | None:
     """Positive factors; None in files of former versions."""
     if "scaling_rows" not in file:
         return None

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 FREE_JOINT_EFFORT = "effort of joints that the optimum leaves free"  # name of the added cost
 BETWEEN = "between Gauss points"
 AT_BORDER = "at a border"
-LOOK_BACK = (0.2, 0.1)  # of an arc before its end: splines round off what happens at the end itself
+LOOK_BACK = 0.1  # of an arc before its end, and twice that: splines round off what happens at the end
 CONTINUOUS = 0.05  # of a limit's range: how near its value is to a bound that it meets without a jump
 Part = Literal["", "held", "held at the start", "still at the start"]
 
@@ -268,9 +268,10 @@ def _handovers(
         entering = [s for s in entering if s.flipped not in leaving]
         if not leaving or not entering:
             continue
-        times = scale * (structure.times[number + 1] - structure.durations[number] * np.array(LOOK_BACK))
+        before_end = structure.durations[number] * LOOK_BACK * np.array([2.0, 1.0])
+        times = scale * (structure.times[number + 1] - before_end)
         values = motion.value(limit.term, times)
-        at_end = values[1] + (values[1] - values[0]) * LOOK_BACK[1] / (LOOK_BACK[0] - LOOK_BACK[1])
+        at_end = 2.0 * values[1] - values[0]
         near = CONTINUOUS * limit_ranges(limit)
         met = [
             s

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -27,17 +27,16 @@ if TYPE_CHECKING:
 
 READABLE = 60  # lines; beyond, the page shows the worst component of every constraint only
 HEADER = f"{'constraint':<42}{'largest violation':>18}{'tolerance':>11}{'t [s]':>12}  evidence"
+#: Keys of the first file format by the names that attributes have now.
+KEYS = {"violations": "excesses", "effort_weight": "settling", "free_margins": "room"}
 SAMPLED = (
     "sampled lines: a violation that lasts at least their resolution is seen, a shorter one may be missed"
 )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certificate(CertifiedLines):
-    """What was checked about a solution, and what came out; `print` gives the page.
-
-    A line for every component of every constraint, and for every cost, names its evidence
-    (`CertificateLine`). Lines are computed from the motion on first access and never read from a file.
+class CertificateRecord:
+    """What a file holds of a certificate.
 
     tolerance : largest violation of a limit with which the certificate holds, in the limit's own unit
     violations : the largest violation of every component of every path limit that the search found
@@ -47,14 +46,12 @@ class Certificate(CertifiedLines):
     reason : why no switching structure was confirmed; empty where one was
     signs : Pontryagin's sign check of that structure, or None
     settings : how limits were imposed on switching arcs, margins included, or None
-    motion : the solution that is certified
     slowed : relative increase of the duration by which time was scaled so that the limits hold; KKT residuals
         are then those of the motion before scaling
     equation_tolerance : of equations over an interval of time, relative to their scale; None: `tolerance`
     failed : the error with which the certification ended, or nothing; with one the certificate does not hold
     gain : what oversteps gain and what margins cost, to first order, or None where it is not known
     bracket : of the objective where no structure is confirmed, an estimate; None where there is none
-    stored : the certificate was read from a file: all but its lines and its simulation is as saved
     """
 
     tolerance: float
@@ -65,12 +62,36 @@ class Certificate(CertifiedLines):
     reason: str
     signs: Signs | None = None
     settings: ArcSettings | None = None
-    motion: SolutionData | None = field(default=None, repr=False)
     slowed: float = 0.0
     equation_tolerance: float | None = None
     failed: str = ""
     gain: FirstOrderGain | None = None
     bracket: ObjectiveBracket | None = None
+
+    def record(self) -> dict[str, Any]:
+        """Numbers, texts and lists of them for a file, under its keys."""
+        kept = asdict(
+            CertificateRecord(**{key.name: getattr(self, key.name) for key in fields(CertificateRecord)})
+        )
+        kept["structure"] = None if self.structure is None else self.structure.record()
+        if self.settings is not None:
+            kept["settings"] = {KEYS.get(name, name): value for name, value in kept["settings"].items()}
+        return {KEYS.get(name, name): value for name, value in kept.items()}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(CertifiedLines, CertificateRecord):
+    """What was checked about a solution, and what came out; `print` gives the page.
+
+    A line for every component of every constraint, and for every cost, names its evidence
+    (`CertificateLine`). Lines are computed from the motion on first access and never read from a file. What
+    a file holds of it: `CertificateRecord`.
+
+    motion : the solution that is certified
+    stored : the certificate was read from a file: all but its lines and its simulation is as saved
+    """
+
+    motion: SolutionData | None = field(default=None, repr=False)
     stored: bool = False
 
     @property
@@ -102,12 +123,8 @@ class Certificate(CertifiedLines):
             return (), f"the constraints of the problem cannot be checked: {error}"
 
     @property
-    def why_not(self) -> str:
-        """The first reason why the certificate does not hold, or nothing."""
-        if self.motion is not None and not self.motion.converged:
-            return f"the solve did not converge ({self.motion.status.value})"
-        if self.undecided:
-            return self.undecided
+    def first_violation(self) -> str:
+        """The first line that does not hold, or nothing."""
         if self.failing:
             return str(self.failing[0])
         if self.largest_violation > self.tolerance:  # shorter than the lines' resolution, but known
@@ -144,47 +161,21 @@ class Certificate(CertifiedLines):
         structure = self.structure.on(motion.curve.starts)  # on arcs that were cut, too
         return arc_problem(motion.problem, structure, motion, motion.curve.bases[0].degree, self.settings)
 
-    def record(self) -> dict[str, Any]:
-        """Numbers, texts and lists of them for a file; the motion is left out: it is the saved solution."""
-        parts = (self.signs, self.gain, self.bracket)
-        signs, gain, bracket = (None if part is None else asdict(part) for part in parts)
-        return {
-            "tolerance": self.tolerance,
-            "excesses": [asdict(violation) for violation in self.violations],
-            "method": self.method,
-            "structure": None if self.structure is None else self.structure.record(),
-            "rounds": self.rounds,
-            "reason": self.reason,
-            "signs": signs,
-            "settings": None if self.settings is None else self.settings.record(),
-            "slowed": self.slowed,
-            "equation_tolerance": self.equation_tolerance,
-            "failed": self.failed,
-            "gain": gain,
-            "bracket": bracket,
-        }
-
     def summary(self) -> dict[str, Any]:
         """The numbers that `summary.json` holds."""
         return {
-            **self.summary_of_lines(),
-            "method": self.method,
-            "tolerance": self.tolerance,
+            **super().summary(),
             "largest_excess": _finite(self.largest_violation),
             "switches": None if self.structure is None else self.structure.arc_count - 1,
             "wrong_sign": None if self.signs is None else self.signs.wrong,
-            "rounds": self.rounds,
             "slowed": self.slowed,
-            "reason": self.reason,
             "overstep_gain": None if self.gain is None else _finite(self.gain.of_oversteps),
             "margin_cost": None if self.gain is None else _finite(self.gain.of_margins),
             "bracket": None if self.bracket is None else [self.bracket.lower, self.bracket.upper],
         }
 
     def __str__(self) -> str:
-        how = self.method, self.rounds, self.tolerance, self.reason
-        head = self.headline(how, self.motion)
-        return printable("\n".join([*head, *self.table, *self._structure(), *self._optimality()]))
+        return printable("\n".join([*self.headline, *self.table, *self._structure(), *self._optimality()]))
 
     @property
     def table(self) -> list[str]:

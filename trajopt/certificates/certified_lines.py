@@ -30,13 +30,20 @@ class CertifiedLines(ABC):
 
     @property
     @abstractmethod
-    def why_not(self) -> str:
-        """The first reason why the certificate does not hold, or nothing."""
+    def first_violation(self) -> str:
+        """The first line that does not hold, or nothing."""
 
     @property
     @abstractmethod
     def undecided(self) -> str:
         """The error that ended the certification, or why constraints cannot be checked, or nothing."""
+
+    @property
+    def why_not(self) -> str:
+        """The first reason why the certificate does not hold, or nothing."""
+        if self.motion is not None and not self.motion.converged:
+            return f"the solve did not converge ({self.motion.status.value})"
+        return self.undecided or self.first_violation
 
     @property
     def failing(self) -> tuple[CertificateLine, ...]:
@@ -68,8 +75,8 @@ class CertifiedLines(ABC):
             return "DOES NOT HOLD"
         return "proved" if self.proved else "holds, sampled"
 
-    def summary_of_lines(self) -> dict[str, Any]:
-        """What `summary.json` holds of the lines of either certificate."""
+    def summary(self) -> dict[str, Any]:
+        """The numbers that `summary.json` holds."""
         return {
             "holds": self.holds,
             "verdict": self.verdict,
@@ -77,6 +84,10 @@ class CertifiedLines(ABC):
             "resolution": float(self.resolution),
             "statements": len(self.lines),
             "failing": [line.label for line in self.failing],
+            "method": self.method,
+            "tolerance": self.tolerance,
+            "rounds": self.rounds,
+            "reason": self.reason,
         }
 
     def __repr__(self) -> str:
@@ -104,27 +115,28 @@ class CertifiedLines(ABC):
         ]
         return Facts(f"Certificate: {self.verdict}", rows, good=self.holds)
 
-    def headline(self, how: tuple[str, int, float, str], motion: Any) -> list[str]:
-        """The first lines of the page; how : method, rounds, tolerance, why there is no structure."""
-        method, rounds, tolerance, reason = how
+    @property
+    def headline(self) -> list[str]:
+        """The first lines of the page."""
+        motion, reason = self.motion, self.reason
         sampled = f", resolution {self.resolution:.1e} s" if self.holds and not self.proved else ""
         lines = [
-            f"certificate: {self.verdict} ({method}, {pluralize(rounds, 'round')}, "
-            f"tolerance {tolerance:.1e}{sampled})"
+            f"certificate: {self.verdict} ({self.method}, {pluralize(self.rounds, 'round')}, "
+            f"tolerance {self.tolerance:.1e}{sampled})"
         ]
         if not self.holds:
             lines.append(f"because: {self.why_not}")
-            advice = self._advice(reason, motion)
-            lines += [f"to do: {advice}"] if advice else []
+            lines += [f"to do: {self._advice}"] if self._advice else []
         if motion is not None:
             lines.append(f"duration {motion.duration:.12g} s, objective {motion.objective:.12g}")
         return lines + ([f"no switching structure: {reason}"] if reason else [])
 
-    def _advice(self, reason: str, motion: Any) -> str:
-        """What to change where it does not hold, or nothing; reason : why there is no structure."""
-        if "time limit" in reason:
+    @property
+    def _advice(self) -> str:
+        """What to change where it does not hold, or nothing."""
+        if "time limit" in self.reason:
             return "give it more time, a larger Certified(time_limit=...)"
-        if motion is not None and not motion.converged:
+        if self.motion is not None and not self.motion.converged:
             return "solution.diagnose() tells what is in the way of the solve"
         if self.undecided:
             return ""

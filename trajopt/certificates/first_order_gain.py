@@ -23,14 +23,10 @@ class FirstOrderGain:
     of_margins: float
 
     @staticmethod
-    def of(
-        impulses: Sequence[Array], oversteps: Sequence[Array], margins: Sequence[Array], objective: float
-    ) -> FirstOrderGain:
-        """From sums of |multipliers|, largest violations and margins, one array (width,) for each limit."""
+    def of(oversteps: float, margins: float, objective: float) -> FirstOrderGain:
+        """From both in units of the objective."""
         size = max(abs(objective), float(np.finfo(float).tiny))
-        gain = sum(float(i @ np.maximum(o, 0.0)) for i, o in zip(impulses, oversteps, strict=True))
-        cost = sum(float(i @ m) for i, m in zip(impulses, margins, strict=True))
-        return FirstOrderGain(gain / size, cost / size)
+        return FirstOrderGain(oversteps / size, margins / size)
 
     def __str__(self) -> str:
         return (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trajopt.base.rounding import NOT_ZERO
+
 
 @dataclass(frozen=True)
 class ObjectiveBracket:
@@ -25,7 +27,7 @@ class ObjectiveBracket:
     @property
     def width(self) -> float:
         """Upper minus lower end, relative to the upper one."""
-        return (self.upper - self.lower) / max(abs(self.upper), 1e-300)
+        return (self.upper - self.lower) / max(abs(self.upper), NOT_ZERO)
 
     def __str__(self) -> str:
         return (

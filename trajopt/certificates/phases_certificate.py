@@ -33,7 +33,6 @@ class PhasesCertificate(CertifiedLines):
     names, phases : of every phase its name and its certificate
     links : the lines of links, of parameters that several phases have, and of the copies that they share
     kkt : residuals of the optimality conditions of all phases together
-    status : how the solve ended, empty where it converged
     unchecked : why links cannot be checked, or nothing
     motion : the solution of phases
     """
@@ -43,7 +42,6 @@ class PhasesCertificate(CertifiedLines):
     phases: tuple[Certificate, ...]
     links: tuple[CertificateLine, ...]
     kkt: KKT
-    status: str
     unchecked: str
     motion: Any
     method = "added nodes"
@@ -86,31 +84,16 @@ class PhasesCertificate(CertifiedLines):
         return self.certification.failed or self.unchecked or next(of_phase, "")
 
     @property
-    def why_not(self) -> str:
-        """The first reason why the certificate does not hold, or nothing."""
-        if self.status:
-            return f"the solve did not converge ({self.status})"
-        if self.undecided:
-            return self.undecided
+    def first_violation(self) -> str:
+        """The first line of a link, or reason of a phase, that does not hold, or nothing."""
         for line in self.links:
             if not line.holds:
                 return str(line)
         each = zip(self.names, self.phases, strict=True)
         return next((f"phase '{name}': {part.why_not}" for name, part in each if not part.holds), "")
 
-    def summary(self) -> dict[str, Any]:
-        """The numbers that `summary.json` holds."""
-        return {
-            **self.summary_of_lines(),
-            "method": self.method,
-            "tolerance": self.tolerance,
-            "rounds": self.rounds,
-            "reason": self.reason,
-        }
-
     def __str__(self) -> str:
-        how = self.method, self.rounds, self.tolerance, self.reason
-        lines = self.headline(how, self.motion)
+        lines = self.headline
         for name, part in zip(self.names, self.phases, strict=True):
             lines += ["", f"phase '{name}': {part.verdict}", *part.table]
         if self.links:
@@ -148,7 +131,6 @@ def certificate_of_phases(solution: PhasesSolutionData) -> PhasesCertificate | N
         phases=tuple(_of_phase(certification, part) for part in parts),
         links=lines,
         kkt=solution.kkt,
-        status="" if solution.converged else solution.status.value,
         unchecked=unchecked,
         motion=solution,
     )

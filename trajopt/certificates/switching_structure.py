@@ -7,10 +7,11 @@ position at its bound a boundary arc.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,7 @@ from numpy.typing import NDArray
 from trajopt.problem.costs_and_constraints import Constraint
 
 
-@dataclass(frozen=True, order=True)
-class Saturation:
+class Saturation(NamedTuple):
     """One component of one limit at its upper (side = 1) or lower (side = -1) bound.
 
     limit : index among the path limits of the problem
@@ -70,6 +70,12 @@ class Structure:
             middle = 0.5 * (left + right)
             saturated.append(frozenset(i.saturation for i in intervals if i.start < middle < i.end))
         return Structure(tuple(borders), tuple(saturated)).merged()
+
+    @property
+    def is_one(self) -> bool:
+        """Whether there is an arc between every two times, and every side is that of a bound."""
+        fits = len(self.times) == len(self.saturated) + 1 and all(map(math.isfinite, self.times))
+        return fits and {s.side for arc in self.saturated for s in arc} <= {-1, 1}
 
     @property
     def arc_count(self) -> int:
@@ -141,8 +147,10 @@ class Structure:
 
     def record(self) -> dict[str, Any]:
         """Times and saturations as lists, for a file."""
-        arcs = [[[s.limit, s.component, s.side] for s in sorted(arc)] for arc in self.saturated]
-        return {"times": list(self.times), "saturated": arcs}
+        return {
+            "times": list(self.times),
+            "saturated": [[list(s) for s in sorted(arc)] for arc in self.saturated],
+        }
 
     def with_times(self, durations: NDArray) -> Structure:
         """The same saturations on arcs of other durations."""
@@ -180,15 +188,6 @@ class ArcSettings:
     effort_weight: float = 1e-2
     margins: tuple[tuple[float, ...], ...] = ()
     free_margins: tuple[tuple[float, ...], ...] = ()
-
-    def record(self) -> dict[str, Any]:
-        """The settings for a file, under the keys of its first format."""
-        return {
-            "regular": self.regular,
-            "settling": self.effort_weight,
-            "margins": self.margins,
-            "room": self.free_margins,
-        }
 
     def margins_of(self, index: int, limit: Constraint) -> tuple[NDArray, NDArray]:
         """Margin and free margin of one path limit, (width,) each."""

@@ -112,13 +112,13 @@ class NodeRefinement:
     ) -> Certificate:
         violations = tuple(largest_violations(solution))
         limits = solution.problem.path_limits()
-        found = solution.multipliers
-        gain = FirstOrderGain.of(
-            [impulses_by_component(found, [limit.name], limit.lower.size) for limit in limits],
-            by_limit([violation.value for violation in violations], limits),
-            margins or [np.zeros(limit.lower.size) for limit in limits],
-            solution.objective,
-        )
+        over = by_limit([violation.value for violation in violations], limits)
+        oversteps = cost = 0.0
+        for k, limit in enumerate(limits):
+            impulses = impulses_by_component(solution.multipliers, [limit.name], limit.lower.size)
+            oversteps += float(impulses @ np.maximum(over[k], 0.0))
+            cost += float(impulses @ margins[k]) if margins else 0.0
+        gain = FirstOrderGain.of(oversteps, cost, solution.objective)
         return Certificate(self.tol, violations, "added nodes", None, 0, reason, motion=solution, gain=gain)
 
     def _margins(self, solution: SolutionData, certificate: Certificate) -> Margins:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from trajopt.base.arguments import MOST, check_count, check_positive
 from trajopt.base.errors import OptionError
 from trajopt.refinement.gain_indicator import SAMPLES_PER_SPAN, SIGNIFICANT_DENSITY
-from trajopt.refinement.refined import MARKED_SHARE
+from trajopt.refinement.refined import MARKED_SHARE, Refined
 from trajopt.solvers.solver import RowTolerances
 from trajopt.splines.basis import HIGHEST_DEGREE
 from trajopt.splines.trajectory import SHORTEST_ARC
@@ -166,7 +166,7 @@ class SearchSettings:
 
     convexity: float = 1e-9
     multiplier_floor: float = 1e-3
-    significant_multiplier: float = 1e-5
+    significant_multiplier: float = SIGNIFICANT_DENSITY
     longest_switch: float = 6.0
     longest_gap: float = 2.6
     clear_gap: float = 1.2
@@ -218,7 +218,7 @@ class SearchSettings:
     bracket_degree: int = 6
     bracket_share: float = 0.25
     bracket_mark: float = 0.02
-    bracket_spans: int = 400
+    bracket_spans: int = Refined.most
     bracket_rounds: int = 14
     bracket_narrowing: float = 0.7
     bracket_idle: int = 2

@@ -23,7 +23,6 @@ from trajopt.splines.node_sets import END, START
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData
 
-LEAST_GROWTH = 1e-9  # of the duration, of the first attempt
 AT_REST = 1e-9  # rad/s or m/s, of the ends
 
 
@@ -39,9 +38,11 @@ def time_scaled(
         return None
     growth, violations = 0.0, tuple(largest_violations(solution))
     largest = max(relative_violations(solution, violations), default=0.0)
+    if largest <= 0.0:  # it is no limit over the path that fails
+        return None
     for _ in range(settings.time_scaling_attempts):
         # Torques fall by twice the growth of the duration, but for the part that carries gravity.
-        growth = 2.0 * growth + max(largest, LEAST_GROWTH)
+        growth = 2.0 * growth + largest
         if growth > settings.most_time_scaling:
             return None
         slower = _scaled(solution, 1.0 + growth)

@@ -63,18 +63,15 @@ class ErrorEstimate:
         return marks
 
 
-def estimated(solution: SolutionData) -> ErrorEstimate:
-    """The error estimate of a solution on its own mesh."""
+def estimated(solution: SolutionData, optimality: bool = True) -> ErrorEstimate:
+    """The error estimate of a solution on its own mesh; without `optimality` its gains count as zero."""
+    equations = tuple(equation_errors(solution))
+    if not optimality:
+        return ErrorEstimate(equations, tuple(np.zeros_like(values) for values in equations))
     limits, finer = gains_of_limits(solution), gains_of_halving(solution)
     total = sum(abs(value) for value in solution.cost_terms.values()) or 1.0
     gains = limits if finer is None else [a + b for a, b in zip(limits, finer, strict=True)]
-    return ErrorEstimate(tuple(equation_errors(solution)), tuple(values / total for values in gains))
-
-
-def estimated_equations(solution: SolutionData) -> ErrorEstimate:
-    """The errors of path equations alone; those of optimality count as zero."""
-    errors = tuple(equation_errors(solution))
-    return ErrorEstimate(errors, tuple(np.zeros_like(values) for values in errors))
+    return ErrorEstimate(equations, tuple(values / total for values in gains))
 
 
 def equation_errors(solution: SolutionData) -> list[Array]:

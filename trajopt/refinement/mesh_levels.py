@@ -24,7 +24,7 @@ from trajopt.splines.trajectory import Trajectory
 Mesh = tuple[Trajectory, ...]  # of every part
 
 FEWEST_SPANS = 10  # of the coarsest mesh, in the arc with the most
-FINE = 20  # spans of an arc: a finer mesh is approached through coarser ones by default
+FINE = 2 * FEWEST_SPANS  # spans of an arc: a finer mesh is approached through coarser ones by default
 
 
 def own_mesh(asked: Asked) -> Mesh:

@@ -12,7 +12,7 @@ from trajopt.base.arguments import check_count, check_positive, pluralize
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.base.rounding import NOT_ZERO
-from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_equations
+from trajopt.refinement.error_estimate import ErrorEstimate, estimated
 from trajopt.refinement.knots import split
 from trajopt.refinement.rounds import Round, Rounds, run_rounds
 from trajopt.solution.records import RefinementRecord, RefinementRound
@@ -82,7 +82,7 @@ class Refined:
 
     def estimate(self, solution: SolutionData) -> ErrorEstimate:
         """The errors that are asked for, in every span of a solution."""
-        return estimated(solution) if self.errors == "both" else estimated_equations(solution)
+        return estimated(solution, optimality=self.errors == "both")
 
     def _estimates(self, answer: Answer) -> ErrorEstimate:
         """The errors of all arcs of all parts, the gains relative to the costs of all.

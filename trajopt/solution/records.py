@@ -250,14 +250,6 @@ class StartTable:
     __repr__ = __str__
 
 
-def recorded(levels: Sequence[MeshSolve], starts: StartTable | None) -> dict[str, Any]:
-    """Both tables as JSON values."""
-    return {
-        "levels": [asdict(level) for level in levels],
-        "starts": None if starts is None else asdict(starts),
-    }
-
-
 @dataclass(frozen=True)
 class RefinementRound:
     """One mesh of a refinement.

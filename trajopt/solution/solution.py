@@ -70,6 +70,7 @@ class Answer(ABC):
     run: RunRecord | None = None
     if TYPE_CHECKING:
         cost_terms: Mapping[str, float]
+        multipliers: Mapping[str, NDArray[np.float64]]
 
     @property
     @abstractmethod

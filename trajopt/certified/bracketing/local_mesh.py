@@ -15,7 +15,6 @@ from trajopt.splines.trajectory import Trajectory
 
 NARROWEST = 1.0 / 16.0  # of a span: how near two knots around a switch are at least
 AT_END = 0.04  # of a span: no knot nearer to its ends
-SPREADS = 1.0  # between the knots around a switch, in standard deviations of where the gain is
 
 
 def raised(trajectory: Trajectory, degree: int, regular: bool) -> Trajectory:
@@ -58,7 +57,7 @@ def _places(parts: Array, total: float) -> Array:
     fractions = (np.arange(parts.size) + 0.5) / parts.size
     centre = float(parts @ fractions) / known
     spread = np.sqrt(max(float(parts @ (fractions - centre) ** 2) / known, 0.0))
-    width = max(SPREADS * spread, NARROWEST)
+    width = max(spread, NARROWEST)
     places = np.array([centre - 0.5 * width, centre + 0.5 * width])
     return places[(places > AT_END) & (places < 1.0 - AT_END)]
 

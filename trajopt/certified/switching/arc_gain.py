@@ -37,8 +37,7 @@ class ArcGain:
 
     def relative(self, objective: float) -> FirstOrderGain:
         """Both sums as parts of the objective."""
-        size = max(abs(objective), float(np.finfo(float).tiny))
-        return FirstOrderGain(float(self.oversteps.sum()) / size, self.margins / size)
+        return FirstOrderGain.of(float(self.oversteps.sum()), self.margins, objective)
 
 
 def arc_gain(

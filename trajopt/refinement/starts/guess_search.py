@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.rounding import AGREEMENT
+from trajopt.refinement.starts.perturbed_guess import STILL
 from trajopt.splines.curve import Curve
 from trajopt.transcription.nlp import NLP
 
@@ -30,6 +30,7 @@ LONGER, SHORTER = 1.3, 0.93  # factors of the step after a success and after a f
 LONGEST = 1.6  # times the guessed duration: curves that need more are not looked at
 FASTEST = 0.6  # a duration is sought from here to one, as a part of the longest of interest, and once more
 HALVINGS = 5  # of that interval, on a logarithmic scale
+VIOLATED = 1e-9  # scaled: rows and bounds that are missed by more do not hold
 APART = 0.25  # of the largest travel: waves that differ by less in all joints are one and the same guess
 
 Guess = tuple[Callable[[Any], np.ndarray], np.ndarray]  # a curve by normalised time, and durations
@@ -77,7 +78,7 @@ def searched_guesses(nlp: NLP, joints: int, count: int) -> list[Guess]:
     shapes = _Shapes(nlp, base, joints)
     travel = float(np.ptp(np.concatenate(base.control_points)[:, :joints], axis=0).max())
     duration = _duration_of(shapes)
-    if nlp.unknowns.durations.size == 0 or travel <= AGREEMENT:
+    if nlp.unknowns.durations.size == 0 or travel <= STILL:
         return []
     without_waves = duration(None, LONGEST)
     if not np.isfinite(without_waves):
@@ -111,7 +112,7 @@ def _duration_of(shapes: _Shapes) -> Callable[[Array | None, float], float]:
         def violated(factor: float) -> bool:
             y[places] = factor * guessed
             worst = max(nlp.bounds.violation(y), nlp.row_bounds.violation(nlp.rows(y)))
-            return not worst <= AGREEMENT  # NaN is a violation
+            return not worst <= VIOLATED  # NaN is a violation
 
         if violated(longest):
             return np.inf

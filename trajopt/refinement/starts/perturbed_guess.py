@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from trajopt.base.rounding import AGREEMENT
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import own_mesh
 from trajopt.solution.solve_once import program_of
@@ -18,6 +17,7 @@ from trajopt.transcription.nlp import NLP
 AskedT = TypeVar("AskedT", bound=Asked)
 
 HARMONICS = 4
+STILL = 1e-9  # rad or m: coordinates that travel less stay where they are
 
 
 def perturbed(asked: AskedT, seed: Sequence[int], spread: float) -> AskedT:
@@ -56,7 +56,7 @@ def perturbed_guess(
         additional curves behind the joints stay as they are: they have other units
     """
     travel = np.concatenate([np.ptp(np.concatenate(group.control_points), axis=0) for group in base.groups])
-    size = spread * np.where(travel > AGREEMENT, travel, 1.0)
+    size = spread * np.where(travel > STILL, travel, 1.0)
     size[joints:] = 0.0
     weights = rng.standard_normal((HARMONICS, base.n)) * size / np.arange(1, HARMONICS + 1)[:, None]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.api.phases_solution import PhasesSolution, load_any
-from trajopt.archive import phases_archive as of_phases
+from trajopt.archive.phases_archive import with_phases
 from trajopt.archive.solution_archive import contents
 from trajopt.base.errors import TrajoptError
 
@@ -29,7 +29,7 @@ def without_problem(solution: Any) -> Any:
 def with_problem(solution: Any, problem: Any) -> Any:
     """A solution that was sent, with the problem, or the phases, that it solves."""
     if isinstance(solution, PhasesSolution):
-        return of_phases.with_phases(replace(solution, recipe=problem.recipe), problem, "the solution")
+        return with_phases(replace(solution, recipe=problem.recipe), problem, "the solution")
     return replace(solution, known_problem=problem, recipe=problem.recipe)
 
 
@@ -43,9 +43,6 @@ def read_solution(path: Path) -> Any:
 
 def file_of(solution: Any) -> bytes:
     """The bytes of the file that the solution's `save` writes."""
-    arrays = (
-        of_phases.phases_contents(solution) if isinstance(solution, PhasesSolution) else contents(solution)
-    )
     stream = io.BytesIO()
-    np.savez(stream, **arrays)
+    np.savez(stream, **contents(solution))
     return stream.getvalue()
