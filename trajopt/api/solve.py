@@ -20,6 +20,7 @@ from trajopt.base.errors import OptionError
 from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem_parts import Refinement, check_refinement, checked_problem
 from trajopt.refinement.mesh_levels import solve_on_levels
+from trajopt.refinement.other_ways import solved_otherwise, worth_other_ways
 from trajopt.refinement.starts.several_starts import best_of_starts
 from trajopt.refinement.starts.start_rules import (
     ONE,
@@ -75,7 +76,7 @@ def solve(
     """Minimize the problem's costs subject to its constraints; `status` of the solution says how it ended.
 
     solver : `trajopt.Ipopt(...)` for instance; None: the one that the problem recommends, else IPOPT with its
-        defaults
+        defaults, and where that stops short of an optimum with another barrier rule, then SLSQP from there
     refine : "auto": what the problem recommends, mostly nothing; None: nothing.
         `trajopt.Certified(tol=1e-6)` makes the limits hold between nodes and, where the switching
         structure can be confirmed, finds the true optimum; the solution then has a `certificate`.
@@ -110,7 +111,8 @@ def solve(
     """
     _check_arguments(problem, solver, refine, starts, coarse_to_fine, time_limit)
     starts = starts if starts == "auto" else int(starts)
-    solver = solver or problem.solver or registry.create()
+    chosen = solver or problem.solver
+    solver = chosen or registry.create()
     if isinstance(refine, str):
         refine = None if isinstance(problem, Phases) else problem.refinement
     run = RunRecord.of(
@@ -130,6 +132,8 @@ def solve(
     ):
         timed = TimedSolver(solver, Run(deadline=deadline, callback=callback))
         solution = unrefined = _from_starts(problem, timed, starts, coarse_to_fine)
+        if chosen is None and not solution.converged and worth_other_ways(solution, timed):
+            solution = unrefined = solved_otherwise(problem, timed, solution)
         if refine is not None and time.monotonic() < deadline:
             unrefined = opened(replace(unrefined, run=run))
             solution = _refined(refine.refine, unrefined, without_checkpoints(solver), deadline, callback)

@@ -135,7 +135,10 @@ class EquationResidual:
 
 
 def costs_of_residuals(solution: SolutionData) -> dict[Constraint, Array | None]:
-    """The cost of r to first order, (width,), of every equation; None where multipliers are not known."""
+    """The cost of r to first order, in every span, (spans, width), of every equation.
+
+    None where multipliers are not known.
+    """
     equations = path_equations(solution.problem)
     trajectory = trajectory_of(solution) if equations else None
     if trajectory is None:
@@ -161,7 +164,8 @@ def costs_of_residuals(solution: SolutionData) -> dict[Constraint, Array | None]
         )
         inside = weights * constraint.over.mask(here)
         between = _interpolated(nodes.times[mask], density[mask], times, spans, solution)
-        found[constraint] = (inside[:, None] * between * residual).sum(axis=0)
+        by_time = inside[:, None] * between * residual
+        found[constraint] = by_time.reshape(-1, GAUSS_POINTS, by_time.shape[1]).sum(axis=1)
     return found
 
 

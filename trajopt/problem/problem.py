@@ -36,6 +36,7 @@ from trajopt.problem.systems.controls import (
     controls_of,
     curves_on,
     default_curves,
+    default_trajectory,
     fitting_trajectory,
 )
 from trajopt.problem.systems.state_equations import StateEquations
@@ -69,7 +70,9 @@ class ProblemData(ProblemParts):
     def __post_init__(self) -> None:
         check_dynamics(self.dynamics)
         arguments.name(self.name, "the name of the problem")
-        self.trajectory = fitting_trajectory(self.dynamics, self.trajectory)
+        given: Any = self.trajectory
+        mesh = default_trajectory(self.dynamics) if given is None else given
+        self.trajectory = fitting_trajectory(self.dynamics, mesh)
         self.extras |= default_curves(self.dynamics, self.trajectory)
         if isinstance(self.dynamics, StateEquations):
             self.constraints += self.dynamics.equations

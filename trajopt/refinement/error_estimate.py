@@ -9,7 +9,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import MotionSamples
-from trajopt.checks.path_equations import path_equations
+from trajopt.checks.path_equations import costs_of_residuals, path_equations
 from trajopt.checks.residual_forces import residual_forces
 from trajopt.checks.scales import equation_scales
 from trajopt.refinement.gain_indicator import gains_of_limits
@@ -72,6 +72,23 @@ def estimated(solution: SolutionData, optimality: bool = True) -> ErrorEstimate:
     total = sum(abs(value) for value in solution.cost_terms.values()) or 1.0
     gains = limits if finer is None else [a + b for a, b in zip(limits, finer, strict=True)]
     return ErrorEstimate(equations, tuple(values / total for values in gains))
+
+
+def estimated_between_nodes(solution: SolutionData) -> ErrorEstimate:
+    """What `verify` asks of path equations: their errors, and what residuals change of the objective.
+
+    The latter, to first order, stand in place of what finer knots could gain; zero where no multipliers are
+    known.
+    """
+    equations = equation_errors(solution)
+    changes = np.zeros(solution.knot_times.size - 1)
+    for cost in costs_of_residuals(solution).values():
+        if cost is not None:
+            changes += np.where(np.isfinite(cost), np.abs(cost), 0.0).sum(axis=1)
+    total = sum(abs(value) for value in solution.cost_terms.values()) or 1.0
+    ends = np.cumsum([0, *(values.size for values in equations)])
+    by_arc = tuple(changes[first:last] / total for first, last in pairwise(ends))
+    return ErrorEstimate(tuple(equations), by_arc)
 
 
 def equation_errors(solution: SolutionData) -> list[Array]:

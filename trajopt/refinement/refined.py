@@ -12,7 +12,7 @@ from trajopt.base.arguments import check_count, check_positive, pluralize
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.base.rounding import NOT_ZERO
-from trajopt.refinement.error_estimate import ErrorEstimate, estimated
+from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_between_nodes
 from trajopt.refinement.knots import split
 from trajopt.refinement.rounds import Round, Rounds, run_rounds
 from trajopt.solution.records import RefinementRecord, RefinementRound
@@ -74,7 +74,7 @@ class Refined:
             ended=self._ended,
             finer=lambda rounds: self._finer(rounds.last, solver, run),
             objection=lambda best, new: objection(
-                best.answer, best.measure.largest, new.answer, new.measure.largest, self.tol
+                best.answer, self.size(best.measure), new.answer, self.size(new.measure), self.tol
             ),
         )
         record = RefinementRecord(self.tol, tuple(map(_row, rounds.tried)), rounds.reason)
@@ -83,6 +83,10 @@ class Refined:
     def estimate(self, solution: SolutionData) -> ErrorEstimate:
         """The errors that are asked for, in every span of a solution."""
         return estimated(solution, optimality=self.errors == "both")
+
+    def size(self, errors: ErrorEstimate) -> float:
+        """What an answer must have less of to replace another."""
+        return errors.largest
 
     def _estimates(self, answer: Answer) -> ErrorEstimate:
         """The errors of all arcs of all parts, the gains relative to the costs of all.
@@ -129,6 +133,28 @@ class Refined:
         """The spans to halve, one boolean per span and arc."""
         marks = errors.marks(self.tol, MARKED_SHARE)
         return [np.ones_like(mark) for mark in marks] if self.spans == "uniform" else marks
+
+
+@dataclass(frozen=True)
+class RefinedUntilVerified(Refined):
+    """What `solve` does by default with path equations: spans are halved until `verify` passes them.
+
+    tol : the accuracy between nodes that `verify` asks for
+    """
+
+    tol: float = 0.01
+    rounds: int = 12
+    errors: Literal["both", "equations"] = "equations"
+
+    def estimate(self, solution: SolutionData) -> ErrorEstimate:
+        """The errors that `verify` looks at, in every span of a solution."""
+        return estimated_between_nodes(solution)
+
+    def size(self, errors: ErrorEstimate) -> float:
+        """The error of equations; where that is allowed, less than `tol` by what residuals change."""
+        changes = errors.of_optimality
+        within = self.tol * changes / (1.0 + changes)
+        return errors.of_equations if errors.of_equations > self.tol else within
 
 
 def _size(cost_terms: Mapping[str, float]) -> float:

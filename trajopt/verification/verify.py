@@ -81,6 +81,6 @@ def _equations(solution: SolutionData, found: Sequence[Violation]) -> Iterator[E
         names = problem.component_names(constraint.term.quantity, constraint.lower.size)
         for component in map(int, np.flatnonzero(constraint.lower == constraint.upper)):
             v = known[constraint.name, names[component]]
-            own = None if cost is None else float(cost[component])
+            own = None if cost is None else float(cost[:, component].sum())
             missed = v.dense_violation, v.dense_time, v.scale, v.unit
             yield EquationResidual(constraint.name, names[component], *missed, own)

@@ -171,8 +171,8 @@ def test_states_of_phases_follow_each_other_in_time():
     both.link(lambda a, b: [a.x - b.x, b.y], parts[0].at("end"), parts[1].at("start"))
     solution = trajopt.solve(both)
     figure = trajopt.plot.states(solution)
-    x, u, y = figure.axes[:3]
-    assert [axis.get_ylabel() for axis in (x, u, y)] == ["x", "u", "y"]
+    x, y, u = figure.axes[:3]
+    assert [axis.get_ylabel() for axis in (x, y, u)] == ["x", "y", "u"]
     first, second = (np.asarray(line.get_xdata(), dtype=float) for line in x.get_lines()[:2])
     assert (first.min(), first.max()) == (0.0, 1.5) and (second.min(), second.max()) == (1.5, 3.0)
     assert np.asarray(y.get_lines()[0].get_xdata(), dtype=float).min() == 1.5

@@ -125,14 +125,17 @@ def default_curves(dynamics: Any, trajectory: Trajectory) -> dict[str, Additiona
     return found
 
 
-def fitting_trajectory(dynamics: Any, trajectory: Trajectory | None) -> Trajectory:
-    """The trajectory with the derivatives of a dynamics' equations; a mesh of free duration for None.
+def default_trajectory(dynamics: Any) -> Trajectory:
+    """A mesh of free duration: collocation for states of first order."""
+    return Trajectory.collocation() if isinstance(dynamics, StateEquations) else Trajectory.uniform()
+
+
+def fitting_trajectory(dynamics: Any, trajectory: Trajectory) -> Trajectory:
+    """The trajectory with the derivatives of a dynamics' equations.
 
     OptionError for one that cannot hold the equations.
     """
     has_states = isinstance(dynamics, StateEquations)
-    if trajectory is None:  # collocation for states of first order
-        trajectory = Trajectory.collocation() if has_states else Trajectory.uniform()
     if not isinstance(trajectory, Trajectory):
         raise OptionError(
             f"the trajectory is {short_repr(trajectory)}: give one such as trajopt.Trajectory.uniform(20)"

@@ -1,0 +1,68 @@
+"""Other ways to solve a program where IPOPT with its defaults stops short of an optimum.
+
+Second derivatives that jump, as those of interpolated tables do, can keep an interior-point method from its
+last digits for a thousand iterations. A barrier that may rise again can lead it on, and quasi-Newton steps do
+not see the jumps. The first way that converges is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from trajopt.base.errors import TrajoptError
+from trajopt.refinement.mesh_levels import summed
+from trajopt.solution.solve_once import solved_on_mesh
+from trajopt.solvers.ipopt import Ipopt
+from trajopt.solvers.run import TimedSolver
+from trajopt.solvers.slsqp import Slsqp
+from trajopt.solvers.solver import Solver, Status
+
+STOPPED = frozenset(
+    {
+        Status.ITERATION_LIMIT,
+        Status.ACCEPTABLE,
+        Status.RESTORATION_FAILED,
+        Status.STEP_FAILED,
+        Status.STEP_TOO_SMALL,
+    }
+)
+SMALL = 500  # unknowns up to which SLSQP, whose steps cost their third power, is tried
+MOST_ITERATIONS = 300  # of a way
+
+
+def worth_other_ways(answer: Any, timed: TimedSolver) -> bool:
+    """Whether IPOPT stopped where another way may go on."""
+    return isinstance(timed.solver, Ipopt) and answer.status in STOPPED and not timed.run.expired
+
+
+def solved_otherwise(asked: Any, timed: TimedSolver, first: Any) -> Any:
+    """The answer of the first way that converges, else the one before; its table of solves has all of them.
+
+    first : the answer of IPOPT that did not converge
+    """
+    tried, found = [first], first
+    for name, solver, motion in _ways(timed.solver, first):
+        way = replace(timed, solver=solver).asking(max_iterations=MOST_ITERATIONS)
+        try:
+            answer = solved_on_mesh(asked, way, motion)
+        except TrajoptError:  # a start at which a term is not finite, for instance
+            continue
+        (level,) = answer.levels
+        tried.append(replace(answer, levels=(replace(level, status=f"{level.status} ({name})"),)))
+        if answer.converged:
+            found = tried[-1]
+            break
+        if timed.run.expired or answer.status is Status.INTERRUPTED:
+            break
+    return summed(found, *tried)
+
+
+def _ways(solver: Any, first: Any) -> Iterator[tuple[str, Solver, Any]]:
+    """Name, solver and motion to start from, None for the guess, of every way."""
+    rule = {"adaptive_mu_globalization": "never-monotone-mode"}
+    if not rule.keys() & solver.options.keys():
+        yield "barrier never monotone", replace(solver, options={**solver.options, **rule}), None
+    if first.n_variables <= SMALL:
+        yield "SLSQP from there", Slsqp(), first
