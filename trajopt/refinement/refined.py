@@ -39,7 +39,8 @@ class Refined:
 
     Two relative errors are estimated in every span: that of path equations between nodes, and what finer
     knots could gain of the objective. An answer is replaced only by one whose larger error is smaller;
-    `solution.refinement` says what was tried, and whether the tolerance was reached.
+    `solution.refinement` says what was tried, and whether the tolerance was reached. `LimitNodes()` follows
+    in `solve`.
 
     tol : relative error below which refinement ends
     rounds : largest number of rounds in which spans are halved
@@ -49,6 +50,7 @@ class Refined:
     """
 
     takes_links: ClassVar[bool] = True
+    holds_limits: ClassVar[bool] = False
 
     tol: float = 1e-6
     rounds: int = 6
