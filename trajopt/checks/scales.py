@@ -21,9 +21,9 @@ def side_scales(constraint: Constraint, reach: Array, equation_scale: Array | No
 
     Of an equation its scale. Of a limit the larger of its two bounds in size: a drive that may give 150 N m
     is off by a part of these. But at most the range between them, which is smaller where both are far from
-    zero, and at most the bound plus the largest size of a value, `reach` (width,): a bound beyond all that
-    happens must not loosen the other side. Without another bound, the bound itself; one unit where that is
-    zero, or the scale of an equation where it is smaller.
+    zero, and at most the side's own bound or the largest size of a value, `reach` (width,): a bound beyond
+    all that happens must not loosen the other side. Without another bound, the bound itself; one unit where
+    that is zero, or the scale of an equation where it is smaller.
 
     equation_scale : (width,), as `equation_scales` gives it for equations and limits of zero
     """
@@ -38,7 +38,7 @@ def side_scales(constraint: Constraint, reach: Array, equation_scale: Array | No
 def _side_scale(own: Array, other: Array, reach: Array) -> Array:
     with np.errstate(invalid="ignore"):
         size = np.minimum(np.abs(other - own), np.maximum(np.abs(own), np.abs(other)))
-    scale = np.where(np.isfinite(other), np.minimum(size, np.abs(own) + reach), np.abs(own))
+    scale = np.where(np.isfinite(other), np.minimum(size, np.maximum(np.abs(own), reach)), np.abs(own))
     return np.where(np.isfinite(own) & (scale > 0.0), scale, 1.0)
 
 
