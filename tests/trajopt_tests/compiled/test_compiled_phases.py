@@ -127,7 +127,7 @@ def test_other_values_give_the_solution_of_the_phases_that_are_stated_with_them(
         at_cold, at_warm, states = (each.q(each.duration * PLACES) for each in (one, other, same))
         assert np.allclose(at_cold, states, atol=1e-10) and np.allclose(at_warm, states, atol=1e-6)
     assert cold.multipliers.keys() == expected.multipliers.keys()
-    assert warm.verify(accuracy=1e-2).holds and np.abs(warm.objective - optimum.objective) > 1e-4
+    assert warm.verify(accuracy=2e-2).holds and np.abs(warm.objective - optimum.objective) > 1e-4
 
 
 def test_a_start_at_the_optimum_ends_there_at_once(compiled, optimum):
