@@ -10,7 +10,7 @@ limit, in percent of the larger of the limit's two bounds in size, at 20,001 uni
 does with the torques found, clipped at their limits (the largest error of a joint at the end, rad, by SciPy's
 DOP853 with a relative tolerance of 1e-10 on the forward dynamics); and processor seconds.
 
---way : default; nodes (LimitNodes(1e-3)); dense (DenseInteriorPoint and the default refinement); certified
+--way : default; mesh (limits at the nodes of the mesh alone); dense (DenseInteriorPoint); certified
 --moves : moves of every arm and payload, 30;   --robots : some of ur5 ur10 panda xarm7 kinova
 """
 
@@ -42,7 +42,7 @@ PAYLOAD, AHEAD = 2.0, 0.05  # kg; m along the z axis of the last link's frame
 HELD = 0.95  # of a torque limit: what a pose may need at rest
 WAYS: dict[str, Callable[[trajopt.Problem], trajopt.Solution]] = {
     "default": trajopt.solve,
-    "nodes": lambda problem: trajopt.solve(problem, refine=trajopt.LimitNodes(1e-3)),
+    "mesh": lambda problem: trajopt.solve(problem, refine=None),
     "dense": lambda problem: trajopt.solve(problem, trajopt.DenseInteriorPoint()),
     "certified": lambda problem: trajopt.solve(problem, refine=trajopt.Certified()),
 }

@@ -89,8 +89,8 @@ def test_minimum_time_approaches_the_bang_bang_optimum_from_above_with_order_two
 @pytest.mark.parametrize("intervals", [10, 20])
 def test_both_solvers_find_the_same_minimum_time(intervals):
     problem = problems.two_link_rr.build(intervals=intervals)
-    ipopt = trajopt.solve(problem, trajopt.Ipopt(tol=1e-10))
-    slsqp = trajopt.solve(problem, trajopt.Slsqp())
+    ipopt = trajopt.solve(problem, trajopt.Ipopt(tol=1e-10), refine=None)
+    slsqp = trajopt.solve(problem, trajopt.Slsqp(), refine=None)
     assert ipopt.converged and slsqp.converged
     assert slsqp.duration == pytest.approx(ipopt.duration, rel=1e-7)
 

@@ -42,6 +42,11 @@ def compile(
     one phase alone has such an input. Parameters of the same name and bounds in several phases are one input;
     values and bounds of links have the name of their link, weights of linked costs weight_NAME.
 
+    A solve is one solve on the nodes of the problem: limits hold there, and `solution.limit_excess` is by how
+    much they are exceeded between them. Those that `trajopt.solve` added for limits are the nodes of
+    `solution.problem`: compile that for a program that holds limits between the nodes of its mesh, too, near
+    that solution.
+
     inputs : names of those that will change; None: all. Where durations are free, velocities and
         accelerations at an end can change only if they are named here: they become rows of the program
     solver : for all solves; None: the one that the problem recommends, else IPOPT with its defaults

@@ -19,6 +19,8 @@ from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem_parts import Refinement, check_refinement, checked_problem
+from trajopt.refinement.default_refinement import default_refinement
+from trajopt.refinement.limit_nodes import LimitNodes
 from trajopt.refinement.mesh_levels import solve_on_levels
 from trajopt.refinement.other_ways import solved_otherwise, worth_other_ways
 from trajopt.refinement.starts.several_starts import best_of_starts
@@ -77,11 +79,13 @@ def solve(
 
     solver : `trajopt.Ipopt(...)` for instance; None: the one that the problem recommends, else IPOPT with its
         defaults, and where that stops short of an optimum with another barrier rule, then SLSQP from there
-    refine : "auto": what the problem recommends, mostly nothing; None: nothing.
-        `trajopt.Certified(tol=1e-6)` makes the limits hold between nodes and, where the switching
-        structure can be confirmed, finds the true optimum; the solution then has a `certificate`.
-        `trajopt.Refined(...)` halves knot intervals until estimated errors are small, `trajopt.LimitNodes()`
-        adds nodes for limits where they are violated between nodes.
+    refine : "auto": what the problem recommends, else what `verify` asks for between nodes: knot intervals
+        are halved where path equations, as those of systems, are missed by more than 1 % of their scale,
+        then `trajopt.LimitNodes()` adds nodes for limits where they are exceeded by more than 0.1 % of their
+        size. None: nothing; equations and limits hold at the nodes of the mesh alone.
+        `trajopt.Certified(tol=1e-6)` makes the limits hold for all t and, where the switching structure can
+        be confirmed, finds the true optimum; the solution then has a `certificate`.
+        `trajopt.Refined(...)` halves knot intervals until estimated errors are small
     starts : with several, perturbed guesses are solved on a coarse mesh too, and the best different optima
         carried to the problem's own; the solution has the table, `solution.starts`. Once several starts agree
         on the lowest optimum, the others are left out; where none of them finds a solution, further ones are
@@ -102,7 +106,8 @@ def solve(
     own meshes unless coarse_to_fine is True, and refined by the same three; the search for a switching
     structure is for single problems.
 
-    The constraints hold at the nodes to the solver's tolerance; between nodes see `Solution.verify`.
+    The constraints hold at the nodes to the solver's tolerance, and limits between them to 0.1 % of the
+    larger of their two bounds by default, or the solution's `warning` says which does not.
     BLAS has one thread until the solve ends, unless OPENBLAS_NUM_THREADS, OMP_NUM_THREADS or MKL_NUM_THREADS
     is set: the matrices are small.
 
@@ -114,7 +119,7 @@ def solve(
     chosen = solver or problem.solver
     solver = chosen or registry.create()
     if isinstance(refine, str):
-        refine = None if isinstance(problem, Phases) else problem.refinement
+        refine = default_refinement(problem)
     run = RunRecord.of(
         solver,
         {"refine": refine, "starts": starts, "coarse_to_fine": coarse_to_fine, "time_limit": time_limit},
@@ -134,9 +139,12 @@ def solve(
         solution = unrefined = _from_starts(problem, timed, starts, coarse_to_fine)
         if chosen is None and not solution.converged and worth_other_ways(solution, timed):
             solution = unrefined = solved_otherwise(problem, timed, solution)
-        if refine is not None and time.monotonic() < deadline:
-            unrefined = opened(replace(unrefined, run=run))
-            solution = _refined(refine.refine, unrefined, without_checkpoints(solver), deadline, callback)
+        own, limits = without_checkpoints(solver), refine if isinstance(refine, LimitNodes) else LimitNodes()
+        if refine is not None and refine is not limits and time.monotonic() < deadline:
+            solution = opened(replace(unrefined, run=run))
+            solution = _refined(refine.refine, solution, own, deadline, callback)
+        if refine is limits or not getattr(refine, "holds_limits", True):  # also after the deadline: to look
+            solution = _refined(limits.refine, solution, own, deadline, callback)
         known = replace(
             solution, run=run, levels=unrefined.levels, starts=unrefined.starts, solves=tuple(solves)
         )

@@ -60,6 +60,7 @@ class SavedSolve:
     starts: StartTable | None = None
     refinement: RefinementRecord | None = None
     run: RunRecord | None = None
+    warning: str = ""
 
     @classmethod
     def of(cls: type[HeaderT], answer: Answer, **others: Any) -> HeaderT:

@@ -17,9 +17,17 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_result import CheckResult, ControlPointBound, Place
-from trajopt.checks.check_times import Density, Interval, interval_of, node_samples, trajectory_of
+from trajopt.checks.check_times import (
+    Density,
+    Interval,
+    MotionSamples,
+    interval_of,
+    node_samples,
+    trajectory_of,
+)
 from trajopt.checks.peaks import NOWHERE, Peaks, Worst, search
 from trajopt.checks.scales import equation_scales, periodicity_scales, side_scales, zero_bounded
+from trajopt.graph.protocols.block import Values
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
@@ -28,6 +36,7 @@ from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.splines.node_sets import END, PATH, ArcNodes, TimeWindow
 from trajopt.splines.polynomial_bounds import Pieces, jumping, pieces_of, pieces_of_group, upper_bound
+from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
 from trajopt.transcription.unknowns import continuity_name
 
@@ -40,16 +49,31 @@ class ConstraintChecks:
     """The checks of all constraints of one motion.
 
     stated : the constraints, those implied by curves and parameters last
-    nodes : of the motion;  values : of every constraint's term at all nodes, quantity -> (K, width)
     """
 
     def __init__(self, solution: SolutionData) -> None:
         self.solution, self.problem, self.curve = solution, solution.problem, solution.curve
         self.stated, self.leaves = _stated(self.problem), self.problem.spline_leaves
-        self.nodes, self.trajectory = node_samples(solution), trajectory_of(solution)
-        measured = [c for c in self.stated if np.any((c.lower == c.upper) | zero_bounded(c))]
-        self.scales = equation_scales(solution, measured, self.nodes)
-        self.values = solution.values([c.term for c in self.stated], self.nodes.times) if self.stated else {}
+
+    @cached_property
+    def nodes(self) -> MotionSamples:
+        """The nodes of the motion."""
+        return node_samples(self.solution)
+
+    @cached_property
+    def trajectory(self) -> Trajectory | None:
+        """The trajectory whose nodes these are."""
+        return trajectory_of(self.solution)
+
+    @cached_property
+    def values(self) -> Values:
+        """Every constraint's term at all nodes: quantity -> (K, width)."""
+        return self.solution.values([c.term for c in self.stated], self.nodes.times) if self.stated else {}
+
+    @cached_property
+    def scales(self) -> dict[Constraint, Array]:
+        """Scales (width,) of equations, and of limits that zero says nothing of."""
+        return equation_scales(self.solution, list(filter(_needs_scale, self.stated)), self.nodes)
 
     def results(self, density: Density, only: Iterable[Constraint] | None = None) -> list[CheckResult]:
         """In the order of the constraints; those that are sampled are evaluated together."""
@@ -153,7 +177,7 @@ class ConstraintChecks:
 
     def side_scales(self, constraint: Constraint, reach: Array) -> Array:
         """(2, width): what violations of both sides are compared with; reach : of the values, (width,)."""
-        return side_scales(constraint, reach, self.scales.get(constraint))
+        return side_scales(constraint, reach, self.scales[constraint] if _needs_scale(constraint) else None)
 
     def _reach_at_nodes(self, constraint: Constraint) -> Array:
         values = self.values[constraint.term.quantity]
@@ -224,6 +248,11 @@ def _stated(problem: ProblemData) -> list[Constraint]:
     for name, given in problem.parameters.items():
         found.append(Constraint(terms.parameter(name), given.lower, given.upper, END, f"bounds of {name}"))
     return found
+
+
+def _needs_scale(constraint: Constraint) -> bool:
+    """Whether a component is an equation, or a limit whose only bound is zero."""
+    return bool(np.any((constraint.lower == constraint.upper) | zero_bounded(constraint)))
 
 
 def _bounded(constraint: Constraint) -> list[int]:

@@ -211,8 +211,9 @@ def _measured(
 ) -> Iterator[CheckResult]:
     """By how much the integral of a term without smoothing oversteps its bounds, for every component.
 
-    The scale is the larger one of the largest finite bound and the integral of the absolute value, of which
-    an enclosure gives a lower bound and a quadrature an estimate; 1 where both are zero.
+    The scale is the largest finite bound: what is integrated may be much larger and cancel. Where that is
+    zero it is the integral of the absolute value, of which an enclosure gives a lower bound and a quadrature
+    an estimate; 1 where both are zero.
 
     accuracy : relative to the scale, what a violation is compared with
     enclose : whether an enclosure is tried first
@@ -222,7 +223,7 @@ def _measured(
     bound = np.where(np.isfinite(sides), sides, 0.0).max(axis=0)
 
     def scale(size: Array) -> Array:
-        found = np.maximum(bound, size)
+        found = np.where(bound > 0.0, bound, size)
         return np.where(found == 0.0, 1.0, found)
 
     def violations(of: IntegralRange) -> tuple[Array, Array]:

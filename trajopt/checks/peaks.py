@@ -103,6 +103,11 @@ class Peaks:
         self._low, self._high = times[before], times[after]
         self.spacing = np.maximum(self.times - self._low, self._high - self.times)
 
+    @property
+    def highest(self) -> Array:
+        """The largest violation that was found of the lower sides, then of the upper ones, (2 width,)."""
+        return self._worst[0]
+
     def worst(self, component: int) -> Sides:
         """The largest violation of the lower and the upper side of a component."""
         values, times = self._worst

@@ -1,4 +1,4 @@
-"""What violations are compared with, component by component: ranges of limits, and scales of equations."""
+"""What violations are compared with, component by component: sizes of limits, and scales of equations."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from trajopt.checks.residual_forces import residual_forces, static_parts
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 
+LIMIT_ACCURACY = 1e-3  # of a limit's size: by what `solve` and `verify` let limits be exceeded between nodes
+
 
 def side_scales(constraint: Constraint, reach: Array, equation_scale: Array | None) -> Array:
     """(2, width): what violations of the lower and of the upper side are compared with.
 
-    Of an equation its scale. Of a limit its range, but at most the bound plus the largest size of a value,
-    `reach` (width,): a bound beyond all that happens is no end of a range and must not loosen the other side.
-    Without another bound, the bound itself; one unit where that is zero, or the scale of an equation where it
-    is smaller.
+    Of an equation its scale. Of a limit the larger of its two bounds in size: a drive that may give 150 N m
+    is off by a part of these. But at most the range between them, which is smaller where both are far from
+    zero, and at most the side's own bound or the largest size of a value, `reach` (width,): a bound beyond
+    all that happens must not loosen the other side. Without another bound, the bound itself; one unit where
+    that is zero, or the scale of an equation where it is smaller.
 
     equation_scale : (width,), as `equation_scales` gives it for equations and limits of zero
     """
@@ -34,8 +37,8 @@ def side_scales(constraint: Constraint, reach: Array, equation_scale: Array | No
 
 def _side_scale(own: Array, other: Array, reach: Array) -> Array:
     with np.errstate(invalid="ignore"):
-        width = np.abs(other - own)
-    scale = np.where(np.isfinite(other), np.minimum(width, np.abs(own) + reach), np.abs(own))
+        size = np.minimum(np.abs(other - own), np.maximum(np.abs(own), np.abs(other)))
+    scale = np.where(np.isfinite(other), np.minimum(size, np.maximum(np.abs(own), reach)), np.abs(own))
     return np.where(np.isfinite(own) & (scale > 0.0), scale, 1.0)
 
 

@@ -1,6 +1,6 @@
 """The violations that a verification reports: the checks of a motion, compared with relative tolerances.
 
-At nodes and between them violations are compared with the range of a limit or the scale of an equation. NaN
+At nodes and between them violations are compared with the size of a limit or the scale of an equation. NaN
 counts as a violation.
 """
 
@@ -30,7 +30,7 @@ MOST_JOINTS = 8
 class Violation:
     """Largest violation of a component of a constraint, at nodes and between them; 0 where it holds.
 
-    scale : range of the limit or scale of the equation, in its unit
+    scale : size of the limit or scale of the equation, in its unit
     node_relative, dense_relative : the violation largest for its scale, divided by it; NaN where a value is
     equation : whether the constraint is an equation
     nodes_only : it is stated for nodes, so that `dense_violation` is that at the nodes
@@ -86,6 +86,11 @@ class Violation:
         within = proved and value <= accuracy * result.scale
         return replace(found, evidence="proved") if within else found
 
+    @property
+    def is_limit_over_time(self) -> bool:
+        """Whether it is of a limit that is meant for all times of a part of the motion."""
+        return self.over_time and not self.equation
+
     def with_supremum(self, supremum: Supremum, scale: float) -> Violation:
         """This violation with what a search for its bound over all times proved, or met between samples."""
         if supremum.reached > max(supremum.allowed, self.dense_violation):
@@ -108,15 +113,21 @@ class Violation:
         )
 
 
-def violations(solution: SolutionData, accuracy: float | None = None) -> list[Violation]:
+def violations(
+    solution: SolutionData, accuracy: float | None = None, of_limits: float | None = None
+) -> list[Violation]:
     """One entry per bounded component of every constraint, in the order in which they were made.
 
     accuracy : relative, between nodes; what is within it by samples is tried to be proved, if it is given
+    of_limits : the same of limits over an interval of time; None: `accuracy`
     """
     results, provable = ConstraintChecks(solution).results(CHECK_DENSITY), False
-    found = [Violation.of(result, accuracy or 0.0) for result in results]
+    of_limits = accuracy if of_limits is None else of_limits
+    allowed = [of_limits if each.is_limit_over_time else accuracy for each in results]
+    found = [Violation.of(result, own or 0.0) for result, own in zip(results, allowed, strict=True)]
     if accuracy is not None and solution.problem.dynamics.n <= MOST_JOINTS:
-        provable, tolerances = True, [accuracy * result.scale for result in results]
+        each = zip(results, allowed, strict=True)
+        provable, tolerances = True, [(own or 0.0) * result.scale for result, own in each]
         for i, supremum in enumerate(suprema(solution, results, tolerances)):
             if supremum is not None:
                 found[i] = found[i].with_supremum(supremum, results[i].scale)

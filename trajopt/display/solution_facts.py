@@ -28,6 +28,7 @@ def solution_facts(solution: Any) -> Facts:
     ended += " to a feasible point" * (solution.status is Status.FEASIBLE_POINT)
     rows = [
         ("message", "" if solution.converged else solution.detail),
+        ("warning", solution.warning),
         ("duration", f"{solution.duration:.7g} s"),
         ("objective", f"{solution.objective:.7g}"),
         ("costs", _named(solution.cost_terms) if len(solution.cost_terms) > 1 else ""),

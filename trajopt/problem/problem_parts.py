@@ -51,7 +51,8 @@ class Refinement(Protocol):
     """Makes a better `Solution` from a `Solution`, by further solves with the solver.
 
     A class whose `refine` also makes a better `PhasesSolution` from a `PhasesSolution` says so by a class
-    attribute `takes_links` = True; one without that attribute is for single problems.
+    attribute `takes_links` = True; one without that attribute is for single problems. One that leaves limits
+    between nodes to `LimitNodes`, which then follows, says so by `holds_limits` = False.
     """
 
     def refine(self, solution: Any, solver: Solver, progress: Callback | None = None) -> Any: ...

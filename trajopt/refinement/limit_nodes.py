@@ -1,28 +1,36 @@
 """Limit nodes: nodes that carry limits alone, where a motion leaves limits between its other nodes.
 
 Nodes everywhere are dear and do not help where a violation is short. Here the violations of all limits are
-looked at on the grid of `verify`, their peaks become nodes for limits, and the problem is solved again from
-the motion that there is; peaks wander, so this is repeated. Equations get no further nodes: a spline has no
-coefficients for them.
+looked at at the times of `verify`, their peaks become nodes for limits, and the problem is solved again from
+the motion that there is; peaks wander, so this is repeated. Newton's method from that motion takes a few
+steps, and the solver goes on where it does not. Equations get no further nodes: a spline has no coefficients
+for them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from trajopt.base.arguments import check_count, check_positive
+from trajopt.base.arguments import check_count, check_positive, pluralize
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import CHECK_DENSITY
 from trajopt.checks.constraint_checks import ConstraintChecks
-from trajopt.checks.peaks import search
+from trajopt.checks.peaks import Peaks, search
+from trajopt.checks.scales import LIMIT_ACCURACY
+from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.problem.problem import ProblemData
+from trajopt.refinement.carried_multipliers import start_on_more_nodes
 from trajopt.refinement.rounds import Rounds, run_rounds, unless_smaller
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.solver import Run, StartKind
+from trajopt.solvers.fallback import continued
+from trajopt.solvers.newton.newton import ActiveSetNewton, NewtonFromMotion
+from trajopt.solvers.run import TimedSolver, run_solver, takes_hessian
+from trajopt.solvers.solver import Result, Run, StartKind, Status, WarmStart
 from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.trajectory import Trajectory
 
@@ -32,6 +40,9 @@ if TYPE_CHECKING:
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
 SHARE = 0.5  # of the accuracy: peaks above become nodes, too, as they grow when others are held down
+FAR = 0.05  # of a limit's size: what nodes on all of the mesh are too few for
+# Further solves together: times those of the first solve, or this many where it took fewer.
+ITERATION_FACTOR, LEAST_ITERATIONS = 2, 50
 BESIDE_END = 1e-8  # of an arc: where a node stands for its end
 
 
@@ -39,18 +50,22 @@ BESIDE_END = 1e-8  # of an arc: where a node stands for its end
 class LimitNodes:
     """Limits between nodes: `solve(problem, refine=LimitNodes())` adds nodes where they are violated.
 
+    It is what `solve` does by default; `solve(refine=None)` holds limits at the nodes of the mesh alone.
     Every inequality over an interval of time is looked at between the nodes as `verify` does. Where one is
-    violated by more than `accuracy` of its range, peaks become nodes for limits, and the problem is solved
-    again from its motion. Returned is the motion whose limits are violated least. What holds is sampled, not
-    proved; `Certified` bounds all of it.
+    violated by more than `accuracy` of the larger of its two bounds, peaks become nodes for limits, and the
+    problem is solved again from its motion. Returned is the motion whose limits are violated least; where
+    that is still more than `accuracy`, its `warning` says which limit is, and by how much. What holds is
+    sampled, not proved; `Certified` bounds all of it.
 
-    accuracy : largest violation between nodes, relative to the range of a limit, as in `Solution.verify`
+    accuracy : largest violation between nodes, relative to a limit's size, as in `Solution.verify`
     rounds : largest number of times that nodes are added
+
+    All further solves together take at most twice the iterations of the first, or of 50.
     """
 
     takes_links: ClassVar[bool] = True
 
-    accuracy: float = 1e-2
+    accuracy: float = LIMIT_ACCURACY
     rounds: int = 6
 
     def __post_init__(self) -> None:
@@ -59,47 +74,85 @@ class LimitNodes:
 
     def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
         """The answer, of a problem or of phases, whose limits are violated least between nodes."""
-        run = Run(start_kind=StartKind.SAME_MOTION, callback=progress)
+        most = solution.iterations + ITERATION_FACTOR * max(solution.iterations, LEAST_ITERATIONS)
 
         def ended(rounds: Rounds[list[LimitPeaks]]) -> str | None:
             last, found = rounds.last.answer, rounds.last.measure
-            fine = _largest(found) <= self.accuracy or not any(own.size for own in self._times(found))
-            return "" if not last.converged or fine or rounds.count == self.rounds else None
+            fine = _largest(found) <= self.accuracy or not any(own.size for own in self._times(rounds))
+            spent = rounds.count == self.rounds or last.iterations >= most
+            return "" if not last.converged or fine or spent else None
 
         def finer(rounds: Rounds[list[LimitPeaks]]) -> Any:
-            return solve_once(
-                asked_with_limit_nodes(rounds.last.answer, self._times(rounds.last.measure)), solver, run
+            last = rounds.last.answer
+            run = Run(
+                max_iterations=most - last.iterations, start_kind=StartKind.SAME_MOTION, callback=progress
             )
+            asked = asked_with_limit_nodes(last, self._times(rounds))
+            return solve_once(asked, _FromAnswer.of(last, solver), run)
 
-        return run_rounds(
+        if not solution.converged:
+            return solution
+        rounds = run_rounds(
             solution,
-            measure=lambda answer: [limit_peaks(part) for part in answer.parts],
+            measure=lambda answer: [limit_peaks(part, SHARE * self.accuracy) for part in answer.parts],
             ended=ended,
             finer=finer,
             objection=unless_smaller(_largest),
-        ).answer()
+        )
+        return rounds.answer(warning=self._warning(rounds), refinement=solution.refinement)
 
-    def _times(self, found: list[LimitPeaks]) -> list[Array]:
-        """The times of the nodes to add in every part, seconds."""
-        return [each.above(SHARE * self.accuracy) for each in found]
+    def _warning(self, rounds: Rounds[list[LimitPeaks]]) -> str:
+        """Which limit the best answer exceeds by more than the accuracy; empty where it exceeds none."""
+        best = rounds.best
+        worst, name = max(
+            ((found, name) for found, (name, _) in zip(best.measure, best.answer.named_parts, strict=True)),
+            key=lambda each: each[0].largest,
+        )
+        if worst.largest <= self.accuracy:
+            return ""
+        tried = f"{pluralize(rounds.count, 'round')} of further nodes did not mend it" * bool(rounds.count)
+        sentence = f"phase '{name}': " * bool(name) + worst.sentence
+        return "; ".join(filter(None, (sentence, rounds.reason or tried)))
+
+    def _times(self, rounds: Rounds[list[LimitPeaks]]) -> list[Array]:
+        """The times of the nodes to add in every part, seconds.
+
+        Where limits are exceeded by far, nodes are too far apart everywhere: in the first round two more in
+        every interval between nodes, as peaks that are held down let others grow beside them.
+        """
+        return [
+            _thirds(part) if rounds.count == 0 and own.largest > FAR else own.above(SHARE * self.accuracy)
+            for part, own in zip(rounds.last.answer.parts, rounds.last.measure, strict=True)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
 class LimitPeaks:
     """Local maxima of the violations of limits between nodes.
 
-    times : seconds, (k,);  relative : the violation, relative to the range of its limit, (k,)
+    times : seconds, (k,);  relative : the violation, relative to the size of its limit, (k,)
     spacing : seconds, of the samples around each, (k,)
+    labels : the limit of each
     """
 
     times: Array
     relative: Array
     spacing: Array
+    labels: tuple[str, ...] = ()
 
     @property
     def largest(self) -> float:
-        """The largest violation, relative to its range; 0 where all limits hold."""
+        """The largest violation, relative to its limit's size; 0 where all limits hold."""
         return float(self.relative.max(initial=0.0))
+
+    @property
+    def sentence(self) -> str:
+        """Which limit is violated most, when and by how much."""
+        worst = int(np.argmax(self.relative))
+        return (
+            f"{self.labels[worst]}: exceeded between nodes by {self.relative[worst]:.2%} of the limit at "
+            f"t = {self.times[worst]:.6g} s"
+        )
 
     def above(self, least: float) -> Array:
         """Times (m,) of the peaks above `least`, the highest of those that are neighbours."""
@@ -116,17 +169,81 @@ def _largest(found: list[LimitPeaks]) -> float:
     return max(each.largest for each in found)
 
 
-def limit_peaks(solution: SolutionData) -> LimitPeaks:
-    """The peaks of all inequalities over intervals of time; those that nodes can lower, and finite ones."""
+def _thirds(solution: SolutionData) -> Array:
+    """Two times in every interval between neighbouring nodes, seconds."""
+    nodes = np.unique(solution.node_times)
+    steps = np.diff(nodes) / 3.0
+    return np.concatenate([nodes[:-1] + steps, nodes[1:] - steps])
+
+
+def limit_peaks(solution: SolutionData, least: float = 0.0) -> LimitPeaks:
+    """The peaks of all inequalities over intervals of time; those that nodes can lower, and finite ones.
+
+    Limits that hold by control points are left out.
+
+    least : relative to a limit's size; a limit of which no sample exceeds that is not searched for peaks
+    """
     checks = ConstraintChecks(solution)
-    stated = [c for c in checks.over_intervals() if np.any(c.lower != c.upper)]
-    found = [(np.empty(0),) * 3]
-    for peaks in search(solution, stated, CHECK_DENSITY, above=0.0, most=None):
-        constraint, width = peaks.constraint, peaks.constraint.lower.size
-        relative = peaks.values / checks.side_scales(constraint, peaks.reach).ravel()[peaks.side]
-        own = (constraint.lower != constraint.upper)[peaks.side % width] & (relative > 0.0)
+    stated = [c for c in checks.over_intervals() if _at_nodes_alone(c, solution.problem)]
+    exceeded = [
+        peaks.constraint
+        for peaks in search(solution, stated, CHECK_DENSITY, most=0)
+        if np.any(_relative(checks, peaks, peaks.highest, np.arange(peaks.highest.size)) > least)
+    ]
+    found, labels = [(np.empty(0),) * 3], []
+    for peaks in search(solution, exceeded, CHECK_DENSITY, above=0.0, most=None):
+        relative = _relative(checks, peaks, peaks.values, peaks.side)
+        own = relative > 0.0
         found.append((peaks.times[own], relative[own], peaks.spacing[own]))
-    return LimitPeaks(*(np.concatenate(each) for each in zip(*found, strict=True)))
+        labels += [_label(solution, peaks.constraint, int(side)) for side in peaks.side[own]]
+    times, relative, spacing = map(np.concatenate, zip(*found, strict=True))
+    return LimitPeaks(times, relative, spacing, tuple(labels))
+
+
+def _at_nodes_alone(constraint: Constraint, problem: ProblemData) -> bool:
+    """Whether it is a limit that the program holds at nodes, and not for all times by control points."""
+    limit = bool(np.any(constraint.lower != constraint.upper)) and constraint.hold == "nodes"
+    return limit and any(constraint is each for each in problem.constraints)
+
+
+def _relative(checks: ConstraintChecks, peaks: Peaks, values: Array, side: Array) -> Array:
+    """Violations of some sides of a constraint, relative to its sizes; 0 of those that are equations."""
+    constraint = peaks.constraint
+    limit = (constraint.lower != constraint.upper)[side % constraint.lower.size]
+    return np.where(limit, values / checks.side_scales(constraint, peaks.reach).ravel()[side], 0.0)
+
+
+def _label(solution: SolutionData, constraint: Constraint, side: int) -> str:
+    """The name of a limit, and of its component where there are several."""
+    names = solution.problem.component_names(constraint.term.quantity, constraint.lower.size)
+    return ", ".join(filter(None, (constraint.name, names[side % constraint.lower.size])))
+
+
+@dataclass(frozen=True)
+class _FromAnswer:
+    """Newton's method from an answer on fewer limit nodes; where that fails the solver, from its motion."""
+
+    answer: Answer
+    solver: Solver
+
+    @staticmethod
+    def of(answer: Answer, solver: Solver) -> Solver:
+        """For solvers with a tolerance and second derivatives; others solve from the motion alone."""
+        if isinstance(solver, TimedSolver):
+            return replace(solver, solver=_FromAnswer.of(answer, solver.solver))
+        newton = getattr(solver, "tol", None) is not None and takes_hessian(solver)
+        return _FromAnswer(answer, solver) if newton else solver
+
+    def solve(self, nlp: Any, start: WarmStart | None = None, run: Run | None = None) -> Result:
+        run, known = run or Run(), start_on_more_nodes(self.answer, nlp)
+        newton = ActiveSetNewton(self.solver.tol, NewtonFromMotion.shift, NewtonFromMotion.finer)  # type: ignore[attr-defined]
+        if not newton.suits(nlp, known, run):
+            return run_solver(self.solver, nlp, start, run)
+        within = run.within(getattr(self.solver, "time_limit", None))
+        found = newton.solve(nlp, known, within)
+        if found.status is not Status.STEP_TOO_SMALL:
+            return found
+        return continued(found, self.solver, nlp, start, within)
 
 
 def asked_with_limit_nodes(answer: Answer, times: Sequence[Sequence[float] | Array]) -> Any:

@@ -12,7 +12,7 @@ from trajopt.base.arguments import check_count, check_positive, pluralize
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.base.rounding import NOT_ZERO
-from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_between_nodes
+from trajopt.refinement.error_estimate import ErrorEstimate, estimated
 from trajopt.refinement.knots import split
 from trajopt.refinement.rounds import Round, Rounds, run_rounds
 from trajopt.solution.records import RefinementRecord, RefinementRound
@@ -39,7 +39,8 @@ class Refined:
 
     Two relative errors are estimated in every span: that of path equations between nodes, and what finer
     knots could gain of the objective. An answer is replaced only by one whose larger error is smaller;
-    `solution.refinement` says what was tried, and whether the tolerance was reached.
+    `solution.refinement` says what was tried, and whether the tolerance was reached. `LimitNodes()` follows
+    in `solve`.
 
     tol : relative error below which refinement ends
     rounds : largest number of rounds in which spans are halved
@@ -49,6 +50,7 @@ class Refined:
     """
 
     takes_links: ClassVar[bool] = True
+    holds_limits: ClassVar[bool] = False
 
     tol: float = 1e-6
     rounds: int = 6
@@ -133,28 +135,6 @@ class Refined:
         """The spans to halve, one boolean per span and arc."""
         marks = errors.marks(self.tol, MARKED_SHARE)
         return [np.ones_like(mark) for mark in marks] if self.spans == "uniform" else marks
-
-
-@dataclass(frozen=True)
-class RefinedUntilVerified(Refined):
-    """What `solve` does by default with path equations: spans are halved until `verify` passes them.
-
-    tol : the accuracy between nodes that `verify` asks for
-    """
-
-    tol: float = 0.01
-    rounds: int = 12
-    errors: Literal["both", "equations"] = "equations"
-
-    def estimate(self, solution: SolutionData) -> ErrorEstimate:
-        """The errors that `verify` looks at, in every span of a solution."""
-        return estimated_between_nodes(solution)
-
-    def size(self, errors: ErrorEstimate) -> float:
-        """The error of equations; where that is allowed, less than `tol` by what residuals change."""
-        changes = errors.of_optimality
-        within = self.tol * changes / (1.0 + changes)
-        return errors.of_equations if errors.of_equations > self.tol else within
 
 
 def _size(cost_terms: Mapping[str, float]) -> float:

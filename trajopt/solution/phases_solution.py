@@ -91,4 +91,5 @@ class PhasesSolutionData(Answer):
         ]
         for name, solution in zip(self.names, self.phases, strict=True):
             lines.append(f"  {name}: duration {solution.duration:.7g} s, objective {solution.objective:.7g}")
+        lines += [f"warning: {self.warning}"] * bool(self.warning)
         return printable("\n".join(lines))

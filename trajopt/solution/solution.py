@@ -48,6 +48,7 @@ class Answer(ABC):
     starts : the table of all starts, where several were asked for
     solves : iterations of all solves that led here, those of starts and refinement rounds included
     run : versions, processor, solver and options of the call that found it; its id stands in all its files
+    warning : which limit is exceeded between nodes where a refinement could not mend it; else empty
     """
 
     name: str
@@ -68,6 +69,7 @@ class Answer(ABC):
     starts: StartTable | None = None
     refinement: RefinementRecord | None = None
     run: RunRecord | None = None
+    warning: str = ""
     if TYPE_CHECKING:
         cost_terms: Mapping[str, float]
         multipliers: Mapping[str, NDArray[np.float64]]
@@ -283,7 +285,8 @@ class SolutionData(Answer):
             ended += f": {self.detail};"
         known = "" if self.starts is None else f"; {self.starts.known}"
         refinement = "" if self.refinement is None else f"\n{self.refinement.verdict()}"
+        warning = f"\nwarning: {self.warning}" * bool(self.warning)
         return printable(
             f"{self.name}: {ended} in {pluralize(self.iterations, 'iteration')}, {self.seconds:.3f} s; "
-            f"duration {self.duration:.7g} s, objective {self.objective:.7g}{known}{refinement}"
+            f"duration {self.duration:.7g} s, objective {self.objective:.7g}{known}{refinement}{warning}"
         )

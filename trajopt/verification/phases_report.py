@@ -18,6 +18,7 @@ from trajopt.checks.link_violations import (
     link_violations,
 )
 from trajopt.checks.path_equations import EquationResidual
+from trajopt.checks.scales import LIMIT_ACCURACY
 from trajopt.checks.violations import Violation
 from trajopt.problem.links.phases import Phases
 from trajopt.solution.phases_solution import PhasesSolutionData
@@ -26,7 +27,7 @@ from trajopt.solvers.optimality.kkt import KKT
 from trajopt.transcription.links.linked_problems import linked_problems
 from trajopt.transcription.links.linked_program import linked_program
 from trajopt.verification.recomputed_kkt import smallest_kkt
-from trajopt.verification.report import AT_NODES, BETWEEN, LABEL, WIDTH, Report
+from trajopt.verification.report import AT_NODES, BETWEEN, LABEL, WIDTH, Report, excess_sentence
 from trajopt.verification.verdict import Verdict
 from trajopt.verification.verify import verify as verify_phase
 
@@ -48,6 +49,7 @@ class PhasesReport(Verdict):
     kkt_of_solve: KKT
     kkt_recomputed: bool
     accuracy: float
+    limit_accuracy: float
     converged: bool
     status: str
 
@@ -122,8 +124,13 @@ class PhasesReport(Verdict):
             f"phase '{name}': {each}" for name, report in self.named_parts for each in report.differences
         )
 
+    def _excess(self) -> str:
+        """By what limits of all phases are exceeded between nodes, to begin a sentence."""
+        each = [excess for report in self.reports if (excess := report.largest_excess) is not None]
+        return excess_sentence(max(each, key=lambda v: v.dense_relative, default=None))
+
     def __str__(self) -> str:
-        head = f"FAIL: {self.reason}" if not self.holds else "PASS: all phases and links hold"
+        head = f"PASS: {self._excess()}all phases and links hold" if self.holds else f"FAIL: {self.reason}"
         lines = [fill(head, WIDTH), self.title, ""]
         if self.links:
             width = max(LABEL, *(len(link.label) for link in self.links)) + 2
@@ -156,6 +163,7 @@ def verify_phases(solution: PhasesSolutionData, accuracy: float | None = None) -
         kkt_of_solve=solution.kkt,
         kkt_recomputed=kkt is not None,
         accuracy=BETWEEN if accuracy is None else float(accuracy),
+        limit_accuracy=LIMIT_ACCURACY if accuracy is None else float(accuracy),
         converged=solution.converged,
         status=solution.status.value,
     )

@@ -13,6 +13,7 @@ from trajopt.base.printable_text import printable
 from trajopt.base.rounding import AGREEMENT
 from trajopt.checks.integral_checks import CostCheck
 from trajopt.checks.path_equations import EquationResidual
+from trajopt.checks.scales import LIMIT_ACCURACY
 from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
 from trajopt.checks.violations import Violation
 from trajopt.solvers.optimality.kkt import KKT
@@ -49,6 +50,7 @@ class Report(Verdict):
     simulation: Simulation | None
     unsimulated: str = "the dynamics offers no forward dynamics"
     accuracy: float = BETWEEN
+    limit_accuracy: float = LIMIT_ACCURACY
     converged: bool = True
     status: str = ""
     equations: tuple[EquationResidual, ...] = ()
@@ -122,17 +124,17 @@ class Report(Verdict):
         return "" if np.isfinite(self.kkt_error) else f"the KKT error is {self.kkt_error}"
 
     def _reason_between(self) -> str:
-        worst = _worst(self.violations, "dense_relative")
+        worst = max(self.violations, key=lambda v: v.dense_relative / self._allowed(v), default=None)
         if worst is not None and np.isinf(worst.dense_relative):
             where = f"t = {worst.dense_time:.6g} s, where the velocity or the acceleration jumps"
             return f"{worst.label}: infinite at {where}"
-        if worst is not None and worst.dense_relative > self.accuracy:
+        if worst is not None and worst.dense_relative > self._allowed(worst):
             what = "missed" if worst.equation else "violated"
-            whose = "scale" if worst.equation else "range"
+            whose = "scale" if worst.equation else "size"
             return (
                 f"{worst.label}: {what} by {_with_unit(worst.dense_violation, worst.unit)} between nodes, "
                 f"t = {worst.dense_time:.6g} s, {worst.dense_relative:.2%} of its {whose} "
-                f"{_with_unit(worst.scale, worst.unit)}; {self.accuracy:.2g} of it is allowed"
+                f"{_with_unit(worst.scale, worst.unit)}; {self._allowed(worst):.2g} of it is allowed"
                 + self._remedy(worst)
             )
         gain, zero = self.cost_of_equations, max((cost.zero for cost in self.costs), default=0.0)
@@ -151,14 +153,26 @@ class Report(Verdict):
                 )
         return ""
 
+    def _allowed(self, violation: Violation) -> float:
+        """What is allowed of a component between nodes, relative to its scale."""
+        return self.limit_accuracy if violation.is_limit_over_time else self.accuracy
+
+    @property
+    def largest_excess(self) -> Violation | None:
+        """The limit over time that is exceeded most between nodes, relative to its size; None: there is none.
+
+        NaN is the largest.
+        """
+        limits = tuple(v for v in self.violations if v.is_limit_over_time)
+        return max(limits, key=lambda v: np.nan_to_num(v.dense_relative, nan=np.inf), default=None)
+
     def _remedy(self, missed: Violation) -> str:
         """Which refinement looks after what is missed between nodes, to end a sentence."""
         if not missed.over_time:
             return ""
-        allowed = f"{self.accuracy:.2g}"
         if missed.equation:
-            return f"; refine=trajopt.Refined(tol={allowed}) halves intervals there"
-        given = "" if self.accuracy == BETWEEN else f"accuracy={allowed}"
+            return f"; refine=trajopt.Refined(tol={self.accuracy:.2g}) halves intervals there"
+        given = "" if self.limit_accuracy == LIMIT_ACCURACY else f"accuracy={self.limit_accuracy:.2g}"
         return f"; refine=trajopt.LimitNodes({given}) adds nodes there"
 
     @property
@@ -177,6 +191,8 @@ class Report(Verdict):
             "verdict": self.verdict,
             "reason": self.reason,
             "accuracy": self.accuracy,
+            "limit_accuracy": self.limit_accuracy,
+            "largest_excess": None if self.largest_excess is None else self.largest_excess.dense_relative,
             "max_violation_nodes": self.max_violation_nodes,
             "max_violation_dense": self.max_violation_dense,
             "kkt_error": self.kkt_error,
@@ -216,8 +232,9 @@ class Report(Verdict):
         proved = sum(v.evidence == "proved" for v in over_time)
         known = f"; {proved} of {len(over_time)} are proved for all times" if proved else ""
         return fill(
-            f"PASS: all constraints hold to {min(AT_NODES, self.accuracy):.0e} of their scale at nodes and "
-            f"to {self.accuracy:.2g} between them, where samples are at most {self.resolution:.2g} s apart"
+            f"PASS: {excess_sentence(self.largest_excess)}all constraints hold to "
+            f"{min(AT_NODES, self.accuracy):.0e} of their scale at nodes and to {self.accuracy:.2g} between "
+            f"them, limits to {self.limit_accuracy:.2g}; samples are at most {self.resolution:.2g} s apart"
             + known,
             WIDTH,
         )
@@ -289,6 +306,14 @@ def _time_column(time: float) -> str:
 
 def _gap_of(simulation: Simulation | None, which: str) -> float | None:
     return None if simulation is None else getattr(simulation, which)
+
+
+def excess_sentence(largest: Violation | None) -> str:
+    """By what limits are exceeded between nodes, percent of their size, before further sentences."""
+    if largest is None:
+        return ""
+    label = f" ({largest.label})" if largest.dense_relative > 0.0 else ""
+    return f"limits are exceeded between nodes by at most {100.0 * largest.dense_relative:.2g} %{label}; "
 
 
 def _worst(violations: tuple[Violation, ...], by: str) -> Violation | None:

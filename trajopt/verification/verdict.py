@@ -24,7 +24,8 @@ class Verdict(ABC):
     equations : residuals of the path equations, those that the spline meets identically among them
     kkt : KKT residuals, recomputed where `kkt_recomputed`, else those of `kkt_of_solve`
     kkt_of_solve : those that the solver ended with
-    accuracy : relative, between nodes: of the range of a limit or the scale of an equation
+    accuracy : relative, between nodes: of the scale of an equation, an integral, a cost
+    limit_accuracy : the same of limits over time, of their size
     """
 
     title: str
@@ -34,6 +35,7 @@ class Verdict(ABC):
     kkt_of_solve: KKT
     kkt_recomputed: bool
     accuracy: float
+    limit_accuracy: float
     converged: bool
     status: str
 
@@ -107,7 +109,7 @@ class Verdict(ABC):
         rows = [
             ("reason", self.reason),
             ("solve", self.title),
-            ("accuracy", f"{self.accuracy:.2g} between nodes"),
+            ("accuracy", f"{self.accuracy:.2g} between nodes, of limits {self.limit_accuracy:.2g}"),
             ("at nodes", f"largest violation {self.max_violation_nodes:.3g}"),
             ("between", f"largest violation {self.max_violation_dense:.3g}"),
             ("KKT error", f"{self.kkt_error:.3e}"),

@@ -16,6 +16,7 @@ from trajopt.base.errors import OptionError
 from trajopt.checks.check_times import CHECK_DENSITY, sample_times
 from trajopt.checks.integral_checks import cost_checks
 from trajopt.checks.path_equations import EquationResidual, costs_of_residuals, torque_equations
+from trajopt.checks.scales import LIMIT_ACCURACY
 from trajopt.checks.simulation import simulate
 from trajopt.checks.violations import Violation, violations
 from trajopt.solution.solution import SolutionData
@@ -37,16 +38,17 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
     a constraint's range; the largest samples are narrowed to their peaks. What they do not refute is proved
     for all times by enclosures, for up to 8 joints and where they are known; the report says for which.
 
-    accuracy : what is allowed between nodes, relative to the range of a limit (upper - lower, or the bound
-        where it has one) or the scale of an equation; 0.01 where it is left out. At nodes 1e-6 is allowed.
+    accuracy : what is allowed between nodes, relative to a limit's size (the larger of its two bounds, at
+        most their range) or the scale of an equation; where it is left out 0.001 of limits over time and 0.01
+        of all else. At nodes 1e-6 is allowed.
     Raises OptionError for an accuracy that is not positive.
     """
-    allowed = BETWEEN if accuracy is None else accuracy
+    allowed, of_limits = (BETWEEN, LIMIT_ACCURACY) if accuracy is None else (accuracy, accuracy)
     if not (number(allowed, "the accuracy") > 0.0):
         raise OptionError(f"the accuracy is {accuracy!r}: give a positive number, 0.01 for one percent")
     problem, program = solution.problem, rebuilt_program(solution)
     point, kkt = (None, None) if program is None else point_and_kkt(program, solution)
-    found, costs = violations(solution, float(allowed)), tuple(cost_checks(solution))
+    found, costs = violations(solution, float(allowed), float(of_limits)), tuple(cost_checks(solution))
     return Report(
         title=str(solution),
         violations=tuple(found),
@@ -56,6 +58,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         simulation=simulate(solution),
         unsimulated=LOADED if problem.loads else Report.unsimulated,
         accuracy=float(allowed),
+        limit_accuracy=float(of_limits),
         converged=solution.converged,
         status=solution.status.value,
         equations=tuple(_equations(solution, found)),

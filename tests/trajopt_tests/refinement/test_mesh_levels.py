@@ -55,12 +55,12 @@ def test_phases_with_fewer_levels_begin_with_their_coarsest_mesh():
 
 def test_the_answer_is_one_of_the_own_problem_on_its_own_mesh():
     problem = problems.three_link_arm.build(intervals=40)
-    solution = trajopt.solve(problem)
+    solution = trajopt.solve(problem, refine=None)
     assert solution.problem is problem
     assert spans(solution) == [10, 20, 40]
     assert solution.iterations == sum(level.iterations for level in solution.levels)
     assert solution.seconds == pytest.approx(sum(level.seconds for level in solution.levels))
-    assert solution.verify().holds
+    assert solution.verify(accuracy=1e-2).holds  # limits between the nodes of the mesh
 
 
 def test_three_links_find_the_short_motion_on_fine_meshes():

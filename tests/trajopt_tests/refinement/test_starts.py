@@ -71,12 +71,12 @@ def test_a_number_of_starts_is_a_whole_number(given):
 def reach():
     """Six axes in minimum time, no velocity limited: by default from several starts."""
     problem = moved_arm(10, "ur5", 3, torque_alone=True)
-    return problem, trajopt.solve(problem)
+    return problem, trajopt.solve(problem, refine=None)
 
 
 def test_many_joints_with_a_free_duration_have_several_starts_by_default(reach):
     problem, found = reach
-    one = trajopt.solve(problem, starts=1)
+    one = trajopt.solve(problem, starts=1, refine=None)
     assert one.starts is None
     assert 3 <= len(found.starts.starts) <= 8
     assert found.problem is problem
@@ -124,7 +124,7 @@ def test_joints_without_motors_have_several_starts_by_default(swing):
 def test_a_long_turn_in_a_free_duration_has_several_starts_by_default():
     """Two links that turn by 2.5 and 3 rad: the straight guess leads to one 3 % slower than others do."""
     far = problems.two_link_rr.build(q_start=(0.0, 1.5), q_end=(2.5, -1.5))
-    one, found = trajopt.solve(far, starts=1), trajopt.solve(far)
+    one, found = (trajopt.solve(far, starts=starts, refine=None) for starts in (1, "auto"))
     assert one.starts is None and one.converged
     assert found.objective < one.objective * 0.975 and found.verify().holds_at_nodes
     slide = problems.two_link_rr.build(duration=(0.6, 0.6), q_start=(0.0, 1.5), q_end=(2.5, -1.5))
@@ -144,7 +144,7 @@ def test_limits_of_all_velocities_leave_one_start_by_default():
 def test_the_default_is_never_worse_than_one_start():
     """On 20 spans coarse meshes hide the optimum of this move that its own guess leads to."""
     problem = moved_arm(20, "ur5", 35, torque_alone=True)
-    one, found = trajopt.solve(problem, starts=1), trajopt.solve(problem)
+    one, found = (trajopt.solve(problem, starts=starts, refine=None) for starts in (1, "auto"))
     assert found.objective <= one.objective * (1.0 + 1e-9)
     assert found.starts.starts[0].solves[-1].objective == one.objective
 
@@ -176,7 +176,7 @@ def test_time_that_is_over_ends_the_starts(reach):
 def test_a_guess_that_leads_nowhere_is_followed_by_others():
     problem = problems.pendulum_swing_up.build(intervals=10)
     assert not trajopt.solve(problem, starts=1).converged
-    found = trajopt.solve(problem)
+    found = trajopt.solve(problem, refine=None)
     assert found.converged and found.verify().holds_at_nodes
     assert found.problem is problem
     assert not found.starts.starts[0].solves[-1].converged
@@ -190,7 +190,7 @@ def test_starts_that_lead_nowhere_on_a_coarse_mesh_are_followed_by_others_on_the
     """A motor too weak to hold the pendulum level: it swings to and fro; ten spans hold no such motion."""
     problem = quick_pendulum(20, torque=3.0)
     assert not trajopt.solve(problem, starts=1).converged
-    found = trajopt.solve(problem, starts=3)
+    found = trajopt.solve(problem, starts=3, refine=None)
     assert found.converged and found.verify().holds_at_nodes
     table = found.starts
     assert not any(start.solves[0].converged for start in table.starts[:3])
