@@ -37,7 +37,7 @@ from trajopt.solution.solve_once import solved_on_mesh
 from trajopt.solvers import registry
 from trajopt.solvers.progress import iteration_callback
 from trajopt.solvers.run import SolvesStopped, TimedSolver, without_checkpoints
-from trajopt.solvers.solver import Callback, Run, Solver
+from trajopt.solvers.solver import Callback, Iteration, Run, Solver
 
 Starts = int | Literal["auto"]
 Progress = Literal["auto", "silent"] | Callable[..., Any]
@@ -178,14 +178,30 @@ def _refined(
     deadline: float,
     callback: Callback | None,
 ) -> Any:
-    """The refined solution of a problem or of phases; the former one where a deadline or an error ends it."""
-    run = Run(deadline=deadline, callback=callback)
+    """The refined solution of a problem or of phases; the former one where a deadline or an error ends it.
+
+    What the callback raises leaves the refinement, too.
+    """
+    raised: list[Exception] = []
+
+    def seen(iteration: Iteration) -> object:
+        assert callback is not None
+        try:
+            return callback(iteration)
+        except Exception as error:
+            raised.append(error)
+            raise
+
+    watched = None if callback is None else seen
+    run = Run(deadline=deadline, callback=watched)
     limited = TimedSolver(solver, run) if np.isfinite(deadline) else solver
     try:
-        return better(solution, limited, callback)
+        return better(solution, limited, watched)
     except SolvesStopped:
         return solution
     except Exception as error:  # whatever it is, the finished solve must not be lost
+        if any(error is each for each in raised):
+            raise
         warnings.warn(
             f"the refinement ended in an error, the solution is as it was before ({type(error).__name__}: "
             f"{error})",

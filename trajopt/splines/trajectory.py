@@ -159,16 +159,19 @@ class Trajectory:
         duration: float | tuple[float, float] = (SHORTEST_DURATION, np.inf),
         nodes_per_span: int = 4,
         arcs: int = 1,
+        continuity: int = 1,
     ) -> Trajectory:
         """One arc on evenly spaced knots, or several such arcs, each with a duration of its own.
 
         intervals, duration : of each arc: two arcs of duration=1.0 take 2 s
         arcs : how many such arcs follow each other
-        Where arcs meet, at `ArcNodes(0, "end")`, a value can be prescribed: a via point. Velocities are
-        continuous there, accelerations may jump.
+        continuity : of their borders: 0 (positions), 1 (velocities, so that accelerations may jump) or 2
+            (accelerations: jerk is finite)
+        Where arcs meet, at `ArcNodes(0, "end")`, a value can be prescribed: a via point.
         """
         check_count("arcs", arcs, 1, MOST_ARCS)
-        return Trajectory((Arc(SplineBasis.uniform(intervals, degree), duration, nodes_per_span),) * arcs)
+        arc = Arc(SplineBasis.uniform(intervals, degree), duration, nodes_per_span)
+        return Trajectory((arc,) * arcs, continuity)
 
     @staticmethod
     def collocation(

@@ -23,6 +23,7 @@ from trajopt.verification.verdict import Verdict
 AT_NODES, BETWEEN = 1e-6, 1e-2  # relative: what a report calls met at nodes and, by default, between them
 LABEL = 30  # characters, the least width of a report's first column
 WIDTH = 108  # characters of a line
+SMOOTHER = "continuity=2 where arcs meet, and a degree of 3 or more, keep accelerations continuous"
 READABLE = 40  # lines; beyond, a report shows the worst component of each constraint only
 
 
@@ -127,7 +128,7 @@ class Report(Verdict):
         worst = max(self.violations, key=lambda v: v.dense_relative / self._allowed(v), default=None)
         if worst is not None and np.isinf(worst.dense_relative):
             where = f"t = {worst.dense_time:.6g} s, where the velocity or the acceleration jumps"
-            return f"{worst.label}: infinite at {where}"
+            return f"{worst.label}: infinite at {where}; {SMOOTHER}"
         if worst is not None and worst.dense_relative > self._allowed(worst):
             what = "missed" if worst.equation else "violated"
             whose = "scale" if worst.equation else "size"

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from hand_written import PointMasses
 
+import trajopt
 from trajopt import Arc, SplineBasis, Trajectory
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.splines.curve import Curve
@@ -94,3 +96,20 @@ def test_times_outside_the_motion_are_refused():
 def test_impossible_trajectories_are_refused(build, message):
     with pytest.raises(ShapeError, match=message):
         build()
+
+
+def test_arcs_of_a_uniform_trajectory_meet_as_smoothly_as_is_asked():
+    assert trajopt.Trajectory.uniform(4, arcs=2).continuity == 1
+    problem = trajopt.Problem(PointMasses(1), trajopt.Trajectory.uniform(4, 5, 1.0, arcs=2, continuity=2))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.subject_to(trajopt.q, equals=0.8, over=trajopt.ArcNodes(0, "end"))
+    problem.minimize(trajopt.v**2)
+    problem.subject_to(trajopt.jerk, -100.0, 100.0, name="jerk")
+    smooth = trajopt.solve(problem)
+    assert smooth.a(1.0 - 1e-9) == pytest.approx(smooth.a(1.0 + 1e-9), abs=1e-5)
+    assert smooth.verify().verdict == "PASS"
+    jumping = trajopt.solve(problem.on(trajopt.Trajectory.uniform(4, 5, 1.0, arcs=2)))
+    assert "continuity=2 where arcs meet" in jumping.verify().reason
+    with pytest.raises(ShapeError, match="continuity is 3"):
+        trajopt.Trajectory.uniform(4, arcs=2, continuity=3)

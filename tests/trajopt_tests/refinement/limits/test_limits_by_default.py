@@ -178,6 +178,19 @@ def test_the_deadline_that_has_passed_leaves_limits_looked_at():
     assert not solution.converged or solution.warning or solution.limit_excess <= 1e-3
 
 
+def test_what_a_callback_raises_while_nodes_are_added_leaves_the_solve():
+    plain = trajopt.solve(fastest(), refine=None)
+    seen = []
+
+    def stop(iteration):
+        seen.append(iteration)
+        if len(seen) > plain.iterations + 2:
+            raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        trajopt.solve(fastest(), progress=stop)
+
+
 def test_a_refinement_of_knots_is_followed_by_limit_nodes():
     problem = limited(speed, -np.inf, 1.2)
     solution = trajopt.solve(problem, refine=trajopt.Refined(tol=1e-2, rounds=1))
