@@ -30,8 +30,9 @@ from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.fallback import continued
 from trajopt.solvers.newton.newton import ActiveSetNewton, NewtonFromMotion
 from trajopt.solvers.run import TimedSolver, run_solver, takes_hessian
+from trajopt.solvers.scaled_program import ScaledProgram
 from trajopt.solvers.solver import Result, Run, StartKind, Status, WarmStart
-from trajopt.splines.basis import SAME_TIME
+from trajopt.splines.basis import SAME_TIME, SplineBasis
 from trajopt.splines.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ SHARE = 0.5  # of the accuracy: peaks above become nodes, too, as they grow when
 FAR = 0.05  # of a limit's size: what nodes on all of the mesh are too few for
 # Further solves together: times those of the first solve, or this many where it took fewer.
 ITERATION_FACTOR, LEAST_ITERATIONS = 2, 50
-BESIDE_END = 1e-8  # of an arc: where a node stands for its end
+BESIDE_END = 1e-8  # of an arc: where a node stands for its end, or for one side of a breakpoint
+
+DENSE = 300  # unknowns up to which dense Newton steps with many changes of the active set are the faster way
 
 
 @dataclass(frozen=True)
@@ -235,9 +238,12 @@ class _FromAnswer:
         return _FromAnswer(answer, solver) if newton else solver
 
     def solve(self, nlp: Any, start: WarmStart | None = None, run: Run | None = None) -> Result:
-        run, known = run or Run(), start_on_more_nodes(self.answer, nlp)
+        run = run or Run()
+        own: Any = nlp.nlp if isinstance(nlp, ScaledProgram) else nlp
+        known = start_on_more_nodes(self.answer, own)
+        known = nlp.point(known) if known is not None and own is not nlp else known
         newton = ActiveSetNewton(self.solver.tol, NewtonFromMotion.shift, NewtonFromMotion.finer)  # type: ignore[attr-defined]
-        if not newton.suits(nlp, known, run):
+        if nlp.variable_count > DENSE or not newton.suits(nlp, known, run):
             return run_solver(self.solver, nlp, start, run)
         within = run.within(getattr(self.solver, "time_limit", None))
         found = newton.solve(nlp, known, within)
@@ -260,8 +266,15 @@ def with_limit_nodes(solution: SolutionData, times: Sequence[float] | Array) -> 
     for arc in range(len(trajectory.arcs)):
         s = (np.asarray(times)[arcs == arc] - curve.starts[arc]) / curve.durations[arc]
         if trajectory.arcs[arc].collocated:  # its ends without weight carry no limits of own terms
-            s = np.clip(s, BESIDE_END, 1.0 - BESIDE_END)
+            s = _beside_breakpoints(np.clip(s, BESIDE_END, 1.0 - BESIDE_END), trajectory.arcs[arc].basis)
         known = nodes.s[nodes.arc == arc]
         apart = np.abs(s[:, None] - known).min(axis=1, initial=np.inf) > SAME_TIME
         points.append(s[apart & (s > 0.0) & (s < 1.0)].tolist())
     return trajectory.with_limit_points(points)
+
+
+def _beside_breakpoints(s: Array, basis: SplineBasis) -> Array:
+    """Points of an arc; one at a breakpoint, where controls may jump, is replaced by one on either side."""
+    distance = np.abs(s[:, None] - basis.breakpoints[1:-1]).min(axis=1, initial=np.inf)
+    there = s[distance < BESIDE_END]
+    return np.unique(np.concatenate([s[distance >= BESIDE_END], there - BESIDE_END, there + BESIDE_END]))

@@ -1,0 +1,125 @@
+"""What `solve` does by default between the nodes, and where IPOPT stops short of an optimum."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import trajopt
+from trajopt.refinement.default_refinement import RefinedUntilVerified, default_refinement
+from trajopt.solvers.solver import Status
+
+
+def hypersensitive(intervals=50):
+    """Rao and Mease, Automatica 35 (1999): 1.3308 on a fine mesh, 13 on fifty equal intervals."""
+    problem = trajopt.Problem(
+        trajopt.system(("x",), ("u",), lambda node: [node.u - node.x**3]),
+        trajopt.Trajectory.collocation(intervals, 4, duration=1e4),
+    )
+    problem.start_at(x=[1.5])
+    problem.end_at(x=[1.0])
+
+    @trajopt.term
+    def cost(node):
+        return 0.5 * (node.x**2 + node.u**2)
+
+    problem.minimize(cost)
+    return problem
+
+
+def rayleigh():
+    """Maurer and Augustin (2001), 44.8044; the control jumps where intervals meet."""
+
+    def rates(node):
+        return [node.y, -node.x + node.y * (1.4 - 0.14 * node.y**2) + 4.0 * node.u]
+
+    problem = trajopt.Problem(
+        trajopt.system(("x", "y"), ("u",), rates), trajopt.Trajectory.collocation(20, 3, duration=4.5)
+    )
+    problem.start_at(x=[-5.0, -5.0])
+    problem.minimize(trajopt.state("u") ** 2 + trajopt.state("x") ** 2)
+    problem.subject_to(trajopt.state("u") + trajopt.state("x") * (1.0 / 6.0), upper=0.0, name="mixed")
+    return problem
+
+
+def test_equations_hold_between_nodes_by_default():
+    coarse, found = trajopt.solve(hypersensitive(), refine=None), trajopt.solve(hypersensitive())
+    assert coarse.objective > 10.0 and str(coarse.verify().verdict) == "FAIL"
+    assert found.objective == pytest.approx(1.3308, rel=1e-3)
+    assert str(found.verify().verdict) == "PASS"
+    assert found.refinement.rounds[0].spans == 50 < found.refinement.rounds[-1].spans
+
+
+def test_a_mesh_that_is_fine_enough_stays():
+    problem = rayleigh()
+    fine = trajopt.solve(problem.on(trajopt.Trajectory.collocation(80, 3, duration=4.5)))
+    assert fine.refinement is None
+    assert [basis.span_count for basis in fine.curve.bases] == [80]
+
+
+def test_limits_hold_on_both_sides_of_a_jump_of_the_control():
+    found = trajopt.solve(rayleigh())
+    assert not found.warning
+    assert str(found.verify().verdict) == "PASS"
+    breakpoints = found.curve.knot_times[1:-1]
+    for side in (-1e-9, 1e-9):
+        u, x = (found.value(trajopt.state(name), breakpoints + side) for name in ("u", "x"))
+        assert np.max(u + x / 6.0) <= 1.1e-3
+
+
+def test_recommended_refinements_come_first():
+    problem = rayleigh()
+    assert isinstance(default_refinement(problem), RefinedUntilVerified)
+    own = trajopt.LimitNodes(accuracy=0.5)
+    problem.recommend(trajopt.Ipopt(), refine=own)
+    assert default_refinement(problem) is own
+
+
+def test_a_program_in_large_units_is_given_limit_nodes_too():
+    def built(unit):
+        system = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u])
+        problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=2.0))
+        problem.start_at(x=[0.0, 0.0])
+        problem.end_at(x=[unit, 0.0])
+        problem.control("u", guess=unit)
+        problem.guess([[0.0, 0.0], [unit, 0.0]])
+        problem.subject_to(trajopt.state("v"), upper=0.6 * unit, name="speed")
+
+        @trajopt.term
+        def effort(node):
+            return (node.u / unit) ** 2
+
+        problem.minimize(effort)
+        return problem
+
+    small, large = (trajopt.solve(built(unit)) for unit in (1.0, 2.0**20))
+    assert len(small.node_times) > 12  # four intervals of three nodes, and some for the speed
+    assert not large.warning
+    assert large.objective == pytest.approx(small.objective, rel=1e-6)
+
+
+def test_other_ways_follow_a_default_solve_that_stops_short(monkeypatch):
+    solve = trajopt.Ipopt.solve
+
+    def stopped(self, nlp, start=None, run=None, callback=None):
+        found = solve(self, nlp, start, run, callback)
+        return replace(found, status=Status.ITERATION_LIMIT)
+
+    monkeypatch.setattr(trajopt.Ipopt, "solve", stopped)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = trajopt.solve(rayleigh(), refine=None, starts=1)
+    assert found.converged
+    assert [level.status.partition(" (")[2] for level in found.levels] == [
+        "",
+        "barrier never monotone)",
+        "SLSQP from there)",
+    ]
+    assert found.iterations == sum(level.iterations for level in found.levels)
+
+
+def test_no_other_way_follows_a_solver_of_the_users_choice():
+    found = trajopt.solve(rayleigh(), trajopt.Ipopt(max_iterations=3), refine=None)
+    assert found.status is Status.ITERATION_LIMIT
+    assert len(found.levels) == 1
