@@ -43,7 +43,7 @@ def costate(solution: SolutionData, state: str) -> Curve:
     multipliers, mesh = solution.multipliers.get(EQUATIONS), trajectory_of(solution)
     if multipliers is None or mesh is None:
         raise OptionError(
-            f"the solution of '{solution.name}' has no multipliers of '{EQUATIONS}' at the nodes of its problem"
+            f"the solution of '{solution.name}' has no multipliers of '{EQUATIONS}' at its problem's nodes"
         )
     return costate_curve(mesh, solution.curve.durations, multipliers[:, own])
 
