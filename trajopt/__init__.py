@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from trajopt.solvers.wrappers.checkpoint import Checkpointed as Checkpointed
     from trajopt.solvers.wrappers.constraint_generation import ConstraintGeneration as ConstraintGeneration
     from trajopt.splines.basis import SplineBasis as SplineBasis
+    from trajopt.splines.instants import Instants as Instants
     from trajopt.splines.node_sets import ArcNodes as ArcNodes
     from trajopt.splines.node_sets import Neighbours as Neighbours
     from trajopt.splines.trajectory import Arc as Arc

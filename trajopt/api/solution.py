@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from trajopt.display.samples import Samples
     from trajopt.parametric.sensitivity import Sensitivity
     from trajopt.problem.problem import ProblemData
+    from trajopt.splines.curve import Curve
     from trajopt.verification.diagnosis import Diagnosis
     from trajopt.verification.report import Report
 
@@ -103,6 +104,20 @@ class Solution(PublicAnswer, SolutionData):
 
         with one_blas_thread():
             return verify(self, accuracy)
+
+    def costate(self, state: str) -> Curve:
+        """The costate lambda = dJ/dx of a state of a system, a curve: the cost gained per unit of the state.
+
+            solution.costate("x")(t)                      # (..., width), in objective per unit of x
+
+        J is the optimal cost that is left from t on, minimized: lambda(0) is its derivative by a fixed
+        initial state. From the multipliers of the equations x' = f, see `checks/optimality/costates.py`; it
+        may jump at breakpoints, by the error of the mesh or where a limit of the state alone is reached.
+        Raises UnknownNameError, or OptionError for a dynamics without such states.
+        """
+        from trajopt.checks.optimality.costates import costate
+
+        return costate(self, state)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .npz file that `load` reads; the file appears whole or not at all."""

@@ -35,6 +35,7 @@ from trajopt.solution.records import Certification
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.run import SolvesStopped, TimedSolver
 from trajopt.solvers.solver import Callback, Run, Solver
+from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import PATH, ArcNodes, TimeWindow
 
 __all__ = ["Certificate", "Certified"]
@@ -192,6 +193,8 @@ def _unsuited(solution: SolutionData) -> str:
     stated = (*problem.costs, *problem.constraints, *problem.integrals)
     if any(isinstance(each.over, TimeWindow) for each in stated):
         return "a window of normalised time means another time on arcs"
+    if any(isinstance(each.over, Instants) for each in stated):
+        return "single times within the motion mean other nodes on arcs"
     if any(isinstance(each.over, ArcNodes) or each.over.is_difference for each in stated):
         return "nodes of an arc, or neighbouring nodes, are others on switching arcs"
     jerk = [each.name for each in stated if depends_on_jerk(problem, each.term)]

@@ -16,6 +16,7 @@ from trajopt.base.arrays import Array
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.curve import Curve
+from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
 from trajopt.splines.trajectory import Trajectory
 
@@ -75,12 +76,27 @@ def interval_of(over: NodeSet, curve: Curve) -> Interval:
             first, last = start + inside, end - inside
         if first == last:
             return Interval(float(first), float(last))
+    elif isinstance(over, Instants):
+        times = single_times(over, curve)
+        return Interval(float(times[0]), float(times[-1]))
     else:
         first, last = 0.0, T
     first, last = first if first <= 0.0 else first + side, last if last >= T else last - side
     if not first < last:  # a window that is shorter than rounding
         first = last = 0.5 * (first + last)
     return Interval(float(first), float(last))
+
+
+def single_times(over: NodeSet, curve: Curve) -> Array:
+    """The times (k,) of a set of single instants; where a quantity may jump, from before."""
+    if not isinstance(over, Instants):
+        return np.array([interval_of(over, curve).first])
+    times, side = np.array(over.times), BORDER_SIDE * curve.duration
+    if over.clock == "progress":
+        times = np.array([_along(curve, s * len(curve.bases)) for s in over.times])
+    inner = curve.knot_times[1:-1]
+    jumps = np.any(np.abs(times[:, None] - inner) <= SAME_TIME * curve.duration, axis=1)
+    return np.clip(times, 0.0, curve.duration) - side * jumps
 
 
 def _along(curve: Curve, progress: float) -> float:

@@ -23,6 +23,7 @@ from trajopt.checks.check_times import (
     MotionSamples,
     interval_of,
     node_samples,
+    single_times,
     trajectory_of,
 )
 from trajopt.checks.peaks import NOWHERE, Peaks, Worst, search
@@ -34,6 +35,7 @@ from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.units import units_of
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import side_violations
+from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import END, PATH, ArcNodes, TimeWindow
 from trajopt.splines.polynomial_bounds import Pieces, jumping, pieces_of, pieces_of_group, upper_bound
 from trajopt.splines.trajectory import Trajectory
@@ -88,7 +90,7 @@ class ConstraintChecks:
                 found += self._misplaced(constraint)
             elif constraint.over.is_difference:
                 found += self._differences(constraint)
-            elif constraint.term.quantity in self.leaves:
+            elif constraint.term.quantity in self.leaves and not isinstance(constraint.over, Instants):
                 found += self._polynomial(constraint)
             else:
                 found += self._at_time(constraint)
@@ -98,7 +100,9 @@ class ConstraintChecks:
         """The constraints that are meant for all times of an interval of the motion, and that interval."""
         found = {}
         for constraint in self.stated:
-            if self._placed(constraint) and not constraint.over.is_difference:
+            if self._placed(constraint) and not (
+                constraint.over.is_difference or isinstance(constraint.over, Instants)
+            ):
                 interval = interval_of(constraint.over, self.curve)
                 if interval.first < interval.last:
                     found[constraint] = interval
@@ -144,8 +148,8 @@ class ConstraintChecks:
             yield result
 
     def _at_time(self, constraint: Constraint) -> Iterator[CheckResult]:
-        time = np.array([interval_of(constraint.over, self.curve).first])
-        peaks = Peaks(constraint, time, self.solution.value(constraint.term, time))
+        times = single_times(constraint.over, self.curve)
+        peaks = Peaks(constraint, times, self.solution.value(constraint.term, times), most=0)
         for c, blank in self._blank(constraint, peaks.reach):
             yield replace(blank, between=peaks.worst(c), at_nodes=peaks.worst(c))
 

@@ -15,7 +15,14 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_result import AT_TIMES, CheckResult
-from trajopt.checks.check_times import BORDER_SIDE, Interval, interval_of, node_samples, trajectory_of
+from trajopt.checks.check_times import (
+    BORDER_SIDE,
+    Interval,
+    interval_of,
+    node_samples,
+    single_times,
+    trajectory_of,
+)
 from trajopt.checks.optimality.cancellation import size_of_parts
 from trajopt.checks.peaks import Worst
 from trajopt.checks.proofs import term_models
@@ -374,9 +381,9 @@ def _summed(
             own = range_of(solution, exact_of(cost.term), cost.over, own_least, accuracy, together=True)
             found += own.times(cost.weight)
         else:
-            when = np.array([interval_of(cost.over, solution.curve).first])
-            value = np.array([cost.weight * float(solution.value(cost.term, when).sum())])
-            found += IntegralRange(
-                value, value, np.abs(value), time=0.0 if np.isfinite(value[0]) else when[0]
-            )
+            when = single_times(cost.over, solution.curve)
+            values = cost.weight * solution.value(cost.term, when).sum(axis=1)
+            value, size = np.array([values.sum()]), np.array([np.abs(values).sum()])
+            wrong = ~np.isfinite(values)
+            found += IntegralRange(value, value, size, time=when[np.argmax(wrong)] if wrong.any() else 0.0)
     return found

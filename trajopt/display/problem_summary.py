@@ -19,6 +19,7 @@ from trajopt.problem.constraints.continuity import MAY_JUMP
 from trajopt.problem.costs_and_constraints import Constraint, Periodicity
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.units import units_of, units_of_quantity
+from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
@@ -121,6 +122,7 @@ class ProblemSummary:
 def _costs(problem: ProblemData) -> Iterator[StatedLine]:
     for cost in problem.costs:
         what = "integral" if cost.over.integrates else "value"
+        what = "sum" if isinstance(cost.over, Instants) else what
         weight = "" if cost.weight == 1.0 else f"{cost.weight:g} times "
         yield StatedLine(cost.name, weight + what, _part(cost.over))
 
@@ -206,6 +208,8 @@ def _part(over: NodeSet) -> str:
         return f"at {last}" if last.startswith(f"{first} ") else f"{first} to {last}"
     if isinstance(over, ArcNodes):
         return f"{over.part} of arc {over.arc}"
+    if isinstance(over, Instants):
+        return f"at {over}"
     return f"at the {over.written}" if isinstance(over, MotionEnd) else str(over.written)
 
 

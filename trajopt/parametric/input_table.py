@@ -26,6 +26,7 @@ from trajopt.parametric.limit_pattern import LimitPattern
 from trajopt.problem.links.link import Link
 from trajopt.problem.links.phases import TOTAL, Asked, Phases, copy_of
 from trajopt.problem.problem import ProblemData
+from trajopt.splines.instants import Instants
 from trajopt.transcription.linear_equations.linear_rows import linear_equations_among
 
 ARGUMENTS = ("start", "solver", "progress")  # of `solve`, which inputs of these names are not
@@ -145,7 +146,9 @@ def _inputs_of(problem: ProblemData, kept_as_rows: Collection[int]) -> list[Inpu
     for table in UNKNOWNS:
         found += [_limits(table, name, each) for name, each in getattr(problem, table).items()]
     bounds, arcs = problem.trajectory.duration_bounds, _numbered(len(problem.trajectory.arcs), "arc ")
-    found.append(DurationInput("duration", "duration", LimitPattern.of(*bounds), arcs))
+    timed = (*problem.costs, *problem.constraints)  # by seconds, of which another duration makes other nodes
+    if not any(isinstance(each.over, Instants) and each.over.clock == "seconds" for each in timed):
+        found.append(DurationInput("duration", "duration", LimitPattern.of(*bounds), arcs))
     found += [DataInput(name, _identifier(name), each.width) for name, each in problem.datasets.items()]
     return found + [_weight(cost.name, number) for number, cost in enumerate(problem.costs)]
 

@@ -1,4 +1,4 @@
-"""States, controls and other unknown curves over time, with their units and bounds; phases in sequence."""
+"""States, controls and other unknown curves over time, with units and bounds, and costates of the states."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.figure import Figure
 
 from trajopt.base.errors import UnknownNameError, near_matches
-from trajopt.display.curves import kinds_of
+from trajopt.display.curves import Component, kinds_of
 from trajopt.graph.keys import EXTRA
 from trajopt.plot.canvas import GivenAxes, check_solution
-from trajopt.plot.curve_panels import Panel, Track, columns_for, draw_panels, tracks_of
+from trajopt.plot.curve_panels import Panel, Track, columns_for, draw_panels, starts_of, tracks_of
+from trajopt.plot.style import times
 from trajopt.problem.systems.system import System
 
 if TYPE_CHECKING:
@@ -41,6 +42,28 @@ def states(
     if not tracks:
         raise UnknownNameError("the motion has no states or controls: `plot.joints` draws its joints")
     contents = [Panel(name, tracks[name]) for name in (tracks if names is None else names)]
+    return draw_panels(solution, contents, columns_for(len(contents)), figure, ax)
+
+
+def costates(
+    solution: Any, *, names: Sequence[str] | None = None, figure: Any = None, ax: GivenAxes = None
+) -> Figure:
+    """Costates dJ/dx of the states of a system, one panel per state; see `Solution.costate`.
+
+    names : states to draw, in this order; all by default.   solution, figure, ax : as of `states`
+    Raises UnknownNameError for a name that no phase has, OptionError where a phase is no system x' = f.
+    """
+    check_solution(solution)
+    tracks: dict[str, list[Track]] = {}
+    for part, start in zip(solution.parts, starts_of(solution), strict=False):
+        t, dynamics = times(part), part.problem.dynamics
+        known = dict.fromkeys(getattr(dynamics, "states", ()) if names is None else names)
+        for state in known:
+            values = part.costate(state)(t)
+            labels = [state] if values.shape[1] == 1 else [f"{state} {i}" for i in range(values.shape[1])]
+            for label, column in zip(labels, values.T, strict=True):
+                tracks.setdefault(label, []).append(Track(start + t, Component(label, column)))
+    contents = [Panel(f"costate of {name}", each) for name, each in tracks.items()]
     return draw_panels(solution, contents, columns_for(len(contents)), figure, ax)
 
 

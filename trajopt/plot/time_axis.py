@@ -16,6 +16,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.palette import PALETTE
 from trajopt.base.svg_chart import range_with
 from trajopt.plot.style import LIMIT_COLOUR, MARK, NOISE, NOTE, SMALL_FONT
+from trajopt.splines.instants import Instants
 from trajopt.terms.term import ComponentTerm, Quantity
 
 if TYPE_CHECKING:
@@ -123,8 +124,8 @@ def via_points(problem: Any, solution: SolutionData, quantity: str) -> list[tupl
             continue
         at = times[each.over.nodes(problem.trajectory)] / solution.duration
         instant = np.ptp(at) <= NOISE and not each.over.is_difference
-        if instant and NOISE < at[0] < 1.0 - NOISE:
-            time = float(at[0] * solution.duration)
+        single = at if isinstance(each.over, Instants) else at[: int(instant)]
+        for time in (single[(single > NOISE) & (single < 1.0 - NOISE)] * solution.duration).tolist():
             for i in np.flatnonzero(each.lower == each.upper):
                 found.append((time, int(i) if component is None else component, float(each.lower[i])))
     return found

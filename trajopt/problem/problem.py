@@ -41,6 +41,7 @@ from trajopt.problem.systems.controls import (
 )
 from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.solvers.registry import check_solver
+from trajopt.splines.instants import Instants, with_instants
 from trajopt.splines.node_sets import PATH
 from trajopt.splines.over import Over, node_set
 from trajopt.splines.trajectory import Trajectory
@@ -82,12 +83,13 @@ class ProblemData(ProblemParts):
     def minimize(
         self, term: Any, weight: float = 1.0, over: Over | None = None, name: str | None = None
     ) -> None:
-        """Add weight * (integral of the term over `over`, or its value at "start" or "end").
+        """Add weight * (integral of the term over `over`, or its value at "start" or "end", or at times).
 
         Vector terms are summed over their components. `over` is "path" unless the term is the duration, a
         parameter or arithmetic of these, whose value counts once; a window or an arc,
-        `ArcNodes(arc, "whole")`, are integrated as well. Raises OptionError where nothing can be integrated,
-        over `Neighbours` for instance.
+        `ArcNodes(arc, "whole")`, are integrated as well. Over times [t1, t2] it is the sum of the values at
+        these seconds of a motion of fixed duration, see `Instants`. Raises OptionError where no cost is
+        defined, over `Neighbours` for instance.
         """
         if isinstance(term, Integral):
             term.check_over(over, None)
@@ -95,8 +97,10 @@ class ProblemData(ProblemParts):
         self.width_of_term(term)  # an unknown quantity is reported here, where it was written
         factor = input_checks.finite_number(weight, f"the weight of '{term.name}'")
         where = term_checks.part_of_cost(term, over)
-        smooth = smooth_cost(self, term, factor, where)
-        self.costs.append(Cost(smooth, factor, where, term_checks.label_of(name, term)))
+        self.trajectory = with_instants(self.trajectory, [where])
+        for part in where.each() if isinstance(where, Instants) and has_kinks(term) else (where,):
+            smooth = smooth_cost(self, term, factor, part)
+            self.costs.append(Cost(smooth, factor, part, term_checks.label_of(name, term)))
 
     # -- what must hold -----------------------------------------------------------------------------------
 
@@ -115,7 +119,8 @@ class ProblemData(ProblemParts):
 
         The term may be an integral, `trajopt.integral(term, over)`, which says itself what it is over.
         Bounds of 1e20 or more are infinite: no bounds.
-        over : "path", "start", "end", a window (s0, s1) of normalised time, `ArcNodes` or `Neighbours`
+        over : "path", "start", "end", a window (s0, s1) of normalised time, single times [t1, t2] in seconds,
+            `Instants`, `ArcNodes` or `Neighbours`
         hold : "nodes", or "hull" to bound the control points of q or v, which bounds them for all t
         Raises ShapeError, NotFiniteError, InfeasibleBoundsError or OptionError for what cannot be meant.
         """
@@ -134,6 +139,7 @@ class ProblemData(ProblemParts):
         low, high = input_checks.bounds_or_value(lower, upper, equals, width, label, names)
         term, low, high = term_checks.on_whole_quantity(term, low, high, self.quantities)
         over = node_set(over)
+        self.trajectory = with_instants(self.trajectory, [over])
         term_checks.check_hold(hold, label, term.quantity in ("q", "v") and over == PATH)
         curve = self.extras.get(term.quantity.removeprefix(EXTRA)) if is_extra(term.quantity) else None
         continuous = term.quantity == "q" or (curve is not None and curve.is_state)
@@ -343,7 +349,8 @@ class ProblemData(ProblemParts):
         """
         other = self.independent_copy()
         other._tested_blocks = self._tested_blocks  # a block that is tested on one mesh is tested on all
-        other.trajectory = fitting_trajectory(self.dynamics, trajectory)
+        stated = [each.over for each in (*self.costs, *self.constraints)]
+        other.trajectory = with_instants(fitting_trajectory(self.dynamics, trajectory), stated)
         check_borders(other.trajectory, self.lower_continuities)
         other.extras = curves_on(self.extras, other.trajectory)
         other.guessed_curve = other.guessed_durations = None

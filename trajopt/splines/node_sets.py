@@ -21,7 +21,13 @@ ArcPart = Literal["whole", "start", "inside", "end", "extra"]
 
 
 class CheckTimes(Protocol):
-    """Times (K,) at which an answer is checked: the arc of each, and where along the motion it lies."""
+    """Times (K,) at which an answer is checked: the arc of each, and where along the motion it lies.
+
+    times : in seconds
+    """
+
+    @property
+    def times(self) -> Array: ...
 
     @property
     def arc(self) -> Array: ...
@@ -99,7 +105,7 @@ class NodeSet(ABC):
         left_out = _at_ends(nodes.span) & (nodes.weight == 0.0) & nodes.collocated
         if continuous:
             left_out &= ~_at_ends(nodes.arc)
-        return ~left_out[chosen]
+        return ~(left_out | nodes.samples_only)[chosen]
 
     def selection(self, trajectory: Trajectory) -> sparse.csr_array:
         """The rows of a constraint as a matrix times the values at all nodes, (rows, K)."""
@@ -280,7 +286,7 @@ def no_cost(over: NodeSet) -> OptionError:
     """The error of a cost over nodes that define none."""
     return OptionError(
         f"nothing can be minimized over {over}: a cost is an integral over 'path', a window or an arc, "
-        "ArcNodes(arc, 'whole'), or the value at 'start' or 'end'"
+        "ArcNodes(arc, 'whole'), or the value at 'start' or 'end', or a sum over single times, [0.5, 1.0]"
     )
 
 

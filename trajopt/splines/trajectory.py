@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from trajopt.base.arguments import check_count, numbers, pluralize, short_repr
 from trajopt.base.content_cache import Content, cached_if_small
 from trajopt.base.errors import OptionError, ShapeError
-from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
+from trajopt.splines.basis import HIGHEST_DERIVATIVE, SAME_TIME, SplineBasis
 from trajopt.splines.collocation import Collocation
 from trajopt.splines.gauss_rules import SPAN_RULES, Rule, RuleName, span_rule
 
 MOST_NODES_PER_SPAN, MOST_ARCS = 100, 1000
 SHORTEST_ARC = 1e-4  # of a motion: lower bound of the duration of an arc between two switches
 SHORTEST_DURATION = 1e-4  # seconds; keeps 1/T^3 finite where the user gives no lower bound
+ADDED_NODES = ("extra_points", "limit_points", "sample_points")  # normalised times for every arc
 LARGEST_DURATION = 1e20  # seconds; its inverse is the least that may be given: sixth powers are numbers
 
 
@@ -109,6 +110,7 @@ class Nodes:
     weight: NDArray[np.float64]
     basis: NDArray[np.float64]  # (4, K, width)
     limits_only: NDArray[np.bool_]  # nodes that carry limits and no equations
+    samples_only: NDArray[np.bool_]  # nodes that carry what is stated at their time alone
     collocated: NDArray[np.bool_]  # nodes of arcs that hold equations at the points of their rule alone
 
     @property
@@ -123,6 +125,7 @@ class Trajectory:
     extra_points : per arc, the normalised times of nodes that are added to those of its quadrature rule,
         without weight: constraints hold there too, integrals stay the same
     limit_points : the same for nodes at which limits hold, and never an equation
+    sample_points : the same for nodes at single times that a problem names, which nothing else holds at
     scheme : how `collocation` was asked for it; None for other trajectories
     """
 
@@ -131,6 +134,7 @@ class Trajectory:
     extra_points: tuple[tuple[float, ...], ...] = ()
     scheme: Collocation | None = None
     limit_points: tuple[tuple[float, ...], ...] = ()
+    sample_points: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.arcs, tuple) or not all(isinstance(arc, Arc) for arc in self.arcs):
@@ -144,7 +148,7 @@ class Trajectory:
                 f"continuity is {short_repr(self.continuity)}: use 0 (position), 1 (velocity) or 2 "
                 "(acceleration)"
             )
-        for name in ("extra_points", "limit_points"):
+        for name in ADDED_NODES:
             entries = len(getattr(self, name))
             if entries not in (0, len(self.arcs)):
                 raise ShapeError(
@@ -202,9 +206,15 @@ class Trajectory:
 
     def with_limit_points(self, points: Sequence[Sequence[float]]) -> Trajectory:
         """With these limit points, one sequence of normalised times per arc, beside those that it has."""
-        before = self.limit_points or [()] * len(self.arcs)
-        both = tuple(tuple(sorted({*old, *new})) for old, new in zip(before, points, strict=True))
-        return replace(self, limit_points=both)
+        return replace(self, limit_points=_both(self.limit_points, points))
+
+    def with_sample_points(self, points: Sequence[Sequence[float]]) -> Trajectory:
+        """With nodes at these normalised times, as in `with_limit_points`, those that are nodes left out."""
+        nodes, new = self.nodes, []
+        for arc, times in enumerate(points):
+            known = nodes.s[nodes.arc == arc]
+            new.append([s for s in times if np.abs(known - s).min() > SAME_TIME])
+        return replace(self, sample_points=_both(self.sample_points, new)) if any(new) else self
 
     def with_bases(self, bases: Sequence[SplineBasis]) -> Trajectory:
         """The trajectory with its arcs on other spline bases, one per arc."""
@@ -252,7 +262,7 @@ class Trajectory:
         """The points of every span's rule; neighbours share an end where the acceleration has no jump."""
         spans = sum(arc.basis.span_count for arc in self.arcs)
         by_arc = ((arc.basis, int(arc.nodes_per_span), arc.rule, arc.collocated) for arc in self.arcs)
-        added = (tuple(map(tuple, points)) for points in (self.extra_points, self.limit_points))
+        added = (tuple(map(tuple, getattr(self, name))) for name in ADDED_NODES)
         return _nodes(spans, Content(self, *by_arc, *added))
 
 
@@ -264,28 +274,29 @@ def _nodes(content: Content[Trajectory]) -> Nodes:
     parts: list[tuple[NDArray, ...]] = []
     first_span = 0
     for index, arc in enumerate(trajectory.arcs):
-        extra = np.array(trajectory.extra_points[index] if trajectory.extra_points else (), dtype=float)
-        limits = np.array(trajectory.limit_points[index] if trajectory.limit_points else (), dtype=float)
-        span, s, weight, only = _arc_nodes(arc, extra, limits)
+        added = [getattr(trajectory, name)[index : index + 1] or [()] for name in ADDED_NODES]
+        span, s, weight, kind = _arc_nodes(arc, [np.array(points, dtype=float) for (points,) in added])
         basis = np.zeros((HIGHEST_DERIVATIVE + 1, s.size, width))
         basis[:, :, : arc.basis.degree + 1] = arc.basis.local_values(span, s)
         first = arc.basis.first_control_point[span]
         held = np.full(s.size, arc.collocated)
-        parts.append((np.full(s.size, index), s, first_span + span, first, weight, only, held, basis))
+        parts.append((np.full(s.size, index), s, first_span + span, first, weight, kind, held, basis))
         first_span += arc.basis.span_count
-    arcs, s, spans, firsts, weights, only, held, bases = map(list, zip(*parts, strict=True))
+    arcs, s, spans, firsts, weights, kinds, held, bases = map(list, zip(*parts, strict=True))
     return Nodes(
         *map(np.concatenate, (arcs, s, spans, firsts, weights)),
         basis=np.concatenate(bases, axis=1),
-        limits_only=np.concatenate(only),
+        limits_only=np.concatenate(kinds) >= ADDED_NODES.index("limit_points"),
+        samples_only=np.concatenate(kinds) == ADDED_NODES.index("sample_points"),
         collocated=np.concatenate(held),
     )
 
 
-def _arc_nodes(arc: Arc, extra: NDArray, limits: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-    """Span, s, weight and limits_only of the nodes of an arc, shared ends merged into the left span.
+def _arc_nodes(arc: Arc, added: Sequence[NDArray]) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    """Span, s, weight and kind of the nodes of an arc, shared ends merged into the left span.
 
-    extra, limits : added nodes, which have no weight, and those for limits nothing else
+    added : the normalised times of every kind of `ADDED_NODES`, which have no weight; the kind of a node is
+        the place of its own there, -1 for those of the rule
     """
     basis, (points, weights) = arc.basis, arc.unit_rule
     lengths = np.diff(basis.breakpoints)[:, None]
@@ -297,17 +308,25 @@ def _arc_nodes(arc: Arc, extra: NDArray, limits: NDArray) -> tuple[NDArray, NDAr
     kept[1:, 0] = ~shared
     span = np.broadcast_to(np.arange(basis.span_count)[:, None], s.shape)[kept]
     s, weight = s[kept], weight[kept]
-    carrying = _with(s, extra, basis.breakpoints)
-    known = _with(carrying, limits, basis.breakpoints)
+    known, kind = s, np.full(s.size, -1)
+    for number, times in enumerate(added):
+        known = _with(known, times, basis.breakpoints)
+        kind = np.append(kind, np.full(known.size - kind.size, number))
     if known.size == s.size:
-        return span, s, weight, np.zeros(s.size, dtype=bool)
+        return span, s, weight, kind
     span = np.append(span, np.searchsorted(basis.breakpoints, known[s.size :]) - 1)
     order = np.lexsort((known, span))
     weight = np.append(weight, np.zeros(known.size - s.size))
-    return span[order], known[order], weight[order], order >= carrying.size
+    return span[order], known[order], weight[order], kind[order]
 
 
 def _with(s: NDArray, added: NDArray, breakpoints: NDArray) -> NDArray:
     """s and behind it those of the added times that lie inside spans and are new."""
     inside = added[(added > 0.0) & (added < 1.0)]
     return np.append(s, inside[~np.isin(inside, np.append(s, breakpoints))]) if inside.size else s
+
+
+def _both(before: Sequence[Sequence[float]], new: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
+    """The times of every arc in both, each once, in order."""
+    pairs = zip(before or [()] * len(new), new, strict=True)
+    return tuple(tuple(sorted({*old, *more})) for old, more in pairs)

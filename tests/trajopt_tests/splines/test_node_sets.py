@@ -34,7 +34,9 @@ def test_a_node_set_equals_what_users_write_for_it():
     assert ArcNodes(1) != PATH and Neighbours() != PATH
 
 
-@pytest.mark.parametrize("over", ["middle", (0.5,), (0.5, 0.2), ("a", "b"), 3, None, np.zeros(2), [0.0, 1.0]])
+@pytest.mark.parametrize(
+    "over", ["middle", (0.5,), (0.5, 0.2), ("a", "b"), 3, None, np.zeros(2), [1.0, 0.5], []]
+)
 def test_what_is_no_node_set_is_refused(over):
     with pytest.raises(OptionError, match="over is "):
         node_set(over)

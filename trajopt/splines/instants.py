@@ -1,0 +1,109 @@
+"""Single times within a motion at which a cost is summed or a constraint holds: samples, points to pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from trajopt.base.arguments import numbers, short_repr
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError
+from trajopt.splines.basis import SAME_TIME
+from trajopt.splines.node_sets import CheckTimes, NodeSet
+from trajopt.splines.trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class Instants(NodeSet):
+    """Single times within the motion: a cost over them is a sum, a constraint holds at each.
+
+        sum_i weight * term(t_i),        lower <= term(t_i) <= upper
+
+    times : (k,) rising; where a quantity jumps, at the border of two arcs for instance, its value before
+    clock : "seconds" of a motion whose duration is fixed, or "progress", normalised time from 0 to 1, in
+        which every arc counts alike
+    Times that are no nodes become nodes, which carry nothing else.
+    """
+
+    times: tuple[float, ...]
+    clock: Literal["seconds", "progress"] = "seconds"
+    integrates = False
+
+    def __post_init__(self) -> None:
+        times = np.atleast_1d(numbers(self.times, "the times of Instants"))
+        if (
+            times.ndim != 1
+            or times.size == 0
+            or not np.isfinite(times).all()
+            or np.any(np.diff(times) <= 0.0)
+        ):
+            raise OptionError(f"over is {short_repr(self.times)}: single times rise, [0.5, 1.0] for instance")
+        if self.clock not in ("seconds", "progress"):
+            raise OptionError(
+                f"clock is {short_repr(self.clock)}: use 'seconds' or 'progress', which runs from 0 to 1"
+            )
+        object.__setattr__(self, "times", tuple(times.tolist()))
+
+    def each(self) -> list[Instants]:
+        """One set for every time."""
+        return [Instants((time,), self.clock) for time in self.times]
+
+    def places(self, trajectory: Trajectory) -> list[list[float]]:
+        """The normalised times in every arc, one entry for each; OptionError where there are none."""
+        ends, unit = np.arange(len(trajectory.arcs) + 1.0), "of normalised time"
+        times = np.array(self.times) * (1.0 if self.clock == "seconds" else len(trajectory.arcs))
+        if self.clock == "seconds":
+            shortest, longest = trajectory.duration_bounds
+            if not np.array_equal(shortest, longest):
+                raise OptionError(
+                    f"over is {self}, but the duration is free, so that seconds are no place of the motion: "
+                    "fix it, Trajectory.uniform(20, duration=2.0), or give normalised times, "
+                    "over=trajopt.Instants([0.5], clock='progress')"
+                )
+            ends, unit = np.concatenate([[0.0], np.cumsum(shortest)]), "s"
+        slack = SAME_TIME * ends[-1]
+        if times[0] < -slack or times[-1] > ends[-1] + slack:
+            last = ends[-1] if unit == "s" else 1.0
+            raise OptionError(f"over is {self}: the motion lasts from 0 to {last:g} {unit}")
+        arc = np.clip(np.searchsorted(ends + slack, times) - 1, 0, len(trajectory.arcs) - 1)
+        s = np.clip((times - ends[arc]) / np.diff(ends)[arc], 0.0, 1.0)
+        return [s[arc == index].tolist() for index in range(len(trajectory.arcs))]
+
+    def nodes(self, trajectory: Trajectory) -> Array:
+        nodes, found = trajectory.nodes, []
+        for arc, places in enumerate(self.places(trajectory)):
+            mine = np.flatnonzero(nodes.arc == arc)
+            found += [mine[np.argmin(np.abs(nodes.s[mine] - s))] for s in places]
+        return np.array(found)
+
+    def mask(self, times: CheckTimes) -> Array:
+        seconds = self.clock == "seconds"
+        given, slack = (times.times, SAME_TIME * times.times[-1]) if seconds else (times.along, SAME_TIME)
+        near = np.abs(given[:, None] - np.array(self.times)) <= slack
+        first = np.argmax(near, axis=0)
+        mask = np.zeros(given.size, dtype=bool)
+        mask[first[near.any(axis=0)]] = True
+        return mask
+
+    def cost_weights(self, trajectory: Trajectory) -> Array:
+        return 1.0 * np.isin(np.arange(trajectory.nodes.count), self.nodes(trajectory))
+
+    def carries_equations(self, trajectory: Trajectory) -> Array:
+        return np.ones(len(self.times), dtype=bool)
+
+    def __str__(self) -> str:
+        unit = "s" if self.clock == "seconds" else "T"
+        if len(self.times) == 1:
+            return f"{self.times[0]:g} {unit}"
+        return f"{len(self.times)} times, {self.times[0]:g} to {self.times[-1]:g} {unit}"
+
+
+def with_instants(trajectory: Trajectory, over: Iterable[NodeSet]) -> Trajectory:
+    """The trajectory with nodes at the single times among these sets."""
+    for each in over:
+        if isinstance(each, Instants):
+            trajectory = trajectory.with_sample_points(each.places(trajectory))
+    return trajectory
