@@ -56,6 +56,7 @@ MAY_IMPORT: dict[str, str] = {
     "problems.gallery": "recipe",
     "problems.human": "recipe",
     "problems.recipe": "",
+    "problems.moves": "",
     "problems.shadowing": "",
     "problems.catalogue": "recipe",
     "problems.cli": "catalogue human shadowing",
