@@ -59,7 +59,7 @@ MAY_IMPORT: dict[str, str] = {
     "problems.moves": "",
     "problems.shadowing": "",
     "problems.catalogue": "recipe",
-    "problems.cli": "catalogue human shadowing",
+    "problems.cli": "catalogue human moves shadowing",
 }
 
 
