@@ -56,9 +56,10 @@ MAY_IMPORT: dict[str, str] = {
     "problems.gallery": "recipe",
     "problems.human": "recipe",
     "problems.recipe": "",
+    "problems.moves": "",
     "problems.shadowing": "",
     "problems.catalogue": "recipe",
-    "problems.cli": "catalogue human shadowing",
+    "problems.cli": "catalogue human moves shadowing",
 }
 
 

@@ -1,0 +1,78 @@
+"""The command `trajopt retime`: the fastest motion of a robot through waypoints of its joints."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from problems.cli.exit_status import NOT_CONVERGED
+from problems.cli.literal import literal
+from problems.cli.misuse import explained
+from problems.cli.output import Output, echo, output_options
+
+if TYPE_CHECKING:
+    from problems.moves import RetimedMotion
+
+A_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("robot", metavar="ROBOT.urdf", type=A_FILE)
+@click.argument("waypoints", metavar="WAYPOINTS", type=A_FILE)
+@click.option("--velocity", help="rad/s or m/s: a number or a list, one per joint [default: the robot's]")
+@click.option("--acceleration", help="rad/s^2 or m/s^2: a number or a list [default: not limited]")
+@click.option("--torque", help="N m or N: a number or a list [default: the robot's]")
+@click.option("--intervals", type=int, default=2000, show_default=True, help="About how many segments.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), default="motion.csv", show_default=True
+)
+@click.option("--rate", type=float, default=100.0, show_default=True, help="Hz, of the rows of the table.")
+@output_options("json", "quiet")
+@explained
+def retime(
+    robot: Path,
+    waypoints: Path,
+    velocity: str | None,
+    acceleration: str | None,
+    torque: str | None,
+    intervals: int,
+    out: Path,
+    rate: float,
+    output: Output,
+) -> None:
+    """Write the motion of least time through WAYPOINTS, rows of a .csv or .json file, as a table.
+
+    The joints follow a cubic spline through the waypoints, from rest to rest, within the limits. The first
+    line of a .csv file may name the joints. Exit status 1 where a limit is exceeded.
+    """
+    from dynamics import load_urdf
+    from problems import moves
+    from problems.moves.waypoint_file import read_waypoints
+
+    model = load_urdf(robot)
+    limits = {"velocity": velocity, "acceleration": acceleration, "torque": torque}
+    given: Any = {name: literal(text) for name, text in limits.items() if text is not None}
+    motion = moves.retime(model, read_waypoints(waypoints, model.joint_names), intervals=intervals, **given)
+    motion.to_csv(out, rate)
+    output.answer(f"{motion}\nwritten: {out}")
+    output.values(answer_of(motion, out))
+    if not motion.converged:
+        echo("the answer fails: a limit is exceeded", err=True)
+        sys.exit(NOT_CONVERGED)
+
+
+def answer_of(motion: RetimedMotion, out: Path) -> dict[str, Any]:
+    """The answer for programs."""
+    return {
+        "converged": motion.converged,
+        "duration": motion.duration,
+        "segments": len(motion.grid) - 1,
+        "limits": [
+            {"name": line.name, "evidence": line.evidence, "excess": line.excess, "joint": line.joint}
+            for line in motion.certificate.lines
+        ],
+        "file": str(out),
+    }

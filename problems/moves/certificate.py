@@ -1,0 +1,59 @@
+"""What is known of a motion's limits: proved for all times, or sampled, with the largest excess of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+TOLERANCE = 1e-6  # of a limit: a larger excess is a violation
+
+
+@dataclass(frozen=True)
+class LimitLine:
+    """One kind of limit over the whole motion.
+
+    name : "speed", "acceleration", "torque", "position", say
+    evidence : "proved", an upper bound for all times; "sampled", the largest value met at `samples` times
+    excess : of the limit, below zero where there is room; joint, time : where, s
+    """
+
+    name: str
+    evidence: Literal["proved", "sampled"]
+    excess: float
+    joint: str
+    time: float
+    samples: int = 0
+
+    @property
+    def holds(self) -> bool:
+        """Whether the excess is at most `TOLERANCE`; not of NaN."""
+        return self.excess <= TOLERANCE
+
+    def __str__(self) -> str:
+        how = self.evidence if self.evidence == "proved" else f"sampled at {self.samples} times"
+        amount = f"excess {self.excess:.1e}" if self.excess > 0.0 else f"{-self.excess:.1e} below"
+        return f"{self.name}: {amount} of the limit, {self.joint} at {self.time:.4f} s, {how}"
+
+
+@dataclass(frozen=True)
+class MotionCertificate:
+    """The limits of a motion, a line each; `str` prints them."""
+
+    lines: tuple[LimitLine, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every limit holds within `TOLERANCE` of it, by what evidence each line says."""
+        return all(line.holds for line in self.lines)
+
+    @property
+    def excess(self) -> float:
+        """The largest excess of any limit, relative to it."""
+        return max(line.excess for line in self.lines)
+
+    def __getitem__(self, name: str) -> LimitLine:
+        return next(line for line in self.lines if line.name == name)
+
+    def __str__(self) -> str:
+        verdict = "every limit holds" if self.holds else "a limit is exceeded"
+        return "\n".join([f"{verdict} within {TOLERANCE:g} of it", *map(str, self.lines)])

@@ -1,0 +1,78 @@
+"""Limits of the joints on a motion: speed, acceleration and torque."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.base.arguments import numbers
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError, ShapeError, UnboundedError
+
+if TYPE_CHECKING:
+    from dynamics.model.kinematic_tree import KinematicTree
+
+
+@dataclass(frozen=True, eq=False)
+class MotionLimits:
+    """|v| <= velocity, |a| <= acceleration, torque_lower <= tau <= torque_upper, (n,); infinity: no limit."""
+
+    velocity: Array
+    acceleration: Array
+    torque_lower: Array
+    torque_upper: Array
+
+    @property
+    def has_torque(self) -> bool:
+        """Whether the torque of any joint is limited."""
+        return bool(np.any(np.isfinite([self.torque_lower, self.torque_upper])))
+
+
+def limits_of(model: KinematicTree, velocity: Any, acceleration: Any, torque: Any) -> MotionLimits:
+    """The limits given, and those of the model for None; see `retime`, also for errors."""
+    own = model.limits
+    v = own.velocity if velocity is None else _positive(velocity, "velocity", model)
+    a = np.full(model.n, np.inf) if acceleration is None else _positive(acceleration, "acceleration", model)
+    if torque is None:
+        lower, upper = own.torque_lower, own.torque_upper
+    elif np.ndim(torque) == 2:
+        lower, upper = _pairs(torque, model)
+    else:
+        upper = _positive(torque, "torque", model)
+        lower = -upper
+    found = MotionLimits(v, a, lower, upper)
+    if not (found.has_torque or np.any(np.isfinite([v, a]))):
+        raise UnboundedError(
+            "no joint has a limit of speed, acceleration or torque, so that the motion takes no time: give "
+            "velocity=, acceleration= or torque="
+        )
+    return found
+
+
+def _positive(given: Any, what: str, model: KinematicTree) -> Array:
+    found = numbers(given, what)
+    if found.shape not in ((), (model.n,)):
+        raise ShapeError(f"{what} has shape {found.shape}: give one number or ({model.n},), one per joint")
+    found = np.array(np.broadcast_to(found, (model.n,)))
+    if not np.all(found > 0.0):  # of NaN, too
+        joint = int(np.argmin(found > 0.0))
+        raise OptionError(
+            f"{what} of joint {model.joint_names[joint]!r} is {found[joint]}: give a number above zero"
+        )
+    return found
+
+
+def _pairs(given: Any, model: KinematicTree) -> tuple[Array, Array]:
+    found = numbers(given, "torque")
+    if found.shape != (model.n, 2):
+        raise ShapeError(f"torque has shape {found.shape}: give one number, ({model.n},) or ({model.n}, 2)")
+    ordered = found[:, 0] < found[:, 1]
+    if not np.all(ordered):
+        joint = int(np.argmin(ordered))
+        raise OptionError(
+            f"torque of joint {model.joint_names[joint]!r} is {found[joint]}: give the lower limit, then the "
+            "upper one"
+        )
+    return found[:, 0], found[:, 1]

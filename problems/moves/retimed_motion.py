@@ -1,0 +1,181 @@
+"""A motion along a given path of the joints, with the path's squared speed linear between grid points."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from problems.moves.certificate import LimitLine, MotionCertificate
+from problems.moves.motion_limits import MotionLimits
+from problems.moves.path_quantities import motor_torques
+from problems.moves.spline_path import SplinePath
+from trajopt.base.arguments import check_positive, numbers
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError
+from trajopt.base.rounding import AGREEMENT
+from trajopt.display.samples import Samples, times_at_rate
+
+if TYPE_CHECKING:
+    from dynamics.rigid_body_model import RigidBodyModel
+
+TURNING, SLIDING = ("rad", "rad/s", "rad/s^2", "N m"), ("m", "m/s", "m/s^2", "N")  # of q, v, a, tau
+SAMPLES = 8  # of the limits of every segment, at the middles of equal parts
+
+
+@dataclass(frozen=True, eq=False)
+class RetimedMotion:
+    """q(t) = p(s(t)), rest to rest, made by `moves.retime`.
+
+    grid : (segments + 1,) s; speeds : (segments + 1,) s'^2 there, linear in s between: s'' is constant
+    converged : whether the certificate holds
+    """
+
+    model: RigidBodyModel
+    path: SplinePath
+    limits: MotionLimits
+    grid: Array
+    speeds: Array
+    certificate: MotionCertificate
+
+    @property
+    def converged(self) -> bool:
+        """Whether every limit holds within the tolerance of the certificate."""
+        return self.certificate.holds
+
+    @property
+    def duration(self) -> float:
+        """Seconds."""
+        return float(self.times[-1])
+
+    @cached_property
+    def times(self) -> Array:
+        """Seconds at which the motion is at the grid points, (segments + 1,)."""
+        rate = np.sqrt(self.speeds)
+        return np.concatenate([[0.0], np.cumsum(2.0 * np.diff(self.grid) / (rate[1:] + rate[:-1]))])
+
+    @cached_property
+    def path_acceleration(self) -> Array:
+        """s'' on every segment, (segments,)."""
+        return 0.5 * np.diff(self.speeds) / np.diff(self.grid)
+
+    def s(self, t: Any, order: int = 0) -> Array:
+        """The path's coordinate, its rate or its second rate at times in [0, duration]."""
+        at = numbers(t, "t")
+        if not np.all((at >= 0.0) & (at <= self.duration * (1.0 + AGREEMENT))):
+            raise OptionError(f"t = {t} is not within the motion: give times from 0 to {self.duration:.6g} s")
+        segment = np.clip(np.searchsorted(self.times, at, side="right") - 1, 0, len(self.grid) - 2)
+        second, rate = self.path_acceleration[segment], np.sqrt(self.speeds[segment])
+        since = at - self.times[segment]
+        if order == 2:
+            return second
+        if order == 1:
+            return np.maximum(rate + second * since, 0.0)
+        s = self.grid[segment] + (rate + 0.5 * second * since) * since
+        return np.clip(s, self.grid[segment], self.grid[segment + 1])
+
+    def q(self, t: Any) -> Array:
+        """Positions of the joints, (..., n) rad or m."""
+        return self.path(self.s(t))
+
+    def v(self, t: Any) -> Array:
+        """v = p' s', (..., n) rad/s or m/s."""
+        return self.path(self.s(t), 1) * self.s(t, 1)[..., None]
+
+    def a(self, t: Any) -> Array:
+        """a = p' s'' + p'' s'^2, (..., n); it jumps with s'' at grid points."""
+        s, rate, second = (self.s(t, order)[..., None] for order in range(3))
+        return self.path(s[..., 0], 1) * second + self.path(s[..., 0], 2) * rate**2
+
+    def jerk(self, t: Any) -> Array:
+        """p''' s'^3 + 3 p'' s' s'', (..., n), between grid points, where the acceleration jumps."""
+        s, rate, second = (self.s(t, order)[..., None] for order in range(3))
+        return self.path(s[..., 0], 3) * rate**3 + 3.0 * self.path(s[..., 0], 2) * rate * second
+
+    def tau(self, t: Any) -> Array:
+        """Torques of the motors, (..., n) N m or N: `dynamics.rnea`, and the joints' springs and friction.
+
+        Coulomb friction opposes the motion along the path, at both rests too.
+        """
+        s = self.s(t)
+        return motor_torques(self.model, self.path(s), self.path(s, 1), self.s(t, 1)[..., None], self.a(t))
+
+    def verify(self) -> MotionCertificate:
+        """All limits again, at times between the grid points, from q(t), v(t), a(t) and tau(t) alone.
+
+        Beside the limits: "path" is the largest distance of a joint between q(t) and the integral of v(t)
+        over a segment by Simpson's rule, "rest" the largest speed of a joint at both ends; both relative to
+        the largest position or speed.
+        """
+        names, limits, own = self.model.joint_names, self.limits, self.model.limits
+        part = (np.arange(SAMPLES) + 0.5) / SAMPLES
+        t = (self.times[:-1, None] + np.diff(self.times)[:, None] * part).ravel()
+        values = {
+            "position": (self.q(t), own.q_lower, own.q_upper),
+            "speed": (self.v(t), -limits.velocity, limits.velocity),
+            "acceleration": (self.a(t), -limits.acceleration, limits.acceleration),
+            "torque": (self.tau(t), limits.torque_lower, limits.torque_upper),
+        }
+        lines = [
+            worst_line(name, names, relative_excess(*sides), t)
+            for name, sides in values.items()
+            if np.any(np.isfinite(sides[1:]))
+        ]
+        drift, rest = self._integral_error(), self.v(self.times[[0, -1]])
+        lines.append(worst_line("path", names, drift / np.abs(self.q(t)).max(), self.times[1:]))
+        top = np.abs(values["speed"][0]).max()
+        lines.append(worst_line("rest", names, np.abs(rest) / top, self.times[[0, -1]]))
+        return MotionCertificate(tuple(lines))
+
+    def _integral_error(self) -> Array:
+        """|q(t_(i+1)) - q(t_i) - integral of v|, (segments, n)."""
+        start, end = self.times[:-1], self.times[1:]
+        middle = 0.5 * (start + end)
+        mean = (self.v(start) + 4.0 * self.v(middle) + self.v(end)) / 6.0
+        return np.abs(self.q(end) - self.q(start) - mean * (end - start)[:, None])
+
+    def sample(self, rate: float) -> Samples:
+        """The motion at `rate` Hz and at its end: columns "q elbow", "v elbow", "a elbow" and "tau elbow"."""
+        check_positive("rate", rate)
+        t = times_at_rate(self.duration, rate)
+        columns, units = {"t": t}, {"t": "s"}
+        kinds = {joint.name: joint.kind for joint in self.model.joints}
+        for order, (what, curve) in enumerate(
+            {"q": self.q, "v": self.v, "a": self.a, "tau": self.tau}.items()
+        ):
+            for name, values in zip(self.model.joint_names, curve(t).T, strict=True):
+                columns[f"{what} {name}"] = values
+                units[f"{what} {name}"] = SLIDING[order] if kinds[name] == "prismatic" else TURNING[order]
+        return Samples(columns, units)
+
+    def to_csv(self, path: str | os.PathLike[str], rate: float = 100.0) -> None:
+        """Write `sample(rate)` as comma-separated values, units in the first line, "q elbow [rad]"."""
+        self.sample(rate).to_csv(path)
+
+    def __repr__(self) -> str:
+        return f"RetimedMotion of {self.duration:.6g} s on {len(self.grid) - 1} segments\n{self.certificate}"
+
+
+def relative_excess(value: Array, lower: Array, upper: Array) -> Array:
+    """How far values (..., n) go beyond their limits, relative to the larger side or the range of these."""
+    size = limit_size(lower, upper)
+    return np.maximum(value - upper, lower - value) / size
+
+
+def limit_size(lower: Array, upper: Array) -> Array:
+    """The larger finite magnitude of both limits of each joint, (n,); one where there is none."""
+    sides = np.abs([lower, upper])
+    size = np.where(np.isfinite(sides), sides, 0.0).max(axis=0)
+    return np.where(size > 0.0, size, 1.0)
+
+
+def worst_line(
+    name: str, joints: tuple[str, ...], excess: Array, times: Array, proved: bool = False
+) -> LimitLine:
+    """The line of the largest excess among (k, n) at times (k,)."""
+    row, joint = np.unravel_index(int(np.argmax(excess)), excess.shape)
+    found = float(excess[row, joint]), joints[joint], float(times[row])
+    return LimitLine(name, "proved", *found) if proved else LimitLine(name, "sampled", *found, len(times))

@@ -1,0 +1,193 @@
+"""`retime`: the fastest motion of a robot on a given path within limits of speed, acceleration and torque."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from problems.moves.certificate import TOLERANCE, MotionCertificate
+from problems.moves.motion_limits import MotionLimits, limits_of
+from problems.moves.path_quantities import (
+    SegmentQuantity,
+    acceleration_on,
+    motor_torques,
+    squared_speed_on,
+    torque_on,
+    viscous_friction,
+    with_viscous_friction,
+)
+from problems.moves.retimed_motion import SAMPLES, RetimedMotion, limit_size, relative_excess, worst_line
+from problems.moves.speed_profile import fastest_profile
+from problems.moves.spline_path import SplinePath, path_of
+from trajopt.base.arguments import check_count
+from trajopt.base.arrays import Array
+from trajopt.base.errors import InfeasibleBoundsError, UnboundedError
+from trajopt.base.rounding import AGREEMENT, NOT_ZERO
+
+if TYPE_CHECKING:
+    from dynamics.rigid_body_model import RigidBodyModel
+
+MOST_PASSES = 30  # of solving and checking the torques
+FASTEST = 1e12  # s'^2 that no limit has lowered
+
+
+def retime(
+    model: RigidBodyModel,
+    waypoints: Any,
+    velocity: Any = None,
+    acceleration: Any = None,
+    torque: Any = None,
+    *,
+    intervals: int = 2000,
+) -> RetimedMotion:
+    """The motion of least time on a path of the joints, from rest to rest.
+
+    minimize T   subject to   q(t) = p(s(t)),  |v| <= velocity,  |a| <= acceleration,  lower <= tau <= upper
+
+    waypoints : (k, n) joint positions, joined by a cubic spline over the length of the chords between them;
+        or the path itself, a CubicSpline, PPoly or BSpline of SciPy with n columns and continuous slope
+    velocity, acceleration : a number or (n,), rad/s or m/s and per second; torque : a number, (n,), or (n, 2)
+        lower and upper, N m or N. None: the model's own limits; acceleration has none there
+    intervals : about how many segments the path is divided into
+
+    s'^2 is linear on every segment. Speed and acceleration hold for all times: Bernstein coefficients of the
+    segments' polynomials are what the linear programs limit. Torques, with the springs and the friction of
+    the model's joints, are limited by polynomials that interpolate them, then sampled between; limits are
+    narrowed where a sample exceeds one, until none does by more than 1e-6 of it. The time tends to
+    the least one of all profiles in proportion to the width of the segments.
+
+    Raises ShapeError, NotFiniteError or OptionError for what is no path or no limit, InfeasibleBoundsError
+    for a path beyond the joints' ranges or a torque that does not suffice to hold still on it,
+    ProblemError where the direction of the path jumps, UnboundedError where nothing limits the speed.
+    Source: Pham and Pham (2018), see `speed_profile`.
+    """
+    from dynamics.model.kinematic_tree import checked_model
+
+    checked_model(model)
+    check_count("intervals", intervals, least=1)
+    path = path_of(model, waypoints)
+    limits = limits_of(model, velocity, acceleration, torque)
+    return Retiming(model, path, limits, path.grid(intervals)).motion()
+
+
+@dataclass(frozen=True, eq=False)
+class Retiming:
+    """The search for the greatest squared path speeds on a grid (segments + 1,) of s."""
+
+    model: RigidBodyModel
+    path: SplinePath
+    limits: MotionLimits
+    grid: Array
+
+    @cached_property
+    def proved(self) -> Mapping[str, SegmentQuantity]:
+        """Speed, squared, and acceleration, where they are limited."""
+        found = {
+            "speed": squared_speed_on(self.path, self.grid, self.limits),
+            "acceleration": acceleration_on(self.path, self.grid, self.limits),
+        }
+        return {name: quantity for name, quantity in found.items() if np.any(np.isfinite(quantity.upper))}
+
+    @cached_property
+    def ceilings(self) -> Array:
+        """Bounds of s'^2 at the grid points; below them every joint keeps its limit of speed between, too.
+
+        A bound that is exact at the points is divided, on both sides of a segment, by what the Bernstein
+        coefficients of the squared speed exceed their limit there.
+        """
+        slope = np.maximum(np.abs(self.path(self.grid, 1)), NOT_ZERO)
+        bounds = np.minimum((self.limits.velocity / slope).min(axis=1), np.sqrt(FASTEST)) ** 2
+        if "speed" not in self.proved:
+            return bounds
+        speed = self.proved["speed"]
+        beyond = 1.0 + np.maximum(
+            speed.excess(bounds) / limit_size(speed.lower[0, 0], speed.upper[0, 0]), 0.0
+        ).max(axis=1)
+        return bounds / np.maximum(np.append(beyond, 1.0), np.append(1.0, beyond))
+
+    def motion(self) -> RetimedMotion:
+        """The motion of least time, with its certificate."""
+        exact = [quantity.rows() for name, quantity in self.proved.items() if name != "speed"]
+        speeds = self._torque_limited(exact) if self.limits.has_torque else self._fastest(exact)
+        motion = RetimedMotion(self.model, self.path, self.limits, self.grid, speeds, MotionCertificate(()))
+        return replace(motion, certificate=self.certificate(motion))
+
+    def _fastest(self, rows: list[Array]) -> Array:
+        none = np.zeros((len(self.grid) - 1, 0, 3))
+        speeds = fastest_profile(np.concatenate([none, *rows], axis=1), self.ceilings)
+        if np.any(speeds >= FASTEST):
+            s = self.grid[int(np.argmax(speeds))]
+            raise UnboundedError(
+                f"nothing limits the speed along the path at s = {s:.6g}: give velocity=, acceleration= or "
+                "torque= of the joints that move there"
+            )
+        return speeds
+
+    def _torque_limited(self, exact: list[Array]) -> Array:
+        """The same within limits of torque: narrowed and solved again while a sample exceeds them."""
+        torque = torque_on(self.model, self.path, self.grid, self.limits)
+        self._check_rest(torque)
+        damping, margin = viscous_friction(self.model), np.zeros((len(self.grid) - 1, self.model.n))
+        speeds, before, current = self._fastest([*exact, torque.rows()]), np.inf, torque
+        size, is_damped = limit_size(self.limits.torque_lower, self.limits.torque_upper), np.any(damping)
+        for _ in range(MOST_PASSES):
+            settled = not is_damped or np.all(np.abs(speeds - before) <= TOLERANCE * speeds.max())
+            if settled:
+                excess = self._torque_excess(speeds)
+                if not np.any(excess > TOLERANCE):
+                    break
+                margin = margin + np.maximum(excess, 0.0) * size
+            if is_damped:
+                current = with_viscous_friction(torque, damping, self.path, self.grid, speeds)
+            before = speeds
+            speeds = self._fastest([*exact, current.narrowed(margin).rows()])
+        return speeds
+
+    def _torque_excess(self, speeds: Array) -> Array:
+        """The largest excess of torques at equally spaced times, relative to their limits, (segments, n)."""
+        part = np.linspace(0.0, 1.0 - AGREEMENT, SAMPLES)  # before a breakpoint, as p'' may jump there
+        width, first = np.diff(self.grid)[:, None], np.sqrt(speeds[:-1, None])
+        change = np.sqrt(speeds[1:, None]) - first
+        s = self.grid[:-1, None] + width * part * (first + 0.5 * change * part) / (first + 0.5 * change)
+        rate = (first + change * part)[..., None]
+        second = (0.5 * np.diff(speeds)[:, None] / width)[..., None]
+        slope = self.path(s, 1)
+        a = slope * second + self.path(s, 2) * rate**2
+        tau = motor_torques(self.model, self.path(s), slope, rate, a)
+        return relative_excess(tau, self.limits.torque_lower, self.limits.torque_upper).max(axis=1)
+
+    def _check_rest(self, torque: SegmentQuantity) -> None:
+        """Raise InfeasibleBoundsError where a joint has no torque left that could begin a motion."""
+        slack = torque.slack()
+        if np.all(slack > 0.0):
+            return
+        row, joint = np.unravel_index(int(np.argmin(slack)), slack.shape)
+        waypoint = max(int(np.searchsorted(self.path.waypoints, self.grid[row], side="right")) - 1, 0)
+        raise InfeasibleBoundsError(
+            f"joint {self.model.joint_names[joint]!r} needs {torque.constant[row, 0, joint]:.6g} to hold "
+            f"still after waypoint {waypoint} (s = {self.grid[row]:.6g}), and its torque is limited to "
+            f"{self.limits.torque_lower[joint]:.6g} to {self.limits.torque_upper[joint]:.6g}, friction "
+            "included: raise the limit, or move the path"
+        )
+
+    def certificate(self, motion: RetimedMotion) -> MotionCertificate:
+        """Bounds of speed, acceleration and position for all times, and samples of the torques."""
+        names, own, start = self.model.joint_names, self.model.limits, motion.times[:-1]
+        lines = []
+        for name, quantity in self.proved.items():
+            excess = quantity.excess(motion.speeds) / limit_size(quantity.lower[0, 0], quantity.upper[0, 0])
+            excess = np.sqrt(np.maximum(1.0 + excess, 0.0)) - 1.0 if name == "speed" else excess
+            lines.append(worst_line(name, names, excess, start, proved=True))
+        if np.any(np.isfinite([own.q_lower, own.q_upper])):
+            position = self.path.bernstein(self.grid, 0)
+            excess = relative_excess(position, own.q_lower, own.q_upper).max(axis=1)
+            lines.append(worst_line("position", names, excess, start, proved=True))
+        if self.limits.has_torque:
+            excess = self._torque_excess(motion.speeds)
+            line = worst_line("torque", names, excess, start)
+            lines.append(replace(line, samples=SAMPLES * len(start)))
+        return MotionCertificate(tuple(lines))

@@ -1,0 +1,185 @@
+"""Paths of joints q = p(s) as piecewise polynomials, and their derivatives in Bernstein form on a grid.
+
+A polynomial sum_k b_k C(d, k) (1 - z)^(d - k) z^k with z in [0, 1] lies between the least and the greatest of
+its Bernstein coefficients b_k; b_0 and b_d are its values at both ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb, factorial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trajopt.base.arguments import numbers, short_repr
+from trajopt.base.arrays import Array
+from trajopt.base.errors import InfeasibleBoundsError, NotFiniteError, OptionError, ProblemError, ShapeError
+from trajopt.base.rounding import AGREEMENT
+
+if TYPE_CHECKING:
+    from dynamics.model.kinematic_tree import KinematicTree
+
+LOWEST_DEGREE = 3  # of the coefficients kept, so that a straight line has second derivatives, of zero
+
+
+@dataclass(frozen=True, eq=False)
+class SplinePath:
+    """q = p(s) for s from the first breakpoint to the last, with a continuous first derivative.
+
+    breakpoints : (pieces + 1,); coefficients : (degree + 1, pieces, n), of powers of s - s_i, highest first
+    waypoints : (k,) values of s at the points that were given
+    """
+
+    breakpoints: Array
+    coefficients: Array
+    waypoints: Array
+
+    @cached_property
+    def _derivatives(self) -> list[Any]:
+        from scipy.interpolate import PPoly
+
+        curve = PPoly(self.coefficients, self.breakpoints)
+        return [curve.derivative(order) for order in range(len(self.coefficients))]
+
+    def __call__(self, s: Any, order: int = 0) -> Array:
+        """d^order p / ds^order, (..., n); at a breakpoint that of the piece which begins there."""
+        return self._derivatives[order](s)
+
+    def grid(self, count: int) -> Array:
+        """About `count` segments within the pieces, at equal distances of the angle w of a cosine.
+
+        s goes from end to end as (1 - cos w) / 2, so that segments shrink towards the ends as they do for a
+        constant acceleration from rest, where s goes with the square of time.
+        """
+        first, last = self.breakpoints[[0, -1]]
+        angles = np.arccos(np.clip(1.0 - 2.0 * (self.breakpoints - first) / (last - first), -1.0, 1.0))
+        shares = np.ceil(count * np.diff(angles) / np.pi).astype(int)
+        pieces = []
+        for i, share in enumerate(shares.tolist()):
+            inner = np.linspace(angles[i], angles[i + 1], share, endpoint=False)[1:]
+            pieces += [self.breakpoints[i : i + 1], first + (last - first) * np.sin(0.5 * inner) ** 2]
+        return np.concatenate([*pieces, self.breakpoints[-1:]])
+
+    def bernstein(self, grid: Array, order: int) -> Array:
+        """Coefficients (segments, degree - order + 1, n) of a derivative by s, on every segment of a grid."""
+        degree = len(self.coefficients) - 1 - order
+        width = np.diff(grid)[:, None]
+        powers = np.stack(
+            [self(grid[:-1], order + k) * (width**k / factorial(k)) for k in range(degree + 1)], axis=1
+        )
+        change = np.array(
+            [[comb(k, j) / comb(degree, j) for j in range(degree + 1)] for k in range(degree + 1)]
+        )
+        return np.einsum("kj,sjn->skn", change, powers)
+
+
+def path_of(model: KinematicTree, given: Any) -> SplinePath:
+    """The path of a model's joints through waypoints, or a spline of SciPy as it is; see `retime`."""
+    names = model.joint_names
+    if isinstance(given, np.ndarray | list | tuple):
+        path = _through(_waypoints(given, names), model)
+    else:
+        path = _of_spline(given, names)
+    _check_smooth(path)
+    _check_range(path, model)
+    return path
+
+
+def _waypoints(given: Any, names: tuple[str, ...]) -> Array:
+    points = numbers(given, "waypoints")
+    n = len(names)
+    if points.ndim != 2 or points.shape[1] != n or len(points) < 2:
+        raise ShapeError(
+            f"waypoints have shape {points.shape}: give (k, {n}), at least two rows of joint positions "
+            f"({', '.join(names)})"
+        )
+    if not np.all(np.isfinite(points)):
+        row, joint = np.argwhere(~np.isfinite(points))[0]
+        raise NotFiniteError(
+            f"waypoint {row}, joint {names[joint]!r} is {points[row, joint]}: give a finite number"
+        )
+    return points
+
+
+def _through(points: Array, model: KinematicTree) -> SplinePath:
+    """The cubic spline with continuous second derivative through waypoints, s being the chords' length.
+
+    Its ends have no knot next to them ("not-a-knot"), as in toppra's SplineInterpolator.
+    """
+    from scipy.interpolate import CubicSpline
+
+    limits = model.limits
+    outside = np.argwhere((points < limits.q_lower) | (points > limits.q_upper))
+    if outside.size:
+        row, joint = outside[0]
+        raise InfeasibleBoundsError(
+            f"waypoint {row}, joint {model.joint_names[joint]!r} is at {points[row, joint]:.6g}, outside its "
+            f"limits {limits.q_lower[joint]:.6g} to {limits.q_upper[joint]:.6g}: move the waypoint"
+        )
+    chords = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    if not np.all(chords > 0.0):
+        row = int(np.argmin(chords))
+        raise OptionError(f"waypoints {row} and {row + 1} are the same: leave one of them out")
+    s = np.concatenate([[0.0], np.cumsum(chords)])
+    return SplinePath(s, _raised(CubicSpline(s, points).c), s)
+
+
+def _of_spline(given: Any, names: tuple[str, ...]) -> SplinePath:
+    from scipy.interpolate import BSpline, PPoly
+
+    if isinstance(given, BSpline):
+        breakpoints, degree = np.unique(given.t[given.k : len(given.t) - given.k]), given.k
+        powers = [given(breakpoints[:-1], order) / factorial(order) for order in range(degree, -1, -1)]
+        given = PPoly(np.array(powers), breakpoints)
+    if not isinstance(given, PPoly):
+        raise OptionError(
+            f"the path is {short_repr(given)}: give waypoints (k, n), or a CubicSpline, PPoly or BSpline of "
+            "SciPy"
+        )
+    coefficients = given.c
+    if coefficients.shape[2:] != (len(names),):
+        raise ShapeError(
+            f"a point of the path has shape {coefficients.shape[2:]}: expected ({len(names)},), a value per "
+            f"joint ({', '.join(names)})"
+        )
+    if not np.all(np.isfinite(coefficients)):
+        raise NotFiniteError("the coefficients of the path contain NaN or infinity: give finite numbers")
+    return SplinePath(given.x, _raised(coefficients), given.x)
+
+
+def _raised(coefficients: Array) -> Array:
+    """The same polynomials with coefficients of zero in front, up to the lowest degree kept."""
+    missing = max(LOWEST_DEGREE + 1 - len(coefficients), 0)
+    return np.concatenate([np.zeros((missing, *coefficients.shape[1:])), coefficients])
+
+
+def _check_smooth(path: SplinePath) -> None:
+    """Raise ProblemError where the position or the direction of the path jumps."""
+    for order, what in ((0, "position"), (1, "direction")):
+        pieces = path.bernstein(path.breakpoints, order)
+        jump = np.abs(pieces[1:, 0] - pieces[:-1, -1]).max(axis=1, initial=0.0)
+        if np.any(jump > AGREEMENT * np.abs(pieces).max()):
+            s = path.breakpoints[1 + int(np.argmax(jump))]
+            raise ProblemError(
+                f"the {what} of the path jumps at s = {s:.6g}: a robot cannot follow it without a stop; "
+                "give a path with a continuous first derivative, or two paths"
+            )
+
+
+def _check_range(path: SplinePath, model: KinematicTree) -> None:
+    """Raise InfeasibleBoundsError where a joint leaves its range between the waypoints."""
+    limits = model.limits
+    s = path.grid(8 * len(path.breakpoints))
+    q = path(s)
+    room = AGREEMENT * (1.0 + np.abs(q).max())
+    excess = np.maximum(limits.q_lower - q, q - limits.q_upper)
+    if not np.any(excess > room):
+        return
+    row, joint = np.unravel_index(int(np.argmax(excess)), excess.shape)
+    before = max(int(np.searchsorted(path.waypoints, s[row], side="right")) - 1, 0)
+    raise InfeasibleBoundsError(
+        f"the path takes joint {model.joint_names[joint]!r} to {q[row, joint]:.6g} after waypoint {before}, "
+        f"outside its limits {limits.q_lower[joint]:.6g} to {limits.q_upper[joint]:.6g}: add a waypoint there"
+    )

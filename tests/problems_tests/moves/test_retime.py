@@ -1,0 +1,371 @@
+"""`moves.retime` against closed forms, toppra, our own optimal control, and the structure of the optimum."""
+
+from dataclasses import replace
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from scipy.interpolate import BSpline, CubicSpline, PPoly, make_interp_spline
+from scipy.optimize import brentq
+
+import dynamics
+import trajopt
+from problems import moves
+from problems.gallery.mechanisms import line_in_least_time
+from problems.moves.motion_limits import limits_of
+from problems.moves.path_quantities import acceleration_on, squared_speed_on, torque_on
+from problems.moves.retiming import Retiming
+from problems.moves.speed_profile import fastest_profile
+from problems.moves.spline_path import path_of
+from trajopt.base import errors
+
+MASS, REACH = 2.0, 3.0  # kg, m
+
+
+def carriage(damping=0.0, friction=0.0, stiffness=0.0, **limits):
+    """One prismatic joint without gravity along it: MASS a = tau."""
+    joint = dynamics.Joint(
+        "carriage",
+        "prismatic",
+        damping=damping,
+        friction=friction,
+        stiffness=stiffness,
+        limits=dynamics.JointLimits.symmetric(**limits),
+    )
+    return dynamics.RigidBodyModel(
+        [dynamics.Body("cart", joint, None, mass=MASS, inertia=np.eye(3))], gravity=(9.81, 0.0, 0.0)
+    )
+
+
+def ur5():
+    return dynamics.load_urdf((files("problems") / "robots" / "ur5.urdf").read_text(encoding="utf-8"))
+
+
+def random_waypoints(seed=0, count=8):
+    return np.random.default_rng(seed).uniform(-1.2, 1.2, (count, 6))
+
+
+def with_joints(model, **changes):
+    bodies = [replace(body, joint=replace(body.joint, **changes)) for body in model.bodies]
+    return dynamics.RigidBodyModel(bodies, model.gravity, model.name)
+
+
+def extrapolated(motions):
+    """The duration for segments of no width, of two motions whose segments differ by a factor of two."""
+    return 2.0 * motions[1].duration - motions[0].duration
+
+
+def test_one_joint_accelerates_then_brakes():
+    motion = moves.retime(carriage(), [[0.0], [REACH]], acceleration=1.5)
+    assert motion.converged
+    assert motion.duration == pytest.approx(2.0 * np.sqrt(REACH / 1.5), rel=1e-9)
+    np.testing.assert_allclose(motion.a(0.3 * motion.duration), [1.5], rtol=1e-9)
+    np.testing.assert_allclose(motion.a(0.7 * motion.duration), [-1.5], rtol=1e-9)
+
+
+def test_one_joint_keeps_its_limit_of_speed():
+    """T = D / v + v / a; the change to the limit lies between two grid points."""
+    motion = moves.retime(carriage(), [[0.0], [REACH]], velocity=1.2, acceleration=1.5)
+    assert motion.duration == pytest.approx(REACH / 1.2 + 1.2 / 1.5, rel=1e-6)
+
+
+def test_coulomb_friction_delays_the_start_and_helps_to_brake():
+    """Accelerations (F - c) / m and (F + c) / m, so that T = sqrt(2 D (1 / a + 1 / b))."""
+    motion = moves.retime(carriage(friction=1.0, torque=4.0), [[0.0], [REACH]])
+    rates = (4.0 - 1.0) / MASS, (4.0 + 1.0) / MASS
+    assert motion.converged
+    assert motion.duration == pytest.approx(np.sqrt(2.0 * REACH * sum(1.0 / a for a in rates)), rel=1e-6)
+
+
+def test_viscous_friction_as_in_the_closed_form():
+    """m v' = +-F - d v: v = (F/d)(1 - exp(-d t/m)) up to t1, then down to rest at T."""
+    F, d = 4.0, 2.0
+    k, top = d / MASS, F / d
+
+    def parts(first):
+        speed = top * (1.0 - np.exp(-k * first))
+        second = np.log1p(speed / top) / k
+        way = top * first - speed / k + (speed + top) * (1.0 - np.exp(-k * second)) / k - top * second
+        return way, first + second
+
+    first = brentq(lambda t: parts(t)[0] - REACH, 1e-3, 50.0, xtol=1e-13)
+    motions = [
+        moves.retime(carriage(damping=d, torque=F), [[0.0], [REACH]], intervals=count)
+        for count in (2000, 4000)
+    ]
+    assert all(motion.converged and motion.verify().holds for motion in motions)
+    assert extrapolated(motions) == pytest.approx(parts(first)[1], rel=1e-6)
+
+
+def test_a_spring_is_part_of_the_torque():
+    motion = moves.retime(carriage(stiffness=0.4, torque=4.0), [[0.0], [REACH]])
+    t = 0.4 * motion.duration
+    np.testing.assert_allclose(motion.tau(t), MASS * motion.a(t) + 0.4 * motion.q(t), rtol=1e-12)
+    np.testing.assert_allclose(np.abs(motion.tau(t)), [4.0], rtol=5e-4)  # s'' is constant on a segment
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_on_the_same_grid_toppra_needs_the_same_time(seed):
+    """Equal rows, those of its interpolation scheme at both ends of a segment: equal to 1e-6."""
+    toppra = pytest.importorskip("toppra")
+    model, waypoints = ur5(), random_waypoints(seed, 12)
+    path = path_of(model, waypoints)
+    limits = limits_of(model, None, 15.0, 0.4 * model.limits.torque_upper)
+    grid = path.grid(500)
+    quantities = acceleration_on(path, grid, limits), torque_on(model, path, grid, limits)
+    rows = np.concatenate([quantity.rows(at_ends=True) for quantity in quantities], axis=1)
+    rate = np.sqrt(fastest_profile(rows, (limits.velocity / np.abs(path(grid, 1))).min(axis=1) ** 2))
+
+    scheme = toppra.constraint.DiscretizationType.Interpolation
+    bound = {name: np.stack([-one, one], 1) for name, one in vars(limits).items() if name != "torque_lower"}
+    constraints = [
+        toppra.constraint.JointVelocityConstraint(bound["velocity"]),
+        toppra.constraint.JointAccelerationConstraint(bound["acceleration"], discretization_scheme=scheme),
+        toppra.constraint.JointTorqueConstraint(
+            lambda q, v, a: dynamics.rnea(model, q, v, a),
+            bound["torque_upper"],
+            np.zeros(model.n),
+            discretization_scheme=scheme,
+        ),
+    ]
+    spline = toppra.SplineInterpolator(path.waypoints, waypoints)
+    np.testing.assert_allclose(spline(grid), path(grid), atol=1e-12)
+    instance = toppra.algorithm.TOPPRA(constraints, spline, gridpoints=grid, solver_wrapper="seidel")
+    theirs = instance.compute_parameterization(0.0, 0.0)[1]
+    durations = [np.sum(2.0 * np.diff(grid) / (x[1:] + x[:-1])) for x in (rate, theirs)]
+    assert durations[0] == pytest.approx(durations[1], rel=1e-6)
+
+
+def test_our_optimal_control_on_a_path_ends_at_the_same_time():
+    """`line_in_least_time` solves the problem by collocation; its optimum by the phase plane is 0.69293 s."""
+    problem = line_in_least_time.build()
+    robot = problem.dynamics
+    s = np.linspace(robot.path.first, robot.path.last, 200)
+    path = CubicSpline(s, robot.path(s))
+    motions = [moves.retime(robot.robot, path, intervals=count) for count in (2000, 4000)]
+    assert all(motion.converged for motion in motions)
+    assert motions[0].duration == pytest.approx(0.69293, rel=3e-4)
+    assert extrapolated(motions) == pytest.approx(0.69293, rel=4e-5)
+
+
+@pytest.mark.long
+def test_on_path_with_speed_and_torque_takes_as_long():
+    model, waypoints = ur5(), random_waypoints(4, 3)
+    motion = moves.retime(model, waypoints)
+    path = path_of(model, waypoints)
+    on_path = trajopt.on_path(model, PPoly(path.coefficients, path.breakpoints), (0.0, path.breakpoints[-1]))
+    problem = trajopt.Problem(on_path, trajopt.Trajectory.uniform(intervals=60))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=path.breakpoints[-1], v=0.0)
+    problem.minimize(trajopt.duration)
+    problem.subject_to_joint_limits()
+    solution = trajopt.solve(problem)
+    assert solution.converged
+    assert motion.duration == pytest.approx(solution.duration, rel=1e-2)
+    assert motion.duration <= solution.duration * (1.0 + 1e-3)
+
+
+def test_all_limits_hold_at_all_times_and_the_speeds_are_exact_derivatives():
+    motion = moves.retime(ur5(), random_waypoints(), acceleration=15.0, torque=75.0)
+    assert motion.converged
+    assert motion.certificate.excess <= 1e-6
+    assert [
+        motion.certificate[name].evidence for name in ("speed", "acceleration", "position", "torque")
+    ] == [
+        "proved",
+        "proved",
+        "proved",
+        "sampled",
+    ]
+    report = motion.verify()
+    assert report.holds, report
+    t, h = np.linspace(0.1, 0.9, 50) * motion.duration, 1e-5
+    np.testing.assert_allclose((motion.q(t + h) - motion.q(t - h)) / (2.0 * h), motion.v(t), atol=1e-3)
+    np.testing.assert_allclose(motion.q(0.0), random_waypoints()[0], atol=1e-12)
+    np.testing.assert_allclose(motion.q(motion.duration), random_waypoints()[-1], atol=1e-9)
+    np.testing.assert_allclose(motion.v([0.0, motion.duration]), 0.0, atol=1e-9)
+
+
+def test_on_nearly_every_segment_a_limit_is_active():
+    """The optimum is bang-bang: only where the limit changes may a segment have room."""
+    motion = moves.retime(ur5(), random_waypoints(), acceleration=15.0, torque=75.0)
+    limits, grid = motion.limits, motion.grid
+    room = [
+        (quantity.excess(motion.speeds) / size).max(axis=1)
+        for quantity, size in (
+            (squared_speed_on(motion.path, grid, limits), limits.velocity**2),
+            (acceleration_on(motion.path, grid, limits), limits.acceleration),
+            (torque_on(motion.model, motion.path, grid, limits), limits.torque_upper),
+        )
+    ]
+    active = np.max(room, axis=0) > -1e-5
+    assert active.mean() > 0.98
+
+
+def test_the_way_back_takes_as_long():
+    """Without friction the torques of q(T - t) are those of q(t) in reverse order."""
+    durations = [
+        moves.retime(ur5(), points, acceleration=15.0, torque=75.0).duration
+        for points in (random_waypoints(), random_waypoints()[::-1])
+    ]
+    assert durations[0] == pytest.approx(durations[1], rel=1e-7)
+
+
+def test_finer_grids_never_take_longer():
+    """A profile on a grid is one on its halves, and halves have smaller Bernstein coefficients."""
+    path = PPoly(0.5 * random_waypoints(1, 4)[:, None], [0.0, 1.0])
+    durations = [
+        moves.retime(ur5(), path, 1e4, 15.0, torque=1e4, intervals=count).duration
+        for count in (64, 128, 256, 512, 1024)
+    ]
+    gains = -np.diff(durations)
+    assert np.all(gains >= 0.0)
+    assert gains[-1] < 0.2 * gains[0]
+
+
+def test_time_scales_with_the_square_root_of_acceleration():
+    one, four = (moves.retime(ur5(), random_waypoints(), 1e4, a, torque=1e6).duration for a in (2.0, 8.0))
+    assert one == pytest.approx(2.0 * four, rel=1e-9)
+
+
+def test_friction_of_all_joints_is_within_the_torque():
+    model = with_joints(ur5(), damping=2.0, friction=1.5)
+    motion = moves.retime(model, random_waypoints(), torque=75.0)
+    assert motion.converged
+    assert motion.verify().holds
+    t = np.linspace(0.05, 0.95, 7) * motion.duration
+    v = motion.v(t)
+    friction = -dynamics.friction(model, v, smoothing=1e-9).force
+    np.testing.assert_allclose(
+        motion.tau(t), dynamics.rnea(model, motion.q(t), v, motion.a(t)) + friction, atol=1e-9
+    )
+    assert motion.duration > moves.retime(ur5(), random_waypoints(), torque=75.0).duration
+
+
+@pytest.mark.parametrize("degree", [3, 5])
+def test_a_spline_of_scipy_is_followed_as_it_is(degree):
+    points = random_waypoints(2)
+    s = np.linspace(0.0, 1.0, len(points))
+    spline = make_interp_spline(s, points, k=degree)
+    assert isinstance(spline, BSpline)
+    motion = moves.retime(ur5(), spline, acceleration=15.0)
+    assert motion.converged
+    t = np.linspace(0.0, motion.duration, 40)
+    np.testing.assert_allclose(motion.q(t), spline(motion.s(t)), atol=1e-12)
+
+
+def test_a_path_whose_curvature_jumps_keeps_its_limits_on_both_sides():
+    """A straight line that becomes a parabola: p'' jumps, p' does not."""
+    path = PPoly(np.array([[[0.0], [0.5]], [[1.0], [1.0]], [[0.0], [1.0]]]), np.array([0.0, 1.0, 2.0]))
+    motion = moves.retime(carriage(), path, velocity=1.5, acceleration=1.0)
+    assert motion.converged
+    assert motion.verify().holds
+
+
+def test_a_motion_that_is_too_fast_is_seen():
+    """Negative control: one per cent more speed breaks every active limit."""
+    motion = moves.retime(ur5(), random_waypoints(), acceleration=15.0, torque=75.0)
+    faster = replace(motion, speeds=1.01 * motion.speeds)
+    report = faster.verify()
+    assert not report.holds
+    assert report["acceleration"].excess == pytest.approx(0.01, rel=0.1)
+    assert report["torque"].excess > 1e-4
+    assert not Retiming(motion.model, motion.path, motion.limits, motion.grid).certificate(faster).holds
+
+
+def test_the_table_has_the_motion_at_a_rate(tmp_path):
+    motion = moves.retime(carriage(torque=4.0), [[0.0], [REACH]])
+    motion.to_csv(tmp_path / "motion.csv", rate=250)
+    lines = (tmp_path / "motion.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "t [s],q carriage [m],v carriage [m/s],a carriage [m/s^2],tau carriage [N]"
+    table = np.array([[float(x) for x in line.split(",")] for line in lines[1:]])
+    np.testing.assert_allclose(table[-1, :2], [motion.duration, REACH], atol=1e-12)
+    np.testing.assert_allclose(table[1, 0], 1.0 / 250)
+    np.testing.assert_array_equal(table[:, 4], motion.tau(table[:, 0])[:, 0])
+
+
+def test_the_jerk_is_the_slope_of_the_acceleration_within_a_segment():
+    motion = moves.retime(ur5(), random_waypoints(), acceleration=15.0)
+    i = len(motion.grid) // 3
+    t, h = 0.5 * (motion.times[i] + motion.times[i + 1]), 0.1 * np.diff(motion.times)[i]
+    slope = (motion.a(t + h) - motion.a(t - h)) / (2.0 * h)
+    np.testing.assert_allclose(motion.jerk(t), slope, rtol=1e-5, atol=1e-4 * np.abs(slope).max())
+
+
+def test_a_motion_prints_what_is_proved():
+    motion = moves.retime(carriage(q=5.0, torque=4.0), [[0.0], [REACH]])
+    text = repr(motion)
+    assert "RetimedMotion of 2.44" in text
+    assert "every limit holds" in text
+    assert "torque" in text and "sampled at" in text and "proved" in text
+
+
+LIMITED = dict(acceleration=15.0)
+BAD = [
+    (dict(waypoints=np.zeros((3, 5))), errors.ShapeError, r"waypoints have shape \(3, 5\): give \(k, 6\)"),
+    (dict(waypoints=np.zeros((1, 6))), errors.ShapeError, "at least two rows"),
+    (dict(waypoints=[["a"] * 6] * 2), errors.ShapeError, "waypoints"),
+    (
+        dict(waypoints=[[0.0] * 6, [0, 0, np.nan, 0, 0, 0]]),
+        errors.NotFiniteError,
+        "waypoint 1, joint 'elbow",
+    ),
+    (
+        dict(waypoints=[[0.0] * 6, [0.1] * 6, [0.1] * 6]),
+        errors.OptionError,
+        "waypoints 1 and 2 are the same",
+    ),
+    (
+        dict(waypoints=[[0.0] * 6, [0.0, 0.0, 9.0, 0.0, 0.0, 0.0]]),
+        errors.InfeasibleBoundsError,
+        "waypoint 1, joint 'elbow_joint' is at 9",
+    ),
+    (dict(waypoints="path"), errors.OptionError, "the path is 'path'"),
+    (dict(waypoints=CubicSpline([0.0, 1.0], np.eye(2))), errors.ShapeError, r"has shape \(2,\): expected"),
+    (
+        dict(waypoints=make_interp_spline([0.0, 1.0, 2.0], [[0.0] * 6, [1.0] * 6, [0.0] * 6], k=1)),
+        errors.ProblemError,
+        "the direction of the path jumps at s = 1",
+    ),
+    (dict(velocity=0.0), errors.OptionError, "velocity of joint 'shoulder_pan_joint' is 0.0"),
+    (dict(acceleration=[1.0, 2.0]), errors.ShapeError, r"acceleration has shape \(2,\)"),
+    (dict(acceleration=np.nan), errors.OptionError, "acceleration of joint"),
+    (dict(torque=np.ones((6, 3))), errors.ShapeError, r"torque has shape \(6, 3\)"),
+    (dict(torque=[[1.0, -1.0]] * 6), errors.OptionError, "give the lower limit"),
+    (dict(torque=5.0), errors.InfeasibleBoundsError, "joint 'shoulder_lift_joint' needs .* to hold still"),
+    (dict(intervals=0), errors.OptionError, "intervals = 0"),
+]
+
+
+@pytest.mark.parametrize(("changes", "error", "message"), BAD)
+def test_bad_input_is_named(changes, error, message):
+    given = {"waypoints": [[0.0] * 6, [0.5] * 6], **changes}
+    with pytest.raises(error, match=message):
+        moves.retime(ur5(), given.pop("waypoints"), **given)
+
+
+def test_coefficients_that_are_not_finite_are_refused():
+    spline = PPoly(np.full((4, 1, 1), np.inf), [0.0, 1.0])
+    with pytest.raises(errors.NotFiniteError, match="coefficients of the path"):
+        moves.retime(carriage(), spline, acceleration=1.0)
+
+
+def test_a_spline_that_leaves_the_range_between_waypoints_is_refused():
+    with pytest.raises(errors.InfeasibleBoundsError, match="after waypoint 0, outside its limits -1 to 1"):
+        moves.retime(carriage(q=1.0), [[0.0], [0.99], [0.98], [0.0]], acceleration=1.0)
+
+
+def test_without_any_limit_there_is_no_least_time():
+    with pytest.raises(errors.UnboundedError, match="no joint has a limit"):
+        moves.retime(carriage(), [[0.0], [1.0]])
+
+
+def test_a_joint_that_moves_without_limit_is_named():
+    with pytest.raises(errors.UnboundedError, match="nothing limits the speed along the path at s = "):
+        moves.retime(ur5(), [[0.0] * 6, [0.0] * 5 + [1.0]], velocity=[1.0] * 5 + [np.inf], torque=np.inf)
+
+
+def test_a_time_beyond_the_motion_is_refused():
+    motion = moves.retime(carriage(), [[0.0], [1.0]], acceleration=1.0)
+    with pytest.raises(errors.OptionError, match="not within the motion: give times from 0 to 2 s"):
+        motion.q(2.1)
