@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel
 
 MOST_PASSES = 30  # of solving and checking the torques
+STEEPEST = 2.0  # quotient of bounds of s'^2 at neighbouring grid points
 FASTEST = 1e12  # s'^2 that no limit has lowered
 
 
@@ -68,7 +69,7 @@ def retime(
     from dynamics.model.kinematic_tree import checked_model
 
     checked_model(model)
-    check_count("intervals", intervals, least=1)
+    check_count("intervals", intervals, least=2)
     path = path_of(model, waypoints)
     limits = limits_of(model, velocity, acceleration, torque)
     return Retiming(model, path, limits, path.grid(intervals)).motion()
@@ -96,14 +97,18 @@ class Retiming:
     def ceilings(self) -> Array:
         """Bounds of s'^2 at the grid points; below them every joint keeps its limit of speed between, too.
 
-        A bound that is exact at the points is divided, on both sides of a segment, by what the Bernstein
-        coefficients of the squared speed exceed their limit there.
+        A bound that is exact at the points is divided, at both ends of a segment, by what the Bernstein
+        coefficients of the squared speed exceed their limit there. Neighbours differ by a factor of
+        `STEEPEST` at most: without a peak where every limited joint turns back little is divided.
         """
         slope = np.maximum(np.abs(self.path(self.grid, 1)), NOT_ZERO)
         bounds = np.minimum((self.limits.velocity / slope).min(axis=1), np.sqrt(FASTEST)) ** 2
         if "speed" not in self.proved:
             return bounds
-        speed = self.proved["speed"]
+        place = np.log(STEEPEST) * np.arange(len(bounds))
+        rising = np.minimum.accumulate(np.log(bounds) - place) + place
+        falling = np.minimum.accumulate((np.log(bounds) + place)[::-1])[::-1] - place
+        bounds, speed = np.exp(np.minimum(rising, falling)), self.proved["speed"]
         beyond = 1.0 + np.maximum(
             speed.excess(bounds) / limit_size(speed.lower[0, 0], speed.upper[0, 0]), 0.0
         ).max(axis=1)
@@ -117,8 +122,8 @@ class Retiming:
         return replace(motion, certificate=self.certificate(motion))
 
     def _fastest(self, rows: list[Array]) -> Array:
-        none = np.zeros((len(self.grid) - 1, 0, 3))
-        speeds = fastest_profile(np.concatenate([none, *rows], axis=1), self.ceilings)
+        always = np.zeros((len(self.grid) - 1, 1, 3))  # 0 <= 0, where speed alone is limited
+        speeds = fastest_profile(np.concatenate([always, *rows], axis=1), self.ceilings)
         if np.any(speeds >= FASTEST):
             s = self.grid[int(np.argmax(speeds))]
             raise UnboundedError(

@@ -99,7 +99,7 @@ def forward_pass(rows, ceilings, speeds):
 def fastest_profile(rows: Array, ceilings: Array) -> Array:
     """The greatest x at all grid points, (segments + 1,), from rest to rest.
 
-    rows : (segments, count, 3), alpha, beta and gamma; ceilings : (segments + 1,) bounds of x alone
+    rows : (segments, count > 0, 3), alpha, beta and gamma; ceilings : (segments + 1,) bounds of x alone
     """
     controllable, speeds = np.empty(len(ceilings)), np.empty(len(ceilings))
     backward_pass(rows, ceilings, controllable)

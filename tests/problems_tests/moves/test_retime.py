@@ -69,6 +69,26 @@ def test_one_joint_keeps_its_limit_of_speed():
     assert motion.duration == pytest.approx(REACH / 1.2 + 1.2 / 1.5, rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("limits", "duration"),
+    [
+        (dict(acceleration=2.0), 4.0 / np.sqrt(2.0)),
+        (dict(acceleration=2.0, velocity=0.8), 2.0 * (1.0 / 0.8 + 0.8 / 2.0)),
+        (dict(velocity=0.8), 2.0 / 0.8),
+    ],
+)
+def test_a_joint_that_turns_back_loses_no_time(limits, duration):
+    """Where it turns p' = 0: neither s'' nor a limit of speed has any influence there."""
+    motion = moves.retime(carriage(), [[0.0], [1.0], [0.0]], **limits)
+    assert motion.converged and motion.verify().holds
+    assert motion.duration == pytest.approx(duration, rel=1e-3)
+
+
+def test_the_shortest_grid_is_enough_for_a_straight_line():
+    motion = moves.retime(carriage(), [[0.0], [REACH]], acceleration=1.5, intervals=2)
+    assert motion.duration == pytest.approx(2.0 * np.sqrt(REACH / 1.5), rel=1e-12)
+
+
 def test_coulomb_friction_delays_the_start_and_helps_to_brake():
     """Accelerations (F - c) / m and (F + c) / m, so that T = sqrt(2 D (1 / a + 1 / b))."""
     motion = moves.retime(carriage(friction=1.0, torque=4.0), [[0.0], [REACH]])
