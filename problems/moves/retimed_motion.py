@@ -107,7 +107,7 @@ class RetimedMotion:
         """All limits again, at times between the grid points, from q(t), v(t), a(t) and tau(t) alone.
 
         Beside the limits: "path" is the largest distance of a joint between q(t) and the integral of v(t)
-        over a segment by Simpson's rule, "rest" the largest speed of a joint at both ends; both relative to
+        over a segment, "rest" the largest speed of a joint at both ends; both relative to
         the largest position or speed.
         """
         names, limits, own = self.model.joint_names, self.limits, self.model.limits
@@ -132,10 +132,11 @@ class RetimedMotion:
 
     def _integral_error(self) -> Array:
         """|q(t_(i+1)) - q(t_i) - integral of v|, (segments, n)."""
-        start, end = self.times[:-1], self.times[1:]
-        middle = 0.5 * (start + end)
-        mean = (self.v(start) + 4.0 * self.v(middle) + self.v(end)) / 6.0
-        return np.abs(self.q(end) - self.q(start) - mean * (end - start)[:, None])
+        nodes, weights = np.polynomial.legendre.leggauss(len(self.path.coefficients))  # exact on a segment
+        length = np.diff(self.times)
+        v = self.v(self.times[:-1, None] + length[:, None] * 0.5 * (1.0 + nodes))
+        integral = np.einsum("k,skn->sn", 0.5 * weights, v) * length[:, None]
+        return np.abs(np.diff(self.q(self.times), axis=0) - integral)
 
     def sample(self, rate: float) -> Samples:
         """The motion at `rate` Hz and at its end: columns "q elbow", "v elbow", "a elbow" and "tau elbow"."""
@@ -170,6 +171,15 @@ def limit_size(lower: Array, upper: Array) -> Array:
     sides = np.abs([lower, upper])
     size = np.where(np.isfinite(sides), sides, 0.0).max(axis=0)
     return np.where(size > 0.0, size, 1.0)
+
+
+def with_peaks(values: Array) -> Array:
+    """The largest of samples (segments, k, n) and of parabolas through three of them, (segments, n)."""
+    before, here, after = values[:, :-2], values[:, 1:-1], values[:, 2:]
+    bend = 2.0 * here - before - after
+    is_peak = (bend > 0.0) & (np.abs(after - before) < 2.0 * bend)  # between the outer samples
+    peak = here + np.where(is_peak, (after - before) ** 2 / (8.0 * np.where(is_peak, bend, 1.0)), 0.0)
+    return np.maximum(values.max(axis=1), peak.max(axis=1))
 
 
 def worst_line(

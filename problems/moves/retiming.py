@@ -20,7 +20,14 @@ from problems.moves.path_quantities import (
     viscous_friction,
     with_viscous_friction,
 )
-from problems.moves.retimed_motion import SAMPLES, RetimedMotion, limit_size, relative_excess, worst_line
+from problems.moves.retimed_motion import (
+    SAMPLES,
+    RetimedMotion,
+    limit_size,
+    relative_excess,
+    with_peaks,
+    worst_line,
+)
 from problems.moves.speed_profile import fastest_profile
 from problems.moves.spline_path import SplinePath, path_of
 from trajopt.base.arguments import check_count
@@ -153,7 +160,7 @@ class Retiming:
         return speeds
 
     def _torque_excess(self, speeds: Array) -> Array:
-        """The largest excess of torques at equally spaced times, relative to their limits, (segments, n)."""
+        """The largest excess of torques relative to their limits, at equally spaced times."""
         part = np.linspace(0.0, 1.0 - AGREEMENT, SAMPLES)  # before a breakpoint, as p'' may jump there
         width, first = np.diff(self.grid)[:, None], np.sqrt(speeds[:-1, None])
         change = np.sqrt(speeds[1:, None]) - first
@@ -163,7 +170,8 @@ class Retiming:
         slope = self.path(s, 1)
         a = slope * second + self.path(s, 2) * rate**2
         tau = motor_torques(self.model, self.path(s), slope, rate, a)
-        return relative_excess(tau, self.limits.torque_lower, self.limits.torque_upper).max(axis=1)
+        excess = relative_excess(tau, self.limits.torque_lower, self.limits.torque_upper)
+        return with_peaks(np.maximum(excess, -1.0))  # of joints without a limit, too
 
     def _check_rest(self, torque: SegmentQuantity) -> None:
         """Raise InfeasibleBoundsError where a joint has no torque left that could begin a motion."""

@@ -14,6 +14,7 @@ from problems import moves
 from problems.gallery.mechanisms import line_in_least_time
 from problems.moves.motion_limits import limits_of
 from problems.moves.path_quantities import acceleration_on, squared_speed_on, torque_on
+from problems.moves.retimed_motion import with_peaks
 from problems.moves.retiming import Retiming
 from problems.moves.speed_profile import fastest_profile
 from problems.moves.spline_path import path_of
@@ -389,3 +390,23 @@ def test_a_time_beyond_the_motion_is_refused():
     motion = moves.retime(carriage(), [[0.0], [1.0]], acceleration=1.0)
     with pytest.raises(errors.OptionError, match="not within the motion: give times from 0 to 2 s"):
         motion.q(2.1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_limits_of_random_motions_hold_between_all_grid_points(seed):
+    """Torques that only just hold the robot, with friction or without, and five to forty waypoints."""
+    rng = np.random.default_rng(seed)
+    model = with_joints(ur5(), damping=seed % 2 * 2.0, friction=seed % 3 * 1.0)
+    waypoints = rng.uniform(-1.0, 1.0, (5 + 7 * seed, 6))
+    rest = np.abs(dynamics.rnea(model, waypoints, 0.0 * waypoints, 0.0 * waypoints)).max(axis=0)
+    motion = moves.retime(model, waypoints, 3.0, 10.0 ** rng.uniform(0.0, 1.5), torque=1.5 * rest + 8.0)
+    assert motion.converged, motion
+    assert motion.verify().holds, motion.verify()
+
+
+def test_a_peak_between_samples_is_found_by_a_parabola():
+    t = np.array([0.0, 1.0, 2.0, 3.0])[None, :, None]
+    peaks = [0.2, 1.4, 2.9]
+    values = 5.0 - 2.0 * (t - np.array(peaks)) ** 2
+    np.testing.assert_allclose(with_peaks(values), [[5.0, 5.0, 5.0]], rtol=1e-12)
+    np.testing.assert_allclose(with_peaks(2.0 * t), [[6.0]])
