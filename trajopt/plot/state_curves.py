@@ -56,12 +56,14 @@ def costates(
     """
     check_solution(solution)
     tracks: dict[str, list[Track]] = {}
-    known = [tuple(getattr(part.problem.dynamics, "states", ())) for part in solution.parts]
-    every = dict.fromkeys(chain(*known) if names is None else names)
+    known: list[tuple[str, ...]] = [
+        tuple(getattr(part.problem.dynamics, "states", ())) for part in solution.parts
+    ]
+    anywhere = list(chain.from_iterable(known))
     for part, start, own in zip(solution.parts, starts_of(solution), known, strict=False):
         t = times(part)
-        for state in every:
-            if state not in own and state in chain(*known):
+        for state in dict.fromkeys(anywhere if names is None else names):
+            if state not in own and state in anywhere:
                 continue
             values = part.costate(state)(t)
             labels = [state] if values.shape[1] == 1 else [f"{state} {i}" for i in range(values.shape[1])]
