@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -91,16 +91,11 @@ class Instants(NodeSet):
     def carries_equations(self, trajectory: Trajectory) -> Array:
         return np.ones(len(self.times), dtype=bool)
 
+    def placed_on(self, trajectory: Trajectory) -> Trajectory:
+        return trajectory.with_sample_points(self.places(trajectory))
+
     def __str__(self) -> str:
         unit = "s" if self.clock == "seconds" else "T"
         if len(self.times) == 1:
             return f"{self.times[0]} {unit}"  # in full: slacks are named by it
         return f"{len(self.times)} times, {self.times[0]:g} to {self.times[-1]:g} {unit}"
-
-
-def with_instants(trajectory: Trajectory, over: Iterable[NodeSet]) -> Trajectory:
-    """The trajectory with nodes at the single times among these sets."""
-    for each in over:
-        if isinstance(each, Instants):
-            trajectory = trajectory.with_sample_points(each.places(trajectory))
-    return trajectory

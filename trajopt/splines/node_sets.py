@@ -64,6 +64,10 @@ class NodeSet(ABC):
     def nodes(self, trajectory: Trajectory) -> Array:
         """Indices of the nodes, one per row of a constraint; OptionError where there is none."""
 
+    def placed_on(self, trajectory: Trajectory) -> Trajectory:
+        """The trajectory with the nodes that the set needs beside those that there are."""
+        return trajectory
+
     @abstractmethod
     def mask(self, times: CheckTimes) -> Array:
         """Which of the times (K,) lie in the set."""

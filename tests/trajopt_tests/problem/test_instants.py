@@ -76,7 +76,7 @@ def test_limit_nodes_and_certificates_keep_the_samples():
     problem.subject_to(trajopt.tau, -2.0, 2.0, name="force")
     problem.subject_to(trajopt.q, equals=0.3, over=Instants([0.37], "progress"), name="point")
     problem.minimize(trajopt.duration)
-    for refinement in (trajopt.LimitNodes(1e-3), trajopt.Certified(tol=1e-3, rounds=2)):
+    for refinement in (trajopt.LimitNodes(1e-3), trajopt.Certified(tol=1e-3)):
         solution = trajopt.solve(problem, refine=refinement)
         assert solution.q(0.37 * solution.duration)[0] == pytest.approx(0.3, abs=1e-9)
         assert solution.verify().holds
