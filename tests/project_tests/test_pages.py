@@ -23,6 +23,7 @@ PAGES = sorted(path for path in DOCS.rglob("*.md") if "built" not in path.parts)
 SHORT = (
     "extend/cost.md",
     "extend/joint.md",
+    "howto/fitting.md",
     "howto/save_and_export.md",
     "index.md",
     "start.md",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from trajopt.api.problem import Problem
     from trajopt.certificates.certificate import Certificate
     from trajopt.display.samples import Samples
+    from trajopt.parametric.covariance import Covariance
     from trajopt.parametric.sensitivity import Sensitivity
     from trajopt.problem.problem import ProblemData
     from trajopt.splines.curve import Curve
@@ -63,6 +64,21 @@ class PublicAnswer(Answer):
         from trajopt.parametric.sensitivity import sensitivity
 
         return sensitivity(self, input)
+
+    def covariance(self, measurements: int | None = None, variance: float | None = None) -> Covariance:
+        """The covariance of the parameters, where the objective is a sum of squared residuals.
+
+            solution.covariance(measurements=40).intervals()      # (P, 2), 95 % confidence
+
+        measurements : how many numbers were measured, from which and the residuals their variance follows
+        variance : of a residual, where it is known: 1.0 if residuals are divided by their deviations
+        Twice the variance times the inverse of the reduced Hessian at the fit, `parametric/covariance.py`; it
+        is exact for linear models, otherwise of first order in the errors. Raises OptionError for other
+        objectives, EvaluationError where the measurements do not determine the parameters.
+        """
+        from trajopt.parametric.covariance import covariance
+
+        return covariance(self, measurements, variance)
 
     def __repr__(self) -> str:
         from trajopt.display.solution_facts import solution_facts

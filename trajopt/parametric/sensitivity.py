@@ -26,13 +26,9 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import EvaluationError, OptionError, ProblemError
 from trajopt.parametric.input_table import input_table, rows_for
 from trajopt.parametric.inputs import DurationInput, Input, PhaseInput
-from trajopt.parametric.warm_start import warm_program
+from trajopt.parametric.optimality_system import OptimalitySystem, check_converged, system_at
 from trajopt.problem.links.phases import Asked, copy_of
 from trajopt.solution.solution import Answer
-from trajopt.solvers.matrices import dense_jacobian
-from trajopt.solvers.newton.newton import active_sides
-from trajopt.solvers.optimality.multipliers import least_squares_multipliers
-from trajopt.solvers.solver import WarmStart
 from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.transcription.leaf_map import LeafMap
 from trajopt.transcription.links.linked_program import AskedStructure, LinkedProgram, placed_parts
@@ -44,9 +40,6 @@ from trajopt.transcription.unknowns import Layout
 STEP = 1e-3  # of a number of the input, relative to 1 + its size: what is linear in it has no other error
 # Of a duration T, relative to it: a jerk that is given at a fixed duration stands in its equation times T^3.
 DURATION_STEP = 1e-5
-ACTIVE = 1e-9  # tolerance by which multipliers are told from zero
-DEPENDENT = 1e-9  # of the largest pivot: rows that are combinations of others
-SINGULAR = 1e12  # condition of the system above which the derivative is not determined
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,17 +76,12 @@ class Sensitivity:
 
 def sensitivity(solution: Answer, name: str) -> Sensitivity:
     """See `Solution.sensitivity`."""
-    if not solution.converged:
-        raise OptionError(
-            f"the solution of '{solution.name}' is not converged: there is no optimum to differentiate"
-        )
+    check_converged(solution)
     asked = solution.asked
     rows = rows_for(asked, [input_table(asked).find(name)])
     chosen = input_table(asked, rows).find(name)
     structure = AskedStructure.of(asked, rows)
-    program, start = warm_program(structure, structure.values_of(asked), solution)
-    point = start or least_squares_multipliers(program, program.start)
-    system = _System(program, point)
+    system = system_at(structure, solution)
     moved = [_change(chosen, asked, structure, system, i) for i in range(chosen.numbers(asked).size)]
     return _derivatives(chosen, structure, system, moved, solution)
 
@@ -122,7 +110,9 @@ class _Change:
         return (other - one) / self.width
 
 
-def _change(chosen: Input, asked: Asked, structure: AskedStructure, system: _System, i: int) -> _Change:
+def _change(
+    chosen: Input, asked: Asked, structure: AskedStructure, system: OptimalitySystem, i: int
+) -> _Change:
     numbers = chosen.numbers(asked)
     size = abs(float(numbers[i]))
     own = chosen.own if isinstance(chosen, PhaseInput) else chosen
@@ -143,52 +133,6 @@ def _change(chosen: Input, asked: Asked, structure: AskedStructure, system: _Sys
     return _Change(low, high, 2.0 * step)
 
 
-class _System:
-    """The optimality conditions at a point, linearised for its active constraints."""
-
-    def __init__(self, nlp: NLP | LinkedProgram, point: WarmStart) -> None:
-        self.nlp, self.point, n = nlp, point, nlp.variable_count
-        self.parts = tuple(placed_parts(nlp))
-        self.starts = [point.y[place] for _, place, _, _ in self.parts]
-        self.scalings = [part.scaling for part, *_ in self.parts]
-        rows, low, high = point.row_multipliers, point.lower_multipliers, point.upper_multipliers
-        assert rows is not None and low is not None and high is not None
-        self.multipliers = np.concatenate([rows, high - low])
-        self.side = active_sides(nlp, self.multipliers, ACTIVE)
-        self.active = np.flatnonzero(self.side)
-        A = np.concatenate([dense_jacobian(nlp, nlp.jacobian(point.y)), np.eye(n)])[self.active]
-        independent = _independent(A)
-        self.solved, A = self.active[independent], A[independent]
-        H = np.zeros((n, n))
-        np.add.at(H, (nlp.hessian_rows, nlp.hessian_columns), nlp.hessian(point.y, rows, 1.0))
-        H += np.tril(H, -1).T
-        self.K = np.block([[H, A.T], [A, np.zeros((len(A), len(A)))]])
-        if not np.linalg.cond(self.K) < SINGULAR:
-            raise EvaluationError(
-                "the optimum is not strict, so that it has no derivative: add a cost that decides between "
-                "motions that are equally good"
-            )
-
-    def step(self, stationarity: Array, constraints: Array) -> Array:
-        """dy for changes per unit of grad_y L (n, k) and of g - limit for all rows and bounds (m + n, k)."""
-        right = -np.concatenate([stationarity, constraints[self.solved]])
-        return np.linalg.solve(self.K, right)[: self.nlp.variable_count]
-
-
-def _independent(A: Array) -> Array:
-    """Rows of A (m, n) of which the others are combinations.
-
-    A limit that holds a polynomial at more nodes than it has coefficients is active more often than needed.
-    """
-    from scipy.linalg import qr
-
-    if not A.size:
-        return np.arange(len(A))
-    R, order = qr(A.T, mode="r", pivoting=True)
-    size = np.abs(np.diag(R))
-    return np.sort(order[: int(np.sum(size > DEPENDENT * size[0]))])
-
-
 @dataclass(frozen=True, eq=False)
 class _Explicit:
     """Derivatives of a part by all numbers of the input at fixed y, scaled as its program is.
@@ -202,7 +146,7 @@ class _Explicit:
 
 
 def _explicit(
-    k: int, structure: ProgramStructure, system: _System, moved: Sequence[_Change], C: Array
+    k: int, structure: ProgramStructure, system: OptimalitySystem, moved: Sequence[_Change], C: Array
 ) -> _Explicit:
     """Of part k, whose constants c change by C (x, m)."""
     nlp, place, rows, weight = system.parts[k]
@@ -223,7 +167,7 @@ def _explicit(
 
 
 def _derivatives(
-    chosen: Input, structure: AskedStructure, system: _System, moved: list[_Change], solution: Answer
+    chosen: Input, structure: AskedStructure, system: OptimalitySystem, moved: list[_Change], solution: Answer
 ) -> Sensitivity:
     nlp, y, parts = system.nlp, system.point.y, range(len(system.parts))
     C = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
@@ -55,10 +56,15 @@ def costates(
     """
     check_solution(solution)
     tracks: dict[str, list[Track]] = {}
-    for part, start in zip(solution.parts, starts_of(solution), strict=False):
-        t, dynamics = times(part), part.problem.dynamics
-        known = dict.fromkeys(getattr(dynamics, "states", ()) if names is None else names)
-        for state in known:
+    known: list[tuple[str, ...]] = [
+        tuple(getattr(part.problem.dynamics, "states", ())) for part in solution.parts
+    ]
+    anywhere = list(chain.from_iterable(known))
+    for part, start, own in zip(solution.parts, starts_of(solution), known, strict=False):
+        t = times(part)
+        for state in dict.fromkeys(anywhere if names is None else names):
+            if state not in own and state in anywhere:
+                continue
             values = part.costate(state)(t)
             labels = [state] if values.shape[1] == 1 else [f"{state} {i}" for i in range(values.shape[1])]
             for label, column in zip(labels, values.T, strict=True):

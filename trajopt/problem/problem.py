@@ -41,7 +41,7 @@ from trajopt.problem.systems.controls import (
 )
 from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.solvers.registry import check_solver
-from trajopt.splines.instants import Instants, with_instants
+from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import PATH
 from trajopt.splines.over import Over, node_set
 from trajopt.splines.trajectory import Trajectory
@@ -97,7 +97,7 @@ class ProblemData(ProblemParts):
         self.width_of_term(term)  # an unknown quantity is reported here, where it was written
         factor = input_checks.finite_number(weight, f"the weight of '{term.name}'")
         where = term_checks.part_of_cost(term, over)
-        self.trajectory = with_instants(self.trajectory, [where])
+        self.trajectory = where.placed_on(self.trajectory)
         for part in where.each() if isinstance(where, Instants) and has_kinks(term) else (where,):
             smooth = smooth_cost(self, term, factor, part)
             self.costs.append(Cost(smooth, factor, part, term_checks.label_of(name, term)))
@@ -139,7 +139,7 @@ class ProblemData(ProblemParts):
         low, high = input_checks.bounds_or_value(lower, upper, equals, width, label, names)
         term, low, high = term_checks.on_whole_quantity(term, low, high, self.quantities)
         over = node_set(over)
-        self.trajectory = with_instants(self.trajectory, [over])
+        self.trajectory = over.placed_on(self.trajectory)
         term_checks.check_hold(hold, label, term.quantity in ("q", "v") and over == PATH)
         curve = self.extras.get(term.quantity.removeprefix(EXTRA)) if is_extra(term.quantity) else None
         continuous = term.quantity == "q" or (curve is not None and curve.is_state)
@@ -349,8 +349,9 @@ class ProblemData(ProblemParts):
         """
         other = self.independent_copy()
         other._tested_blocks = self._tested_blocks  # a block that is tested on one mesh is tested on all
-        stated = [each.over for each in (*self.costs, *self.constraints)]
-        other.trajectory = with_instants(fitting_trajectory(self.dynamics, trajectory), stated)
+        other.trajectory = fitting_trajectory(self.dynamics, trajectory)
+        for each in (*self.costs, *self.constraints):
+            other.trajectory = each.over.placed_on(other.trajectory)
         check_borders(other.trajectory, self.lower_continuities)
         other.extras = curves_on(self.extras, other.trajectory)
         other.guessed_curve = other.guessed_durations = None

@@ -108,7 +108,8 @@ class SolutionData(Answer):
     """A motion with its costs and multipliers, and how the solver ended; converged or not, see `status`.
 
     multipliers : constraint name -> (rows, width), in units of objective per unit of the constraint; positive
-        where an upper limit holds the optimum back, negative at a lower one
+        where an upper limit holds the optimum back, negative at a lower one; of "state equations" they are
+        -lambda w T with the costate lambda, the node's weight w and the arc's duration T
     cost_terms : cost name -> its weighted value; their sum is `objective`
     point, scaling, levels, starts, solves, run : how it was found, see `Answer`
     altered : what the file that this was read from tells in two ways; empty where all agrees

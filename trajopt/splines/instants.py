@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.arrays import Array
@@ -28,18 +29,14 @@ class Instants(NodeSet):
     Times that are no nodes become nodes, which carry nothing else.
     """
 
-    times: tuple[float, ...]
+    times: Sequence[float] | NDArray[np.float64]
     clock: Literal["seconds", "progress"] = "seconds"
     integrates = False
 
     def __post_init__(self) -> None:
         times = np.atleast_1d(numbers(self.times, "the times of Instants"))
-        if (
-            times.ndim != 1
-            or times.size == 0
-            or not np.isfinite(times).all()
-            or np.any(np.diff(times) <= 0.0)
-        ):
+        is_row = times.ndim == 1 and times.size > 0 and np.isfinite(times).all()
+        if not is_row or np.any(np.diff(times) <= 0.0):
             raise OptionError(f"over is {short_repr(self.times)}: single times rise, [0.5, 1.0] for instance")
         if self.clock not in ("seconds", "progress"):
             raise OptionError(
@@ -89,21 +86,16 @@ class Instants(NodeSet):
         return mask
 
     def cost_weights(self, trajectory: Trajectory) -> Array:
-        return 1.0 * np.isin(np.arange(trajectory.nodes.count), self.nodes(trajectory))
+        return 1.0 * np.bincount(self.nodes(trajectory), minlength=trajectory.nodes.count)
 
     def carries_equations(self, trajectory: Trajectory) -> Array:
         return np.ones(len(self.times), dtype=bool)
 
+    def placed_on(self, trajectory: Trajectory) -> Trajectory:
+        return trajectory.with_sample_points(self.places(trajectory))
+
     def __str__(self) -> str:
         unit = "s" if self.clock == "seconds" else "T"
         if len(self.times) == 1:
-            return f"{self.times[0]:g} {unit}"
+            return f"{self.times[0]} {unit}"  # in full: slacks are named by it
         return f"{len(self.times)} times, {self.times[0]:g} to {self.times[-1]:g} {unit}"
-
-
-def with_instants(trajectory: Trajectory, over: Iterable[NodeSet]) -> Trajectory:
-    """The trajectory with nodes at the single times among these sets."""
-    for each in over:
-        if isinstance(each, Instants):
-            trajectory = trajectory.with_sample_points(each.places(trajectory))
-    return trajectory

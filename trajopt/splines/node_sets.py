@@ -64,6 +64,10 @@ class NodeSet(ABC):
     def nodes(self, trajectory: Trajectory) -> Array:
         """Indices of the nodes, one per row of a constraint; OptionError where there is none."""
 
+    def placed_on(self, trajectory: Trajectory) -> Trajectory:
+        """The trajectory with the nodes that the set needs beside those that there are."""
+        return trajectory
+
     @abstractmethod
     def mask(self, times: CheckTimes) -> Array:
         """Which of the times (K,) lie in the set."""
@@ -176,7 +180,7 @@ class TimeWindow(NodeSet):
     def nodes(self, trajectory: Trajectory) -> Array:
         nodes = trajectory.nodes
         progress = (nodes.arc + nodes.s) / len(trajectory.arcs)
-        return _some(np.flatnonzero(within(progress, self.written)), self)
+        return _some(np.flatnonzero(within(progress, self.written)), nodes, self)
 
     def mask(self, times: CheckTimes) -> Array:
         return within(times.along, self.written)
@@ -211,9 +215,9 @@ class ArcNodes(NodeSet):
     def nodes(self, trajectory: Trajectory) -> Array:
         nodes, mine = trajectory.nodes, self._of_arc(trajectory)
         if isinstance(self.part, tuple):
-            return _some(mine[within(nodes.s[mine], self.part)], self)
+            return _some(mine[within(nodes.s[mine], self.part)], nodes, self)
         if self.part == "extra":
-            return mine[1:-1][nodes.weight[mine[1:-1]] == 0.0]
+            return mine[1:-1][((nodes.weight == 0.0) & ~nodes.samples_only)[mine[1:-1]]]
         return {"start": mine[:1], "inside": mine[1:-1], "end": mine[-1:], "whole": mine}[self.part]
 
     def mask(self, times: CheckTimes) -> Array:
@@ -312,8 +316,8 @@ def _only(count: int, place: int) -> Array:
     return np.arange(count) == place
 
 
-def _some(chosen: Array, over: NodeSet) -> Array:
-    """`chosen` itself; OptionError where it is empty."""
-    if chosen.size == 0:
+def _some(chosen: Array, nodes: Nodes, over: NodeSet) -> Array:
+    """`chosen` itself; OptionError where it has no node, or only such as carry nothing."""
+    if nodes.samples_only[chosen].all():
         raise OptionError(f"no node lies in the window {over}: widen it or use more intervals")
     return chosen

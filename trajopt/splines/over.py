@@ -42,7 +42,7 @@ def node_set(over: Any) -> NodeSet:
         instant = _of_instant(over[0]) if numbers and over[0] == over[1] else ""
         raise OptionError(f"over is {short_repr(over)}: a window is (s0, s1) with 0 <= s0 < s1 <= 1{instant}")
     if isinstance(over, list | np.ndarray):
-        return Instants(over)  # type: ignore[arg-type]  # which makes a tuple of them
+        return Instants(over)
     for known in (PATH, START, END):
         if isinstance(over, str) and known == over:
             return known

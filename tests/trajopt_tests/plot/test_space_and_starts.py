@@ -3,6 +3,8 @@
 # The stubs of matplotlib say ArrayLike and Axes for what are arrays and axes of three dimensions.
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -98,3 +100,16 @@ def test_starts_of_both_kinds_are_drawn_and_others_refused():
         assert trajopt.plot.starts(result).axes[0].get_xlabel() == "start"
     with pytest.raises(OptionError, match="there is no table of starts in"):
         trajopt.plot.starts(trajopt.solve(problem, starts=1))
+
+
+def test_the_rounds_of_a_refinement_are_drawn_as_their_record_says():
+    problem = problems.van_der_pol.build(intervals=4)
+    solution = trajopt.solve(problem, refine=trajopt.Refined(tol=1e-4))
+    spans, errors = trajopt.plot.refinement(solution).axes
+    record = solution.refinement
+    assert np.array_equal(spans.lines[0].get_ydata(), [each.spans for each in record.rounds])
+    drawn = {line.get_label(): line.get_ydata() for line in errors.lines}
+    assert np.array_equal(drawn["equations"], [each.equation_error for each in record.rounds])
+    assert np.array_equal(drawn["optimality"], [each.optimality_error for each in record.rounds])
+    with pytest.raises(OptionError, match="was not refined: solve it with refine="):
+        trajopt.plot.refinement(replace(solution, refinement=None))

@@ -61,6 +61,27 @@ def test_times_that_are_no_nodes_become_nodes_that_carry_nothing_else():
     assert not held[nodes.samples_only].any() and held.sum() > 7 * 4 - 1
 
 
+def test_a_window_that_holds_samples_alone_holds_no_node():
+    problem = decay()
+    problem.subject_to(trajopt.state("x"), upper=2.0, over=(0.299, 0.301))
+    with pytest.raises(OptionError, match="no node lies in the window"):
+        trajopt.transcribe(problem)
+    assert trajopt.ArcNodes(0, "extra").nodes(problem.trajectory).size == 6  # left ends of Radau spans
+
+
+def test_limit_nodes_and_certificates_keep_the_samples():
+    problem = trajopt.Problem(PointMasses(1, 1.0), trajopt.Trajectory.uniform(6, 4, (0.5, 5.0)))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.subject_to(trajopt.tau, -2.0, 2.0, name="force")
+    problem.subject_to(trajopt.q, equals=0.3, over=Instants([0.37], "progress"), name="point")
+    problem.minimize(trajopt.duration)
+    for refinement in (trajopt.LimitNodes(1e-3), trajopt.Certified(tol=1e-3)):
+        solution = trajopt.solve(problem, refine=refinement)
+        assert solution.q(0.37 * solution.duration)[0] == pytest.approx(0.3, abs=1e-9)
+        assert solution.verify().holds
+
+
 def test_a_mesh_with_other_knots_gets_nodes_at_the_same_seconds():
     problem = decay()
     other = problem.on(trajopt.Trajectory.collocation(4, 3, "gauss", 0.5, arcs=2))

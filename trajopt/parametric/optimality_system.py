@@ -1,0 +1,111 @@
+"""The optimality conditions at a solution, linearised for its active constraints: the matrix
+
+    K = [H  A_W']
+        [A_W  0 ]
+
+with the Hessian H of the Lagrangian and the Jacobian A_W of the active constraints. Derivatives of an optimum
+and covariances of fitted parameters solve it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.base.errors import EvaluationError, OptionError
+from trajopt.parametric.warm_start import warm_program
+from trajopt.solution.solution import Answer
+from trajopt.solvers.matrices import dense_jacobian
+from trajopt.solvers.newton.newton import active_sides
+from trajopt.solvers.optimality.multipliers import least_squares_multipliers
+from trajopt.solvers.solver import WarmStart
+from trajopt.transcription.links.linked_program import AskedStructure, LinkedProgram, placed_parts
+from trajopt.transcription.nlp import NLP
+
+ACTIVE = 1e-9  # tolerance by which multipliers are told from zero
+DEPENDENT = 1e-9  # of the largest pivot: rows that are combinations of others
+SINGULAR = 1e12  # condition of the equilibrated system above which the derivative is not determined
+
+
+def check_converged(solution: Answer) -> None:
+    """OptionError for a solution that is no optimum."""
+    if not solution.converged:
+        raise OptionError(
+            f"the solution of '{solution.name}' is not converged: there is no optimum to differentiate"
+        )
+
+
+def system_at(structure: AskedStructure, solution: Answer) -> OptimalitySystem:
+    """The system of a solution, with its multipliers, or fitted ones where it has none."""
+    program, start = warm_program(structure, structure.values_of(solution.asked), solution)
+    return OptimalitySystem(program, start or least_squares_multipliers(program, program.start))
+
+
+class OptimalitySystem:
+    """The optimality conditions at a point, linearised for its active constraints."""
+
+    def __init__(self, nlp: NLP | LinkedProgram, point: WarmStart) -> None:
+        self.nlp, self.point, n = nlp, point, nlp.variable_count
+        self.parts = tuple(placed_parts(nlp))
+        self.starts = [point.y[place] for _, place, _, _ in self.parts]
+        self.scalings = [part.scaling for part, *_ in self.parts]
+        rows, low, high = point.row_multipliers, point.lower_multipliers, point.upper_multipliers
+        assert rows is not None and low is not None and high is not None
+        self.multipliers = np.concatenate([rows, high - low])
+        self.side = active_sides(nlp, self.multipliers, ACTIVE)
+        self.active = np.flatnonzero(self.side)
+        A = np.concatenate([dense_jacobian(nlp, nlp.jacobian(point.y)), np.eye(n)])[self.active]
+        independent = _independent(A)
+        self.solved, A = self.active[independent], A[independent]
+        H = np.zeros((n, n))
+        np.add.at(H, (nlp.hessian_rows, nlp.hessian_columns), nlp.hessian(point.y, rows, 1.0))
+        H += np.tril(H, -1).T
+        K = np.block([[H, A.T], [A, np.zeros((len(A), len(A)))]])
+        self.factors = _equilibration(H, A)
+        self.K = self.factors[:, None] * K * self.factors
+        if not np.linalg.cond(self.K) < SINGULAR:
+            raise EvaluationError(
+                "the optimum is not strict, so that it has no derivative: add a cost that decides between "
+                "motions that are equally good"
+            )
+
+    def step(self, stationarity: Array, constraints: Array) -> Array:
+        """dy for changes per unit of grad_y L (n, k) and of g - limit for all rows and bounds (m + n, k)."""
+        right = -np.concatenate([stationarity, constraints[self.solved]])
+        factors = self.factors[:, None]
+        return (factors * np.linalg.solve(self.K, factors * right))[: self.nlp.variable_count]
+
+    @property
+    def freedom(self) -> int:
+        """The number of unknowns that the active constraints leave free."""
+        return self.nlp.variable_count - self.solved.size
+
+
+def _equilibration(H: Array, A: Array) -> Array:
+    """Factors of the rows and columns of K that balance unknowns of different sizes, seconds and 1/seconds.
+
+    Columns of A are divided by their norms, then its rows by their largest entries, and H by its largest.
+    """
+    d = _inverse(np.linalg.norm(A, axis=0))
+    e = _inverse(np.abs(A * d).max(axis=1, initial=0.0))
+    size = np.sqrt(_inverse(np.abs(d[:, None] * H * d).max(initial=0.0)))
+    return np.concatenate([d * size, e / size])
+
+
+def _inverse(sizes: Array) -> Array:
+    """1 / sizes, one where they are zero."""
+    return 1.0 / np.where(sizes > 0.0, sizes, 1.0)
+
+
+def _independent(A: Array) -> Array:
+    """Rows of A (m, n) of which the others are combinations.
+
+    A limit that holds a polynomial at more nodes than it has coefficients is active more often than needed.
+    """
+    from scipy.linalg import qr
+
+    if not A.size:
+        return np.arange(len(A))
+    R, order = qr(A.T, mode="r", pivoting=True)
+    size = np.abs(np.diag(R))
+    return np.sort(order[: int(np.sum(size > DEPENDENT * size[0]))])
