@@ -127,7 +127,7 @@ def test_a_motion_that_the_spline_holds_exactly_is_left_alone():
 
 
 def test_equation_errors_are_found_in_the_span_that_has_them():
-    solution = trajopt.solve(problems.cart_pole.build(intervals=10))
+    solution = trajopt.solve(problems.cart_pole.build(intervals=10), refine=None)
     (errors,) = equation_errors(solution)
     worst = int(np.argmax(errors))
     first, last = solution.knot_times[worst : worst + 2]
@@ -137,7 +137,7 @@ def test_equation_errors_are_found_in_the_span_that_has_them():
 
 
 def test_the_same_motion_on_halved_spans_has_the_same_equation_errors():
-    solution = trajopt.solve(problems.cart_pole.build(intervals=10))
+    solution = trajopt.solve(problems.cart_pole.build(intervals=10), refine=None)
     finer = solution.asked_on(split(solution.problem.trajectory, [np.ones(10, bool)]))
     same = solve_once(finer, trajopt.Ipopt(max_iterations=0))
     before, after = equation_errors(solution)[0].max(), equation_errors(same)[0].max()
@@ -186,7 +186,7 @@ def test_the_record_survives_saving(tmp_path):
 )
 def test_robots_with_few_motors_get_no_worse(build, tol, optimum):
     """The crane's 1.9153 became 2.0607: new knots took single multiplicity. Optima: fine meshes."""
-    solution = trajopt.solve(build(8))
+    solution = trajopt.solve(build(8), refine=None)
     refined = trajopt.solve(build(8), refine=trajopt.Refined(tol=tol))
     assert refined.refinement.after.error < 0.2 * refined.refinement.before.error
     assert equation_errors(refined)[0].max() < 0.2 * equation_errors(solution)[0].max()
@@ -203,7 +203,7 @@ def test_certification_refines_knots_where_equations_are_missed():
 
 def test_limits_between_nodes_are_added_without_more_equations():
     """Certified for its limits the crane took 1.9292 once: its cable's equation held at 28 further nodes."""
-    solution = trajopt.solve(crane(8))
+    solution = trajopt.solve(crane(8), refine=None)
     certified = trajopt.solve(crane(8), refine=trajopt.Certified(tol=1e-4, rounds=4, equation_tol=1e-1))
     assert certified.limit_points and certified.objective < 1.92
     assert equation_errors(certified)[0].max() < 2.0 * equation_errors(solution)[0].max()
