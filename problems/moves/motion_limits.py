@@ -33,7 +33,7 @@ class MotionLimits:
 def limits_of(model: KinematicTree, velocity: Any, acceleration: Any, torque: Any) -> MotionLimits:
     """The limits given, and those of the model for None; see `retime`, also for errors."""
     own = model.limits
-    v = own.velocity if velocity is None else _positive(velocity, "velocity", model)
+    v = _positive(own.velocity if velocity is None else velocity, "velocity", model)
     a = np.full(model.n, np.inf) if acceleration is None else _positive(acceleration, "acceleration", model)
     if torque is None:
         lower, upper = own.torque_lower, own.torque_upper

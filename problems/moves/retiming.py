@@ -63,9 +63,9 @@ def retime(
     intervals : about how many segments the path is divided into
 
     s'^2 is linear on every segment. Speed and acceleration hold for all times: Bernstein coefficients of the
-    segments' polynomials are what the linear programs limit. Torques, with the springs and the friction of
-    the model's joints, are limited by polynomials that interpolate them, then sampled between; limits are
-    narrowed where a sample exceeds one, until none does by more than 1e-6 of it. The time tends to
+    segments' polynomials are what is limited. Torques, with the springs and the friction of the model's
+    joints, are limited by polynomials that interpolate them, then sampled in between, which is no proof;
+    limits are narrowed where a sample exceeds one, until none does by more than 1e-6 of it. The time tends to
     the least one of all profiles in proportion to the width of the segments.
 
     Raises ShapeError, NotFiniteError or OptionError for what is no path or no limit, InfeasibleBoundsError

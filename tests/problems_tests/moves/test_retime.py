@@ -386,6 +386,11 @@ def test_a_joint_that_moves_without_limit_is_named():
         moves.retime(ur5(), [[0.0] * 6, [0.0] * 5 + [1.0]], velocity=[1.0] * 5 + [np.inf], torque=np.inf)
 
 
+def test_a_joint_of_a_model_that_must_not_move_is_named():
+    with pytest.raises(errors.OptionError, match=r"velocity of joint 'carriage' is 0\.0"):
+        moves.retime(carriage(velocity=0.0), [[0.0], [1.0]], acceleration=1.0)
+
+
 def test_a_time_beyond_the_motion_is_refused():
     motion = moves.retime(carriage(), [[0.0], [1.0]], acceleration=1.0)
     with pytest.raises(errors.OptionError, match="not within the motion: give times from 0 to 2 s"):
