@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.graph.expression import slices_of
 from trajopt.graph.graph import Graph
+from trajopt.graph.keys import slices_of
 from trajopt.graph.protocols.block import Block, Pairs, Values
 
 
@@ -83,9 +83,9 @@ class ChainRule:
         """The chain rule of a graph with other blocks of the same structure, `Graph.with_blocks`."""
         if graph is self.graph:
             return self
-        chain = copy.copy(self)
-        chain.graph = graph
-        return chain
+        other = copy.copy(self)
+        other.graph = graph
+        return other
 
     def direct_pairs(self) -> set[tuple[str, str]]:
         """Pairs of leaves, in their order, that some block itself gives second derivatives by."""
@@ -196,11 +196,11 @@ class ChainRule:
         """The rows of D that no first edge fills over all columns."""
         filled = np.zeros(self.row_count + 2, dtype=bool)
         filled[[0, -1]] = True
-        for edge in (edge for edges in self._edges for edge in edges):
+        for edge in chain.from_iterable(self._edges):
             if edge.is_first and not edge.is_leaf:
                 filled[1:-1][edge.rows] = True
         ends = np.flatnonzero(np.diff(filled)).tolist()
-        return [slice(start, stop) for start, stop in zip(ends[::2], ends[1::2], strict=True)]
+        return list(map(slice, ends[::2], ends[1::2]))
 
     def _edges_of(self, block: Block) -> list[Edge]:
         """The edges into a block, neighbouring outputs with the same source in one.
