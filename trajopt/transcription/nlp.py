@@ -55,16 +55,13 @@ class NLP(ProgramFunctions):
     row_lower: Array = field(init=False)
     row_upper: Array = field(init=False)
     objective_scale: float = field(init=False)
+    durations: Array = field(init=False)  # their places among the unknowns
 
     def __post_init__(self) -> None:
         bounds, rows, unknowns = self.bounds, self.row_bounds, self.unknowns
         vars(self).update(lower=bounds.lower, upper=bounds.upper, row_lower=rows.lower, row_upper=rows.upper)
         vars(self).update(variable_count=unknowns.count, objective_scale=self.scaling.objective)
-
-    @property
-    def durations(self) -> Array:
-        """The places of the durations among the unknowns."""
-        return self.unknowns.durations
+        vars(self).update(durations=unknowns.durations)
 
     @property
     def row_scale(self) -> Array:
