@@ -28,7 +28,7 @@ from trajopt.taylor_models import series
 ORDER = 10  # coefficients kept
 EPS = float(np.finfo(float).eps)
 UPWARDS = 1.0 + 1e-12  # covers rounding in the computation of radii, which are sums of nonnegative terms
-UNDERFLOW = 1e-300
+UNDERFLOW = float(np.finfo(float).tiny)  # more than is lost where products of small numbers become zero
 QUARTER_TURN = 0.5 * np.pi  # to half an eps
 
 

@@ -89,10 +89,6 @@ class Layout:
         """The number of durations and parameters: the unknowns that every node depends on."""
         return self.size - self.control_point_count
 
-    def column(self, arc: int, point: int, curve: int) -> int:
-        """Index in x of a control point of a curve with the joints' basis."""
-        return self.groups[0].column(arc, point, curve)
-
     def curve(self, x: Array) -> Curve:
         """The joint and additional curves of x."""
         joints, *apart = (CurveGroup(group.bases, group.control_points(x)) for group in self.groups)
