@@ -41,9 +41,9 @@ class Pieces:
 
     def halves(self) -> Pieces:
         """The left halves of all pieces, then the right ones."""
-        parts = self.cut(np.full(self.start.size, 0.5))
-        fields = ("start", "end", "coefficients")
-        return Pieces(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
+        left, right = self.cut(np.full(self.start.size, 0.5))
+        start, end = np.append(left.start, right.start), np.append(left.end, right.end)
+        return Pieces(start, end, np.concatenate([left.coefficients, right.coefficients]))
 
     def within(self, first: float, last: float) -> Pieces:
         """The pieces, or parts of them, that lie in [first, last] seconds."""

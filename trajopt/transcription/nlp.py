@@ -17,6 +17,7 @@ from trajopt.base.errors import EvaluationError
 from trajopt.graph.graph import Graph
 from trajopt.graph.keys import entry, term_of
 from trajopt.graph.protocols.block import SecondOrderBlock, Values
+from trajopt.solvers.solver import WarmStart
 from trajopt.transcription.bounds import Bounds, LinearBlock
 from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.program_functions import ProgramFunctions
@@ -108,6 +109,19 @@ class Scaling:
 
     rows: Array
     objective: float
+
+    def rescaled(self, point: WarmStart, now: Scaling) -> WarmStart:
+        """A point with multipliers in these factors, for other factors of as many rows; else as it is."""
+        if self.rows.shape != now.rows.shape:
+            return point
+        factor = now.objective / self.objective
+        of_rows, lower, upper = point.row_multipliers, point.lower_multipliers, point.upper_multipliers
+        return WarmStart(
+            point.y,
+            None if of_rows is None else of_rows * (factor * self.rows / now.rows),
+            None if lower is None else lower * factor,
+            None if upper is None else upper * factor,
+        )
 
 
 def scaling_at_start(

@@ -26,7 +26,7 @@ from trajopt.solvers.optimality.multipliers import kkt_of_fit, least_squares_mul
 from trajopt.solvers.solver import WarmStart
 from trajopt.splines.trajectory import Trajectory
 from trajopt.transcription.links.linked_program import LinkedProgram
-from trajopt.transcription.nlp import NLP, Scaling
+from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import cold_program, program_at, structure_of, values_of
 
 FAR = 10.0  # times the error that the solve left: beyond, other multipliers are compared with the saved ones
@@ -91,7 +91,8 @@ def smallest_kkt(
     point, own = solution.point, None
     if multipliers_fit(program, point):
         assert point is not None
-        kept = replace(rescaled(point, solution.scaling, program.scaling), y=y)
+        before = solution.scaling
+        kept = replace(before.rescaled(point, program.scaling) if before else point, y=y)
         own = kept, _in_smaller_factor(kkt_residuals(program, kept), ratio)
         if own[1].error <= FAR * max(solution.kkt.error, ROUNDING):
             return own
@@ -118,20 +119,6 @@ def _own_mesh(solution: SolutionData) -> ProblemData:
     if same and not any(map(any, (solution.extra_points, solution.limit_points))):
         return asked
     return solution.asked_on(mesh)
-
-
-def rescaled(point: WarmStart, before: Scaling | None, now: Scaling) -> WarmStart:
-    """The same point and multipliers for other factors of rows and objective."""
-    if before is None or before.rows.shape != now.rows.shape:
-        return point
-    factor = now.objective / before.objective
-    rows, lower, upper = point.row_multipliers, point.lower_multipliers, point.upper_multipliers
-    return WarmStart(
-        point.y,
-        None if rows is None else rows * (factor * before.rows / now.rows),
-        None if lower is None else lower * factor,
-        None if upper is None else upper * factor,
-    )
 
 
 def _in_smaller_factor(kkt: KKT, ratio: float) -> KKT:
