@@ -7,10 +7,9 @@ of the blocks, weighted with the adjoints and multiplied by first derivatives fr
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, groupby, pairwise
-from operator import itemgetter
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -213,14 +212,26 @@ class ChainRule:
         added, found, order = np.zeros(self.row_count, dtype=bool), [], list(self.rows)
         for source in sorted(by_source, key=self.graph.leaves.__contains__):
             is_leaf, outputs = source in self.graph.leaves, sorted(by_source[source], key=order.index)
-            gaps = np.cumsum([0, *(self.rows[a].stop != self.rows[b].start for a, b in pairwise(outputs))])
-            for _, run in groupby(zip(gaps, outputs, strict=True), key=itemgetter(0)):
-                names = tuple(name for _, name in run)
+            for names in neighbours(outputs, self.rows):
                 rows = slice(self.rows[names[0]].start, self.rows[names[-1]].stop)
                 place = self.columns[source] if is_leaf else self.rows[source]
-                found.append(Edge(names, source, rows, place, is_leaf, not added[rows].any()))
+                found.append(Edge(tuple(names), source, rows, place, is_leaf, not added[rows].any()))
                 added[rows] |= not is_leaf
         return found
+
+
+def neighbours(
+    names: Iterable[str], rows: Mapping[str, slice], like: Callable[[str], Any] = lambda name: None
+) -> list[list[str]]:
+    """Names, in the order of their rows, parted where rows do not meet or what is alike differs."""
+    runs: list[list[str]] = []
+    for name in names:
+        last = runs[-1][-1] if runs else None
+        if last is not None and rows[last].stop == rows[name].start and like(last) == like(name):
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    return runs
 
 
 def increase(view: Array, part: Array) -> None:
