@@ -178,35 +178,27 @@ def first_not_finite(graph: Graph, leaves: Values, names: Callable[[str, int], l
         return next(_findings(graph, leaves, names), "")
 
 
-def _findings(graph: Graph, leaves: Values, names: Callable[[str, int], list[str]]) -> Iterator[str]:
-    times = leaves["t"][:, 0]
+def _findings(graph: Graph, leaves: Values, components: Callable[[str, int], list[str]]) -> Iterator[str]:
+    times, u = leaves["t"][:, 0], graph.values(leaves)
 
     def label(quantity: str, component: int) -> str:
-        return entry(quantity, component, graph.width[quantity], names)
+        return entry(quantity, component, graph.width[quantity], components)
 
-    def place(node: int) -> str:
-        return f"at t = {times[node]:.4g} s (node {node})"
+    def found(values: Array, words: str, *quantities: str) -> Iterator[str]:
+        """The first number that is not finite; `words` with the labels of its entries in their places."""
+        for node, *place in np.argwhere(~np.isfinite(values))[:1]:
+            names = map(label, quantities, place)
+            what, number = words.format(*names), values[(node, *place)]
+            yield f"{what}, is {number} at t = {times[node]:.4g} s (node {node})"
 
-    u = graph.values(leaves)
     for block in graph.blocks:
         for name in block.outputs:
-            values = u[name]
-            for node, i in np.argwhere(~np.isfinite(values))[:1]:
-                yield f"{label(name, i)}, is {values[node, i]} {place(node)}"
+            yield from found(u[name], "{}", name)
     for block in graph.blocks:
-        for (output, name), part in block.partials(u).items():
-            for node, i, j in np.argwhere(~np.isfinite(part))[:1]:
-                yield (
-                    f"the derivative of {label(output, i)} by {label(name, j)}, "
-                    f"is {part[node, i, j]} {place(node)}"
-                )
-        if not (graph.has_curvature and implements(block, SecondOrderBlock)):
-            continue
-        ones = {name: np.ones_like(u[name]) for name in block.outputs}
-        for (first, second), part in block.curvature(u, ones).items():
-            for node, i, j in np.argwhere(~np.isfinite(part))[:1]:
-                whose = term_of(next(iter(block.outputs)))
-                yield (
-                    f"the second derivative of {whose} by {label(first, i)} and "
-                    f"{label(second, j)}, is {part[node, i, j]} {place(node)}"
-                )
+        for pair, part in block.partials(u).items():
+            yield from found(part, "the derivative of {} by {}", *pair)
+        if graph.has_curvature and implements(block, SecondOrderBlock):
+            whose = term_of(next(iter(block.outputs)))
+            ones = {name: np.ones_like(u[name]) for name in block.outputs}
+            for pair, part in block.curvature(u, ones).items():
+                yield from found(part, f"the second derivative of {whose} by {{}} and {{}}", *pair)
