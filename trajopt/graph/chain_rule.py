@@ -88,9 +88,13 @@ class ChainRule:
 
     def direct_pairs(self) -> set[tuple[str, str]]:
         """Pairs of leaves, in their order, that some block itself gives second derivatives by."""
-        pairs = {pair for block in self.graph.second_order_blocks for pair in block.curvature_pattern()}
-        leaves = [pair for pair in pairs if set(pair) <= self.columns.keys()]
-        return {(a, b) if self._position[a] <= self._position[b] else (b, a) for a, b in leaves}
+        found = set()
+        for block in self.graph.second_order_blocks:
+            for pair in block.curvature_pattern():
+                if set(pair) <= self.columns.keys():
+                    first, second = sorted(pair, key=self._position.__getitem__)
+                    found.add((first, second))
+        return found
 
     def stacked(self, u: Values) -> Array:
         """The used quantities side by side, (K, used_count)."""

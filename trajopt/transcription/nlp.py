@@ -63,7 +63,9 @@ class NLP(ProgramFunctions):
     def __post_init__(self) -> None:
         bounds, rows, unknowns = self.bounds, self.row_bounds, self.unknowns
         vars(self).update(lower=bounds.lower, upper=bounds.upper, row_lower=rows.lower, row_upper=rows.upper)
-        vars(self).update(variable_count=unknowns.count, objective_scale=self.scaling.objective)
+        vars(self).update(
+            variable_count=unknowns.elimination.free.size, objective_scale=self.scaling.objective
+        )
         vars(self).update(durations=unknowns.durations)
 
     @property

@@ -108,11 +108,6 @@ class Unknowns:
     elimination: Elimination
     nodes: Nodes
 
-    @property
-    def count(self) -> int:
-        """The number of entries of y."""
-        return self.elimination.free.size
-
     def curve(self, y: Array) -> Curve:
         """The motion at y: joint and additional curves, and the durations of the arcs."""
         return self.layout.curve(self.elimination.expand(y))

@@ -116,9 +116,12 @@ def _own_mesh(solution: SolutionData) -> ProblemData:
         return asked
     each = zip(mesh.arcs, asked.trajectory.arcs, strict=True)
     same = all(np.array_equal(own.basis.knots, arc.basis.knots) for own, arc in each)
-    if same and not any(map(any, (solution.extra_points, solution.limit_points))):
-        return asked
-    return solution.asked_on(mesh)
+    if not same:
+        return solution.asked_on(mesh)
+    if any(map(any, (solution.extra_points, solution.limit_points))):
+        asked = asked.independent_copy()
+        asked.trajectory = mesh
+    return asked
 
 
 def _in_smaller_factor(kkt: KKT, ratio: float) -> KKT:
