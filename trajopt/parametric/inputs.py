@@ -249,7 +249,12 @@ class LimitInput(PatternInput):
         return np.where(equal, wanted, -np.inf), np.where(equal, wanted, np.inf)
 
     def _limits(self, value: Any) -> tuple[Array, Array]:
-        lower, upper = pair(value, self.name)
+        if not isinstance(value, list | tuple | np.ndarray) or len(value) != 2:
+            raise ShapeError(
+                f"the value of '{self.name}' is {short_repr(value)}: give (lower, upper), None where there "
+                "is none"
+            )
+        lower, upper = value
         bounds = bounds_or_value(lower, upper, None, self.pattern.width, self.name, self.components)
         self.pattern.check(self.name, *bounds, self.components)
         return bounds
@@ -381,12 +386,3 @@ class PhaseInput(Input):
     def put_numbers(self, problem: Any, numbers: Array) -> None:
         for k in self.phases:
             self.own.put_numbers(problem.problems[k], numbers)
-
-
-def pair(value: Any, name: str) -> tuple[Any, Any]:
-    """Lower and upper limit; ShapeError where two are not given."""
-    if not isinstance(value, list | tuple | np.ndarray) or len(value) != 2:
-        raise ShapeError(
-            f"the value of '{name}' is {short_repr(value)}: give (lower, upper), None where there is none"
-        )
-    return value[0], value[1]

@@ -51,10 +51,6 @@ class PhasesSolutionData(Answer):
         return tuple(zip(self.names, self.phases, strict=True))
 
     @property
-    def parts(self) -> tuple[SolutionData, ...]:
-        return self.phases
-
-    @property
     def duration(self) -> float:
         """Seconds of all phases together."""
         return float(sum(solution.duration for solution in self.phases))

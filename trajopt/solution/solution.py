@@ -88,9 +88,9 @@ class Answer(ABC):
         """Seconds, of all phases together."""
 
     @property
-    @abstractmethod
     def parts(self) -> tuple[SolutionData, ...]:
         """The solutions of all phases; of a single problem its own."""
+        return tuple(part for _, part in self.named_parts)
 
     @property
     def converged(self) -> bool:
@@ -141,10 +141,6 @@ class SolutionData(Answer):
     @property
     def named_parts(self) -> tuple[tuple[str, SolutionData], ...]:
         return (("", self),)
-
-    @property
-    def parts(self) -> tuple[SolutionData, ...]:
-        return (self,)
 
     # -- curves -------------------------------------------------------------------------------------------
 

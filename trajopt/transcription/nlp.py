@@ -63,10 +63,8 @@ class NLP(ProgramFunctions):
     def __post_init__(self) -> None:
         bounds, rows, unknowns = self.bounds, self.row_bounds, self.unknowns
         vars(self).update(lower=bounds.lower, upper=bounds.upper, row_lower=rows.lower, row_upper=rows.upper)
-        vars(self).update(
-            variable_count=unknowns.elimination.free.size, objective_scale=self.scaling.objective
-        )
-        vars(self).update(durations=unknowns.durations)
+        vars(self).update(variable_count=unknowns.elimination.free.size, durations=unknowns.durations)
+        vars(self).update(objective_scale=self.scaling.objective)
 
     @property
     def row_scale(self) -> Array:
@@ -95,7 +93,8 @@ class NLP(ProgramFunctions):
     def culprit(self, y: Array) -> str:
         """Which term, node and joint is not finite at y; "" when all is finite."""
         leaves = self.spline_map.leaf_values(self.unknowns.elimination.expand(y), set(self.graph.leaves))
-        return first_not_finite(self.graph, leaves, self.component_names)
+        with np.errstate(all="ignore"):
+            return next(_not_finite(self.graph, leaves, self.component_names), "")
 
 
 # A cost below this share of its gradient is zero but for rounding. No cost is divided by less, no row by more
@@ -169,18 +168,12 @@ def _objective_factor(value: float, gradient: Array) -> float:
     return 1.0 / float(size) if steepest > 0.0 else 1.0
 
 
-def first_not_finite(graph: Graph, leaves: Values, names: Callable[[str, int], list[str]]) -> str:
-    """`term 'power', component knee, is nan at t = 0.12 s (node 7)`, or nothing when all is finite.
+def _not_finite(graph: Graph, leaves: Values, components: Callable[[str, int], list[str]]) -> Iterator[str]:
+    """`term 'power', component knee, is nan at t = 0.12 s (node 7)`: the cause of what follows first.
 
     leaves : all leaves of the graph at the nodes, the time t among them
-    Values of all blocks come first, then partials and curvature block by block, in the order of evaluation:
-    what is named is the cause of the others.
+    Values of all blocks come first, then partials and curvature block by block, in the order of evaluation.
     """
-    with np.errstate(all="ignore"):
-        return next(_findings(graph, leaves, names), "")
-
-
-def _findings(graph: Graph, leaves: Values, components: Callable[[str, int], list[str]]) -> Iterator[str]:
     times, u = leaves["t"][:, 0], graph.values(leaves)
 
     def label(quantity: str, component: int) -> str:
