@@ -126,13 +126,16 @@ class Unknowns:
         layout = self.layout
         if [group.n for group in curve.groups] != [group.curve_count for group in layout.groups]:
             return False
-        widths = {name: place.stop - place.start for name, place in layout.parameters.items()}
+        if parameters.keys() != layout.parameters.keys():
+            return False
         same_knots = len(curve.bases) == len(layout.bases) and all(
             np.array_equal(one.knots, other.knots)
             for own, theirs in zip(layout.groups, curve.groups, strict=True)
             for one, other in zip(own.bases, theirs.bases, strict=True)
         )
-        return same_knots and {name: np.size(value) for name, value in parameters.items()} == widths
+        return same_knots and all(
+            np.size(parameters[name]) == place.stop - place.start for name, place in layout.parameters.items()
+        )
 
     def node_times(self, y: Array) -> Array:
         """Seconds from the start of the motion to every node at y, (K,)."""
