@@ -91,7 +91,7 @@ class VelocityHull:
         number, joint, is_upper, point, arc, *_ = self.rows[row].tolist()
         name, joint_names = self.problem.constraints[number].name, self.problem.dynamics.joint_names
         where, side = arc_where_several(self.layout, arc), "upper" if is_upper else "lower"
-        return RowLabel(name, joint_names[joint], arc=where, control_point=point, side=side)
+        return RowLabel(name, joint_names[int(joint)], arc=where, control_point=point, side=side)
 
 
 def _of_arc(layout: Layout, arc: int, number: int, finite: Array) -> Array:
