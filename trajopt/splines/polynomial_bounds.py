@@ -10,6 +10,8 @@ knot are bounded by themselves, so that a bound holds where a derivative jumps, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from math import comb
 
 import numpy as np
 
@@ -40,10 +42,12 @@ class Pieces:
         return Pieces(self.start, middle, left), Pieces(middle, self.end, right)
 
     def halves(self) -> Pieces:
-        """The left halves of all pieces, then the right ones."""
-        left, right = self.cut(np.full(self.start.size, 0.5))
-        start, end = np.append(left.start, right.start), np.append(left.end, right.end)
-        return Pieces(start, end, np.concatenate([left.coefficients, right.coefficients]))
+        """Both halves of every piece: b_i of the left one is sum_j C(i, j) / 2^i b_j of the whole."""
+        pieces, count = self.coefficients.shape
+        middle = 0.5 * (self.start + self.end)
+        start, end = np.stack([self.start, middle], axis=1), np.stack([middle, self.end], axis=1)
+        both = (self.coefficients @ _halving(count)).reshape(2 * pieces, count)
+        return Pieces(start.ravel(), end.ravel(), both)
 
     def within(self, first: float, last: float) -> Pieces:
         """The pieces, or parts of them, that lie in [first, last] seconds."""
@@ -140,6 +144,13 @@ def upper_bound(pieces: Pieces) -> UpperBound:
             return UpperBound(max(value, best) + rounding, best, when, hull)
         pieces = pieces[highest > best + GAP * size].halves()
     return UpperBound(max(float(pieces.coefficients.max()), best) + rounding, best, when, hull)
+
+
+@lru_cache
+def _halving(count: int) -> Array:
+    """Matrix (count, 2 count) from coefficients to those of both halves, exact up to degree 56."""
+    left = np.array([[comb(i, j) * 0.5**i for i in range(count)] for j in range(count)])
+    return np.concatenate([left, left[::-1, ::-1]], axis=1)
 
 
 def jumping(pieces: Pieces, relative: float) -> Array:
