@@ -20,10 +20,9 @@ from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.newton.newton import active_sides
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
+from trajopt.solvers.tolerances import ROUNDING
 from trajopt.transcription.links.linked_program import AskedStructure, LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP
-
-SINGULAR = 1e12  # condition of the equilibrated system above which the derivative is not determined
 
 
 def check_converged(solution: Answer) -> None:
@@ -62,7 +61,7 @@ class OptimalitySystem:
         K = np.block([[H, A.T], [A, np.zeros((len(A), len(A)))]])
         self.factors = _equilibration(H, A)
         self.K = self.factors[:, None] * K * self.factors
-        if not np.linalg.cond(self.K) < SINGULAR:
+        if not np.linalg.cond(self.K) < 1.0 / ROUNDING:
             raise EvaluationError(
                 "the optimum is not strict, so that it has no derivative: add a cost that decides between "
                 "motions that are equally good"
