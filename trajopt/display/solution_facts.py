@@ -16,7 +16,6 @@ from trajopt.display.curves import curves_of, kinds_of, problem_of
 from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.problem.systems.system import System
 from trajopt.solution.solution import Answer, SolutionData
-from trajopt.solvers.solver import Status
 
 SAMPLES = WIDTH // 4  # a small plot shows no more
 
@@ -24,8 +23,6 @@ SAMPLES = WIDTH // 4  # a small plot shows no more
 def solution_facts(solution: Any) -> Facts:
     """How the solve ended, costs, durations, parameters, and what is known of the answer."""
     certificate, refinement = solution.certificate, solution.refinement
-    ended = "converged" if solution.converged else f"not converged ({solution.status.value})"
-    ended += " to a feasible point" * (solution.status is Status.FEASIBLE_POINT)
     rows = [
         ("message", "" if solution.converged else solution.detail),
         ("warning", solution.warning),
@@ -55,7 +52,7 @@ def solution_facts(solution: Any) -> Facts:
         ("certificate", "" if certificate is None else f"by {certificate.method}; print it for its verdict"),
         ("run", "" if solution.run is None else f"{solution.run.started}, {solution.run.id}"),
     ]
-    return Facts(f"Solution of '{solution.name}': {ended}", rows, good=solution.converged)
+    return Facts(f"Solution of '{solution.name}': {solution.ended}", rows, good=solution.converged)
 
 
 def coordinates_of(solution: SolutionData) -> str:

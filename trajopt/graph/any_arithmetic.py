@@ -31,11 +31,8 @@ def evaluated(
     constants: dict[int, float] = {}  # places of `work` that hold one, for exponents
     outputs: list[list[Any]] = [[0.0] * function.nnz_out(i) for i in range(function.n_out())]
     for k in range(function.n_instructions()):
-        code, taken, given = (
-            function.instruction_id(k),
-            function.instruction_input(k),
-            function.instruction_output(k),
-        )
+        code, taken = function.instruction_id(k), function.instruction_input(k)
+        given = function.instruction_output(k)
         if code == casadi.OP_OUTPUT:
             outputs[given[0]][given[1]] = work[taken[0]]
             continue

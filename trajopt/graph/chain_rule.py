@@ -7,16 +7,15 @@ of the blocks, weighted with the adjoints and multiplied by first derivatives fr
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
-from operator import itemgetter
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.graph.expression import slices_of
 from trajopt.graph.graph import Graph
+from trajopt.graph.keys import slices_of
 from trajopt.graph.protocols.block import Block, Pairs, Values
 
 
@@ -83,15 +82,19 @@ class ChainRule:
         """The chain rule of a graph with other blocks of the same structure, `Graph.with_blocks`."""
         if graph is self.graph:
             return self
-        chain = copy.copy(self)
-        chain.graph = graph
-        return chain
+        other = copy.copy(self)
+        other.graph = graph
+        return other
 
     def direct_pairs(self) -> set[tuple[str, str]]:
         """Pairs of leaves, in their order, that some block itself gives second derivatives by."""
-        pairs = {pair for block in self.graph.second_order_blocks for pair in block.curvature_pattern()}
-        leaves = [pair for pair in pairs if set(pair) <= self.columns.keys()]
-        return {(a, b) if self._position[a] <= self._position[b] else (b, a) for a, b in leaves}
+        found = set()
+        for block in self.graph.second_order_blocks:
+            for pair in block.curvature_pattern():
+                if set(pair) <= self.columns.keys():
+                    first, second = sorted(pair, key=self._position.__getitem__)
+                    found.add((first, second))
+        return found
 
     def stacked(self, u: Values) -> Array:
         """The used quantities side by side, (K, used_count)."""
@@ -196,11 +199,11 @@ class ChainRule:
         """The rows of D that no first edge fills over all columns."""
         filled = np.zeros(self.row_count + 2, dtype=bool)
         filled[[0, -1]] = True
-        for edge in (edge for edges in self._edges for edge in edges):
+        for edge in chain.from_iterable(self._edges):
             if edge.is_first and not edge.is_leaf:
                 filled[1:-1][edge.rows] = True
         ends = np.flatnonzero(np.diff(filled)).tolist()
-        return [slice(start, stop) for start, stop in zip(ends[::2], ends[1::2], strict=True)]
+        return list(map(slice, ends[::2], ends[1::2]))
 
     def _edges_of(self, block: Block) -> list[Edge]:
         """The edges into a block, neighbouring outputs with the same source in one.
@@ -213,14 +216,26 @@ class ChainRule:
         added, found, order = np.zeros(self.row_count, dtype=bool), [], list(self.rows)
         for source in sorted(by_source, key=self.graph.leaves.__contains__):
             is_leaf, outputs = source in self.graph.leaves, sorted(by_source[source], key=order.index)
-            gaps = np.cumsum([0, *(self.rows[a].stop != self.rows[b].start for a, b in pairwise(outputs))])
-            for _, run in groupby(zip(gaps, outputs, strict=True), key=itemgetter(0)):
-                names = tuple(name for _, name in run)
+            for names in neighbours(outputs, self.rows):
                 rows = slice(self.rows[names[0]].start, self.rows[names[-1]].stop)
                 place = self.columns[source] if is_leaf else self.rows[source]
-                found.append(Edge(names, source, rows, place, is_leaf, not added[rows].any()))
+                found.append(Edge(tuple(names), source, rows, place, is_leaf, not added[rows].any()))
                 added[rows] |= not is_leaf
         return found
+
+
+def neighbours(
+    names: Iterable[str], rows: Mapping[str, slice], like: Callable[[str], Any] = lambda name: None
+) -> list[list[str]]:
+    """Names, in the order of their rows, parted where rows do not meet or what is alike differs."""
+    runs: list[list[str]] = []
+    for name in names:
+        last = runs[-1][-1] if runs else None
+        if last is not None and rows[last].stop == rows[name].start and like(last) == like(name):
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    return runs
 
 
 def increase(view: Array, part: Array) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import ShapeError
 from trajopt.graph.any_arithmetic import Border, borders, evaluated
+from trajopt.graph.keys import slices_of
 from trajopt.graph.protocols.block import Pairs, SymbolicBlock, Values
 
 
@@ -305,9 +306,3 @@ def _structure(matrix: Any) -> Array:
     found = np.zeros(matrix.shape, dtype=bool)
     found[tuple(np.array(places, dtype=np.int64) for places in matrix.sparsity().get_triplet())] = True
     return found
-
-
-def slices_of(widths: Mapping[str, int]) -> dict[str, slice]:
-    """The places of quantities that stand one after the other; widths : quantity -> number of components."""
-    edges = np.cumsum([0, *widths.values()]).tolist()
-    return {name: slice(edges[i], edges[i + 1]) for i, name in enumerate(widths)}

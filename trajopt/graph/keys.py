@@ -5,8 +5,9 @@ Leaves of the graph follow from the unknowns alone; all other quantities are com
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 
 SPLINE_LEAVES = ("q", "v", "a", "jerk")  # the derivatives of orders 0 to 3 of the joints' curves
 EXTRA, RATE, PARAMETER = "extra:", "rate:", "parameter:"  # before the name of a curve, or a constant unknown
@@ -80,3 +81,9 @@ def entry(quantity: str, component: int, width: int, components: Callable[[str, 
     """The name of a component in messages, `term 'power', component knee`; `components` : names of all."""
     label = components(quantity, width)[component]
     return f"{term_of(quantity)}, component {label}" if label else term_of(quantity)
+
+
+def slices_of(widths: Mapping[str, int]) -> dict[str, slice]:
+    """The places of quantities that stand one after the other; widths : quantity -> number of components."""
+    ends = accumulate(widths.values())
+    return {name: slice(end - width, end) for (name, width), end in zip(widths.items(), ends, strict=True)}

@@ -19,10 +19,10 @@ from trajopt.parametric.inputs import (
     DurationInput,
     Input,
     LimitInput,
+    LimitPattern,
     PhaseInput,
     WeightInput,
 )
-from trajopt.parametric.limit_pattern import LimitPattern
 from trajopt.problem.links.link import Link
 from trajopt.problem.links.phases import TOTAL, Asked, Phases, copy_of
 from trajopt.problem.problem import ProblemData

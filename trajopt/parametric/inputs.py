@@ -8,6 +8,7 @@ or raises StructureError where the value would need another program.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,10 +18,10 @@ from trajopt.base.arguments import short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError, StructureError, TrajoptError
 from trajopt.graph.data import data_of
-from trajopt.parametric.limit_pattern import COMPILE_AGAIN, LimitPattern
 from trajopt.problem.input_checks import bounds_or_value, equal_to, finite_number
 
 UNKNOWNS = ("parameters", "extras")  # tables of a problem whose entries have a guess
+COMPILE_AGAIN = "compile the problem again with this value"
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +75,76 @@ class Input(ABC):
         Raises ShapeError or NotFiniteError for what is no such value, StructureError for one that needs
         another program.
         """
+
+
+@dataclass(frozen=True, eq=False)
+class LimitPattern:
+    """Masks (width,) of the components with a finite lower limit, a finite upper limit, and two equal limits.
+
+    The finite limits as one vector are the fixed values, the lower limits and the upper limits of the others.
+    """
+
+    has_lower: Array
+    has_upper: Array
+    equal: Array
+
+    @classmethod
+    def of(cls, lower: Array, upper: Array) -> LimitPattern:
+        return cls(np.isfinite(lower), np.isfinite(upper), lower == upper)
+
+    @property
+    def width(self) -> int:
+        return self.equal.size
+
+    @property
+    def is_value(self) -> bool:
+        """Whether every component is fixed or free, so that a value says all."""
+        return bool(np.array_equal(self.has_lower | self.has_upper, self.equal))
+
+    def numbers(self, lower: Array, upper: Array) -> Array:
+        """The finite limits as one vector."""
+        return np.concatenate([lower[self.equal], lower[self._only_lower], upper[self._only_upper]])
+
+    def limits(self, numbers: Array) -> tuple[Array, Array]:
+        """Lower and upper limits (width,) from `numbers`."""
+        lower, upper = np.full(self.width, -np.inf), np.full(self.width, np.inf)
+        ends = np.cumsum([self.equal.sum(), self._only_lower.sum()])
+        lower[self.equal], lower[self._only_lower], upper[self._only_upper] = np.split(numbers, ends)
+        upper[self.equal] = lower[self.equal]
+        return lower, upper
+
+    def labels(self, components: Sequence[str]) -> tuple[str, ...]:
+        """Names of the `numbers`."""
+        names = np.array(components, dtype=object)
+        found = list(names[self.equal])
+        for side, which in (("lower", self._only_lower), ("upper", self._only_upper)):
+            found += [f"{name}, {side}".lstrip(", ") for name in names[which]]
+        return tuple(found)
+
+    def check(self, name: str, lower: Array, upper: Array, components: Sequence[str]) -> None:
+        """StructureError where these limits have another pattern."""
+        now = LimitPattern.of(lower, upper)
+        for is_now, was, finite in (
+            (now.has_lower, self.has_lower, "a lower limit"),
+            (now.has_upper, self.has_upper, "an upper limit"),
+            (now.equal, self.equal, "equal limits"),
+        ):
+            wrong = np.flatnonzero(is_now != was)
+            if wrong.size:
+                i = int(wrong[0])
+                where = f", component {components[i] or i}," if self.width > 1 else ""
+                has, had = ("has", "had none") if is_now[i] else ("lacks", "had one")
+                raise StructureError(
+                    f"'{name}'{where} {has} {finite} but {had} when the problem was compiled: {COMPILE_AGAIN}"
+                )
+
+    @property
+    def _only_lower(self) -> Array:
+        return self.has_lower & ~self.equal
+
+    @property
+    def _only_upper(self) -> Array:
+        return self.has_upper & ~self.equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +249,12 @@ class LimitInput(PatternInput):
         return np.where(equal, wanted, -np.inf), np.where(equal, wanted, np.inf)
 
     def _limits(self, value: Any) -> tuple[Array, Array]:
-        lower, upper = pair(value, self.name)
+        if not isinstance(value, list | tuple | np.ndarray) or len(value) != 2:
+            raise ShapeError(
+                f"the value of '{self.name}' is {short_repr(value)}: give (lower, upper), None where there "
+                "is none"
+            )
+        lower, upper = value
         bounds = bounds_or_value(lower, upper, None, self.pattern.width, self.name, self.components)
         self.pattern.check(self.name, *bounds, self.components)
         return bounds
@@ -310,12 +386,3 @@ class PhaseInput(Input):
     def put_numbers(self, problem: Any, numbers: Array) -> None:
         for k in self.phases:
             self.own.put_numbers(problem.problems[k], numbers)
-
-
-def pair(value: Any, name: str) -> tuple[Any, Any]:
-    """Lower and upper limit; ShapeError where two are not given."""
-    if not isinstance(value, list | tuple | np.ndarray) or len(value) != 2:
-        raise ShapeError(
-            f"the value of '{name}' is {short_repr(value)}: give (lower, upper), None where there is none"
-        )
-    return value[0], value[1]

@@ -13,18 +13,16 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import EvaluationError, OptionError
+from trajopt.base.rounding import AGREEMENT
 from trajopt.parametric.warm_start import warm_program
 from trajopt.solution.solution import Answer
 from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.newton.newton import active_sides
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
+from trajopt.solvers.tolerances import ROUNDING
 from trajopt.transcription.links.linked_program import AskedStructure, LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP
-
-ACTIVE = 1e-9  # tolerance by which multipliers are told from zero
-DEPENDENT = 1e-9  # of the largest pivot: rows that are combinations of others
-SINGULAR = 1e12  # condition of the equilibrated system above which the derivative is not determined
 
 
 def check_converged(solution: Answer) -> None:
@@ -52,7 +50,7 @@ class OptimalitySystem:
         rows, low, high = point.row_multipliers, point.lower_multipliers, point.upper_multipliers
         assert rows is not None and low is not None and high is not None
         self.multipliers = np.concatenate([rows, high - low])
-        self.side = active_sides(nlp, self.multipliers, ACTIVE)
+        self.side = active_sides(nlp, self.multipliers, AGREEMENT)
         self.active = np.flatnonzero(self.side)
         A = np.concatenate([dense_jacobian(nlp, nlp.jacobian(point.y)), np.eye(n)])[self.active]
         independent = _independent(A)
@@ -63,7 +61,7 @@ class OptimalitySystem:
         K = np.block([[H, A.T], [A, np.zeros((len(A), len(A)))]])
         self.factors = _equilibration(H, A)
         self.K = self.factors[:, None] * K * self.factors
-        if not np.linalg.cond(self.K) < SINGULAR:
+        if not np.linalg.cond(self.K) < 1.0 / ROUNDING:
             raise EvaluationError(
                 "the optimum is not strict, so that it has no derivative: add a cost that decides between "
                 "motions that are equally good"
@@ -108,4 +106,4 @@ def _independent(A: Array) -> Array:
         return np.arange(len(A))
     R, order = qr(A.T, mode="r", pivoting=True)
     size = np.abs(np.diag(R))
-    return np.sort(order[: int(np.sum(size > DEPENDENT * size[0]))])
+    return np.sort(order[: int(np.sum(size > AGREEMENT * size[0]))])

@@ -29,17 +29,14 @@ from trajopt.parametric.inputs import DurationInput, Input, PhaseInput
 from trajopt.parametric.optimality_system import OptimalitySystem, check_converged, system_at
 from trajopt.problem.links.phases import Asked, copy_of
 from trajopt.solution.solution import Answer
-from trajopt.splines.curve import Curve, CurveGroup
+from trajopt.splines.curve import Curve
+from trajopt.transcription.derivative_check import STEP
 from trajopt.transcription.leaf_map import LeafMap
 from trajopt.transcription.links.linked_program import AskedStructure, LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.program_functions import ProgramFunctions, program_maps
 from trajopt.transcription.transcribe import ProgramStructure
 from trajopt.transcription.unknowns import Layout
-
-STEP = 1e-3  # of a number of the input, relative to 1 + its size: what is linear in it has no other error
-# Of a duration T, relative to it: a jerk that is given at a fixed duration stands in its equation times T^3.
-DURATION_STEP = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +113,8 @@ def _change(
     numbers = chosen.numbers(asked)
     size = abs(float(numbers[i]))
     own = chosen.own if isinstance(chosen, PhaseInput) else chosen
-    step = DURATION_STEP * size if isinstance(own, DurationInput) else STEP * (1.0 + size)
+    # Nearly all is linear in it; a jerk that is given at a fixed duration T stands in its equation times T^3.
+    step = STEP * (size if isinstance(own, DurationInput) else 1.0 + size)
     sides = []
     for signed in (-step, step):
         other = copy_of(asked)
@@ -206,7 +204,10 @@ def _of_part(chosen: Input, layout: Layout, dx: Array, objective: Array, n: int)
         objective,
         dx[layout.durations].sum(axis=0),
         {name: dx[place] for name, place in layout.parameters.items()},
-        tuple(_curve(layout, np.ascontiguousarray(each)) for each in dx.T),
+        tuple(
+            replace(layout.curve(np.ascontiguousarray(each)), durations=np.ones(len(layout.bases)))
+            for each in dx.T
+        ),
         n,
     )
 
@@ -229,9 +230,3 @@ def _by_values(k: int, structure: ProgramStructure, nlp: NLP, change: _Change) -
     A, b = (change.of_part(k, value) for value in (lambda part: part.linear.A, lambda part: part.linear.b))
     functions = structure.maps.functions(nlp.chain, nlp.unknowns.elimination.c, objectives, A, b)
     return functions.scaled(nlp.row_scale, nlp.objective_scale)
-
-
-def _curve(layout: Layout, dx: Array) -> Curve:
-    """Derivatives of control points as a curve over a unit of time for every arc."""
-    joints, *apart = (CurveGroup(group.bases, group.control_points(dx)) for group in layout.groups)
-    return Curve(joints.bases, joints.control_points, np.ones(len(joints.bases)), tuple(apart))

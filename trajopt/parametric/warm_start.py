@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from trajopt.base.arrays import Array
@@ -37,7 +39,7 @@ def warm_program(
     starts = [_nearest(own_structure, own, part) for own_structure, own, _, part in each]
     same = all(_same_scale(own, problem, part.known_problem) for own, _, problem, part in each)
     program = structure.program_at(values, starts, [part.scaling if same else None for part in start.parts])
-    return program, _rescaled(point, np.concatenate(starts), scaling, program.scaling)
+    return program, replace(scaling.rescaled(point, program.scaling), y=np.concatenate(starts))
 
 
 def _nearest(structure: ProgramStructure, values: ProgramValues, start: SolutionData) -> Array:
@@ -61,13 +63,3 @@ def _same_scale(structure: ProgramStructure, problem: ProblemData, before: Probl
     now, then = given_limits(problem), given_limits(before)
     sources = {group.source for group in structure.groups}
     return all(np.array_equal(now[i], then[i]) for i in sources)
-
-
-def _rescaled(point: WarmStart, y: Array, before: Scaling, now: Scaling) -> WarmStart:
-    """A point with its multipliers for another scaling of the rows and the objective."""
-    weight = now.objective / before.objective
-    of_rows, of_lower, of_upper = (
-        np.zeros(0) if each is None else each
-        for each in (point.row_multipliers, point.lower_multipliers, point.upper_multipliers)
-    )
-    return WarmStart(y, of_rows * (before.rows / now.rows) * weight, of_lower * weight, of_upper * weight)

@@ -36,8 +36,8 @@ from trajopt.problem.costs_and_constraints import (
 from trajopt.problem.systems.state_equations import unit_of_rate
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.splines.trajectory import Trajectory
-from trajopt.terms.arithmetic import operands_of
 from trajopt.terms.block_term import BlockTerm
+from trajopt.terms.term import operands_of
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Callback, Solver

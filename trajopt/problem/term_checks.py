@@ -21,8 +21,7 @@ from trajopt.graph.protocols.term import NamedTerm, Term
 from trajopt.graph.quantity_table import QuantityTable
 from trajopt.splines.node_sets import END, PATH, NodeSet, no_cost
 from trajopt.splines.over import Over, node_set
-from trajopt.terms.arithmetic import operands_of
-from trajopt.terms.term import ComponentTerm, Quantity, StateTerm
+from trajopt.terms.term import ComponentTerm, Quantity, StateTerm, operands_of
 
 
 def checked_blocks(

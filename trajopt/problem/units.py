@@ -10,8 +10,8 @@ from trajopt.graph.keys import EXTRA, SPLINE_LEAVES
 from trajopt.graph.protocols.dynamics import DescribedJoints
 from trajopt.problem.systems.state_equations import unit_of_rate
 from trajopt.problem.systems.system import System
-from trajopt.terms.arithmetic import Combination, FunctionOf, Squared, operands_of
-from trajopt.terms.term import ComponentTerm, StateTerm
+from trajopt.terms.arithmetic import Combination, FunctionOf, Squared
+from trajopt.terms.term import ComponentTerm, StateTerm, operands_of
 
 PURE = "1"  # of a number without unit
 

@@ -51,10 +51,6 @@ class PhasesSolutionData(Answer):
         return tuple(zip(self.names, self.phases, strict=True))
 
     @property
-    def parts(self) -> tuple[SolutionData, ...]:
-        return self.phases
-
-    @property
     def duration(self) -> float:
         """Seconds of all phases together."""
         return float(sum(solution.duration for solution in self.phases))
@@ -84,9 +80,8 @@ class PhasesSolutionData(Answer):
         return self.known_phases
 
     def __str__(self) -> str:
-        ended = "converged" if self.converged else f"not converged ({self.status.value})"
         lines = [
-            f"{self.name}: {ended} in {pluralize(self.iterations, 'iteration')}, {self.seconds:.3f} s; "
+            f"{self.name}: {self.ended} in {pluralize(self.iterations, 'iteration')}, {self.seconds:.3f} s; "
             f"duration {self.duration:.7g} s, objective {self.objective:.7g}"
         ]
         for name, solution in zip(self.names, self.phases, strict=True):

@@ -31,7 +31,7 @@ from trajopt.solvers.solver import Program, Result
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "casadi", "cyipopt-wheels")
 BLAS_SETTINGS = ("OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS")
 MOST_WRITTEN = 100  # numbers of an array: longer ones are shortened
-COLUMNS = 4  # of the table that a file holds: number of the solve, then the three of an iteration
+COLUMNS = ("solve", "iteration", "objective", "violation")  # of the table of solves that a file holds
 HEADER = f"{'spans':>6} {'objective':>16} {'iter.':>6} {'seconds':>9}  outcome"
 NO_STRUCTURE = "switching structures are searched for in single problems"
 
@@ -147,19 +147,19 @@ def record_solve(nlp: Program, result: Result) -> Result:
 
 
 def table_of(histories: Sequence[SolveHistory]) -> NDArray[np.float64]:
-    """All iterations as one array, (k, COLUMNS)."""
+    """All iterations as one array, (k, 4), with the `COLUMNS`."""
     numbered = [
         np.column_stack([np.full(len(each.iterations), number), each.iterations])
         for number, each in enumerate(histories)
     ]
-    return np.concatenate(numbered) if numbered else np.empty((0, COLUMNS))
+    return np.concatenate(numbered) if numbered else np.empty((0, len(COLUMNS)))
 
 
 def histories_of(file: ArrayFile) -> tuple[SolveHistory, ...]:
     """What a file tells of the solves before; empty in files of former versions."""
     if "solves" not in file:
         return ()
-    table = file.numbers("solves", (None, COLUMNS), finite=False)
+    table = file.numbers("solves", (None, len(COLUMNS)), finite=False)
     if not np.all(np.diff(table[:, 0], prepend=0.0) >= 0.0):
         file.refuse("the numbers of solves do not rise")
     borders = np.flatnonzero(np.diff(table[:, 0])) + 1

@@ -88,13 +88,19 @@ class Answer(ABC):
         """Seconds, of all phases together."""
 
     @property
-    @abstractmethod
     def parts(self) -> tuple[SolutionData, ...]:
         """The solutions of all phases; of a single problem its own."""
+        return tuple(part for _, part in self.named_parts)
 
     @property
     def converged(self) -> bool:
         return self.status.converged
+
+    @property
+    def ended(self) -> str:
+        """How the solve ended, in words."""
+        ended = "converged" if self.converged else f"not converged ({self.status.value})"
+        return ended + " to a feasible point" * (self.status is Status.FEASIBLE_POINT)
 
     def asked_on(self, *trajectories: Trajectory) -> Any:
         """What was asked, on other trajectories of as many arcs, one per part, guessed by these motions."""
@@ -135,10 +141,6 @@ class SolutionData(Answer):
     @property
     def named_parts(self) -> tuple[tuple[str, SolutionData], ...]:
         return (("", self),)
-
-    @property
-    def parts(self) -> tuple[SolutionData, ...]:
-        return (self,)
 
     # -- curves -------------------------------------------------------------------------------------------
 
@@ -280,8 +282,7 @@ class SolutionData(Answer):
             )
 
     def __str__(self) -> str:
-        ended = "converged" if self.converged else f"not converged ({self.status.value})"
-        ended += " to a feasible point" * (self.status is Status.FEASIBLE_POINT)
+        ended = self.ended
         if self.status in (Status.NOT_ENOUGH_FREEDOM, Status.UNBOUNDED, Status.NO_BEST_DURATION):
             ended += f": {self.detail};"
         known = "" if self.starts is None else f"; {self.starts.known}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,7 +67,7 @@ class Curve:
     def _columns(self) -> list[slice]:
         """The columns of every group."""
         ends = np.cumsum([group.n for group in self.groups]).tolist()
-        return [slice(start, end) for start, end in pairwise([0, *ends])]
+        return list(map(slice, [0, *ends], ends))
 
     @cached_property
     def starts(self) -> NDArray[np.float64]:

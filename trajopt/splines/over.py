@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, near_matches
 from trajopt.splines.instants import Instants
-from trajopt.splines.node_sets import END, PATH, START, NodeSet, TimeWindow
-from trajopt.splines.time_window import Window
+from trajopt.splines.node_sets import END, PATH, START, NodeSet, TimeWindow, Window
 
 # For messages about times within the motion, where a spline has a node only by chance.
 ONE_INSTANT = (

@@ -20,7 +20,7 @@ from trajopt.splines.curve import Curve, CurveGroup
 
 GAP = 1e-13  # of the largest coefficient: how near the bound comes to a value that is attained
 ROUNDING = 4.0 * np.finfo(float).eps  # of the largest coefficient, for each coefficient of a piece
-MOST_CUTS = 40  # halvings; the gap falls four-fold with each
+MOST_CUTS = round(-np.log2(GAP))  # halvings; the gap falls at least two-fold with each
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,10 @@ from trajopt.base.arrays import Array
 from trajopt.splines.adaptive_quadrature import SHARE, largest_errors
 from trajopt.taylor_models.leaf_pieces import LeafPieces, Model
 from trajopt.taylor_models.suprema import MOST_PARTS, MOST_ROUNDS, Evaluation
-from trajopt.taylor_models.taylor_model import EPS, ORDER, UPWARDS, TaylorModel
+from trajopt.taylor_models.taylor_model import EPS, ORDER, UNDERFLOW, UPWARDS, TaylorModel
 
 MOST_PIECES = 30_000  # on which models are evaluated, if the spans are not more
-SMALLEST = 1e-290  # above what underflow leaves of an integral that is zero
+SMALLEST = UNDERFLOW / EPS  # above what underflow leaves of an integral that is zero
 PARTS = 32  # of a piece; `least_size` falls short where the polynomial changes its sign within one of them
 
 

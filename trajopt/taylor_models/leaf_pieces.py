@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from math import comb
 
 import numpy as np
 
@@ -16,7 +18,6 @@ from trajopt.graph.graph import Graph
 from trajopt.graph.keys import TIME_LEAVES, SplineLeaf
 from trajopt.splines.curve import Curve
 from trajopt.splines.polynomial_bounds import divide, pieces_of_group
-from trajopt.taylor_models.bernstein import to_powers
 from trajopt.taylor_models.taylor_model import EPS, ORDER, UNDERFLOW, UPWARDS, TaylorModel
 
 Model = list  # of TaylorModel or float, one per component
@@ -64,7 +65,7 @@ class LeafPieces:
         found: dict[str, Model] = {}
         for leaf, coefficients in self.curves.items():
             degree = coefficients.shape[1] - 1
-            matrix = to_powers(degree)
+            matrix = _to_powers(degree)
             middle = coefficients[:, degree // 2]
             away = coefficients - middle[:, None]  # a constant is not converted: it has no rounding error
             powers = np.einsum("jk,pkw->jpw", matrix, away)
@@ -133,3 +134,16 @@ def graph_models(graph: Graph, pieces: LeafPieces) -> dict[str, Model]:
     for block in graph.blocks:
         found.update(block.value_over(found, TaylorModel.constant))  # type: ignore[attr-defined]
     return found
+
+
+@lru_cache
+def _to_powers(degree: int) -> Array:
+    """Matrix (degree + 1, degree + 1) from Bernstein coefficients on [-1, 1] to those of powers of s."""
+    matrix = np.zeros((degree + 1, degree + 1))
+    for k in range(degree + 1):
+        column = np.ones(1)
+        for i in range(degree):  # ((1 + s) / 2)^k ((1 - s) / 2)^(degree - k), all numbers exact
+            column = np.convolve(column, [0.5, 0.5] if i < k else [0.5, -0.5])
+        matrix[:, k] = column * comb(degree, k)
+    matrix.flags.writeable = False
+    return matrix

@@ -16,19 +16,19 @@ of Pure and Applied Mathematics 4 (2003).
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
+from math import comb
 from typing import Any
 
 import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.taylor_models import series
-from trajopt.taylor_models.bernstein import from_powers
 
 ORDER = 10  # coefficients kept
 EPS = float(np.finfo(float).eps)
 UPWARDS = 1.0 + 1e-12  # covers rounding in the computation of radii, which are sums of nonnegative terms
-UNDERFLOW = 1e-300
+UNDERFLOW = float(np.finfo(float).tiny)  # more than is lost where products of small numbers become zero
 QUARTER_TURN = 0.5 * np.pi  # to half an eps
 
 
@@ -60,7 +60,7 @@ class TaylorModel:
     def bernstein(self) -> tuple[Array, Array]:
         """Bernstein coefficients (ORDER, P) of the polynomials, and radii (P,), infinite where not known."""
         with np.errstate(all="ignore"):
-            found = from_powers(ORDER)[:, : len(self.coefficients)] @ self.coefficients
+            found = _from_powers(ORDER)[:, : len(self.coefficients)] @ self.coefficients
             radius = (self.radius + (ORDER + 2) * EPS * self.size) * UPWARDS
         return found, np.where(np.isfinite(radius), radius, np.inf)
 
@@ -320,3 +320,21 @@ def _with_rounding(coefficients: Array, radius: Array) -> TaylorModel:
     model = TaylorModel(coefficients, radius)
     model.radius = (radius + EPS * model.size) * UPWARDS + UNDERFLOW
     return model
+
+
+@lru_cache
+def _from_powers(count: int) -> Array:
+    """Matrix (count, count) from coefficients of powers of s to Bernstein coefficients on [-1, 1].
+
+    The Bernstein coefficients of s^j are the elementary symmetric means of j of `count - 1` numbers -1 and 1:
+    none is larger than one.
+    """
+    degree = count - 1
+    matrix = np.zeros((count, count))
+    for k in range(count):
+        column = np.ones(1)
+        for i in range(degree):  # prod (1 + x_i z) with k numbers x_i = 1 and the others -1
+            column = np.convolve(column, [1.0, 1.0 if i < k else -1.0])
+        matrix[k] = [column[j] / comb(degree, j) for j in range(count)]
+    matrix.flags.writeable = False
+    return matrix

@@ -34,10 +34,7 @@ Factor = float | tuple[float, ...]  # one number for all components, or one each
 class Arithmetic:
     """Base class that gives a term the operators + - * /, ** 2 and NumPy's functions, such as np.sin."""
 
-    @property
-    def operands(self) -> tuple[Any, ...]:
-        """The terms that this one is made of: none, unless it is arithmetic of others."""
-        return ()
+    operands: tuple[Any, ...] = ()  # the terms that this one is made of, where it is arithmetic of others
 
     def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         name = function.__name__
@@ -139,7 +136,7 @@ class Combination(Arithmetic):
     parts: tuple[tuple[Factor, Any], ...]
 
     @property
-    def operands(self) -> tuple[Any, ...]:
+    def operands(self) -> tuple[Any, ...]:  # type: ignore[override]
         return tuple(term for _, term in self.parts)
 
     @property
@@ -199,11 +196,6 @@ def _parts(term: Any) -> tuple:
     return term.parts if isinstance(term, Combination) else ((1.0, _checked(term)),)
 
 
-def operands_of(term: Any) -> tuple[Any, ...]:
-    """The terms that a term is made of; none of one that is a user's class."""
-    return getattr(term, "operands", ())
-
-
 def _factor(factor: Any) -> Factor:
     if isinstance(factor, Term):
         raise OptionError("two terms were multiplied: write the product inside one @trajopt.term")
@@ -237,7 +229,7 @@ class Squared(Arithmetic):
     base: Any
 
     @property
-    def operands(self) -> tuple[Any, ...]:
+    def operands(self) -> tuple[Any, ...]:  # type: ignore[override]
         return (self.base,)
 
     @property
@@ -261,7 +253,7 @@ class FunctionOf(Arithmetic):
     base: Any
 
     @property
-    def operands(self) -> tuple[Any, ...]:
+    def operands(self) -> tuple[Any, ...]:  # type: ignore[override]
         return (self.base,)
 
     @property

@@ -24,10 +24,9 @@ from trajopt.terms.arithmetic import (
     Squared,
     factor_of,
     inner_blocks,
-    operands_of,
     written,
 )
-from trajopt.terms.term import ExpressionTerm
+from trajopt.terms.term import ExpressionTerm, operands_of
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Maximum(Arithmetic):
     is_absolute: bool = False
 
     @property
-    def operands(self) -> tuple[Any, ...]:
+    def operands(self) -> tuple[Any, ...]:  # type: ignore[override]
         return self.pieces
 
     @property
@@ -101,7 +100,7 @@ class Slacked(Arithmetic):
     quantity: str
 
     @property
-    def operands(self) -> tuple[Any, ...]:
+    def operands(self) -> tuple[Any, ...]:  # type: ignore[override]
         return (self.exact,)
 
     @property

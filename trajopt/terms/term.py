@@ -176,6 +176,11 @@ def _name_of(function: Callable[[Any], Any]) -> str:
     return getattr(function, "__name__", "term")
 
 
+def operands_of(term: Any) -> tuple[Any, ...]:
+    """The terms that a term is made of; none of one that is a user's class."""
+    return getattr(term, "operands", ())
+
+
 def wrench(joint: str) -> Quantity:
     """The wrench of a joint on its link, (6,): [moment; force], N m and N, link axes, about its origin."""
     return Quantity(f"wrench:{arguments.name(joint, 'the joint of a wrench')}")

@@ -39,15 +39,8 @@ from trajopt.transcription.unknowns import (
 #: A row of a velocity hull: the limit that it holds, the velocity's control point, the column of x of the
 #: position's control point before it, and the slope between both.
 HULL_ROW = np.dtype(
-    [
-        ("constraint", int),
-        ("joint", int),
-        ("is_upper", bool),
-        ("point", int),
-        ("arc", int),
-        ("column", int),
-        ("slope", float),
-    ]
+    [(name, int) for name in ("constraint", "joint", "is_upper", "point", "arc", "column")]
+    + [("slope", float)]
 )
 
 
@@ -96,12 +89,9 @@ class VelocityHull:
     def label(self, row: int) -> RowLabel:
         """The label of a row."""
         number, joint, is_upper, point, arc, *_ = self.rows[row].tolist()
-        name, joint_name = (
-            self.problem.constraints[number].name,
-            self.problem.dynamics.joint_names[int(joint)],
-        )
+        name, joint_names = self.problem.constraints[number].name, self.problem.dynamics.joint_names
         where, side = arc_where_several(self.layout, arc), "upper" if is_upper else "lower"
-        return RowLabel(name, joint_name, arc=where, control_point=point, side=side)
+        return RowLabel(name, joint_names[int(joint)], arc=where, control_point=point, side=side)
 
 
 def _of_arc(layout: Layout, arc: int, number: int, finite: Array) -> Array:

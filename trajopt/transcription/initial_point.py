@@ -223,7 +223,7 @@ def smooth_curve(
     middle = np.zeros(n)
     middle[bounded] = 0.5 * (limits.q_lower[bounded] + limits.q_upper[bounded])
     fixed, free = end_values(problem), np.full(n, np.nan)
-    at_start, at_end = ends or (fixed.get(("q", START), free), fixed.get(("q", END), free))
+    at_start, at_end = ends or fixed_ends(problem)
     first = np.where(np.isnan(at_start), np.where(np.isnan(at_end), middle, at_end), at_start)
     last = np.where(np.isnan(at_end), first, at_end)
     conditions = [(0.0, 0, first), (1.0, 0, last)]

@@ -159,14 +159,11 @@ class LeafGroup:
     """
 
     leaves: tuple[str, ...]
+    curve_count: int
     orders: Array
     x_columns: Array
     columns: slice
     basis: Array
-
-    @property
-    def curve_count(self) -> int:
-        return self.x_columns.shape[2]
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,7 +314,7 @@ def _curve_groups(spline_map: SplineMap, spline: list[str]) -> tuple[LeafGroup, 
         orders = np.array([spline_map.spline[leaf].order for leaf in leaves])
         end = cursor + orders.size * first.width
         basis = np.ascontiguousarray(np.moveaxis(at_nodes.basis[orders], 0, -1)[:, None])
-        groups.append(LeafGroup(tuple(leaves), orders, columns, slice(cursor, end), basis))
+        groups.append(LeafGroup(tuple(leaves), first.width, orders, columns, slice(cursor, end), basis))
         cursor = end
     return tuple(groups)
 

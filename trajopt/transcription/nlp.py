@@ -5,18 +5,21 @@ minimize f(y)   subject to   row_lower <= g(y) <= row_upper,   lower <= y <= upp
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
 from trajopt.base.errors import EvaluationError
 from trajopt.graph.graph import Graph
+from trajopt.graph.keys import entry, term_of
+from trajopt.graph.protocols.block import SecondOrderBlock, Values
+from trajopt.solvers.solver import WarmStart
 from trajopt.transcription.bounds import Bounds, LinearBlock
 from trajopt.transcription.leaf_map import SplineMap
-from trajopt.transcription.nonfinite import first_not_finite
 from trajopt.transcription.program_functions import ProgramFunctions
 from trajopt.transcription.row_groups import Objective, RowGroup
 from trajopt.transcription.unknowns import Label, Unknowns
@@ -55,16 +58,13 @@ class NLP(ProgramFunctions):
     row_lower: Array = field(init=False)
     row_upper: Array = field(init=False)
     objective_scale: float = field(init=False)
+    durations: Array = field(init=False)  # their places among the unknowns
 
     def __post_init__(self) -> None:
         bounds, rows, unknowns = self.bounds, self.row_bounds, self.unknowns
         vars(self).update(lower=bounds.lower, upper=bounds.upper, row_lower=rows.lower, row_upper=rows.upper)
-        vars(self).update(variable_count=unknowns.count, objective_scale=self.scaling.objective)
-
-    @property
-    def durations(self) -> Array:
-        """The places of the durations among the unknowns."""
-        return self.unknowns.durations
+        vars(self).update(variable_count=unknowns.elimination.free.size, durations=unknowns.durations)
+        vars(self).update(objective_scale=self.scaling.objective)
 
     @property
     def row_scale(self) -> Array:
@@ -93,7 +93,8 @@ class NLP(ProgramFunctions):
     def culprit(self, y: Array) -> str:
         """Which term, node and joint is not finite at y; "" when all is finite."""
         leaves = self.spline_map.leaf_values(self.unknowns.elimination.expand(y), set(self.graph.leaves))
-        return first_not_finite(self.graph, leaves, self.component_names)
+        with np.errstate(all="ignore"):
+            return next(_not_finite(self.graph, leaves, self.component_names), "")
 
 
 # A cost below this share of its gradient is zero but for rounding. No cost is divided by less, no row by more
@@ -109,6 +110,19 @@ class Scaling:
 
     rows: Array
     objective: float
+
+    def rescaled(self, point: WarmStart, now: Scaling) -> WarmStart:
+        """A point with multipliers in these factors, for other factors of as many rows; else as it is."""
+        if self.rows.shape != now.rows.shape:
+            return point
+        factor = now.objective / self.objective
+        of_rows, lower, upper = point.row_multipliers, point.lower_multipliers, point.upper_multipliers
+        return WarmStart(
+            point.y,
+            None if of_rows is None else of_rows * (factor * self.rows / now.rows),
+            None if lower is None else lower * factor,
+            None if upper is None else upper * factor,
+        )
 
 
 def scaling_at_start(
@@ -152,3 +166,34 @@ def _objective_factor(value: float, gradient: Array) -> float:
             "floats hold: divide its weights"
         )
     return 1.0 / float(size) if steepest > 0.0 else 1.0
+
+
+def _not_finite(graph: Graph, leaves: Values, components: Callable[[str, int], list[str]]) -> Iterator[str]:
+    """`term 'power', component knee, is nan at t = 0.12 s (node 7)`: the cause of what follows first.
+
+    leaves : all leaves of the graph at the nodes, the time t among them
+    Values of all blocks come first, then partials and curvature block by block, in the order of evaluation.
+    """
+    times, u = leaves["t"][:, 0], graph.values(leaves)
+
+    def label(quantity: str, component: int) -> str:
+        return entry(quantity, component, graph.width[quantity], components)
+
+    def found(values: Array, words: str, *quantities: str) -> Iterator[str]:
+        """The first number that is not finite; `words` with the labels of its entries in their places."""
+        for node, *place in np.argwhere(~np.isfinite(values))[:1]:
+            names = map(label, quantities, place)
+            what, number = words.format(*names), values[(node, *place)]
+            yield f"{what}, is {number} at t = {times[node]:.4g} s (node {node})"
+
+    for block in graph.blocks:
+        for name in block.outputs:
+            yield from found(u[name], "{}", name)
+    for block in graph.blocks:
+        for pair, part in block.partials(u).items():
+            yield from found(part, "the derivative of {} by {}", *pair)
+        if graph.has_curvature and implements(block, SecondOrderBlock):
+            whose = term_of(next(iter(block.outputs)))
+            ones = {name: np.ones_like(u[name]) for name in block.outputs}
+            for pair, part in block.curvature(u, ones).items():
+                yield from found(part, f"the second derivative of {whose} by {{}} and {{}}", *pair)

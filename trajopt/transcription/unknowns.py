@@ -89,10 +89,6 @@ class Layout:
         """The number of durations and parameters: the unknowns that every node depends on."""
         return self.size - self.control_point_count
 
-    def column(self, arc: int, point: int, curve: int) -> int:
-        """Index in x of a control point of a curve with the joints' basis."""
-        return self.groups[0].column(arc, point, curve)
-
     def curve(self, x: Array) -> Curve:
         """The joint and additional curves of x."""
         joints, *apart = (CurveGroup(group.bases, group.control_points(x)) for group in self.groups)
@@ -112,11 +108,6 @@ class Unknowns:
     elimination: Elimination
     nodes: Nodes
 
-    @property
-    def count(self) -> int:
-        """The number of entries of y."""
-        return self.elimination.free.size
-
     def curve(self, y: Array) -> Curve:
         """The motion at y: joint and additional curves, and the durations of the arcs."""
         return self.layout.curve(self.elimination.expand(y))
@@ -135,13 +126,16 @@ class Unknowns:
         layout = self.layout
         if [group.n for group in curve.groups] != [group.curve_count for group in layout.groups]:
             return False
-        widths = {name: place.stop - place.start for name, place in layout.parameters.items()}
+        if parameters.keys() != layout.parameters.keys():
+            return False
         same_knots = len(curve.bases) == len(layout.bases) and all(
             np.array_equal(one.knots, other.knots)
             for own, theirs in zip(layout.groups, curve.groups, strict=True)
             for one, other in zip(own.bases, theirs.bases, strict=True)
         )
-        return same_knots and {name: np.size(value) for name, value in parameters.items()} == widths
+        return same_knots and all(
+            np.size(parameters[name]) == place.stop - place.start for name, place in layout.parameters.items()
+        )
 
     def node_times(self, y: Array) -> Array:
         """Seconds from the start of the motion to every node at y, (K,)."""

@@ -17,7 +17,7 @@ from trajopt.checks.integral_checks import CostCheck
 from trajopt.checks.limit_violations import largest_violations, limit_ranges
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.basis import SAME_TIME
-from trajopt.verification.recomputed_kkt import RebuiltProgram, multipliers_fit, rescaled
+from trajopt.verification.recomputed_kkt import RebuiltProgram, multipliers_fit
 
 # Of the largest unknown or multiplier, of a limit's range, of the duration: how far unknowns, violations and
 # switches may be from what the motion gives. The way from a motion to unknowns and back leaves rounding.
@@ -88,7 +88,7 @@ def _point(solution: SolutionData, program: RebuiltProgram) -> Iterator[str]:
         return
     if scaling.rows.shape != nlp.scaling.rows.shape:
         return
-    rows = rescaled(point, scaling, nlp.scaling).row_multipliers
+    rows = scaling.rescaled(point, nlp.scaling).row_multipliers
     assert rows is not None
     expected = nlp.physical_multipliers(rows)
     size = max((float(np.abs(each).max(initial=0.0)) for each in expected.values()), default=0.0)

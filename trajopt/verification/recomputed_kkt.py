@@ -26,8 +26,8 @@ from trajopt.solvers.optimality.multipliers import kkt_of_fit, least_squares_mul
 from trajopt.solvers.solver import WarmStart
 from trajopt.splines.trajectory import Trajectory
 from trajopt.transcription.links.linked_program import LinkedProgram
-from trajopt.transcription.nlp import NLP, Scaling
-from trajopt.transcription.transcribe import transcribe
+from trajopt.transcription.nlp import NLP
+from trajopt.transcription.transcribe import cold_program, program_at, structure_of, values_of
 
 FAR = 10.0  # times the error that the solve left: beyond, other multipliers are compared with the saved ones
 ROUNDING = 1e-9  # errors below are none
@@ -42,24 +42,32 @@ class RebuiltProgram(NamedTuple):
 
 
 def rebuilt_program(solution: SolutionData) -> RebuiltProgram | None:
-    """None where that NLP cannot be known: the problem contradicts itself, limits were tightened, the motion
-    was slowed, or the refined problem is no longer the one that was asked.
+    """The NLP scaled at the motion, or at the guess where the cost fell far from there to the motion.
+
+    A cost that is zero but for rounding has no scale of its own. None where the NLP cannot be known: the
+    problem contradicts itself or has other knots, limits were tightened, the motion was slowed, or the
+    refined problem is no longer the one that was asked.
     """
-    point, certified = solution.point, solution.certificate is not None
+    point, before, certified = solution.point, solution.scaling, solution.certificate is not None
     if certified and (point is None or point.row_multipliers is None):
         return None
     try:
         problem = _refined_problem(solution) if certified else _own_mesh(solution)
-        nlp = None if problem is None else transcribe(problem)
+        if problem is None:
+            return None
+        structure = structure_of(problem)
+        values = values_of(structure, problem)
+        if not values.unknowns.fits(solution.curve, solution.parameters):
+            return None
+        y = values.unknowns.of(solution.curve, solution.parameters)
+        nlp = program_at(structure, values, y)
+        if before is None or nlp.objective_scale > COARSEST * before.objective:
+            nlp = cold_program(structure, values, problem)
     except (TrajoptError, IndexError, ValueError):
         # The problem contradicts itself, or a file holds margins and limits that it does not have; the
         # violations and `claims` say where.
         return None
-    if nlp is None or (certified and not multipliers_fit(nlp, point)):
-        return None
-    if not nlp.unknowns.fits(solution.curve, solution.parameters):
-        return None
-    return RebuiltProgram(nlp, nlp.unknowns.of(solution.curve, solution.parameters))
+    return None if certified and not multipliers_fit(nlp, point) else RebuiltProgram(nlp, y)
 
 
 def point_and_kkt(program: RebuiltProgram, solution: SolutionData) -> tuple[WarmStart, KKT]:
@@ -83,7 +91,8 @@ def smallest_kkt(
     point, own = solution.point, None
     if multipliers_fit(program, point):
         assert point is not None
-        kept = replace(rescaled(point, solution.scaling, program.scaling), y=y)
+        before = solution.scaling
+        kept = replace(before.rescaled(point, program.scaling) if before else point, y=y)
         own = kept, _in_smaller_factor(kkt_residuals(program, kept), ratio)
         if own[1].error <= FAR * max(solution.kkt.error, ROUNDING):
             return own
@@ -107,23 +116,12 @@ def _own_mesh(solution: SolutionData) -> ProblemData:
         return asked
     each = zip(mesh.arcs, asked.trajectory.arcs, strict=True)
     same = all(np.array_equal(own.basis.knots, arc.basis.knots) for own, arc in each)
-    if same and not any(map(any, (solution.extra_points, solution.limit_points))):
-        return asked
-    return solution.asked_on(mesh)
-
-
-def rescaled(point: WarmStart, before: Scaling | None, now: Scaling) -> WarmStart:
-    """The same point and multipliers for other factors of rows and objective."""
-    if before is None or before.rows.shape != now.rows.shape:
-        return point
-    factor = now.objective / before.objective
-    rows, lower, upper = point.row_multipliers, point.lower_multipliers, point.upper_multipliers
-    return WarmStart(
-        point.y,
-        None if rows is None else rows * (factor * before.rows / now.rows),
-        None if lower is None else lower * factor,
-        None if upper is None else upper * factor,
-    )
+    if not same:
+        return solution.asked_on(mesh)
+    if any(map(any, (solution.extra_points, solution.limit_points))):
+        asked = asked.independent_copy()
+        asked.trajectory = mesh
+    return asked
 
 
 def _in_smaller_factor(kkt: KKT, ratio: float) -> KKT:

@@ -17,7 +17,7 @@ def test_no_motion_that_meets_the_equations_is_nearer():
     structure = structure_of(former)
     before, after = (values_of(structure, each).unknowns for each in (former, other))
     rng = np.random.default_rng(0)
-    x = before.elimination.expand(rng.uniform(0.5, 1.0, before.count))
+    x = before.elimination.expand(rng.uniform(0.5, 1.0, before.elimination.free.size))
     y = nearest_point(after.elimination, structure.nearest_change, structure.solution.fixed, x)
     s = former.trajectory.nodes.s
 
@@ -39,6 +39,6 @@ def test_a_motion_that_meets_the_equations_stays():
     problem = arm((1.0, -1.0))
     structure = structure_of(problem)
     unknowns = values_of(structure, problem).unknowns
-    y = np.random.default_rng(1).uniform(0.5, 1.0, unknowns.count)
+    y = np.random.default_rng(1).uniform(0.5, 1.0, unknowns.elimination.free.size)
     x, fixed = unknowns.elimination.expand(y), structure.solution.fixed
     assert np.array_equal(nearest_point(unknowns.elimination, structure.nearest_change, fixed, x), y)

@@ -36,7 +36,7 @@ def test_unknowns_are_named_by_what_they_are_and_what_bounds_them():
     layout = trajopt.transcribe(problem).unknowns.layout
     unknowns = UnknownLabels(problem, layout)
     labels = [unknowns.label(column) for column in range(layout.size)]
-    of_joint, of_force = labels[layout.column(1, 2, 1)], labels[layout.column(1, 2, 2)]
+    of_joint, of_force = labels[layout.groups[0].column(1, 2, 1)], labels[layout.groups[0].column(1, 2, 2)]
     assert str(of_joint) == "control point 2 of slider 1 in arc 1 (near s = 0.5, by 'range')"
     assert (of_joint.constraint, of_joint.component) == ("range", "slider 1")
     assert (of_force.constraint, of_force.component) == ("bounds of force 0", "")

@@ -13,11 +13,11 @@ from trajopt.verification.recomputed_kkt import COARSEST, point_and_kkt, rebuilt
 @pytest.fixture(scope="module")
 def of_a_costly_guess():
     """A solve whose tolerance is a loose one, from a guess that costs far more than the answer; and the
-    problem with its own guess, by which the NLP is built again."""
+    problem with its own guess."""
     problem = problems.cart_pole.build(intervals=20)
     shaken = problems.cart_pole.build(intervals=20)
     s = np.linspace(0.0, 1.0, 41)
-    shaken.guess(np.outer(s, [1.0, np.pi]) + np.outer(np.sin(9.0 * np.pi * s), [0.0, 0.02]))
+    shaken.guess(np.outer(s, [1.0, np.pi]) + np.outer(np.sin(9.0 * np.pi * s), [0.0, 0.04]))
     found = trajopt.solve(shaken, solver=trajopt.Ipopt(tol=1e-3), starts=1)
     return replace(found, known_problem=problem)
 
@@ -25,7 +25,7 @@ def of_a_costly_guess():
 def test_the_error_computed_again_is_that_of_the_solve_whatever_guess_its_factors_are_from(of_a_costly_guess):
     found, program = of_a_costly_guess, rebuilt_program(of_a_costly_guess)
     ratio = program.nlp.scaling.objective / found.scaling.objective
-    assert 2.0 < ratio < COARSEST and found.kkt.stationarity > 1e-6
+    assert 1.2 < ratio < COARSEST and found.kkt.stationarity > 1e-6
     _, again = point_and_kkt(program, found)
     assert again.stationarity == pytest.approx(found.kkt.stationarity, rel=1e-3)
 

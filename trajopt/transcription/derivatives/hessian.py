@@ -16,6 +16,7 @@ dense product. All parts are given as those of a matrix M with Hessian M + M'.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -155,7 +156,7 @@ class SecondDerivatives:
         leaf_map, offset, parts = self.leaf_map, 0, []
         for part in self._by_curves:
             found, size = part.entries(pattern)
-            parts.append(_moved(found, offset))
+            parts.append(replace(found, index=found.index + offset))
             offset += size
         spline, span = leaf_map.spline_width, leaf_map.spline_map.nodes.span
         by_global = self._global_pattern(pattern, has_adjoint)[span]
@@ -281,7 +282,3 @@ class _CurvePair:
     def _control_points(self, group: LeafGroup) -> Array:
         """Which local control points act on the nodes of every span, (spans, i)."""
         return np.any(self.spans.gather(np.any(group.basis[:, 0] != 0.0, axis=2)), axis=1)
-
-
-def _moved(entries: Entries, offset: int) -> Entries:
-    return Entries(entries.index + offset, entries.row, entries.column, entries.factor)

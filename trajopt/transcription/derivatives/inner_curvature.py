@@ -12,13 +12,13 @@ depend on both. Worth while where leaves are wide: below ten joints the single p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.graph.chain_rule import neighbours
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Pairs
 
@@ -65,7 +65,7 @@ class InnerCurvature:
         self.runs: list[RowRun] = []
         self.run_of: dict[str, int] = {}
         inner = sorted(reach.keys() - self.by_leaf.keys(), key=lambda name: rows[name].start)
-        for names in _neighbours(inner, rows, leaves):
+        for names in neighbours(inner, rows, leaves.__getitem__):
             union = frozenset().union(*(reach[name] for name in names))
             place = slice(rows[names[0]].start, rows[names[-1]].stop)
             own = leaves[names[0]]
@@ -130,20 +130,6 @@ class InnerProducts:
             else:
                 product = np.matmul(part, D_second)
             P[:, :, _within(span, by)] += product
-
-
-def _neighbours(
-    names: Sequence[str], rows: Mapping[str, slice], leaves: Mapping[str, frozenset[str]]
-) -> Iterable[list[str]]:
-    """Names, in the order of their rows, parted where rows do not meet or leaves differ."""
-    part, previous, numbered = 0, None, []
-    for name in names:
-        if previous is not None:
-            part += rows[previous].stop != rows[name].start or leaves[previous] != leaves[name]
-        numbered.append((part, name))
-        previous = name
-    for _, group in groupby(numbered, key=lambda pair: pair[0]):
-        yield [name for _, name in group]
 
 
 def is_diagonal(pattern: Array) -> bool:

@@ -198,7 +198,7 @@ def _add_control_points(rows: _Equations, number: int, equal: Array) -> None:
             source = rows.places[number] + joint
             for i in range(basis.count):
                 label = RowLabel(constraint.name, joints[joint], arc=where, control_point=i)
-                rows.add(layout.column(arc, i, joint), 1.0, label, source)
+                rows.add(layout.groups[0].column(arc, i, joint), 1.0, label, source)
 
 
 def _add_node_equalities(rows: _Equations, number: int, equal: Array) -> None:

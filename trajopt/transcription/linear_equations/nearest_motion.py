@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from trajopt.base.arrays import Array
+from trajopt.transcription.derivatives.sparse_entries import matrix_of_parts
 from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.linear_equations.elimination import Elimination, GeneralSolution
 
@@ -39,6 +40,6 @@ def _second_derivatives(basis: Array, columns: Array, size: int) -> sparse.csr_a
     """d^2 p / ds^2 of some curves at all nodes as a matrix times x; arguments as in `GroupAtNodes`."""
     nodes, _, curves = columns.shape
     rows = np.arange(nodes * curves).reshape(nodes, 1, curves)
-    places = np.broadcast_to(rows, columns.shape).ravel(), columns.ravel()
-    values = np.broadcast_to(basis[:, :, None], columns.shape).ravel()
-    return sparse.coo_array((values, places), shape=(nodes * curves, size)).tocsr()
+    parts = np.broadcast_arrays(rows, columns, basis[:, :, None])
+    row, column, value = (part.ravel() for part in parts)
+    return matrix_of_parts([(row, column, value)], (nodes * curves, size))

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from trajopt.base.arrays import Array
+from trajopt.base.rounding import AGREEMENT
 from trajopt.problem.links.link import Link, TermLink, place
 from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem import ProblemData
@@ -22,7 +23,6 @@ from trajopt.transcription.initial_point import FALLBACK_DURATION, fixed_ends, s
 __all__ = ["guess_curves_that_meet", "values_between"]
 
 ENDS = (START, END)
-LEAST = 1e-9  # entries of a unit vector, and singular values relative to the largest, that are less are zero
 
 
 def guess_curves_that_meet(phases: Phases, problems: Sequence[ProblemData]) -> None:
@@ -76,12 +76,12 @@ def values_between(fixed: Array, widths: Sequence[int], A: Array, b: Array) -> A
 def _least_changes(changes: Array, equations: Array, right: Array) -> Array:
     """z that meets equations @ z = right with the least |changes @ z|, NaN where both leave it open."""
     _, sizes, directions = np.linalg.svd(np.concatenate([changes, equations]))
-    undecided = directions[np.count_nonzero(sizes > LEAST * sizes.max()) :]
+    undecided = directions[np.count_nonzero(sizes > AGREEMENT * sizes.max()) :]
     zero = np.zeros((len(equations),) * 2)
     conditions = np.block([[changes.T @ changes, equations.T], [equations, zero]])
     count = changes.shape[1]
     z = np.linalg.lstsq(conditions, np.concatenate([np.zeros(count), right]))[0][:count]
-    z[np.any(np.abs(undecided) > LEAST, axis=0)] = np.nan
+    z[np.any(np.abs(undecided) > AGREEMENT, axis=0)] = np.nan
     return z
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, repeat
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -321,5 +321,5 @@ def placed_parts(program: NLP | LinkedProgram) -> Iterator[tuple[NLP, slice, sli
 
 
 def _slices(counts: list[int]) -> tuple[slice, ...]:
-    edges = np.cumsum([0, *counts]).tolist()
-    return tuple(slice(first, last) for first, last in pairwise(edges))
+    ends = np.cumsum(counts).tolist()
+    return tuple(map(slice, [0, *ends], ends))

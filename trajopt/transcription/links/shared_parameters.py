@@ -19,6 +19,7 @@ from scipy import sparse
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.base.rounding import AGREEMENT
+from trajopt.transcription.derivatives.sparse_entries import matrix_of_parts
 from trajopt.transcription.links.linked_problems import Copy, LinkedProblems
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import ProgramStructure
@@ -109,15 +110,12 @@ def coupling_of(linked: LinkedProblems, structures: Sequence[ProgramStructure]) 
     every = tuple(_pairs(linked, structures))
     fixed = tuple(pair for pair in every if pair.one.is_fixed and pair.other.is_fixed)
     pairs = tuple(pair for pair in every if pair not in fixed)
-    rows, columns, factors = [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)], [np.zeros(0)]
-    for number, pair in enumerate(pairs):
-        for part, sign in ((pair.one, 1.0), (pair.other, -1.0)):
-            rows.append(np.full(part.columns.size, number))
-            columns.append(offsets[part.phase] + part.columns)
-            factors.append(sign * part.factors)
-    places = (np.concatenate(rows), np.concatenate(columns))
-    A = sparse.coo_array((np.concatenate(factors), places), shape=(len(pairs), int(offsets[-1]))).tocsr()
-    return Coupling(A, pairs, fixed)
+    entries = [
+        (np.full(part.columns.size, number), offsets[part.phase] + part.columns, sign * part.factors)
+        for number, pair in enumerate(pairs)
+        for part, sign in ((pair.one, 1.0), (pair.other, -1.0))
+    ]
+    return Coupling(matrix_of_parts(entries, (len(pairs), int(offsets[-1]))), pairs, fixed)
 
 
 def _pairs(linked: LinkedProblems, structures: Sequence[ProgramStructure]) -> Iterator[Pair]:
