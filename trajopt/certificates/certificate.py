@@ -103,6 +103,11 @@ class Certificate(CertifiedLines, CertificateRecord):
         return self._lines_or_reason[0]
 
     @property
+    def parts(self) -> tuple[Certificate, ...]:
+        """The certificate itself; of phases one for each."""
+        return (self,)
+
+    @property
     def unchecked(self) -> str:
         """Why there are no lines, or nothing."""
         return self._lines_or_reason[1]

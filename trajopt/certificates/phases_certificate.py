@@ -48,6 +48,11 @@ class PhasesCertificate(CertifiedLines):
     structure = bracket = None
 
     @property
+    def parts(self) -> tuple[Certificate, ...]:
+        """The certificates of the phases."""
+        return self.phases
+
+    @property
     def tolerance(self) -> float:
         """Largest violation of a limit with which the certificate holds, in the limit's own unit."""
         return self.certification.tolerance

@@ -22,7 +22,6 @@ from trajopt.base.errors import OptionError
 from trajopt.certificates.certificate import Certificate
 from trajopt.certified.added_nodes import NodeRefinement
 from trajopt.certified.bracketing.bracket_search import BracketSearch
-from trajopt.certified.certified_phases import certified_phases
 from trajopt.certified.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
 from trajopt.certified.switching.structure_detection import is_regular
 from trajopt.certified.switching.structure_search import StructureSearch
@@ -31,7 +30,7 @@ from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.refined import Refined
 from trajopt.refinement.rounds import INTERRUPTED
 from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.records import Certification
+from trajopt.solution.records import NO_STRUCTURE, Certification
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.run import SolvesStopped, TimedSolver
 from trajopt.solvers.solver import Callback, Run, Solver
@@ -94,21 +93,14 @@ class Certified:
         """
         began, found = time.perf_counter(), solution
         try:
-            found = self._certified(solution, solver, progress)
+            found = self._refined(solution, solver, progress)
+            if self.equation_tol is not None and isinstance(found, SolutionData) and found.certificate:
+                known = replace(found.certificate, equation_tolerance=self.equation_tol)
+                found = replace(found, certificate=known)
         except Exception as error:  # whatever it is, the finished solve must not be lost
             failed = f"the certification ended in an error ({type(error).__name__}: {error})"
             found = self._failed(solution, failed)
         return replace(found, seconds=solution.seconds + time.perf_counter() - began)
-
-    def _certified(self, answer: Any, solver: Solver, progress: Callback | None) -> Any:
-        if isinstance(answer, PhasesSolutionData):
-            certification = Certification(self.tol, self.equation_tol, 0)
-            budget = TimedSolver(solver, Run(callback=progress).within(self.time_limit))
-            return certified_phases(answer, certification, self.rounds, budget, self.settings)
-        found = self._refined(answer, solver, progress)
-        if self.equation_tol is None or found.certificate is None:
-            return found
-        return replace(found, certificate=replace(found.certificate, equation_tolerance=self.equation_tol))
 
     def _failed(self, answer: Any, failed: str) -> Any:
         """The answer with a certificate that does not hold, and its reason."""
@@ -118,13 +110,13 @@ class Certified:
         kept = {"motion": answer, "failed": failed, "equation_tolerance": self.equation_tol}
         return replace(answer, certificate=Certificate(self.tol, (), "none", None, 0, "", **kept))
 
-    def _refined(self, solution: SolutionData, solver: Solver, progress: Callback | None) -> SolutionData:
+    def _refined(self, solution: Any, solver: Solver, progress: Callback | None) -> Any:
         run, limit = Run(callback=progress), self.time_limit
         budget = TimedSolver(solver, run.within(limit))
         for_search = TimedSolver(solver, run.within(self.settings.search_share * limit))
         for_bracket = TimedSolver(solver, run.within(self.settings.bracket_end * limit))
         search = StructureSearch(solution, for_search, self.tol, self.degree, self.rounds, self.settings)
-        by_nodes = NodeRefinement(self.tol, self.rounds, self.settings)
+        by_nodes = NodeRefinement(self.tol, self.rounds, self.settings, self.equation_tol)
         unsuited = _unsuited(solution)
         try:
             reason = unsuited or search.run()
@@ -139,7 +131,8 @@ class Certified:
         finest = solution if search.finest is None else search.finest
         iterations = solution.iterations + search.iterations
         finest = replace(finest, recipe=solution.recipe, iterations=iterations)
-        if path_equations(solution.problem) and finest.converged:  # nodes cannot mend them, finer knots do
+        if finest.converged and any(path_equations(part.problem) for part in solution.parts):
+            # Nodes cannot mend them, finer knots do.
             knots = Refined(tol=self.equation_tol or self.tol, rounds=self.rounds, errors="equations")
             finest = knots.refine(finest, for_search)
         if unsuited or not finest.converged or not self.settings.bracket_rounds:
@@ -185,8 +178,10 @@ def _missed_and_objective(certified: SolutionData) -> tuple[bool, float]:
     return certificate is None or not certificate.holds, certified.objective
 
 
-def _unsuited(solution: SolutionData) -> str:
+def _unsuited(solution: Answer) -> str:
     """Why no switching structure is searched for, or nothing."""
+    if not isinstance(solution, SolutionData):
+        return NO_STRUCTURE
     problem = solution.problem
     if not solution.problem.path_limits():
         return "the problem bounds nothing over the whole motion"
