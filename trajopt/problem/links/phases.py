@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -160,7 +160,7 @@ class Phases:
         )
         return self._with(problems)
 
-    def copied(self) -> Phases:
+    def independent_copy(self) -> Phases:
         """A copy of the phases and of their problems: what is added to it leaves these as they are."""
         return self._with(tuple(problem.independent_copy() for problem in self.problems))
 
@@ -230,18 +230,11 @@ class Phases:
 
 
 Asked = ProblemData | Phases  # what can be solved
-AskedT = TypeVar("AskedT", bound=Asked)
 
 
 def checked_asked(asked: Any) -> Any:
     """`asked` itself, a problem or phases; ShapeError for another object."""
     return asked if isinstance(asked, Phases) else checked_problem(asked)
-
-
-def copy_of(asked: AskedT) -> AskedT:
-    """A copy of a problem, or of phases, that may change."""
-    other: Any = asked.copied() if isinstance(asked, Phases) else asked.independent_copy()
-    return other
 
 
 def _total(*nodes: Any) -> Any:
