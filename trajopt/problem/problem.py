@@ -176,7 +176,7 @@ class ProblemData(ProblemParts):
         Raises UnknownNameError, and OptionError for a joint that is passive there already.
         """
         part, suffix = node_set(over), f", {where}" if where else ""
-        torques = passive_torques(self.dynamics, self.passive_joints, joints, part)
+        torques = passive_torques(self, joints, part)
         refuse_springs(self.dynamics, self.designs, joints)
         for joint, torque in torques:
             self.subject_to(torque, equals=0.0, over=part, name=f"no motor at {joint}{suffix}")
