@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.checks.optimality.limit_labels import LimitLabels
+from trajopt.solvers.tolerances import FEASIBILITY
 from trajopt.transcription.transcribe import transcribe
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 #: Of the largest multiplier of a constraint: smaller ones count as zero. Of the objective: a constraint that
 #: changes it by less, where it is relaxed by the size of its limit, does not matter. Solves err by as much.
-NEGLIGIBLE = 1e-6
+NEGLIGIBLE = FEASIBILITY
 
 
 @dataclass(frozen=True)
