@@ -90,7 +90,7 @@ def arc_problem(
     for index, limit in enumerate(limits):
         _add_limit(arcs, structure, index, limit, motion, settings)
     _minimize_free_effort(arcs, motion, settings.effort_weight, free)
-    _fix_duration(arcs, problem)
+    _bound_duration(arcs, problem)
     _equal_parts(arcs, structure)
     scale = motion.duration / structure.times[-1]
     arcs.guess(_along(motion, structure), duration=structure.durations * scale)
@@ -160,14 +160,11 @@ def _minimize_free_effort(
                 arcs.minimize(limit.term**2, weight=weight, over=window, name=FREE_JOINT_EFFORT)
 
 
-def _fix_duration(arcs: ProblemData, problem: ProblemData) -> None:
+def _bound_duration(arcs: ProblemData, problem: ProblemData) -> None:
     """Bounds of the whole duration as a constraint on the sum of the arcs' durations."""
     shortest = sum(arc.duration_bounds[0] for arc in problem.trajectory.arcs)
     longest = sum(arc.duration_bounds[1] for arc in problem.trajectory.arcs)
-    if shortest == longest:
-        arcs.subject_to(terms.duration, equals=shortest, over="end", name="the fixed duration")
-    else:
-        arcs.subject_to(terms.duration, shortest, longest, over="end", name="bounds of the duration")
+    arcs.subject_to(terms.duration, shortest, longest, over="end", name="bounds of the duration")
 
 
 def _equal_parts(arcs: ProblemData, structure: Structure) -> None:
@@ -239,9 +236,7 @@ def _add_limit(
 
 def _borders(structure: Structure, index: int) -> Iterator[tuple[list[Saturation], ArcNodes]]:
     """Limits that equal their bound at the end, or the start, of an arc on which they are inactive."""
-    for number, (before, after) in enumerate(
-        zip(structure.saturated[:-1], structure.saturated[1:], strict=True)
-    ):
+    for number, (before, after) in enumerate(pairwise(structure.saturated)):
         for left, right, where in (
             (before, after, ArcNodes(number, "end")),
             (after, before, ArcNodes(number + 1, "start")),

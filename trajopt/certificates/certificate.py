@@ -218,24 +218,17 @@ class Certificate(CertifiedLines, CertificateRecord):
 
     def _bound(self, saturation: Saturation) -> str:
         assert self.motion is not None
-        if not saturation.exists(self.motion.problem.path_limits()):
+        limits = self.motion.problem.path_limits()
+        if not saturation.exists(limits):
             return f"limit {saturation.limit}, {saturation.component}, which the problem does not have"
-        limit = self.motion.problem.path_limits()[saturation.limit]
-        bound = (limit.upper if saturation.side > 0 else limit.lower)[saturation.component]
-        return f"{component_label(self.motion, saturation)} = {bound:+.6g}"
+        return f"{component_label(self.motion, saturation)} = {saturation.bound(limits):+.6g}"
 
     def _optimality(self) -> list[str]:
         if self.motion is None or self.unchecked:
             return []
-        kkt, when = self.motion.kkt, " before time scaling" if self.slowed else ""
+        when = " before time scaling" if self.slowed else ""
         origin = "as saved with the structure" if self.stored else "of the solve"
-        return [
-            "",
-            f"KKT residuals{when}, {origin}: stationarity {kkt.stationarity:.1e}, primal {kkt.primal:.1e}, "
-            f"complementarity {kkt.complementarity:.1e}",
-            *self._signs(),
-            self.simulated,
-        ]
+        return ["", self.optimality(f"{when}, {origin}"), *self._signs(), self.simulated]
 
     def _signs(self) -> list[str]:
         if self.signs is None:

@@ -45,7 +45,7 @@ class NodeRefinement:
 
     tol : largest violation of any limit that is found, in the limit's own unit
     rounds : largest number of times that nodes are added
-    equation_tol : of the certificate of phases, as in `Certified`
+    equation_tol : of the certificate, as in `Certified`
     """
 
     tol: float
@@ -131,7 +131,8 @@ class NodeRefinement:
             oversteps += float(impulses @ np.maximum(over[k], 0.0))
             cost += float(impulses @ margins[k]) if margins else 0.0
         gain = FirstOrderGain.of(oversteps, cost, solution.objective)
-        return Certificate(self.tol, violations, "added nodes", None, 0, reason, motion=solution, gain=gain)
+        known = {"motion": solution, "equation_tolerance": self.equation_tol, "gain": gain}
+        return Certificate(self.tol, violations, "added nodes", None, 0, reason, **known)
 
     def _margins(self, solution: SolutionData, certificate: Certificate) -> Margins:
         """Of every limit, in proportion to its violation."""

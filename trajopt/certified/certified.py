@@ -69,8 +69,7 @@ class Certified:
         check_positive("tol", self.tol)
         check_positive("time_limit", self.time_limit)
         check_count("rounds", self.rounds, 1)
-        if self.equation_tol is not None:
-            check_positive("equation_tol", self.equation_tol)
+        check_positive("equation_tol", self.equation_tol, optional=True)
         if not isinstance(self.settings, SearchSettings):
             raise OptionError(
                 f"settings is {self.settings!r}: give a SearchSettings, for example SearchSettings()"
@@ -91,12 +90,9 @@ class Certified:
         those of the refinement, its checks included. Where the certification ends in an error, the solution
         comes back with a certificate that does not hold and names it.
         """
-        began, found = time.perf_counter(), solution
+        began = time.perf_counter()
         try:
             found = self._refined(solution, solver, progress)
-            if self.equation_tol is not None and isinstance(found, SolutionData) and found.certificate:
-                known = replace(found.certificate, equation_tolerance=self.equation_tol)
-                found = replace(found, certificate=known)
         except Exception as error:  # whatever it is, the finished solve must not be lost
             failed = f"the certification ended in an error ({type(error).__name__}: {error})"
             found = self._failed(solution, failed)
@@ -127,7 +123,10 @@ class Certified:
         except Exception as error:  # nodes may still be added
             reason = f"the search for a structure ended in an error ({type(error).__name__}: {error})"
         if search.found is not None:
-            return search.found
+            certificate: Any = search.found.certificate
+            if self.equation_tol is not None:
+                certificate = replace(certificate, equation_tolerance=self.equation_tol)
+            return replace(search.found, certificate=certificate)
         finest = solution if search.finest is None else search.finest
         iterations = solution.iterations + search.iterations
         finest = replace(finest, recipe=solution.recipe, iterations=iterations)
@@ -145,12 +144,12 @@ class Certified:
 
     def _bracketed(
         self,
-        certified: SolutionData,
+        certified: Any,
         finest: SolutionData,
         search: BracketSearch,
         budget: TimedSolver,
         reason: str,
-    ) -> SolutionData:
+    ) -> Any:
         """The certified solution with a bracket of its objective, as far as the time allows.
 
         certified : the motion `finest` after a few nodes were added
@@ -162,20 +161,14 @@ class Certified:
             search.run()
             refined = finest if search.narrowest is None else search.refined
             finer = NodeRefinement(self.tol, self.rounds, self.settings).run(refined, budget, reason)
-            best = min(certified, finer, key=_missed_and_objective)
+            best = min(certified, finer, key=lambda each: (not each.certificate.holds, each.objective))
         except (SolvesStopped, KeyboardInterrupt):
             pass  # what is certified stays
         except Exception as error:
             logging.getLogger("trajopt").warning("no bracket: %s: %s", type(error).__name__, error)
-        if best.certificate is None or not best.certificate.holds:
+        if not best.certificate.holds:
             return best
         return replace(best, certificate=replace(best.certificate, bracket=search.bracket(best)))
-
-
-def _missed_and_objective(certified: SolutionData) -> tuple[bool, float]:
-    """What decides between two certified solutions: that the limits hold, then the objective."""
-    certificate = certified.certificate
-    return certificate is None or not certificate.holds, certified.objective
 
 
 def _unsuited(solution: Answer) -> str:

@@ -8,7 +8,6 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.certified.bracketing.remaining_gain import RemainingGain
-from trajopt.certified.search_settings import SearchSettings
 from trajopt.refinement.knots import multiplicity_of_new_knots, with_breakpoints
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.trajectory import Trajectory
@@ -60,8 +59,3 @@ def _places(parts: Array, total: float) -> Array:
     width = max(spread, NARROWEST)
     places = np.array([centre - 0.5 * width, centre + 0.5 * width])
     return places[(places > AT_END) & (places < 1.0 - AT_END)]
-
-
-def span_limit(settings: SearchSettings, spans: int) -> int:
-    """How many spans may be cut in one round: each gets up to two knots."""
-    return max((settings.bracket_spans - spans) // 2, 0)

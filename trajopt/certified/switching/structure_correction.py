@@ -21,7 +21,7 @@ from trajopt.certificates.arc_problem import free_arcs
 from trajopt.certificates.sign_check import Contradiction
 from trajopt.certificates.switching_structure import Saturation, Structure
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
-from trajopt.checks.limit_violations import LimitViolation
+from trajopt.checks.limit_violations import LimitViolation, limit_ranges
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
 from trajopt.splines.gauss_rules import gauss
@@ -163,8 +163,7 @@ def _held(motion: SolutionData, structure: Structure) -> Iterator[tuple[int, Sat
 def _multipliers_per_range(motion: SolutionData, structure: Structure, limit: Constraint) -> NDArray:
     """Multipliers in objective per range of the limit, (arcs, Gauss points, width)."""
     multipliers = motion.multipliers[limit.name].reshape(structure.arc_count, -1, limit.lower.size)
-    width = limit.upper - limit.lower
-    return multipliers * np.where(np.isfinite(width), width, 1.0)
+    return multipliers * limit_ranges(limit)
 
 
 def _follows(limits: Sequence[Constraint], saturation: Saturation, joint: int) -> bool:
