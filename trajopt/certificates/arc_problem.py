@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +30,12 @@ from trajopt.certificates.switching_structure import ArcSettings, Saturation, St
 from trajopt.checks.limit_violations import limit_ranges
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Constraint, ProblemData
+from trajopt.solution.solution import SolutionData
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.node_sets import START, ArcNodes, Neighbours
 from trajopt.splines.trajectory import SHORTEST_ARC, Arc, Trajectory
 from trajopt.terms import term as terms
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
 
 FREE_JOINT_EFFORT = "effort of joints that the optimum leaves free"  # name of the added cost
 BETWEEN = "between Gauss points"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +20,8 @@ from trajopt.certificates.switching_structure import ArcSettings, Saturation, St
 from trajopt.checks.limit_violations import LimitViolation
 from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.simulation import Simulation, simulate
-
-if TYPE_CHECKING:
-    from trajopt.problem.problem import ProblemData
-    from trajopt.solution.solution import SolutionData
+from trajopt.problem.problem import ProblemData
+from trajopt.solution.solution import SolutionData
 
 READABLE = 60  # lines; beyond, the page shows the worst component of every constraint only
 HEADER = f"{'constraint':<42}{'largest violation':>18}{'tolerance':>11}{'t [s]':>12}  evidence"

@@ -8,7 +8,6 @@ program, but all its limits hold, and its duration is k times the former one.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,10 +18,8 @@ from trajopt.checks.limit_violations import (
     largest_violations,
     relative_violations,
 )
+from trajopt.solution.solution import SolutionData
 from trajopt.splines.node_sets import END, START
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
 
 
 def time_scaled(

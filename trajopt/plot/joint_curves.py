@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -26,9 +26,7 @@ from trajopt.plot.curve_panels import (
     whole_curve,
 )
 from trajopt.plot.style import NOISE, times
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, SolutionData
 
 TOGETHER = len(PALETTE)  # curves that can be distinguished in one panel
 CURVES = ("position", "velocity", "acceleration", "jerk")

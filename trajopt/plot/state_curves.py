@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -15,9 +15,7 @@ from trajopt.plot.canvas import GivenAxes, check_solution
 from trajopt.plot.curve_panels import Panel, Track, columns_for, draw_panels, starts_of, tracks_of
 from trajopt.plot.style import times
 from trajopt.problem.systems.system import System
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, SolutionData
 
 
 def states(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,16 +41,13 @@ from trajopt.problem.systems.controls import (
 )
 from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.solvers.registry import check_solver
+from trajopt.solvers.solver import Solver
 from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import PATH
 from trajopt.splines.over import Over, node_set
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
 from trajopt.terms.nonsmooth import has_kinks, refuse_kinks
-
-if TYPE_CHECKING:
-    from trajopt.solvers.solver import Solver
-
 
 P = TypeVar("P", bound="ProblemData")
 Values = float | ArrayLike | Sequence[float | None] | None  # one for all coordinates, or one each

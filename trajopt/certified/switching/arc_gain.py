@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +14,8 @@ from trajopt.checks.check_times import BORDER_SIDE
 from trajopt.checks.limit_violations import limit_ranges
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import bound_violation
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
 
 SAMPLES = 6  # times per degree of an arc
 

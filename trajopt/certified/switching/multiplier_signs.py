@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +33,8 @@ from trajopt.checks.limit_violations import limit_ranges
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import ProblemData
+from trajopt.solution.solution import SolutionData
 from trajopt.splines.gauss_rules import gauss
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,7 @@ from trajopt.base.errors import ProblemError
 from trajopt.certificates.switching_structure import Saturation, Structure
 from trajopt.checks.simulation import STEP_TOLERANCE
 from trajopt.graph.protocols.dynamics import ForwardDynamics
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import SolutionData
 
 CONVERGED_GAP = 1e-8  # of every component of F
 STEP = STEP_TOLERANCE**0.5  # of a duration, for central differences of the end state

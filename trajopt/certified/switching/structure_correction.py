@@ -11,7 +11,6 @@ One correction is made at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +23,8 @@ from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.checks.limit_violations import LimitViolation, limit_ranges
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
+from trajopt.solution.solution import SolutionData
 from trajopt.splines.gauss_rules import gauss
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
 
 
 def contradictions(motion: SolutionData, structure: Structure) -> tuple[Contradiction, ...]:
