@@ -19,8 +19,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.solvers.tolerances import ROUNDING
-
-MOST_PIECES = 64  # beyond, bounds take longer than they are worth
+from trajopt.terms.smooth_forms import MOST_PIECES
 
 
 @dataclass(frozen=True, eq=False)
