@@ -226,10 +226,8 @@ def _add_limit(
     meeting = _borders(structure, index) if settings.regular else _handovers(arcs, structure, motion, index)
     for border, place in meeting:
         value = {s.component: high[s.component] if s.side > 0 else low[s.component] for s in border}
-        if order == 2:
-            _equal(arcs, limit.term, value, place, f"{limit.name} {AT_BORDER}")
-        else:
-            _equal(arcs, terms.a, dict.fromkeys(value, 0.0), place, f"{limit.name} {AT_BORDER}")
+        term, asked = (limit.term, value) if order == 2 else (terms.a, dict.fromkeys(value, 0.0))
+        _equal(arcs, term, asked, place, f"{limit.name} {AT_BORDER}")
 
 
 def _borders(structure: Structure, index: int) -> Iterator[tuple[list[Saturation], ArcNodes]]:
@@ -253,8 +251,8 @@ def _handovers(
     A torque jumps from bound to bound at a switch. Where instead a limit of other components becomes the
     tighter one, accelerations are continuous.
     """
-    orders = [limit_order(arcs, limit) for limit in motion.problem.path_limits()]
-    limit, scale = motion.problem.path_limits()[index], motion.duration / structure.times[-1]
+    limits, scale = motion.problem.path_limits(), motion.duration / structure.times[-1]
+    limit, orders = limits[index], [limit_order(arcs, each) for each in limits]
     for number, (before, after) in enumerate(pairwise(structure.saturated)):
         leaving = {s for s in before - after if orders[s.limit] == 2}
         entering = [s for s in sorted(after - before) if s.limit == index and orders[index] == 2]
@@ -266,11 +264,7 @@ def _handovers(
         values = motion.value(limit.term, times)
         at_end = 2.0 * values[1] - values[0]
         near = CONTINUOUS * limit_ranges(limit)
-        met = [
-            s
-            for s in entering
-            if abs(at_end - (limit.upper if s.side > 0 else limit.lower))[s.component] < near[s.component]
-        ]
+        met = [s for s in entering if abs(at_end[s.component] - s.bound(limits)) < near[s.component]]
         if met:
             yield met, ArcNodes(number, "end")
 

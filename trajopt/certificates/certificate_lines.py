@@ -62,7 +62,7 @@ class CertificateLine:
     @staticmethod
     def of(result: CheckResult, tolerance: float) -> CertificateLine:
         """What was found of a component, where no proof was looked for."""
-        value, time = result.worst
+        (value, time), note = result.worst, result.note
         evidence: Evidence = result.evidence
         if result.bound is not None:
             value, time = result.bound.value, result.bound.time
@@ -70,7 +70,9 @@ class CertificateLine:
                 evidence = "hull" if result.bound.hull <= tolerance else "enclosure"
         if result.equation and result.size and value <= ROUNDING * result.size:
             evidence = "identity"
-        line = CertificateLine(
+        if result.jumps:
+            value, time, note = np.inf, result.jumps[0], INFINITE.format(len(result.jumps))
+        return CertificateLine(
             result.name,
             result.component,
             value,
@@ -80,12 +82,8 @@ class CertificateLine:
             result.resolution,
             result.scale,
             result.equation,
-            result.note,
+            note,
         )
-        if not result.jumps:
-            return line
-        note = INFINITE.format(len(result.jumps))
-        return replace(line, value=np.inf, time=result.jumps[0], note=note)
 
     def with_supremum(self, supremum: Supremum) -> CertificateLine:
         """The line with a bound; with a violation between samples that the search met; or as it was."""

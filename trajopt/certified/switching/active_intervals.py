@@ -226,7 +226,7 @@ def boundary_intervals(
     limit: Constraint,
     coordinate: KnotCoordinate,
     fine: bool,
-    settings: SearchSettings = DEFAULT,
+    settings: SearchSettings,
 ) -> list[ActiveInterval]:
     """When a velocity or a position is within a small margin of one of its bounds."""
     times = np.linspace(0.0, coordinate.end, settings.samples_per_interval * int(coordinate.end) + 1)
