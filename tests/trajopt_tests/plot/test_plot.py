@@ -108,7 +108,7 @@ def test_joints_are_selected_by_name(rr):
     for name in FIGURES[:3]:
         with pytest.raises(UnknownNameError, match=r"no joint is called 'elbov' .did you mean 'elbow'"):
             getattr(trajopt.plot, name)(rr, joints=["elbov"])
-    with pytest.raises(UnknownNameError, match=r"no joint 'xyz': it has shoulder, elbow"):
+    with pytest.raises(UnknownNameError, match=r"no joint is called 'xyz': there are shoulder, elbow"):
         trajopt.plot.torques(rr, joints=["xyz"])
 
 
