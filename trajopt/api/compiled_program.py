@@ -16,7 +16,7 @@ from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.parametric.input_table import InputTable, input_table, rows_for
 from trajopt.parametric.warm_start import warm_program
-from trajopt.problem.links.phases import Asked, Phases, checked_asked, copy_of
+from trajopt.problem.links.phases import Asked, Phases, checked_asked
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import RunRecord
 from trajopt.solution.solution import Answer, SolutionData
@@ -143,7 +143,7 @@ def compiled_program(
     asked: Asked, inputs: Sequence[str] | None = None, solver: Solver | None = None
 ) -> CompiledProgram[Any]:
     """See `trajopt.compile`."""
-    own = copy_of(checked_asked(asked))
+    own = checked_asked(asked).independent_copy()
     if solver is not None:
         registry.check_solver(solver)
     table = input_table(own)

@@ -23,7 +23,7 @@ from trajopt.archive.solution_header import (
 )
 from trajopt.base.errors import OptionError, ShapeError, SolutionFileError
 from trajopt.base.files.array_file import ArrayFile
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.rounding import AGREEMENT, NOT_ZERO
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import histories_of
 from trajopt.solution.solution import SolutionData
@@ -36,7 +36,6 @@ from trajopt.transcription.nlp import Scaling
 POINT = ("y", "row_multipliers", "lower_multipliers", "upper_multipliers")
 SAMPLES = {"q": 0, "v": 1, "a": 2}  # array of samples -> order of the derivative
 MOST_NODES = MOST_NODES_PER_SPAN + 2  # of a span: a Gauss rule has its ends besides
-TINY = float(np.finfo(float).tiny)
 
 
 def header_of(file: ArrayFile, kind: type[HeaderT]) -> HeaderT:
@@ -219,5 +218,5 @@ def _altered_samples(file: ArrayFile, curve: Curve, joints: int) -> Iterator[str
         claimed = file.numbers(name, (times.size, joints))
         found = motion(inside, order)
         miss = np.abs(claimed - found)[~at_knot]  # where it jumps, both sides are right
-        if miss.max(initial=0.0) > AGREEMENT * max(np.abs(found).max(initial=0.0), TINY):
+        if miss.max(initial=0.0) > AGREEMENT * max(np.abs(found).max(initial=0.0), NOT_ZERO):
             yield f"its samples of {name} differ from its control points by up to {miss.max():.3g}"

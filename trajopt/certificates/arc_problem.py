@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +30,12 @@ from trajopt.certificates.switching_structure import ArcSettings, Saturation, St
 from trajopt.checks.limit_violations import limit_ranges
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import Constraint, ProblemData
+from trajopt.solution.solution import SolutionData
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.node_sets import START, ArcNodes, Neighbours
 from trajopt.splines.trajectory import SHORTEST_ARC, Arc, Trajectory
 from trajopt.terms import term as terms
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
 
 FREE_JOINT_EFFORT = "effort of joints that the optimum leaves free"  # name of the added cost
 BETWEEN = "between Gauss points"
@@ -90,7 +88,7 @@ def arc_problem(
     for index, limit in enumerate(limits):
         _add_limit(arcs, structure, index, limit, motion, settings)
     _minimize_free_effort(arcs, motion, settings.effort_weight, free)
-    _fix_duration(arcs, problem)
+    _bound_duration(arcs, problem)
     _equal_parts(arcs, structure)
     scale = motion.duration / structure.times[-1]
     arcs.guess(_along(motion, structure), duration=structure.durations * scale)
@@ -160,14 +158,11 @@ def _minimize_free_effort(
                 arcs.minimize(limit.term**2, weight=weight, over=window, name=FREE_JOINT_EFFORT)
 
 
-def _fix_duration(arcs: ProblemData, problem: ProblemData) -> None:
+def _bound_duration(arcs: ProblemData, problem: ProblemData) -> None:
     """Bounds of the whole duration as a constraint on the sum of the arcs' durations."""
     shortest = sum(arc.duration_bounds[0] for arc in problem.trajectory.arcs)
     longest = sum(arc.duration_bounds[1] for arc in problem.trajectory.arcs)
-    if shortest == longest:
-        arcs.subject_to(terms.duration, equals=shortest, over="end", name="the fixed duration")
-    else:
-        arcs.subject_to(terms.duration, shortest, longest, over="end", name="bounds of the duration")
+    arcs.subject_to(terms.duration, shortest, longest, over="end", name="bounds of the duration")
 
 
 def _equal_parts(arcs: ProblemData, structure: Structure) -> None:
@@ -231,17 +226,13 @@ def _add_limit(
     meeting = _borders(structure, index) if settings.regular else _handovers(arcs, structure, motion, index)
     for border, place in meeting:
         value = {s.component: high[s.component] if s.side > 0 else low[s.component] for s in border}
-        if order == 2:
-            _equal(arcs, limit.term, value, place, f"{limit.name} {AT_BORDER}")
-        else:
-            _equal(arcs, terms.a, dict.fromkeys(value, 0.0), place, f"{limit.name} {AT_BORDER}")
+        term, asked = (limit.term, value) if order == 2 else (terms.a, dict.fromkeys(value, 0.0))
+        _equal(arcs, term, asked, place, f"{limit.name} {AT_BORDER}")
 
 
 def _borders(structure: Structure, index: int) -> Iterator[tuple[list[Saturation], ArcNodes]]:
     """Limits that equal their bound at the end, or the start, of an arc on which they are inactive."""
-    for number, (before, after) in enumerate(
-        zip(structure.saturated[:-1], structure.saturated[1:], strict=True)
-    ):
+    for number, (before, after) in enumerate(pairwise(structure.saturated)):
         for left, right, where in (
             (before, after, ArcNodes(number, "end")),
             (after, before, ArcNodes(number + 1, "start")),
@@ -260,8 +251,8 @@ def _handovers(
     A torque jumps from bound to bound at a switch. Where instead a limit of other components becomes the
     tighter one, accelerations are continuous.
     """
-    orders = [limit_order(arcs, limit) for limit in motion.problem.path_limits()]
-    limit, scale = motion.problem.path_limits()[index], motion.duration / structure.times[-1]
+    limits, scale = motion.problem.path_limits(), motion.duration / structure.times[-1]
+    limit, orders = limits[index], [limit_order(arcs, each) for each in limits]
     for number, (before, after) in enumerate(pairwise(structure.saturated)):
         leaving = {s for s in before - after if orders[s.limit] == 2}
         entering = [s for s in sorted(after - before) if s.limit == index and orders[index] == 2]
@@ -273,11 +264,7 @@ def _handovers(
         values = motion.value(limit.term, times)
         at_end = 2.0 * values[1] - values[0]
         near = CONTINUOUS * limit_ranges(limit)
-        met = [
-            s
-            for s in entering
-            if abs(at_end - (limit.upper if s.side > 0 else limit.lower))[s.component] < near[s.component]
-        ]
+        met = [s for s in entering if abs(at_end[s.component] - s.bound(limits)) < near[s.component]]
         if met:
             yield met, ArcNodes(number, "end")
 

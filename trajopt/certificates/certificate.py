@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +20,8 @@ from trajopt.certificates.switching_structure import ArcSettings, Saturation, St
 from trajopt.checks.limit_violations import LimitViolation
 from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.simulation import Simulation, simulate
-
-if TYPE_CHECKING:
-    from trajopt.problem.problem import ProblemData
-    from trajopt.solution.solution import SolutionData
+from trajopt.problem.problem import ProblemData
+from trajopt.solution.solution import SolutionData
 
 READABLE = 60  # lines; beyond, the page shows the worst component of every constraint only
 HEADER = f"{'constraint':<42}{'largest violation':>18}{'tolerance':>11}{'t [s]':>12}  evidence"
@@ -101,6 +99,11 @@ class Certificate(CertifiedLines, CertificateRecord):
         A saved solution whose problem is neither given nor in the library has none: `unchecked` says why.
         """
         return self._lines_or_reason[0]
+
+    @property
+    def parts(self) -> tuple[Certificate, ...]:
+        """The certificate itself; of phases one for each."""
+        return (self,)
 
     @property
     def unchecked(self) -> str:
@@ -213,24 +216,17 @@ class Certificate(CertifiedLines, CertificateRecord):
 
     def _bound(self, saturation: Saturation) -> str:
         assert self.motion is not None
-        if not saturation.exists(self.motion.problem.path_limits()):
+        limits = self.motion.problem.path_limits()
+        if not saturation.exists(limits):
             return f"limit {saturation.limit}, {saturation.component}, which the problem does not have"
-        limit = self.motion.problem.path_limits()[saturation.limit]
-        bound = (limit.upper if saturation.side > 0 else limit.lower)[saturation.component]
-        return f"{component_label(self.motion, saturation)} = {bound:+.6g}"
+        return f"{component_label(self.motion, saturation)} = {saturation.bound(limits):+.6g}"
 
     def _optimality(self) -> list[str]:
         if self.motion is None or self.unchecked:
             return []
-        kkt, when = self.motion.kkt, " before time scaling" if self.slowed else ""
+        when = " before time scaling" if self.slowed else ""
         origin = "as saved with the structure" if self.stored else "of the solve"
-        return [
-            "",
-            f"KKT residuals{when}, {origin}: stationarity {kkt.stationarity:.1e}, primal {kkt.primal:.1e}, "
-            f"complementarity {kkt.complementarity:.1e}",
-            *self._signs(),
-            self.simulated,
-        ]
+        return ["", self.optimality(f"{when}, {origin}"), *self._signs(), self.simulated]
 
     def _signs(self) -> list[str]:
         if self.signs is None:

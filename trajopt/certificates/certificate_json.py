@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trajopt.base.files.array_file import ArrayFile
 from trajopt.certificates.certificate import KEYS, Certificate, CertificateRecord
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import SolutionData
 
 NAMES = {key: name for name, key in KEYS.items()}
 

@@ -19,11 +19,11 @@ from trajopt.checks.constraint_checks import ConstraintChecks, end_checks
 from trajopt.checks.integral_checks import INTEGRAL_ACCURACY, cost_differences, integral_checks
 from trajopt.checks.proofs import suprema
 from trajopt.solution.solution import SolutionData
+from trajopt.solvers.tolerances import ROUNDING
 from trajopt.taylor_models.suprema import MOST_PIECES, Supremum
 
 Evidence = Literal["identity", "hull", "enclosure", "evaluated", "sampled"]
 
-IDENTITY = 1e-12  # of the values: the rounding error of an eliminated equation
 OF_RANGE = 1e-2  # of a limit's range: the most that its tolerance may be
 THINNED = 8  # where bounds are tried first: where one is found, samples only say how near it is reached
 INFINITE = "the velocity or the acceleration jumps at {} times: this is infinite there"
@@ -62,15 +62,17 @@ class CertificateLine:
     @staticmethod
     def of(result: CheckResult, tolerance: float) -> CertificateLine:
         """What was found of a component, where no proof was looked for."""
-        value, time = result.worst
+        (value, time), note = result.worst, result.note
         evidence: Evidence = result.evidence
         if result.bound is not None:
             value, time = result.bound.value, result.bound.time
             if result.over_time:
                 evidence = "hull" if result.bound.hull <= tolerance else "enclosure"
-        if result.equation and result.size and value <= IDENTITY * result.size:
+        if result.equation and result.size and value <= ROUNDING * result.size:
             evidence = "identity"
-        line = CertificateLine(
+        if result.jumps:
+            value, time, note = np.inf, result.jumps[0], INFINITE.format(len(result.jumps))
+        return CertificateLine(
             result.name,
             result.component,
             value,
@@ -80,12 +82,8 @@ class CertificateLine:
             result.resolution,
             result.scale,
             result.equation,
-            result.note,
+            note,
         )
-        if not result.jumps:
-            return line
-        note = INFINITE.format(len(result.jumps))
-        return replace(line, value=np.inf, time=result.jumps[0], note=note)
 
     def with_supremum(self, supremum: Supremum) -> CertificateLine:
         """The line with a bound; with a violation between samples that the search met; or as it was."""

@@ -131,6 +131,14 @@ class CertifiedLines(ABC):
             lines.append(f"duration {motion.duration:.12g} s, objective {motion.objective:.12g}")
         return lines + ([f"no switching structure: {reason}"] if reason else [])
 
+    def optimality(self, when: str) -> str:
+        """The residuals of the optimality conditions, in a line; when : of which solve they are."""
+        kkt = self.motion.kkt
+        return (
+            f"KKT residuals{when}: stationarity {kkt.stationarity:.1e}, primal {kkt.primal:.1e}, "
+            f"complementarity {kkt.complementarity:.1e}"
+        )
+
     @property
     def _advice(self) -> str:
         """What to change where it does not hold, or nothing."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.base.rounding import NOT_ZERO
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class FirstOrderGain:
     @staticmethod
     def of(oversteps: float, margins: float, objective: float) -> FirstOrderGain:
         """From both in units of the objective."""
-        size = max(abs(objective), float(np.finfo(float).tiny))
+        size = max(abs(objective), NOT_ZERO)
         return FirstOrderGain(oversteps / size, margins / size)
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
 from trajopt.certificates.certificate import Certificate, row
-from trajopt.certificates.certificate_lines import IDENTITY, OF_RANGE, CertificateLine
+from trajopt.certificates.certificate_lines import OF_RANGE, CertificateLine
 from trajopt.certificates.certified_lines import CertifiedLines
 from trajopt.checks.check_result import AT_TIMES
 from trajopt.checks.limit_violations import largest_violations
@@ -18,6 +18,7 @@ from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import Certification
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import KKT
+from trajopt.solvers.tolerances import ROUNDING
 from trajopt.transcription.links.linked_problems import linked_problems
 
 
@@ -46,6 +47,11 @@ class PhasesCertificate(CertifiedLines):
     motion: Any
     method = "added nodes"
     structure = bracket = None
+
+    @property
+    def parts(self) -> tuple[Certificate, ...]:
+        """The certificates of the phases."""
+        return self.phases
 
     @property
     def tolerance(self) -> float:
@@ -98,11 +104,7 @@ class PhasesCertificate(CertifiedLines):
             lines += ["", f"phase '{name}': {part.verdict}", *part.table]
         if self.links:
             lines += ["", "links", *(row(line) for line in self.links)]
-        lines += [
-            "",
-            f"KKT residuals of all phases, of the solve: stationarity {self.kkt.stationarity:.1e}, primal "
-            f"{self.kkt.primal:.1e}, complementarity {self.kkt.complementarity:.1e}",
-        ]
+        lines += ["", self.optimality(" of all phases, of the solve")]
         for name, part in zip(self.names, self.phases, strict=True):
             lines.append(f"phase '{name}': {part.simulated}")
         return printable("\n".join(lines))
@@ -155,7 +157,7 @@ def _of_phase(certification: Certification, motion: SolutionData) -> Certificate
 
 def _line(link: LinkViolation, tol: float) -> CertificateLine:
     """Equations hold to 1e-6 of their scale, limits to the tolerance, at most a hundredth of theirs."""
-    exact = link.equation and link.value <= IDENTITY * link.scale
+    exact = link.equation and link.value <= ROUNDING * link.scale
     return CertificateLine(
         link.name,
         link.component,

@@ -7,13 +7,10 @@ of the other sign says that the objective would fall if the limit were left.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from trajopt.certificates.switching_structure import Saturation, Structure
 from trajopt.problem.limit_order import limit_order
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import SolutionData
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,11 @@ class Saturation(NamedTuple):
         """Whether the path limits have this component; what a file tells may be of other limits."""
         return 0 <= self.limit < len(limits) and 0 <= self.component < limits[self.limit].lower.size
 
+    def bound(self, limits: Sequence[Constraint]) -> float:
+        """The bound at which the component is, in the unit of its limit among these path limits."""
+        limit = limits[self.limit]
+        return float((limit.upper if self.side > 0 else limit.lower)[self.component])
+
     @property
     def flipped(self) -> Saturation:
         """The same component at its other bound."""

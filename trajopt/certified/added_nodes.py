@@ -3,13 +3,14 @@
 The problem is solved again from the last motion until the largest violation is below the tolerance. Where
 that solve does not converge, limits are tightened by their violations; where limits still do not hold at the
 end, time is scaled. Returned is the answer whose limits were violated least, and none whose path equations
-are missed more than before.
+are missed more than before. Phases are solved again together, without tighter limits and time scaling.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.certificates.certificate import Certificate
 from trajopt.certificates.first_order_gain import FirstOrderGain, impulses_by_component
+from trajopt.certificates.phases_certificate import PhasesCertificate, certificate_of_phases
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.arc_solves import converged_to_rounding
 from trajopt.certified.time_scaling import time_scaled
@@ -25,7 +27,9 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes
 from trajopt.refinement.rounds import NoFurtherRound, Rounds, run_rounds, unless_smaller
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.phases_solution import PhasesSolutionData
+from trajopt.solution.records import Certification
+from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped, TimedSolver
 from trajopt.solvers.solver import StartKind, Status
@@ -41,13 +45,15 @@ class NodeRefinement:
 
     tol : largest violation of any limit that is found, in the limit's own unit
     rounds : largest number of times that nodes are added
+    equation_tol : of the certificate, as in `Certified`
     """
 
     tol: float
     rounds: int
     settings: SearchSettings
+    equation_tol: float | None = None
 
-    def run(self, solution: SolutionData, solver: TimedSolver, reason: str) -> SolutionData:
+    def run(self, solution: Answer, solver: TimedSolver, reason: str) -> Any:
         """The solution with a certificate, on as many nodes as its limits needed.
 
         reason : why there is no switching structure
@@ -55,13 +61,13 @@ class NodeRefinement:
         missed = _missed(solution)
         margins: list[Margins | None] = [None]  # of the last solve
 
-        def finer(rounds: Rounds[Certificate]) -> SolutionData:
+        def finer(rounds: Rounds[Any]) -> Answer:
             last, certificate = rounds.last.answer, rounds.last.measure
             refined, margins[0] = self._finer(last, certificate, solver)
             if (now := _missed(refined)) > max(self.tol, GROWTH * missed):
                 worse = f"added nodes made equations worse, from {missed:.1e} to {now:.1e} of their scale"
                 raise NoFurtherRound(worse)
-            return replace(refined, recipe=last.recipe, refinement=last.refinement)
+            return replace(refined, refinement=last.refinement)
 
         rounds = run_rounds(
             solution,
@@ -70,22 +76,27 @@ class NodeRefinement:
             finer=finer,
             objection=unless_smaller(_violated),
         )
-        certificate = rounds.best.measure
-        noted = replace(certificate, rounds=rounds.count, reason=_joined(reason, rounds.reason))
-        return self._scaled(rounds.best.answer, noted)
+        best, certificate = rounds.answer(), rounds.best.measure
+        noted = {"rounds": rounds.count, "reason": _joined(reason, rounds.reason)}
+        if isinstance(certificate, PhasesCertificate):
+            return replace(best, certification=replace(certificate.certification, **noted))
+        return self._scaled(best, replace(certificate, **noted))
 
     def _finer(
-        self, solution: SolutionData, certificate: Certificate, solver: TimedSolver
-    ) -> tuple[SolutionData, Margins | None]:
+        self, solution: Any, certificate: Certificate | PhasesCertificate, solver: TimedSolver
+    ) -> tuple[Any, Margins | None]:
         """The motion with added nodes, and the margins by which limits were tightened, where they were."""
-        times = times_of_violations(solution, certificate, self.tol, self.settings)
-        if not times:
+        each = zip(solution.parts, certificate.parts, strict=True)
+        times = [times_of_violations(part, own, self.tol, self.settings) for part, own in each]
+        if not any(times):
             raise NoFurtherRound
-        problem = asked_with_limit_nodes(solution, [times])
+        problem = asked_with_limit_nodes(solution, times)
         refined = solve_once(problem, solver.asking(start_kind=StartKind.SAME_MOTION))
         refined = converged_to_rounding(refined, self.settings)
         if refined.converged:
             return refined, None
+        if isinstance(certificate, PhasesCertificate):
+            raise NoFurtherRound("with added nodes the solve did not converge")
         margins = self._margins(solution, certificate)
         tighter = self._within_tighter_limits(solution, margins, solver)
         if tighter is None:
@@ -107,9 +118,10 @@ class NodeRefinement:
                 )
         return replace(solution, certificate=certificate)
 
-    def _certificate(
-        self, solution: SolutionData, reason: str, margins: Margins | None = None
-    ) -> Certificate:
+    def _certificate(self, solution: Any, reason: str, margins: Margins | None = None) -> Any:
+        if isinstance(solution, PhasesSolutionData):
+            certification = Certification(self.tol, self.equation_tol, 0, reason)
+            return certificate_of_phases(replace(solution, certification=certification))
         violations = tuple(largest_violations(solution))
         limits = solution.problem.path_limits()
         over = by_limit([violation.value for violation in violations], limits)
@@ -119,7 +131,8 @@ class NodeRefinement:
             oversteps += float(impulses @ np.maximum(over[k], 0.0))
             cost += float(impulses @ margins[k]) if margins else 0.0
         gain = FirstOrderGain.of(oversteps, cost, solution.objective)
-        return Certificate(self.tol, violations, "added nodes", None, 0, reason, motion=solution, gain=gain)
+        known = {"motion": solution, "equation_tolerance": self.equation_tol, "gain": gain}
+        return Certificate(self.tol, violations, "added nodes", None, 0, reason, **known)
 
     def _margins(self, solution: SolutionData, certificate: Certificate) -> Margins:
         """Of every limit, in proportion to its violation."""
@@ -174,16 +187,16 @@ def by_limit(values: Sequence[float], limits: Sequence[Constraint]) -> Margins:
     return np.split(np.asarray(values, dtype=float), ends[:-1]) if len(ends) else []
 
 
-def _violated(certificate: Certificate) -> float:
+def _violated(certificate: Certificate | PhasesCertificate) -> float:
     """The largest violation of a limit in multiples of its tolerance; less than any where all lines hold."""
     if certificate.holds:
         return -np.inf
     return max((line.ratio for line in certificate.lines if not line.equation), default=-np.inf)
 
 
-def _missed(solution: SolutionData) -> float:
+def _missed(solution: Answer) -> float:
     """By how much path equations are missed between nodes, relative to their scale."""
-    return max(float(errors.max()) for errors in equation_errors(solution))
+    return max(float(errors.max()) for part in solution.parts for errors in equation_errors(part))
 
 
 def _joined(*reasons: str) -> str:

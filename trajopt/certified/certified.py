@@ -22,7 +22,6 @@ from trajopt.base.errors import OptionError
 from trajopt.certificates.certificate import Certificate
 from trajopt.certified.added_nodes import NodeRefinement
 from trajopt.certified.bracketing.bracket_search import BracketSearch
-from trajopt.certified.certified_phases import certified_phases
 from trajopt.certified.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
 from trajopt.certified.switching.structure_detection import is_regular
 from trajopt.certified.switching.structure_search import StructureSearch
@@ -31,7 +30,7 @@ from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.refined import Refined
 from trajopt.refinement.rounds import INTERRUPTED
 from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.records import Certification
+from trajopt.solution.records import NO_STRUCTURE, Certification
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.run import SolvesStopped, TimedSolver
 from trajopt.solvers.solver import Callback, Run, Solver
@@ -70,8 +69,7 @@ class Certified:
         check_positive("tol", self.tol)
         check_positive("time_limit", self.time_limit)
         check_count("rounds", self.rounds, 1)
-        if self.equation_tol is not None:
-            check_positive("equation_tol", self.equation_tol)
+        check_positive("equation_tol", self.equation_tol, optional=True)
         if not isinstance(self.settings, SearchSettings):
             raise OptionError(
                 f"settings is {self.settings!r}: give a SearchSettings, for example SearchSettings()"
@@ -92,23 +90,13 @@ class Certified:
         those of the refinement, its checks included. Where the certification ends in an error, the solution
         comes back with a certificate that does not hold and names it.
         """
-        began, found = time.perf_counter(), solution
+        began = time.perf_counter()
         try:
-            found = self._certified(solution, solver, progress)
+            found = self._refined(solution, solver, progress)
         except Exception as error:  # whatever it is, the finished solve must not be lost
             failed = f"the certification ended in an error ({type(error).__name__}: {error})"
             found = self._failed(solution, failed)
         return replace(found, seconds=solution.seconds + time.perf_counter() - began)
-
-    def _certified(self, answer: Any, solver: Solver, progress: Callback | None) -> Any:
-        if isinstance(answer, PhasesSolutionData):
-            certification = Certification(self.tol, self.equation_tol, 0)
-            budget = TimedSolver(solver, Run(callback=progress).within(self.time_limit))
-            return certified_phases(answer, certification, self.rounds, budget, self.settings)
-        found = self._refined(answer, solver, progress)
-        if self.equation_tol is None or found.certificate is None:
-            return found
-        return replace(found, certificate=replace(found.certificate, equation_tolerance=self.equation_tol))
 
     def _failed(self, answer: Any, failed: str) -> Any:
         """The answer with a certificate that does not hold, and its reason."""
@@ -118,13 +106,13 @@ class Certified:
         kept = {"motion": answer, "failed": failed, "equation_tolerance": self.equation_tol}
         return replace(answer, certificate=Certificate(self.tol, (), "none", None, 0, "", **kept))
 
-    def _refined(self, solution: SolutionData, solver: Solver, progress: Callback | None) -> SolutionData:
+    def _refined(self, solution: Any, solver: Solver, progress: Callback | None) -> Any:
         run, limit = Run(callback=progress), self.time_limit
         budget = TimedSolver(solver, run.within(limit))
         for_search = TimedSolver(solver, run.within(self.settings.search_share * limit))
         for_bracket = TimedSolver(solver, run.within(self.settings.bracket_end * limit))
         search = StructureSearch(solution, for_search, self.tol, self.degree, self.rounds, self.settings)
-        by_nodes = NodeRefinement(self.tol, self.rounds, self.settings)
+        by_nodes = NodeRefinement(self.tol, self.rounds, self.settings, self.equation_tol)
         unsuited = _unsuited(solution)
         try:
             reason = unsuited or search.run()
@@ -135,11 +123,15 @@ class Certified:
         except Exception as error:  # nodes may still be added
             reason = f"the search for a structure ended in an error ({type(error).__name__}: {error})"
         if search.found is not None:
-            return search.found
+            certificate: Any = search.found.certificate
+            if self.equation_tol is not None:
+                certificate = replace(certificate, equation_tolerance=self.equation_tol)
+            return replace(search.found, certificate=certificate)
         finest = solution if search.finest is None else search.finest
         iterations = solution.iterations + search.iterations
         finest = replace(finest, recipe=solution.recipe, iterations=iterations)
-        if path_equations(solution.problem) and finest.converged:  # nodes cannot mend them, finer knots do
+        if finest.converged and any(path_equations(part.problem) for part in solution.parts):
+            # Nodes cannot mend them, finer knots do.
             knots = Refined(tol=self.equation_tol or self.tol, rounds=self.rounds, errors="equations")
             finest = knots.refine(finest, for_search)
         if unsuited or not finest.converged or not self.settings.bracket_rounds:
@@ -152,12 +144,12 @@ class Certified:
 
     def _bracketed(
         self,
-        certified: SolutionData,
+        certified: Any,
         finest: SolutionData,
         search: BracketSearch,
         budget: TimedSolver,
         reason: str,
-    ) -> SolutionData:
+    ) -> Any:
         """The certified solution with a bracket of its objective, as far as the time allows.
 
         certified : the motion `finest` after a few nodes were added
@@ -169,24 +161,20 @@ class Certified:
             search.run()
             refined = finest if search.narrowest is None else search.refined
             finer = NodeRefinement(self.tol, self.rounds, self.settings).run(refined, budget, reason)
-            best = min(certified, finer, key=_missed_and_objective)
+            best = min(certified, finer, key=lambda each: (not each.certificate.holds, each.objective))
         except (SolvesStopped, KeyboardInterrupt):
             pass  # what is certified stays
         except Exception as error:
             logging.getLogger("trajopt").warning("no bracket: %s: %s", type(error).__name__, error)
-        if best.certificate is None or not best.certificate.holds:
+        if not best.certificate.holds:
             return best
         return replace(best, certificate=replace(best.certificate, bracket=search.bracket(best)))
 
 
-def _missed_and_objective(certified: SolutionData) -> tuple[bool, float]:
-    """What decides between two certified solutions: that the limits hold, then the objective."""
-    certificate = certified.certificate
-    return certificate is None or not certificate.holds, certified.objective
-
-
-def _unsuited(solution: SolutionData) -> str:
+def _unsuited(solution: Answer) -> str:
     """Why no switching structure is searched for, or nothing."""
+    if not isinstance(solution, SolutionData):
+        return NO_STRUCTURE
     problem = solution.problem
     if not solution.problem.path_limits():
         return "the problem bounds nothing over the whole motion"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import TypeAlias
 
-from trajopt.base.arguments import MOST, check_count, check_positive
+from trajopt.base.arguments import check_count, check_positive
 from trajopt.base.errors import OptionError
 from trajopt.refinement.gain_indicator import SAMPLES_PER_SPAN, SIGNIFICANT_DENSITY
 from trajopt.refinement.refined import MARKED_SHARE, Refined
@@ -14,34 +15,9 @@ from trajopt.splines.trajectory import SHORTEST_ARC
 
 LOWEST_DEGREE = 4  # of an arc: three Gauss points, fewer cannot meet two end states of a joint
 
-LEAST = {
-    "samples_per_span": 1,
-    "samples_per_interval": 1,
-    "samples_per_arc": 1,
-    "large_program": 1,
-    "highest_degree": LOWEST_DEGREE,
-    "free_degree": LOWEST_DEGREE,
-    "bracket_degree": LOWEST_DEGREE,
-    "bracket_idle": 1,
-}
-
-HIGHEST = {"highest_degree": HIGHEST_DEGREE, "free_degree": HIGHEST_DEGREE}
-
-PARTS = frozenset(
-    {
-        "search_share",
-        "marked_share",
-        "quartered_share",
-        "collapsed",
-        "collapsed_unconverged",
-        "short_arc",
-        "snapped",
-        "shortest_arc",
-        "effort_weight_factor",
-        "most_time_scaling",
-        "bracket_end",
-    }
-)
+Share: TypeAlias = float  # part of a whole, between 0 and 1
+Several: TypeAlias = int  # 1 or more
+Degree: TypeAlias = int  # of an arc or a spline
 
 
 @dataclass(frozen=True)
@@ -149,18 +125,18 @@ class SearchSettings:
         time_scaling_attempts : factors that are tried
     """
 
-    search_share: float = 0.7
+    search_share: Share = 0.7
     arc_iterations: int = 50
-    large_program: int = 500
+    large_program: Several = 500
     attempt_iterations: int = 600
     total_iterations: int = 800
 
     doublings: int = 2
     refinements: int = 9
     most_intervals: int = 160
-    marked_share: float = MARKED_SHARE
-    quartered_share: float = 0.25
-    samples_per_span: int = SAMPLES_PER_SPAN
+    marked_share: Share = MARKED_SHARE
+    quartered_share: Share = 0.25
+    samples_per_span: Several = SAMPLES_PER_SPAN
     significant_density: float = SIGNIFICANT_DENSITY
     small_gain: float = 5e-5
 
@@ -176,29 +152,29 @@ class SearchSettings:
     fine_boundary_margin: float = 5e-4
     shortest_boundary_arc: float = 0.3
     merged_switches: float = 0.2
-    samples_per_interval: int = 24
+    samples_per_interval: Several = 24
 
-    collapsed: float = 1e-3
-    collapsed_unconverged: float = 1e-2
-    short_arc: float = 0.06
+    collapsed: Share = 1e-3
+    collapsed_unconverged: Share = 1e-2
+    short_arc: Share = 0.06
     most_short_arcs: int = 1
     idle: float = 1e-7
     active: float = 1e-5
     contradicted: float = 1e-4
     contradicted_free: float = 1e-2
-    samples_per_arc: int = 400
-    snapped: float = 0.02
+    samples_per_arc: Several = 400
+    snapped: Share = 0.02
 
-    highest_degree: int = 18
-    free_degree: int = 10
-    shortest_arc: float = SHORTEST_ARC
+    highest_degree: Degree = 18
+    free_degree: Degree = 10
+    shortest_arc: Share = SHORTEST_ARC
     continuity_tolerance: float = 1e-11
     acceptable_tolerance: float = 1e-9
     acceptable_iterations: int = 3
     least_barrier: float = 1e-15
     optimal: float = 1e-7
     effort_weight: float = 1e-2
-    effort_weight_factor: float = 0.1
+    effort_weight_factor: Share = 0.1
     least_effort_weight: float = 1e-5
 
     unresolved: float = 1e-3
@@ -211,33 +187,35 @@ class SearchSettings:
     margin_factor: float = 1.2
 
     nodes_before: int = 3
-    bracket_end: float = 0.8
+    bracket_end: Share = 0.8
     bracket_width: float = 5e-8
     bracket_factor: float = 2.0
     bracket_first: int = 48
-    bracket_degree: int = 6
+    bracket_degree: Degree = 6
     bracket_share: float = 0.25
     bracket_mark: float = 0.02
     bracket_spans: int = Refined.most
     bracket_rounds: int = 14
     bracket_narrowing: float = 0.7
-    bracket_idle: int = 2
+    bracket_idle: Several = 2
     bracket_iterations: int = 150
 
     node_threshold: float = 0.1
     tightening_factor: float = 1.5
 
-    most_time_scaling: float = 0.02
+    most_time_scaling: Share = 0.02
     time_scaling_attempts: int = 10
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(field.default, int):
-                check_count(field.name, value, LEAST.get(field.name, 0), HIGHEST.get(field.name, MOST))
+            if field.type == "Degree":
+                check_count(field.name, value, LOWEST_DEGREE, HIGHEST_DEGREE)
+            elif isinstance(field.default, int):
+                check_count(field.name, value, int(field.type == "Several"))
             else:
                 check_positive(field.name, value)
-            if field.name in PARTS and value >= 1.0:
+            if field.type == "Share" and value >= 1.0:
                 raise OptionError(f"{field.name} is {value!r}: give a part of the whole, between 0 and 1")
 
     @property

@@ -8,22 +8,18 @@ program, but all its limits hold, and its duration is k times the former one.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.checks.limit_violations import (
+    HULL_TOLERANCE,
     LimitViolation,
     largest_violations,
     relative_violations,
 )
+from trajopt.solution.solution import SolutionData
 from trajopt.splines.node_sets import END, START
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
-
-AT_REST = 1e-9  # rad/s or m/s, of the ends
 
 
 def time_scaled(
@@ -56,7 +52,7 @@ def time_scaled(
 def _may_be_scaled(solution: SolutionData, most: float) -> bool:
     problem = solution.problem
     ends = np.array([0.0, solution.duration])
-    at_rest = np.abs(solution.v(ends)).max() <= AT_REST
+    at_rest = np.abs(solution.v(ends)).max() <= HULL_TOLERANCE
     room = all(arc.duration_bounds[1] > (1.0 + most) * solution.duration for arc in problem.trajectory.arcs)
     only_time = all(cost.term.quantity == "duration" for cost in problem.costs)
     limits = solution.problem.path_limits()

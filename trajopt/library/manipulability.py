@@ -11,11 +11,10 @@ from trajopt.base import arguments
 from trajopt.base.arguments import short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import ProblemError
+from trajopt.base.rounding import AGREEMENT
 from trajopt.graph.protocols.block import Pairs, SecondOrderBlock, Values
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.terms.block_term import BlockTerm, block_term
-
-ROUNDING = 1e-8  # relative difference up to which two computations of dJ/dq count as equal
 
 
 def manipulability(dynamics: Dynamics, frame: str, rows: slice = slice(3, 6)) -> BlockTerm:
@@ -124,7 +123,7 @@ def slopes_follow(velocity: Any, n: int) -> bool:
     q = np.random.default_rng(0).uniform(-1.0, 1.0, (2, n))
     expected = mixed_derivative(velocity, q)
     found = slopes(jacobian(velocity, q))[0]
-    return bool(np.allclose(found, expected, rtol=ROUNDING, atol=ROUNDING * (1.0 + np.abs(expected).max())))
+    return bool(np.allclose(found, expected, rtol=AGREEMENT, atol=AGREEMENT * (1.0 + np.abs(expected).max())))
 
 
 def _cross(left: Array, right: Array) -> Array:

@@ -24,7 +24,7 @@ from trajopt.parametric.inputs import (
     WeightInput,
 )
 from trajopt.problem.links.link import Link
-from trajopt.problem.links.phases import TOTAL, Asked, Phases, copy_of
+from trajopt.problem.links.phases import TOTAL, Asked, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.splines.instants import Instants
 from trajopt.transcription.linear_equations.linear_rows import linear_equations_among
@@ -73,7 +73,7 @@ class InputTable:
 
     def applied(self, asked: Asked, values: Mapping[str, Any]) -> Asked:
         """A copy of the problem, or of phases, with these values; `asked` stays as it is."""
-        changed = copy_of(asked)
+        changed = asked.independent_copy()
         for name, value in values.items():
             self.find(name).put(changed, value)
         return changed

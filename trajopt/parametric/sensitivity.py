@@ -27,7 +27,7 @@ from trajopt.base.errors import EvaluationError, OptionError, ProblemError
 from trajopt.parametric.input_table import input_table, rows_for
 from trajopt.parametric.inputs import DurationInput, Input, PhaseInput
 from trajopt.parametric.optimality_system import OptimalitySystem, check_converged, system_at
-from trajopt.problem.links.phases import Asked, copy_of
+from trajopt.problem.links.phases import Asked
 from trajopt.solution.solution import Answer
 from trajopt.splines.curve import Curve
 from trajopt.transcription.derivative_check import STEP
@@ -117,7 +117,7 @@ def _change(
     step = STEP * (size if isinstance(own, DurationInput) else 1.0 + size)
     sides = []
     for signed in (-step, step):
-        other = copy_of(asked)
+        other = asked.independent_copy()
         chosen.put_numbers(other, numbers + signed * (np.arange(numbers.size) == i))
         try:
             values = structure.values_of(other, guessed=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from matplotlib.animation import PillowWriter
 from matplotlib.collections import LineCollection
@@ -15,9 +15,7 @@ from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import check_solution
 from trajopt.plot.snapshots import Scene, draw_surroundings, scene_of_motion
 from trajopt.plot.style import settings
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Answer
+from trajopt.solution.solution import Answer
 
 ENDING = ".gif"
 FASTEST = 100  # pictures per second: the format knows hundredths of a second

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import list_names, short_repr
-from trajopt.base.errors import OptionError, UnknownNameError, near_matches
+from trajopt.base.errors import OptionError, near_matches
 from trajopt.base.palette import PALETTE
 from trajopt.display.curves import Component, held_at_zero
 from trajopt.graph.keys import SPLINE_LEAVES
@@ -26,9 +26,8 @@ from trajopt.plot.curve_panels import (
     whole_curve,
 )
 from trajopt.plot.style import NOISE, times
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Answer, SolutionData
+from trajopt.problem.input_checks import index_of
+from trajopt.solution.solution import Answer, SolutionData
 
 TOGETHER = len(PALETTE)  # curves that can be distinguished in one panel
 CURVES = ("position", "velocity", "acceleration", "jerk")
@@ -154,15 +153,6 @@ def _forces(solution: SolutionData, names: Sequence[str], known: Sequence[Soluti
     return found
 
 
-def joint_indices(names: Sequence[str], joints: Sequence[str] | None) -> list[int]:
-    """Positions of the named joints, or of all; UnknownNameError for another name."""
-    for name in joints or ():
-        if name not in names:
-            near = near_matches(name, names) or f": it has {', '.join(names)}"
-            raise UnknownNameError(f"the motion has no joint '{name}'{near}")
-    return list(range(len(names))) if joints is None else [names.index(name) for name in joints]
-
-
 def active_joints(
     curves: Sequence[Component],
     joints: Sequence[str] | None,
@@ -173,13 +163,14 @@ def active_joints(
 
     left_out : (joints,) those that neither figure nor note has
     """
-    chosen = joint_indices([curve.name for curve in curves], joints)
+    names = [curve.name for curve in curves]
+    chosen = [index_of(name, names) for name in (names if joints is None else joints)]
     kept = np.ones(len(curves), dtype=bool) if left_out is None else ~left_out
     sizes = kept * largest_values(curves)
     active = [i for i in chosen if sizes[i] > NOISE * max(sizes.max(initial=0.0), NOISE)]
     if joints is not None or not active or len(active) == len(chosen):
         return chosen, ""
-    zero = [curves[i].name for i in chosen if kept[i] and i not in active]
+    zero = [names[i] for i in chosen if kept[i] and i not in active]
     return active, f"{without}: {list_names(zero)}" if zero else ""
 
 

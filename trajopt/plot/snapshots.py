@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -21,10 +21,8 @@ from trajopt.plot.canvas import GivenAxes, check_place, check_solution, given_ax
 from trajopt.plot.scenery import Plane, draw_scenery, points_of, scenery, write_beside
 from trajopt.plot.style import LIMIT_COLOUR, NOISE, PANEL, SAMPLES, SHADES, WIDTH, settings
 from trajopt.solution.skeleton_view import FLAT, checked_segments, drawing_axes
+from trajopt.solution.solution import Answer
 from trajopt.terms.scene import Capsule, Target
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Answer
 
 SPATIAL = 0.03  # of the largest extent: a motion as thick as this is drawn from above, too
 SNAPSHOTS = 9

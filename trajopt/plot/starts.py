@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -14,9 +14,7 @@ from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import GivenAxes, panels
 from trajopt.plot.style import MARK, mark_failures, settings
 from trajopt.solution.records import StartTable
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import SolutionData
 
 Row = tuple[int, float, bool, bool]  # number, objective, converged, on the problem's own mesh
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from matplotlib.figure import Figure
 
-from trajopt.base.errors import UnknownNameError, near_matches
+from trajopt.base.errors import UnknownNameError
 from trajopt.display.curves import Component, kinds_of
 from trajopt.graph.keys import EXTRA
 from trajopt.plot.canvas import GivenAxes, check_solution
 from trajopt.plot.curve_panels import Panel, Track, columns_for, draw_panels, starts_of, tracks_of
 from trajopt.plot.style import times
+from trajopt.problem.input_checks import index_of
 from trajopt.problem.systems.system import System
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, SolutionData
 
 
 def states(
@@ -36,12 +35,10 @@ def states(
     """
     check_solution(solution)
     tracks = _tracks(solution)
-    for name in names or ():
-        if name not in tracks:
-            near = near_matches(name, tracks) or f": it has {', '.join(tracks) or 'none'}"
-            raise UnknownNameError(f"the motion has no state or control '{name}'{near}")
     if not tracks:
         raise UnknownNameError("the motion has no states or controls: `plot.joints` draws its joints")
+    for name in names or ():
+        index_of(name, list(tracks), "state or control")
     contents = [Panel(name, tracks[name]) for name in (tracks if names is None else names)]
     return draw_panels(solution, contents, columns_for(len(contents)), figure, ax)
 

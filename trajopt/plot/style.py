@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -15,9 +15,7 @@ from matplotlib.patheffects import Normal, Stroke
 from numpy.typing import NDArray
 
 from trajopt.base.palette import PALETTE
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import SolutionData
 
 LINE_STYLES = ("-", "--", "-.", ":")
 #: From a light to a dark blue: lightness alone gives the order, in print and for colour-blind readers.

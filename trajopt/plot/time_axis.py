@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib import rcParams
@@ -16,11 +16,9 @@ from trajopt.base.arrays import Array
 from trajopt.base.palette import PALETTE
 from trajopt.base.svg_chart import range_with
 from trajopt.plot.style import LIMIT_COLOUR, MARK, NOISE, NOTE, SMALL_FONT
+from trajopt.solution.solution import SolutionData
 from trajopt.splines.instants import Instants
 from trajopt.terms.term import ComponentTerm, Quantity
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
 
 NEAR_LIMIT = 0.05  # of the range between the limits: closer than this a curve counts as being at one
 SWITCH_WIDTH = 0.15  # of the duration: slower passages from limit to limit are no switches

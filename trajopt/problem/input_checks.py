@@ -18,9 +18,9 @@ from trajopt.base.errors import (
     UnknownNameError,
     near_matches,
 )
+from trajopt.solvers.tolerances import ENDLESS
 
 WIDEST = 10_000  # components of a parameter or an additional curve
-NO_BOUND = 1e20  # a bound of this size or more is none, as in other programs
 
 
 def finite_number(value: Any, what: str) -> float:
@@ -46,7 +46,7 @@ def bound_of(
         raise ShapeError(
             f"a bound of '{label}' has shape {array.shape} but the term has {width} components{whose}"
         )
-    wrong = -np.sign(absent) * array >= NO_BOUND if np.isinf(absent) else np.isinf(array)
+    wrong = -np.sign(absent) * array >= ENDLESS if np.isinf(absent) else np.isinf(array)
     if np.any(wrong):
         which = "lower" if absent < 0.0 else "upper"
         what = f"the {which} bound" if np.isinf(absent) else "an entry"
@@ -55,7 +55,7 @@ def bound_of(
             f"{'leave it out, or swap the two bounds' if np.isinf(absent) else 'give finite numbers'}"
         )
     if np.isinf(absent):
-        array = np.where(np.sign(absent) * array >= NO_BOUND, absent, array)
+        array = np.where(np.sign(absent) * array >= ENDLESS, absent, array)
     return np.broadcast_to(array, (width,)).copy()
 
 
@@ -118,7 +118,6 @@ def unknown(
             f"{kind} '{name}' has width {short_repr(width)}: give a whole number of at least 1, {WIDEST} "
             "at most"
         )
-    written = (lower, upper, 0.0 if guess is None else guess)
     label, written = f"{kind} '{name}'", (lower, upper, 0.0 if guess is None else guess)
     parts = [numbers(part, f"a bound or the guess of {label}") for part in written]
     size = max(width, named, *(part.size for part in parts))

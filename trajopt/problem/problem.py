@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,16 +41,13 @@ from trajopt.problem.systems.controls import (
 )
 from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.solvers.registry import check_solver
+from trajopt.solvers.solver import Solver
 from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import PATH
 from trajopt.splines.over import Over, node_set
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
 from trajopt.terms.nonsmooth import has_kinks, refuse_kinks
-
-if TYPE_CHECKING:
-    from trajopt.solvers.solver import Solver
-
 
 P = TypeVar("P", bound="ProblemData")
 Values = float | ArrayLike | Sequence[float | None] | None  # one for all coordinates, or one each
@@ -176,7 +173,7 @@ class ProblemData(ProblemParts):
         Raises UnknownNameError, and OptionError for a joint that is passive there already.
         """
         part, suffix = node_set(over), f", {where}" if where else ""
-        torques = passive_torques(self.dynamics, self.passive_joints, joints, part)
+        torques = passive_torques(self, joints, part)
         refuse_springs(self.dynamics, self.designs, joints)
         for joint, torque in torques:
             self.subject_to(torque, equals=0.0, over=part, name=f"no motor at {joint}{suffix}")

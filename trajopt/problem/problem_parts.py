@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,13 +34,11 @@ from trajopt.problem.costs_and_constraints import (
     Recipe,
 )
 from trajopt.problem.systems.state_equations import unit_of_rate
+from trajopt.solvers.solver import Callback, Solver
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.block_term import BlockTerm
 from trajopt.terms.term import operands_of
-
-if TYPE_CHECKING:
-    from trajopt.solvers.solver import Callback, Solver
 
 T = TypeVar("T")
 P = TypeVar("P", bound="ProblemParts")

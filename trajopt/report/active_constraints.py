@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.checks.optimality.limit_labels import LimitLabels
+from trajopt.solution.solution import SolutionData
+from trajopt.solvers.tolerances import FEASIBILITY
 from trajopt.transcription.transcribe import transcribe
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
 
 #: Of the largest multiplier of a constraint: smaller ones count as zero. Of the objective: a constraint that
 #: changes it by less, where it is relaxed by the size of its limit, does not matter. Solves err by as much.
-NEGLIGIBLE = 1e-6
+NEGLIGIBLE = FEASIBILITY
 
 
 @dataclass(frozen=True)

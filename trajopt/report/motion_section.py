@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +15,7 @@ from trajopt.plot.style import NOISE, SAMPLES
 from trajopt.report.chart import Chart, charts, data_attribute
 from trajopt.report.tables import image_tag
 from trajopt.report.turning_plot import turning_plot
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import SolutionData
 
 
 def picture(solution: SolutionData, script: bool) -> Iterator[str]:

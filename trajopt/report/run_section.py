@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trajopt.base.arguments import shorten
 from trajopt.display.solution_facts import numbers_text
 from trajopt.report.chart import DIGITS
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, SolutionData
 
 
 def run_rows(solution: Answer) -> Iterator[tuple[str, str]]:

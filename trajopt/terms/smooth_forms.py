@@ -21,7 +21,7 @@ from trajopt.base.errors import OptionError
 from trajopt.terms.arithmetic import Combination, Factor, Squared, factor_of, written
 from trajopt.terms.nonsmooth import Maximum, has_kinks, refuse_kinks
 
-MOST_SELECTIONS = 64  # smooth bounds that stand for one bound of a term with kinks
+MOST_PIECES = 64  # smooth ones that stand for one function: more take longer than they are worth
 
 
 def with_slacks(term: Any, weight: float, slack_of: Callable[[Maximum], Any]) -> Any:
@@ -64,9 +64,9 @@ def selections(term: Any) -> Iterator[tuple[Any, Array, str]]:
     for _, part in smooth:
         refuse_kinks(part, "a square or a function")
     choices = [[*part.pieces, *([] if part.floor is None else [None])] for _, part in kinks]
-    if np.prod([len(each) for each in choices]) > MOST_SELECTIONS:
+    if np.prod([len(each) for each in choices]) > MOST_PIECES:
         raise OptionError(
-            f"'{term.name}' has more than {MOST_SELECTIONS} pieces: bound its parts one by one, or the "
+            f"'{term.name}' has more than {MOST_PIECES} pieces: bound its parts one by one, or the "
             "integral of it"
         )
     for chosen in product(*choices):

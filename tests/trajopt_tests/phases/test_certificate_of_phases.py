@@ -244,13 +244,13 @@ def pass_time_of_certification(monkeypatch):
 
 
 def test_an_error_of_the_certification_is_told_and_loses_nothing(monkeypatch, pass_time_of_certification):
-    from trajopt.certified import certified_phases
+    from trajopt.certified import certified
 
     def broken(*_):
         pass_time_of_certification(300.0)
         raise ZeroDivisionError("on purpose")
 
-    monkeypatch.setattr(certified_phases, "path_equations", broken)
+    monkeypatch.setattr(certified, "path_equations", broken)
     solution = trajopt.solve(way(), refine=trajopt.Certified())
     assert solution.converged
     assert "ended in an error (ZeroDivisionError: on purpose)" in solution.certificate.why_not
@@ -259,15 +259,15 @@ def test_an_error_of_the_certification_is_told_and_loses_nothing(monkeypatch, pa
 
 
 def test_seconds_of_certified_phases_count_the_checks(monkeypatch, pass_time_of_certification):
-    from trajopt.certified import certified_phases
+    from trajopt.certified import added_nodes
 
-    search = certified_phases.times_of_violations
+    search = added_nodes.times_of_violations
 
     def slow(*arguments):
         pass_time_of_certification(300.0)
         return search(*arguments)
 
-    monkeypatch.setattr(certified_phases, "times_of_violations", slow)
+    monkeypatch.setattr(added_nodes, "times_of_violations", slow)
     assert trajopt.solve(way(), refine=trajopt.Certified(rounds=1)).seconds >= 600.0  # of two phases
 
 

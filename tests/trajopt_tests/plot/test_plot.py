@@ -106,9 +106,9 @@ def test_a_slide_stands_on_a_rail_and_an_arm_on_a_base(rr, pr):
 def test_joints_are_selected_by_name(rr):
     assert len(visible(trajopt.plot.torques(rr, joints=["elbow"]))) == 1
     for name in FIGURES[:3]:
-        with pytest.raises(UnknownNameError, match=r"no joint 'elbov' .did you mean 'elbow'"):
+        with pytest.raises(UnknownNameError, match=r"no joint is called 'elbov' .did you mean 'elbow'"):
             getattr(trajopt.plot, name)(rr, joints=["elbov"])
-    with pytest.raises(UnknownNameError, match=r"no joint 'xyz': it has shoulder, elbow"):
+    with pytest.raises(UnknownNameError, match=r"no joint is called 'xyz': there are shoulder, elbow"):
         trajopt.plot.torques(rr, joints=["xyz"])
 
 

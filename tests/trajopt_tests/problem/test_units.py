@@ -185,7 +185,9 @@ def _rates(name):
 
 def test_what_is_no_state_is_named():
     solution = trajopt.solve(rocket())
-    with pytest.raises(UnknownNameError, match=r"no state or control 'thrst'.*did you mean 'thrust'"):
+    with pytest.raises(
+        UnknownNameError, match=r"no state or control is called 'thrst'.*did you mean 'thrust'"
+    ):
         trajopt.plot.states(solution, names=["thrst"])
     with pytest.raises(UnknownNameError, match=r"no states or controls: `plot.joints`"):
         trajopt.plot.states(trajopt.solve(two_link_minimum_time(4)))

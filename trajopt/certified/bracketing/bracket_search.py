@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from trajopt.base.arguments import pluralize
-from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.certificates.objective_bracket import ObjectiveBracket
-from trajopt.certified.bracketing.local_mesh import cut, raised, span_limit
+from trajopt.certified.bracketing.local_mesh import cut, raised
 from trajopt.certified.bracketing.remaining_gain import RemainingGain, remaining_gain
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.arc_solves import converged_to_rounding
@@ -93,7 +92,8 @@ class BracketSearch:
             return None
         s, former, narrowest = self.settings, self.newest.objective, self.narrowest
         gain = remaining_gain(found, s)
-        left = max(s.bracket_factor * (gain.total + gain.by_oversteps), former - found.objective)
+        gained = float(gain.by_span.sum()) + gain.by_oversteps
+        left = max(s.bracket_factor * gained, former - found.objective)
         narrowed = narrowest is None or left <= s.bracket_narrowing * narrowest.width
         spans, wanted = found.curve.bases[0].span_count, s.bracket_width * abs(found.objective)
         mesh = Mesh(spans, found.objective, found.objective - left, gain, wanted, narrowed)
@@ -147,22 +147,19 @@ class BracketSearch:
         """The next mesh; raises NoFurtherRound where there is none."""
         trajectory, gain = found.problem.trajectory, known.gain
         spans = trajectory.arcs[0].basis.span_count
-        extra, most = self._smooth(found, spans), span_limit(self.settings, spans)
+        gains = gains_of_halving(found) if self.regular else None  # of continuous controls, to second order
+        extra = np.zeros(spans) if gains is None else gains[0]
         least = max(
             self.settings.bracket_share * known.wanted / spans,
             self.settings.bracket_mark * float((gain.by_span + extra).max()),
         )
+        most = max(self.settings.bracket_spans - spans, 0) // 2  # each gets up to two knots
         finer = cut(trajectory, gain, extra, least, most)
         if finer.arcs[0].basis.span_count > spans:
             return finer
         if 2 * spans > self.settings.bracket_spans:
             raise NoFurtherRound(f"{spans} spans, and at most {self.settings.bracket_spans} are allowed")
         return split(trajectory, [np.ones(spans, dtype=bool)])  # shows that no more is gained
-
-    def _smooth(self, found: SolutionData, spans: int) -> Array:
-        """Of continuous controls, what halving spans could gain to second order, (spans,)."""
-        gains = gains_of_halving(found) if self.regular else None
-        return np.zeros(spans) if gains is None else gains[0]
 
     def bracket(self, certified: SolutionData) -> ObjectiveBracket | None:
         """Of the objective, from the narrowest estimate to a motion whose limits hold; None where unknown.

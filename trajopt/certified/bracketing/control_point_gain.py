@@ -66,24 +66,22 @@ def greville(basis: SplineBasis, order: int) -> Array:
 def _held_points(solution: SolutionData, nlp: NLP) -> Iterator[HeldPoint]:
     """Control points that have a multiplier: by bounds of unknowns, and by linear rows."""
     point, scaling, joints = solution.point, solution.scaling, list(solution.joint_names)
-    assert point is not None and scaling is not None
-    limits = {limit.name: limit for limit in solution.problem.path_limits() if limit.hold == "hull"}
-    assert point.row_multipliers is not None
+    assert point is not None and scaling is not None and point.row_multipliers is not None
     assert point.lower_multipliers is not None and point.upper_multipliers is not None
-    rows = point.row_multipliers[: nlp.linear.count] * scaling.rows[: nlp.linear.count] / scaling.objective
-    for multiplier, label in zip(rows, nlp.linear.labels, strict=True):
-        if isinstance(label, RowLabel) and label.control_point is not None and label.constraint in limits:
+    limits = {limit.name: limit for limit in solution.problem.path_limits() if limit.hold == "hull"}
+    rows = point.row_multipliers[: nlp.linear.count] * scaling.rows[: nlp.linear.count]
+    bounds = point.upper_multipliers - point.lower_multipliers
+    free, named = nlp.unknowns.elimination.free, UnknownLabels(solution.problem, nlp.unknowns.layout)
+    held = np.flatnonzero(bounds)
+    labels = [*nlp.linear.labels, *(named.label(int(free[i])) for i in held)]
+    for multiplier, label in zip(np.append(rows, bounds[held]) / scaling.objective, labels, strict=True):
+        if not isinstance(label, RowLabel):
+            yield from _held_unknown(solution, limits.values(), label, float(multiplier))
+        elif label.control_point is not None and label.constraint in limits:
             limit, joint = limits[label.constraint], joints.index(label.component)
             bound = float((limit.upper if label.side == "upper" else limit.lower)[joint])
             size = abs(float(multiplier)) * solution.duration  # a row is velocity minus limit, times duration
             yield HeldPoint(1, joint, label.control_point, bound, size)
-        elif not isinstance(label, RowLabel):
-            yield from _held_unknown(solution, limits.values(), label, float(multiplier))
-    bounds = (point.upper_multipliers - point.lower_multipliers) / scaling.objective
-    free, labels = nlp.unknowns.elimination.free, UnknownLabels(solution.problem, nlp.unknowns.layout)
-    for i in np.flatnonzero(bounds):
-        label = labels.label(int(free[i]))
-        yield from _held_unknown(solution, limits.values(), label, float(bounds[i]))
 
 
 def _held_unknown(

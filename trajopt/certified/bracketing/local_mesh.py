@@ -8,13 +8,11 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.certified.bracketing.remaining_gain import RemainingGain
-from trajopt.certified.search_settings import SearchSettings
 from trajopt.refinement.knots import multiplicity_of_new_knots, with_breakpoints
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.trajectory import Trajectory
 
-NARROWEST = 1.0 / 16.0  # of a span: how near two knots around a switch are at least
-AT_END = 0.04  # of a span: no knot nearer to its ends
+NARROWEST = 1.0 / 16.0  # of a span: how near two knots around a switch are at least, half of it to the ends
 
 
 def raised(trajectory: Trajectory, degree: int, regular: bool) -> Trajectory:
@@ -59,9 +57,4 @@ def _places(parts: Array, total: float) -> Array:
     spread = np.sqrt(max(float(parts @ (fractions - centre) ** 2) / known, 0.0))
     width = max(spread, NARROWEST)
     places = np.array([centre - 0.5 * width, centre + 0.5 * width])
-    return places[(places > AT_END) & (places < 1.0 - AT_END)]
-
-
-def span_limit(settings: SearchSettings, spans: int) -> int:
-    """How many spans may be cut in one round: each gets up to two knots."""
-    return max((settings.bracket_spans - spans) // 2, 0)
+    return places[np.abs(places - 0.5) < 0.5 - 0.5 * NARROWEST]

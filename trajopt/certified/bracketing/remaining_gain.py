@@ -44,10 +44,6 @@ class RemainingGain:
         """(spans,)"""
         return self.parts.sum(axis=1) + self.by_control_points
 
-    @property
-    def total(self) -> float:
-        return float(self.by_span.sum())
-
 
 def remaining_gain(solution: SolutionData, settings: SearchSettings) -> RemainingGain:
     """The gain of a solution on one arc; limits of accelerations and terms count as those of torques do."""

@@ -13,17 +13,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.certificates.switching_structure import ActiveInterval, Saturation
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
+from trajopt.checks.limit_violations import limit_ranges
 from trajopt.problem.costs_and_constraints import Constraint
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import SolutionData
 
 
 @dataclass(frozen=True)
@@ -75,8 +73,7 @@ def _multipliers_per_range(solution: SolutionData, limit: Constraint) -> NDArray
     multipliers = solution.multipliers.get(limit.name)
     if multipliers is None or multipliers.shape != (solution.node_times.size, limit.lower.size):
         return None
-    width = limit.upper - limit.lower
-    return multipliers * np.where(np.isfinite(width), width, 1.0)
+    return multipliers * limit_ranges(limit)
 
 
 @dataclass(frozen=True)
@@ -158,10 +155,8 @@ class BangDetection:
 
     def _speed(self, boundary: Saturation) -> float | None:
         """The velocity of a boundary arc of a velocity limit, None on one of a position limit."""
-        limit = self.solution.problem.path_limits()[boundary.limit]
-        if limit.term.quantity != "v":
-            return None
-        return float((limit.upper if boundary.side > 0 else limit.lower)[boundary.component])
+        limits = self.solution.problem.path_limits()
+        return boundary.bound(limits) if limits[boundary.limit].term.quantity == "v" else None
 
     def _exit(self, arc: _Draft, component: int, bang: float, edge: float) -> float:
         """When a bang arc meets the velocity of the boundary arc beside it, at constant acceleration.
@@ -231,7 +226,7 @@ def boundary_intervals(
     limit: Constraint,
     coordinate: KnotCoordinate,
     fine: bool,
-    settings: SearchSettings = DEFAULT,
+    settings: SearchSettings,
 ) -> list[ActiveInterval]:
     """When a velocity or a position is within a small margin of one of its bounds."""
     times = np.linspace(0.0, coordinate.end, settings.samples_per_interval * int(coordinate.end) + 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +11,11 @@ from trajopt.certificates.arc_problem import AT_BORDER, BETWEEN, ArcRows, free_a
 from trajopt.certificates.first_order_gain import FirstOrderGain, impulses_by_component
 from trajopt.certificates.switching_structure import ArcSettings, Structure
 from trajopt.checks.check_times import BORDER_SIDE
+from trajopt.checks.limit_violations import limit_ranges
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import bound_violation
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
 
 SAMPLES = 6  # times per degree of an arc
 
@@ -59,14 +57,13 @@ def arc_gain(
         )
         margin, free_margin = settings.margins_of(index, limit)
         margins += float(between @ (margin + free_margin))
-        extent = limit.upper - limit.lower
         for arc, saturated in enumerate(structure.saturated):
             names = [ArcRows(index, arc).name, ArcRows(index, arc, "held at the start").name]
             impulses = impulses_by_component(trial.multipliers, names, width)
             inside = np.isin(np.arange(width), [s.component for s in saturated if s.limit == index])
             oversteps[arc] += impulses @ violations[arc]
             margins += float(impulses @ (margin + free_margin * ~inside * free[arc]))
-            relative = violations[arc] / np.where(np.isfinite(extent) & (extent > 0.0), extent, 1.0)
+            relative = violations[arc] / limit_ranges(limit)
             held[arc] = max(held[arc], float(relative[inside].max(initial=0.0)))
         oversteps += between @ violations.max(axis=0) / count  # rows of all arcs in one
     return ArcGain(oversteps, held, margins)

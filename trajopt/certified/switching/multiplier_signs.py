@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +29,12 @@ from numpy.typing import NDArray
 from trajopt.certificates.arc_problem import ArcRows, Part
 from trajopt.certificates.sign_check import Contradiction
 from trajopt.certificates.switching_structure import Saturation, Structure
+from trajopt.checks.limit_violations import limit_ranges
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import ProblemData
+from trajopt.solution.solution import SolutionData
 from trajopt.splines.gauss_rules import gauss
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,6 @@ def _measure(
     Of a velocity nu at all Gauss points, of a position the slopes of -nu from point to point.
     """
     index, component = boundary.saturation.limit, boundary.saturation.component
-    width = limit.upper[component] - limit.lower[component]
     times, densities = [], []
     for arc in range(boundary.first, boundary.last + 1):
         rows = ArcRows(index, arc, "held").multipliers(trial.multipliers)
@@ -122,7 +119,7 @@ def _measure(
         nu = -np.diff(nu) / np.diff(at)
         nu = np.append(nu, [0.0] * (boundary.last < structure.arc_count - 1))
     signed = boundary.saturation.side * np.append(sigma if sigma.size else nu[:1], nu)
-    return signed * (width if np.isfinite(width) else 1.0)
+    return signed * limit_ranges(limit)[component]
 
 
 def _entry(trial: SolutionData, boundary: BoundaryArc, part: Part) -> NDArray:

@@ -15,21 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.errors import ProblemError
 from trajopt.certificates.switching_structure import Saturation, Structure
+from trajopt.checks.simulation import STEP_TOLERANCE
 from trajopt.graph.protocols.dynamics import ForwardDynamics
+from trajopt.solution.solution import SolutionData
 
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
-
-RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-12, 1e-13
 CONVERGED_GAP = 1e-8  # of every component of F
-STEP = 1e-6  # of a duration, for central differences of the end state
+STEP = STEP_TOLERANCE**0.5  # of a duration, for central differences of the end state
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +80,9 @@ def switching_times(solution: SolutionData, perturbation: float = 0.02, seed: in
     rng = np.random.default_rng(seed)
     first = certified * (1.0 + perturbation * rng.uniform(-1.0, 1.0, certified.size))
     shooting = Shooting(solution, structure)
-    durations, converged = shooting.solve(first)
-    return SwitchingTimes(durations, certified, float(np.abs(shooting.gap(durations)).max()), converged)
+    durations = shooting.solve(first)
+    gap = float(np.abs(shooting.gap(durations)).max())
+    return SwitchingTimes(durations, certified, gap, gap < CONVERGED_GAP)
 
 
 def _determined(solution: SolutionData) -> Structure:
@@ -117,16 +116,14 @@ class Shooting:
         self.controls = [self._control(saturated) for saturated in structure.saturated]
         self.entries = self._entries()
 
-    def solve(self, first: NDArray) -> tuple[NDArray, bool]:
+    def solve(self, first: NDArray) -> NDArray:
         """Durations at which the gap vanishes, those of the smallest sum where there are many."""
         from scipy.optimize import minimize, root
 
-        count = self.gap(first).size
-        if first.size == count:
-            answer = root(self.gap, first, jac=self.slope, tol=1e-13)
-            return answer.x, bool(np.abs(self.gap(answer.x)).max() < CONVERGED_GAP)
+        if first.size == self.gap(first).size:
+            return root(self.gap, first, jac=self.slope, tol=1e-13).x
         constraint = {"type": "eq", "fun": self.gap, "jac": self.slope}
-        answer = minimize(
+        return minimize(
             np.sum,
             first,
             jac=lambda d: np.ones(d.size),
@@ -134,8 +131,7 @@ class Shooting:
             constraints=constraint,
             bounds=[(0.0, None)] * first.size,
             options={"ftol": 1e-14, "maxiter": 40},
-        )
-        return answer.x, bool(np.abs(self.gap(answer.x)).max() < CONVERGED_GAP)
+        ).x
 
     def gap(self, durations: NDArray) -> NDArray:
         """F(d): end state minus the wanted one, and what boundary arcs ask of the states at their entries."""
@@ -150,8 +146,8 @@ class Shooting:
                     (0.0, float(seconds)),
                     state,
                     method="DOP853",
-                    rtol=RELATIVE_TOLERANCE,
-                    atol=ABSOLUTE_TOLERANCE,
+                    rtol=STEP_TOLERANCE,
+                    atol=STEP_TOLERANCE,
                 )
                 state = answer.y[:, -1]
         return np.concatenate([state - self.end, entries])
@@ -184,11 +180,10 @@ class Shooting:
         """Torques at their limits, zero elsewhere, and the joints with velocity or position at its limit."""
         torque, still = np.zeros(self.n), []
         for s in saturated:
-            limit = self.limits[s.limit]
-            if limit.term.quantity in ("q", "v"):
+            if self.limits[s.limit].term.quantity in ("q", "v"):
                 still.append(s.component)
             else:
-                torque[s.component] = (limit.upper if s.side > 0 else limit.lower)[s.component]
+                torque[s.component] = s.bound(self.limits)
         return torque, np.array(sorted(still), dtype=int)
 
     def _entries(self) -> list[tuple[int, int, float]]:
@@ -199,11 +194,10 @@ class Shooting:
         found, before = [], frozenset()
         for number, saturated in enumerate(self.structure.saturated):
             for s in sorted(saturated - before):
-                limit = self.limits[s.limit]
-                bound = float((limit.upper if s.side > 0 else limit.lower)[s.component])
-                if limit.term.quantity == "v":
+                bound, quantity = s.bound(self.limits), self.limits[s.limit].term.quantity
+                if quantity == "v":
                     found.append((number, self.n + s.component, bound))
-                elif limit.term.quantity == "q":
+                elif quantity == "q":
                     found += [(number, s.component, bound), (number, self.n + s.component, 0.0)]
             before = saturated
         return found

@@ -8,7 +8,7 @@ objective does not depend on joints that the structure leaves free; no spline is
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -74,8 +74,8 @@ class StructureAttempt:
     reason: str = ""
     short_arcs_removed: int = 0
     doubtful_from: Structure | None = None  # before an arc was removed after an unconverged solve
-    trial: SolutionData | None = None  # `motion` as it was solved, with the multipliers of its own rows
-    gain: ArcGain | None = None
+    trial: SolutionData = field(init=False)  # `motion` as it was solved, with the multipliers of its own rows
+    gain: ArcGain = field(init=False)
     before: StructureAttempt | None = None  # a solve whose limits hold, while finer arcs are tried
     solved: tuple[frozenset[Saturation], ...] | None = None  # of the structure that `motion` solves
     violations: tuple[LimitViolation, ...] = ()
@@ -249,8 +249,8 @@ class StructureAttempt:
         known = np.inf if self.before is None else self.before._relative_gain()
         if gain <= self.settings.overstep_gain or gain >= known:
             return False
-        now = replace(self, before=None)
-        now.arc_settings = self.arc_settings  # not a field of the constructor
+        now = copy(self)
+        now.before = None
         if not self._with_finer_arcs(self._excess(), "oversteps gain"):
             return False
         self.before = now
@@ -258,16 +258,14 @@ class StructureAttempt:
 
     def _relative_gain(self) -> float:
         """Of oversteps, of the objective."""
-        return 0.0 if self.gain is None else self.gain.relative(self.motion.objective).of_oversteps
+        return self.gain.relative(self.motion.objective).of_oversteps
 
     def _excess(self) -> NDArray:
         """By what factor violations are above the tolerance, or gain more than their part, (arcs,)."""
-        count = self.structure.arc_count
-        excess = np.zeros(count)
-        if self.gain is not None:
-            heavy = self.gain.oversteps > 0.1 * self.gain.oversteps.max()
-            share = self.settings.overstep_gain * abs(self.motion.objective) / heavy.sum()
-            excess[heavy] = self.gain.oversteps[heavy] / share
+        excess, oversteps = np.zeros(self.structure.arc_count), self.gain.oversteps
+        heavy = oversteps > 0.1 * oversteps.max()
+        share = self.settings.overstep_gain * abs(self.motion.objective) / heavy.sum()
+        excess[heavy] = oversteps[heavy] / share
         for violation in self.violations:
             arc = self.structure.arc_at(violation.time)
             excess[arc] = max(excess[arc], violation.value / self.tol)
@@ -314,7 +312,7 @@ class StructureAttempt:
             motion=replace(
                 motion, known_problem=self.asked
             ),  # with the costs and constraints that were asked
-            gain=None if self.gain is None else self.gain.relative(motion.objective),
+            gain=self.gain.relative(motion.objective),
         )
         if certificate.failing:
             return f"on the arcs {certificate.failing[0]}"
@@ -335,10 +333,10 @@ class StructureAttempt:
 
         lighter : the same arcs with half the weight of that effort
         """
-        if self.trial is not None:
-            own = _extrapolated(self.trial.multipliers, lighter.multipliers)
-            alone = replace(self.trial, multipliers=own)
-            self.gain = arc_gain(alone, self.asked, self.structure, self.arc_settings)
+        known, at_half = self.trial.multipliers, lighter.multipliers  # between them multipliers are linear
+        own = {name: 2.0 * half - known[name] for name, half in at_half.items() if name in known}
+        alone = replace(self.trial, multipliers=own)
+        self.gain = arc_gain(alone, self.asked, self.structure, self.arc_settings)
 
     def _undetermined(self) -> str:
         """Why a structure is wrong whose objective depends on the motion of its free joints, or nothing."""
@@ -359,11 +357,6 @@ class StructureAttempt:
             "the objective depends on how joints move that the structure leaves free (half the weight of "
             f"their effort changes it by {change:.1e}): they have switches that are not resolved"
         )
-
-
-def _extrapolated(multipliers: Mapping[str, NDArray], at_half: Mapping[str, NDArray]) -> dict[str, NDArray]:
-    """Multipliers at no effort, from those at an effort's weight and at half of it, between linear in it."""
-    return {name: 2.0 * half - multipliers[name] for name, half in at_half.items() if name in multipliers}
 
 
 def _gained_by_violation(solution: SolutionData) -> float:

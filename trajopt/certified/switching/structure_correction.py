@@ -11,7 +11,6 @@ One correction is made at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +19,12 @@ from trajopt.base.rounding import NOT_ZERO
 from trajopt.certificates.arc_problem import free_arcs
 from trajopt.certificates.sign_check import Contradiction
 from trajopt.certificates.switching_structure import Saturation, Structure
-from trajopt.certified.search_settings import DEFAULT, SearchSettings
-from trajopt.checks.limit_violations import LimitViolation
+from trajopt.certified.search_settings import SearchSettings
+from trajopt.checks.limit_violations import LimitViolation, limit_ranges
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
+from trajopt.solution.solution import SolutionData
 from trajopt.splines.gauss_rules import gauss
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
 
 
 def contradictions(motion: SolutionData, structure: Structure) -> tuple[Contradiction, ...]:
@@ -51,7 +48,7 @@ def contradictions(motion: SolutionData, structure: Structure) -> tuple[Contradi
     return tuple(Contradiction(n, s, start, end, size / scale) for size, n, s, start, end in ordered)
 
 
-def without_idle(motion: SolutionData, structure: Structure, settings: SearchSettings = DEFAULT) -> Structure:
+def without_idle(motion: SolutionData, structure: Structure, settings: SearchSettings) -> Structure:
     """The structure without saturations whose multipliers vanish, the same object where there are none."""
     impulses = {(number, s): float(np.abs(signed).sum()) for number, s, signed in _held(motion, structure)}
     least = settings.idle * max(impulses.values(), default=0.0)
@@ -65,9 +62,7 @@ def without_idle(motion: SolutionData, structure: Structure, settings: SearchSet
     return Structure(structure.times, kept).merged()
 
 
-def active_outside_structure(
-    motion: SolutionData, structure: Structure, settings: SearchSettings = DEFAULT
-) -> str:
+def active_outside_structure(motion: SolutionData, structure: Structure, settings: SearchSettings) -> str:
     """Which limit has multipliers on an arc where the structure has it inactive, in words; else nothing.
 
     The impulse over an arc, in objective per range of the limit, is compared with the objective.
@@ -84,7 +79,7 @@ def active_outside_structure(
 
 
 def corrected_signs(
-    structure: Structure, wrong: Contradiction, regular: bool, settings: SearchSettings = DEFAULT
+    structure: Structure, wrong: Contradiction, regular: bool, settings: SearchSettings
 ) -> Structure:
     """The structure with the other bound, or none where controls are continuous, on the wrong interval."""
     saturated = structure.saturated[wrong.arc] - {wrong.saturation}
@@ -103,7 +98,7 @@ def without_collapsed(structure: Structure, duration: float, shortest: float) ->
 
 
 def corrected_violation(
-    motion: SolutionData, structure: Structure, worst: LimitViolation, settings: SearchSettings = DEFAULT
+    motion: SolutionData, structure: Structure, worst: LimitViolation, settings: SearchSettings
 ) -> Structure | None:
     """The structure with the most violated limit saturated where it is violated.
 
@@ -163,8 +158,7 @@ def _held(motion: SolutionData, structure: Structure) -> Iterator[tuple[int, Sat
 def _multipliers_per_range(motion: SolutionData, structure: Structure, limit: Constraint) -> NDArray:
     """Multipliers in objective per range of the limit, (arcs, Gauss points, width)."""
     multipliers = motion.multipliers[limit.name].reshape(structure.arc_count, -1, limit.lower.size)
-    width = limit.upper - limit.lower
-    return multipliers * np.where(np.isfinite(width), width, 1.0)
+    return multipliers * limit_ranges(limit)
 
 
 def _follows(limits: Sequence[Constraint], saturation: Saturation, joint: int) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,10 +17,8 @@ from trajopt.certified.switching.active_intervals import (
 )
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem_graph import graph_of
+from trajopt.solution.solution import SolutionData
 from trajopt.splines.node_sets import PATH
-
-if TYPE_CHECKING:
-    from trajopt.solution.solution import SolutionData
 
 
 def is_regular(solution: SolutionData, settings: SearchSettings = DEFAULT) -> bool:

@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from trajopt.base.errors import OptionError
 from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 from trajopt.problem.input_checks import index_of
+from trajopt.problem.units import units_of_quantity
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.terms.term import ExpressionTerm
 
-PassiveJoints = Mapping[str, tuple[NodeSet, ...]]  # joint -> where it is passive already
 
-
-def passive_torques(
-    dynamics: Dynamics, known: PassiveJoints, joints: Sequence[str], part: NodeSet
-) -> list[tuple[str, ExpressionTerm]]:
+def passive_torques(problem: Any, joints: Sequence[str], part: NodeSet) -> list[tuple[str, ExpressionTerm]]:
     """The torques that vanish over a part of the motion; see `Problem.passive`, also for errors."""
     if part.is_difference:
         raise OptionError(f"joints cannot be passive over {part}: use 'path', a window or an arc")
     if not joints:
         raise OptionError("no joint is named: use, for example, problem.passive('pole')")
-    places = [index_of(joint, dynamics.joint_names) for joint in joints]
+    names = problem.dynamics.joint_names
+    places = [index_of(joint, names) for joint in joints]
     for number, joint in enumerate(joints):
-        before = known.get(joint, ())
+        before = problem.passive_joints.get(joint, ())
         if joint in joints[:number] or part in before or PATH in before or (before and part == PATH):
             raise OptionError(f"the joint '{joint}' is passive already: name it once")
+    units = units_of_quantity(problem, "tau", len(names))
     several = zip(joints, places, strict=True)
-    return [(joint, _torque(joint, place, _unit(dynamics, joint))) for joint, place in several]
+    return [(joint, _torque(joint, place, units[place])) for joint, place in several]
 
 
 def refuse_springs(dynamics: Dynamics, designs: Iterable[str], passive: Iterable[str]) -> None:
     """OptionError for a passive joint whose spring would be left out: tau is the transmitted torque."""
-    sprung = {each.name for each in _described(dynamics) if getattr(each, "stiffness", 0.0)}
+    described = dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
+    sprung = {each.name for each in described if getattr(each, "stiffness", 0.0)}
     sprung |= {name.removesuffix(".stiffness") for name in designs if name.endswith(".stiffness")}
     for joint in passive:
         if joint in sprung:
@@ -51,12 +51,3 @@ def _torque(joint: str, index: int, unit: str) -> ExpressionTerm:
         return node.tau[index]
 
     return ExpressionTerm(torque, f"torque at {joint}", unit=unit)
-
-
-def _unit(dynamics: Dynamics, joint: str) -> str:
-    kind = next((each.kind for each in _described(dynamics) if each.name == joint), "")
-    return {"revolute": "N m", "rotation_vector": "N m", "prismatic": "N"}.get(kind, "N m or N")
-
-
-def _described(dynamics: Dynamics) -> Sequence[Any]:
-    return dynamics.joints if isinstance(dynamics, DescribedJoints) else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -13,19 +13,17 @@ from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.protocols.term import Term
 from trajopt.problem import input_checks
+from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.instant import Instant
 from trajopt.problem.links.link import Link, LinkedCost, PhaseInstant, TermLink, function_of, term_link_of
 from trajopt.problem.links.phases_facts import phases_facts
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_parts import checked_problem
 from trajopt.solvers.registry import check_solver
+from trajopt.solvers.solver import Solver
+from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.nonsmooth import refuse_kinks
 from trajopt.terms.term import duration
-
-if TYPE_CHECKING:
-    from trajopt.problem.costs_and_constraints import Recipe
-    from trajopt.solvers.solver import Solver
-    from trajopt.splines.trajectory import Trajectory
 
 TOTAL = "total duration"  # what reports call it
 
@@ -160,7 +158,7 @@ class Phases:
         )
         return self._with(problems)
 
-    def copied(self) -> Phases:
+    def independent_copy(self) -> Phases:
         """A copy of the phases and of their problems: what is added to it leaves these as they are."""
         return self._with(tuple(problem.independent_copy() for problem in self.problems))
 
@@ -230,18 +228,11 @@ class Phases:
 
 
 Asked = ProblemData | Phases  # what can be solved
-AskedT = TypeVar("AskedT", bound=Asked)
 
 
 def checked_asked(asked: Any) -> Any:
     """`asked` itself, a problem or phases; ShapeError for another object."""
     return asked if isinstance(asked, Phases) else checked_problem(asked)
-
-
-def copy_of(asked: AskedT) -> AskedT:
-    """A copy of a problem, or of phases, that may change."""
-    other: Any = asked.copied() if isinstance(asked, Phases) else asked.independent_copy()
-    return other
 
 
 def _total(*nodes: Any) -> Any:

@@ -130,10 +130,8 @@ def _check_function(what: str, given: Any, other: str) -> None:
 
 def _widths(names: Any, what: str, taken: Iterable[str] = ()) -> dict[str, int]:
     """Name -> number of components, one each where none are given."""
-    if isinstance(names, str):
-        raise OptionError(f"{what} is the text {short_repr(names)}: give a tuple of names, ('x',)")
-    if not isinstance(names, Iterable) or isinstance(names, set | frozenset):
-        raise OptionError(f"{what} is {short_repr(names)}: give a tuple of names such as ('x', 'y')")
+    if isinstance(names, str | set | frozenset):  # letters, or in no order
+        raise OptionError(f"{what} is {short_repr(names)}: give a tuple of names, as ('x', 'y')")
     try:
         several = list(names.items() if isinstance(names, Mapping) else ((name, 1) for name in names))
     except Exception as error:  # iterating over a foreign object may raise anything

@@ -15,11 +15,12 @@ from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, TrajoptError
 from trajopt.graph.expression import ExpressionBlock
+from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.problem.systems.piecewise_path import PiecewisePath
 
-# Of p: two in accelerations, two more in their second derivatives. A spline through points has one degree
-# more, so that accelerations of the robot are smooth in s.
-HIGHEST_PATH_DERIVATIVE = 4
+# Of p: two in accelerations, two more in their second derivatives, as many as q, v, a and jerk. A spline
+# through points has one degree more, so that accelerations of the robot are smooth in s.
+HIGHEST_PATH_DERIVATIVE = len(SPLINE_LEAVES)
 
 InAnyArithmetic = Callable[[Any, int, Callable[[float], Any]], list[Any]]
 PathLike = NDArray | list | tuple | Callable[..., Any]

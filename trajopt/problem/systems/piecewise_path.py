@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-
-MOST_PIECES = 64  # beyond, bounds take longer than they are worth
-SAME_POSITION = 1e-12  # of the largest term of the piece before: smaller jumps are rounding
+from trajopt.solvers.tolerances import ROUNDING
+from trajopt.terms.smooth_forms import MOST_PIECES
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +92,7 @@ class PiecewisePath:
         width = self.breakpoints[i] - self.breakpoints[i - 1]
         terms = self.coefficients[:, i - 1] * width ** np.arange(len(self.coefficients))[:, None]
         jump = self.coefficients[0, i] - terms.sum(axis=0)
-        if not np.any(np.abs(jump) > SAME_POSITION * np.abs(terms).max()):
+        if not np.any(np.abs(jump) > ROUNDING * np.abs(terms).max()):
             return total
         beyond = (s - number(self.breakpoints[i])).positive()
         return [one + number(size) * beyond for one, size in zip(total, jump, strict=True)]

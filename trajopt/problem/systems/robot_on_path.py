@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from trajopt.graph.quantity_table import declared_by
 from trajopt.problem.dynamics_check import DECLARED, check_dynamics
 from trajopt.problem.systems.joint_path import JointPath, PathLike, path_of
 from trajopt.problem.systems.path_block import JOINTS, ON_PATH, JointMotionBlock
-from trajopt.problem.systems.state_equations import StateEquations
+from trajopt.problem.systems.state_equations import StateEquations, limits_of
 
 COORDINATE = "s"
 OF_PATH = "path"  # the block that computes the motion of the joints
@@ -85,14 +84,7 @@ class RobotOnPath:
     @property
     def limits(self) -> Any:
         """The range of s; the joints' limits are those of the robot."""
-        none = np.full(1, np.inf)
-        return SimpleNamespace(
-            q_lower=np.array([self.path.first]),
-            q_upper=np.array([self.path.last]),
-            velocity=none,
-            torque_lower=-none,
-            torque_upper=none,
-        )
+        return limits_of(1, q_lower=np.array([self.path.first]), q_upper=np.array([self.path.last]))
 
     @property
     def aliases(self) -> Mapping[str, tuple[str, int | None]]:

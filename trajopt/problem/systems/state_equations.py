@@ -6,6 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -102,6 +103,13 @@ class StateEquations(ABC):
                     f"the state '{name}' has no equation, as node.rate('{name}') enters no residual: use it "
                     "in one, or make it a control, which has no rate"
                 )
+
+
+def limits_of(n: int, **known: Any) -> Any:
+    """Limits of n coordinates, (n,) each as those of a robot, infinite but for those that are known."""
+    none = np.full(n, np.inf)
+    free = {"q_lower": -none, "q_upper": none, "velocity": none, "torque_lower": -none, "torque_upper": none}
+    return SimpleNamespace(**(free | known))
 
 
 def checked_column(returned: Any, what: str, kind: str, names: Sequence[str]) -> Any:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from trajopt.graph.declared_quantities import DeclaredQuantity
 from trajopt.graph.elementary import Power, WeightedSum
 from trajopt.graph.keys import SPLINE_LEAVES, extra_leaf, is_parameter
 from trajopt.graph.protocols.block import Block
-from trajopt.problem.systems.state_equations import EQUATIONS, Function, StateEquations
+from trajopt.problem.systems.state_equations import EQUATIONS, Function, StateEquations, limits_of
 from trajopt.terms.block_term import block_term
 from trajopt.terms.term import ExpressionTerm
 
@@ -59,10 +58,7 @@ class System(StateEquations):
     @property
     def limits(self) -> Any:
         """No limits: states and controls are bounded by the problem."""
-        none = np.full(self.n, np.inf)
-        return SimpleNamespace(
-            q_lower=-none, q_upper=none, velocity=none, torque_lower=-none, torque_upper=none
-        )
+        return limits_of(self.n)
 
     @property
     def quantities(self) -> Mapping[str, Any]:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from trajopt.base.errors import ClusterError
-from trajopt.base.version import __version__
+from trajopt.solution.records import installed_versions
 from trajopt.studies.many.code_digest import short_digest
 
-LIBRARIES = ("numpy", "numba", "casadi")
+SAME = ("trajopt", "numpy", "numba", "casadi")
 OURS = ("trajopt", "dynamics", "problems")
 
 
@@ -24,8 +23,7 @@ def versions() -> dict[str, str]:
     major, minor, _ = platform.python_version_tuple()
     return {
         "Python": f"{major}.{minor}",
-        "trajopt": __version__,
-        **{name: _version(name) for name in LIBRARIES},
+        **{name: installed_versions()[name] for name in SAME},
         "sources": _sources(),
     }
 
@@ -48,13 +46,6 @@ def check_same(wanted: Mapping[str, str], found: Any, worker: str) -> None:
             f"{worker} has other software than the process that asks ({unlike}): install the same versions "
             "on all of them"
         )
-
-
-def _version(library: str) -> str:
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def _sources() -> str:
