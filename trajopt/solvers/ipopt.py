@@ -24,7 +24,7 @@ from trajopt.solvers import bundled_ipopt
 from trajopt.solvers.ipopt_options import OptionTable
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, kkt_residuals
-from trajopt.solvers.program_solver import ProgramSolver
+from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.solver import Program, Result, Run, StartKind, Status, WarmStart
 from trajopt.solvers.tolerances import BOUND_RELAXATION, FEASIBILITY, WARM_BARRIER, WARM_PUSH
 
@@ -121,7 +121,7 @@ _OWN_FIELDS = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Ipopt(ProgramSolver):
+class Ipopt(SolverSettings):
     """The settings of one IPOPT run.
 
     tol             largest scaled KKT error at which the solve counts as converged

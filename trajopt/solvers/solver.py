@@ -9,7 +9,7 @@ and the sign convention of its multipliers is
     grad f + J' row_multipliers - lower_multipliers + upper_multipliers = 0,   bound multipliers >= 0,
 
 so a row multiplier is positive where the row's upper bound is active, negative where its lower one is.
-`Run` is what a caller asks of one solve; which solvers exist is in `registry.py`.
+`Run` is what a caller asks of one solve; which solvers exist is in `run.py`.
 """
 
 from __future__ import annotations
@@ -315,6 +315,7 @@ class ProgramValue:
     hessian: Callable[[np.ndarray, np.ndarray, float], np.ndarray]
     objective_scale: float = 1.0
     culprit: Callable[[np.ndarray], str] = lambda y: ""
+    jacobian_of_rows: Callable[[np.ndarray], Callable[[np.ndarray], np.ndarray]] | None = None
 
     @staticmethod
     def of(program: Program) -> ProgramValue:

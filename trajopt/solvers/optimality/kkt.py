@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.solvers.scaled_program import ScaledProgram
+from trajopt.solvers.scaled_program import scaled_point, scaled_program
 from trajopt.solvers.solver import Program, Result, WarmStart
 from trajopt.solvers.tolerances import FEASIBILITY
 
@@ -104,9 +104,9 @@ def kkt_residuals_of(
 ) -> KKT:
     """The residuals where g(y) and grad f + J' row_multipliers are known; as the solver sees the unknowns."""
     if (sizes := getattr(nlp, "unknown_sizes", None)) is not None:
-        scaled = ScaledProgram(nlp, sizes)
         point = answer if isinstance(answer, WarmStart) else answer.warm_start
-        return kkt_residuals_of(scaled, scaled.point(point), rows, sizes * of_lagrangian)
+        scaled = scaled_program(nlp, sizes)
+        return kkt_residuals_of(scaled, scaled_point(point, sizes), rows, sizes * of_lagrangian)
     y = answer.y
     of_rows, of_lower, of_upper = multipliers_of(nlp, answer)
     equalities = nlp.row_lower == nlp.row_upper
