@@ -42,7 +42,8 @@ BENT = 1e-2
 # are scaled by as little as 1e-5.
 FINER = 1e-3
 # The steps are dense: most unknowns, and most entries of the matrix of all constraints, rows and bounds.
-LARGEST, MOST_ENTRIES = 1000, 10_000_000
+LARGEST = 1000
+MOST_ENTRIES = 10 * LARGEST**2
 # Steps with matrices that are known, which lower the error about as much as the step before did. So many may
 # lead to the tolerance, twice as many with sparse factors: each takes a fifth of one that has to solve a
 # quadratic program, and a tenth of one with sparse factors.

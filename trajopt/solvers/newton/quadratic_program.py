@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.solvers.matrices import row_lengths
+from trajopt.solvers.newton.damping import POOR
 from trajopt.solvers.newton.kkt_factors import KktFactors, Patterns, factorized
 from trajopt.solvers.tolerances import DEPENDENT, FLAT, ROUNDING
 
@@ -30,7 +31,6 @@ __all__ = ["QuadraticProgram", "QuadraticSolution", "followed"]
 
 ACCURATE = 10.0 * ROUNDING  # residual of a minimum: above, the inverse has lost too much by its updates
 BEYOND = 0.01  # of what d = 0 violates a limit by: how far on the other side of d = 0 the limit begins
-LEAST_WAY = 0.1  # of tau: a way that ends before leads nowhere
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class _Way:
             if not self.change(*event):
                 break
             changes += 1
-        return self._found(self.d, self.mu, self.tau, changes) if self.tau >= LEAST_WAY else None
+        return self._found(self.d, self.mu, self.tau, changes) if self.tau >= POOR else None
 
     def advance(self) -> tuple[int, int] | None:
         """Go on to tau = 1 (None), or to the next change: a constraint, and its side or 0 to drop it."""

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.solvers.scaled_program import scaled_point, scaled_program
 from trajopt.solvers.solver import Program, Result, WarmStart
-from trajopt.solvers.tolerances import FEASIBILITY
+from trajopt.solvers.tolerances import FEASIBILITY, SUM_ROUNDING
 
 __all__ = [
     "KKT",
@@ -36,7 +36,6 @@ __all__ = [
 ]
 
 _S_MAX = 100.0
-ROUNDINGS = 4.0  # of all unknowns at once: what a stationarity may be off by them
 
 
 @dataclass(frozen=True)
@@ -147,7 +146,7 @@ def is_optimal_to_rounding(nlp: Program, answer: WarmStart, tol: float) -> bool:
     size = np.abs(answer.y)
     moved = np.bincount(i, entries * size[j], minlength=size.size)
     moved += np.bincount(j, np.where(i == j, 0.0, entries) * size[i], minlength=size.size)
-    return residuals.stationarity <= ROUNDINGS * np.finfo(float).eps * float(moved.max(initial=0.0))
+    return residuals.stationarity <= SUM_ROUNDING * float(moved.max(initial=0.0))
 
 
 def _largest(values: np.ndarray) -> float:

@@ -107,7 +107,6 @@ def test_constraints_that_depend_on_each_other_have_no_sparse_factors():
 
 
 def test_a_limit_that_is_stated_twice_is_one_for_sparse_steps_too(monkeypatch):
-    monkeypatch.setattr(matrices, "LEAST_SPARSE", 0)
     monkeypatch.setattr(matrices, "DENSEST", np.inf)
     A = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
     lower, upper = np.array([-INF, -INF, 0.25]), np.array([1.0, 1.0, INF])
