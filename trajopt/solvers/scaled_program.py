@@ -24,13 +24,13 @@ def scaled_program(nlp: Program, sizes: np.ndarray) -> ProgramValue:
     """The program in z = y / sizes."""
     by_row = sizes[nlp.jacobian_columns]
     by_pair = sizes[nlp.hessian_rows] * sizes[nlp.hessian_columns] if nlp.has_hessian else 1.0
-    selecting = getattr(nlp, "jacobian_of_rows", None)
+    program = ProgramValue.of(nlp)
+    selecting: Any = program.jacobian_of_rows
 
     def jacobian_of_rows(kept: np.ndarray) -> Any:
         of_y, factors = selecting(kept), by_row[kept[nlp.jacobian_rows]]
         return lambda z: factors * of_y(sizes * z)
 
-    program = ProgramValue.of(nlp)
     return replace(
         program,
         lower=nlp.lower / sizes,
