@@ -43,6 +43,7 @@ def scaled_program(nlp: Program, sizes: np.ndarray) -> ProgramValue:
         hessian=lambda z, multipliers, factor: by_pair * nlp.hessian(sizes * z, multipliers, factor),
         culprit=lambda z: program.culprit(sizes * z),
         jacobian_of_rows=selecting and jacobian_of_rows,
+        unscaled=nlp,
     )
 
 

@@ -293,7 +293,10 @@ class Program(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ProgramValue:
-    """A program as one value, whose parts wrappers change by `dataclasses.replace`."""
+    """A program as one value, whose parts wrappers change by `dataclasses.replace`.
+
+    unscaled : the program whose unknowns were divided by their sizes to make this one
+    """
 
     variable_count: int
     row_count: int
@@ -315,6 +318,7 @@ class ProgramValue:
     objective_scale: float = 1.0
     culprit: Callable[[np.ndarray], str] = lambda y: ""
     jacobian_of_rows: Callable[[np.ndarray], Callable[[np.ndarray], np.ndarray]] | None = None
+    unscaled: Program | None = None
 
     @staticmethod
     def of(program: Program) -> ProgramValue:
