@@ -98,12 +98,12 @@ def settings(_: click.Context, __: click.Parameter, incomplete: str) -> list[Com
 
 def solver_options(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Settings of the solver that the command names, or of the default one."""
-    from trajopt.solvers import registry
+    from trajopt.solvers.run import DEFAULT, SOLVERS
 
     typed = words()
     place = typed.index("--solver") + 1 if "--solver" in typed else len(typed)
-    name = typed[place] if place < len(typed) else registry.DEFAULT
-    names = registry.SOLVERS[name].options if name in registry.SOLVERS else ()
+    name = typed[place] if place < len(typed) else DEFAULT
+    names = SOLVERS[name].options if name in SOLVERS else ()
     return [CompletionItem(f"{name}=") for name in names if f"{name}=".startswith(incomplete)]
 
 

@@ -9,7 +9,7 @@ import click
 from problems.cli.output import echo
 
 if TYPE_CHECKING:
-    from trajopt.solvers.registry import RegisteredSolver
+    from trajopt.solvers.run import RegisteredSolver
 
 
 def print_versions(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -22,7 +22,7 @@ def print_versions(context: click.Context, _: click.Parameter, wanted: bool) -> 
 def versions() -> dict[str, str]:
     """Name -> version of trajopt, then of its solvers, Python and the packages that it computes with."""
     from trajopt.solution.records import installed_versions
-    from trajopt.solvers.registry import SOLVERS
+    from trajopt.solvers.run import SOLVERS
 
     installed = dict(installed_versions())  # a copy: it is kept for the whole process
     solvers = {name: version_of(entry) for name, entry in SOLVERS.items()}

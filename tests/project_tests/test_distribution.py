@@ -9,7 +9,7 @@ import pytest
 
 import trajopt
 from problems.cli.versions import versions
-from trajopt.solvers.registry import SOLVERS
+from trajopt.solvers.run import SOLVERS
 
 if sys.version_info >= (3, 11):
     import tomllib

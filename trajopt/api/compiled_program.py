@@ -21,12 +21,11 @@ from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import RunRecord
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import answer_at
-from trajopt.solvers import registry
 from trajopt.solvers.fallback import Fallback
 from trajopt.solvers.newton.matrices import Matrices
 from trajopt.solvers.newton.newton import ActiveSetNewton
 from trajopt.solvers.progress import iteration_callback
-from trajopt.solvers.run import run_solver, takes_hessian
+from trajopt.solvers.run import check_solver, create, run_solver, takes_hessian
 from trajopt.solvers.solver import Run, Solver, WarmStart
 from trajopt.transcription.links.linked_program import AskedStructure, LinkedProgram
 from trajopt.transcription.nlp import NLP
@@ -100,8 +99,8 @@ class CompiledProgram(Generic[AnswerT]):
         contradict each other. Not converging raises nothing.
         """
         if solver is not None:
-            registry.check_solver(solver)
-        chosen = solver or self.solver or self.problem.solver or registry.create()
+            check_solver(solver)
+        chosen = solver or self.solver or self.problem.solver or create()
         problem = self.problem_with(values, **inputs)
         run = RunRecord.of(chosen, {"compiled": True, **self._together(values, inputs)})
         with one_blas_thread(), iteration_callback(progress) as callback, np.errstate(all="ignore"):
@@ -145,7 +144,7 @@ def compiled_program(
     """See `trajopt.compile`."""
     own = checked_asked(asked).independent_copy()
     if solver is not None:
-        registry.check_solver(solver)
+        check_solver(solver)
     table = input_table(own)
     rows: Sequence[Collection[int]] = [()] * len(own.parts)
     if inputs is not None:

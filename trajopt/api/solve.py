@@ -34,9 +34,8 @@ from trajopt.refinement.starts.start_rules import (
 )
 from trajopt.solution.records import RunRecord, recorded_solves
 from trajopt.solution.solve_once import solved_on_mesh
-from trajopt.solvers import registry
 from trajopt.solvers.progress import iteration_callback
-from trajopt.solvers.run import SolvesStopped, TimedSolver, without_checkpoints
+from trajopt.solvers.run import SolvesStopped, TimedSolver, check_solver, create, without_checkpoints
 from trajopt.solvers.solver import Callback, Iteration, Run, Solver
 
 Starts = int | Literal["auto"]
@@ -117,7 +116,7 @@ def solve(
     _check_arguments(problem, solver, refine, starts, coarse_to_fine, time_limit)
     starts = starts if starts == "auto" else int(starts)
     chosen = solver or problem.solver
-    solver = chosen or registry.create()
+    solver = chosen or create()
     if isinstance(refine, str):
         refine = default_refinement(problem)
     run = RunRecord.of(
@@ -216,7 +215,7 @@ def _check_arguments(
     if not isinstance(problem, Phases):
         checked_problem(problem)
     if solver is not None:
-        registry.check_solver(solver)
+        check_solver(solver)
     given = None if isinstance(refine, str) and refine == "auto" else refine
     if given is not None:
         check_refinement(given, "refine")

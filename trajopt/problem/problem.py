@@ -40,7 +40,7 @@ from trajopt.problem.systems.controls import (
     fitting_trajectory,
 )
 from trajopt.problem.systems.state_equations import StateEquations
-from trajopt.solvers.registry import check_solver
+from trajopt.solvers.run import check_solver
 from trajopt.solvers.solver import Solver
 from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import PATH

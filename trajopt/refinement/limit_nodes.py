@@ -30,7 +30,7 @@ from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.fallback import continued
 from trajopt.solvers.newton.newton import ActiveSetNewton, NewtonFromMotion
 from trajopt.solvers.run import TimedSolver, run_solver, takes_hessian
-from trajopt.solvers.scaled_program import ScaledProgram
+from trajopt.solvers.scaled_program import scaled_point
 from trajopt.solvers.solver import Result, Run, StartKind, Status, WarmStart
 from trajopt.splines.basis import SAME_TIME, SplineBasis
 from trajopt.splines.trajectory import Trajectory
@@ -239,9 +239,9 @@ class _FromAnswer:
 
     def solve(self, nlp: Any, start: WarmStart | None = None, run: Run | None = None) -> Result:
         run = run or Run()
-        own: Any = nlp.nlp if isinstance(nlp, ScaledProgram) else nlp
+        own: Any = nlp if getattr(nlp, "unscaled", None) is None else nlp.unscaled
         known = start_on_more_nodes(self.answer, own)
-        known = nlp.point(known) if known is not None and own is not nlp else known
+        known = scaled_point(known, own.unknown_sizes) if known is not None and own is not nlp else known
         newton = ActiveSetNewton(self.solver.tol, NewtonFromMotion.shift, NewtonFromMotion.finer)  # type: ignore[attr-defined]
         if nlp.variable_count > DENSE or not newton.suits(nlp, known, run):
             return run_solver(self.solver, nlp, start, run)

@@ -31,8 +31,7 @@ _int, _bool, _double = ctypes.c_int, ctypes.c_bool, ctypes.c_double
 _DTYPES = {_int: np.dtype(np.intc), _double: np.dtype(np.float64)}
 _ints, _doubles, _handle = ctypes.POINTER(_int), ctypes.POINTER(_double), ctypes.c_void_p
 _head = (_int, _doubles, _bool)  # n, x, whether x is new
-_Objective = ctypes.CFUNCTYPE(_bool, *_head, _doubles, _handle)
-_Gradient = ctypes.CFUNCTYPE(_bool, *_head, _doubles, _handle)
+_Values = ctypes.CFUNCTYPE(_bool, *_head, _doubles, _handle)  # of the objective or its gradient
 _Rows = ctypes.CFUNCTYPE(_bool, *_head, _int, _doubles, _handle)
 _Jacobian = ctypes.CFUNCTYPE(_bool, *_head, _int, _int, _ints, _ints, _doubles, _handle)
 _Hessian = ctypes.CFUNCTYPE(
@@ -56,25 +55,27 @@ class BundledProblem:
         self._n, self._m, self._functions = n, m, problem_obj
         empty = (np.empty(0, int), np.empty(0, int))
         structure = getattr(problem_obj, "jacobianstructure", lambda: empty)
-        self._jacobian_places = structure()
-        self._hessian_places = getattr(problem_obj, "hessianstructure", lambda: empty)()
-        self._kept: dict[str, Any] = {}  # IPOPT holds these functions as long as it lives
+        of_jacobian = structure()
+        of_hessian = getattr(problem_obj, "hessianstructure", lambda: empty)()
+        #: IPOPT holds these functions as long as it lives
+        self._kept = [
+            _Values(self._values("objective", 1)),
+            _Rows(self._values("constraints", m)),
+            _Values(self._values("gradient", n)),
+            _Jacobian(self._entries("jacobian", of_jacobian)),
+            _Hessian(self._entries("hessian", of_hessian)),
+            _Intermediate(self._intermediate),
+        ]
         bounds = [np.ascontiguousarray(bound, dtype=float) for bound in (lb, ub, cl, cu)]
         low, high, row_low, row_high = (bound.ctypes.data_as(_doubles) for bound in bounds)
         self._library = library()
         self._problem = self._library.CreateIpoptProblem(
             n, low, high, m, row_low, row_high,
-            len(self._jacobian_places[0]), len(self._hessian_places[0]), 0,
-            self._keep("objective", _Objective(self._objective)),
-            self._keep("rows", _Rows(self._rows)),
-            self._keep("gradient", _Gradient(self._gradient)),
-            self._keep("jacobian", _Jacobian(self._jacobian)),
-            self._keep("hessian", _Hessian(self._hessian)),
+            len(of_jacobian[0]), len(of_hessian[0]), 0, *self._kept[:-1],
         )  # fmt: skip
         if not self._problem:
             raise OptionError("IPOPT refuses the problem: its sizes or bounds are not usable")
-        intermediate = self._keep("intermediate", _Intermediate(self._intermediate))
-        self._library.SetIntermediateCallback(self._problem, intermediate)
+        self._library.SetIntermediateCallback(self._problem, self._kept[-1])
 
     def add_option(self, name: str, value: str | int | float) -> None:
         """Set an option; TypeError where IPOPT refuses it."""
@@ -121,40 +122,33 @@ class BundledProblem:
         if self._problem:
             self._library.FreeIpoptProblem(self._problem)
             self._problem = None
-            self._kept.clear()
+            self._kept = []
 
     # -- what IPOPT calls; an exception must not leave these functions ---------------------------------
 
-    def _keep(self, name: str, function: Any) -> Any:
-        self._kept[name] = function
-        return function
+    def _values(self, name: str, size: int) -> Callable[..., bool]:
+        """The callback for numbers, which stand last before the user's data."""
 
-    def _objective(self, n: int, x: Any, new: bool, value: Any, _: Any) -> bool:
-        return _filled(value, 1, self._functions.objective, _array(x, n))
+        def fill(n: int, x: Any, new: bool, *rest: Any) -> bool:
+            return size == 0 or _filled(rest[-2], size, getattr(self._functions, name), _array(x, n))
 
-    def _gradient(self, n: int, x: Any, new: bool, values: Any, _: Any) -> bool:
-        return _filled(values, n, self._functions.gradient, _array(x, n))
+        return fill
 
-    def _rows(self, n: int, x: Any, new: bool, m: int, values: Any, _: Any) -> bool:
-        return m == 0 or _filled(values, m, self._functions.constraints, _array(x, n))
+    def _entries(self, name: str, places: tuple[Any, Any]) -> Callable[..., bool]:
+        """The callback for entries of a sparse matrix, or for their places where no values are asked for."""
 
-    def _jacobian(
-        self, n: int, x: Any, new: bool, m: int, count: int, rows: Any, columns: Any, values: Any, _: Any
-    ) -> bool:
-        if not values:
-            return _placed(rows, columns, self._jacobian_places)
-        return count == 0 or _filled(values, count, self._functions.jacobian, _array(x, n))
+        def fill(n: int, x: Any, new: bool, *rest: Any) -> bool:
+            *given, count, rows, columns, values, _ = rest
+            if not values:
+                return _placed(rows, columns, places)
+            weights = ()
+            if name == "hessian":
+                factor, m, multipliers, _new = given
+                weights = (_array(multipliers, m) if m else np.empty(0), factor)
+            function = getattr(self._functions, name)
+            return count == 0 or _filled(values, count, function, _array(x, n), *weights)
 
-    def _hessian(
-        self, n: int, x: Any, new: bool, factor: float, m: int, multipliers: Any, new_multipliers: bool,
-        count: int, rows: Any, columns: Any, values: Any, _: Any,
-    ) -> bool:  # fmt: skip
-        if not hasattr(self._functions, "hessian"):
-            return False
-        if not values:
-            return _placed(rows, columns, self._hessian_places)
-        given = _array(multipliers, m) if m else np.empty(0)
-        return _filled(values, count, self._functions.hessian, _array(x, n), given, factor)
+        return fill
 
     def _intermediate(self, *values: Any) -> bool:
         intermediate = getattr(self._functions, "intermediate", None)
@@ -180,7 +174,7 @@ def library() -> Any:
     loaded.CreateIpoptProblem.restype = _handle
     loaded.CreateIpoptProblem.argtypes = [
         _int, _doubles, _doubles, _int, _doubles, _doubles, _int, _int, _int,
-        _Objective, _Rows, _Gradient, _Jacobian, _Hessian,
+        _Values, _Rows, _Values, _Jacobian, _Hessian,
     ]  # fmt: skip
     loaded.FreeIpoptProblem.argtypes, loaded.FreeIpoptProblem.restype = [_handle], None
     loaded.IpoptSolve.argtypes, loaded.IpoptSolve.restype = [_handle, *arrays, _handle], _int

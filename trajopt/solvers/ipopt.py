@@ -21,10 +21,10 @@ from trajopt.base.arguments import short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.solvers import bundled_ipopt
-from trajopt.solvers.ipopt_options import OptionTable
+from trajopt.solvers.ipopt_options import IpoptOption, converted_options, parsed_options
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, kkt_residuals
-from trajopt.solvers.program_solver import ProgramSolver
+from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.solver import Program, Result, Run, StartKind, Status, WarmStart
 from trajopt.solvers.tolerances import BOUND_RELAXATION, FEASIBILITY, WARM_BARRIER, WARM_PUSH
 
@@ -121,7 +121,7 @@ _OWN_FIELDS = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Ipopt(ProgramSolver):
+class Ipopt(SolverSettings):
     """The settings of one IPOPT run.
 
     tol             largest scaled KKT error at which the solve counts as converged
@@ -153,13 +153,13 @@ class Ipopt(ProgramSolver):
         for name in _OWN_FIELDS.keys() & self.options.keys():
             raise OptionError(f"options[{name!r}]: set it as Ipopt({_OWN_FIELDS[name]}=...)")
         # The table needs a library of IPOPT: loaded only where there is a name to check.
-        converted = _option_table(self.library).convert(self.options) if self.options else {}
+        converted = converted_options(self.options, _option_table(self.library)) if self.options else {}
         object.__setattr__(self, "options", MappingProxyType(converted))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled by its settings: the read-only mapping of options cannot be pickled."""
         made = {part.name: getattr(self, part.name) for part in fields(self) if part.init}
-        return _rebuilt, (type(self), made | {"options": dict(self.options)})
+        return functools.partial(type(self), **(made | {"options": dict(self.options)})), ()
 
     @staticmethod
     def version() -> str:
@@ -305,10 +305,6 @@ class _Calls:
         )
 
 
-def _rebuilt(kind: type[Ipopt], settings: dict[str, Any]) -> Ipopt:
-    return kind(**settings)
-
-
 def _library(name: str | None) -> Any:
     """`bundled_ipopt` or cyipopt, which have the same interface: the one named, else the first there is."""
     missing = ""
@@ -336,8 +332,8 @@ def _library(name: str | None) -> Any:
 
 
 @functools.cache
-def _option_table(library: str | None) -> OptionTable:
-    """The table of a library, which lists its options when it runs a problem of one variable."""
+def _option_table(library: str | None) -> dict[str, IpoptOption]:
+    """The options of a library, which lists its options when it runs a problem of one variable."""
     ipopt = _library(library)
     nothing = SimpleNamespace(objective=lambda y: 0.0, gradient=np.zeros_like)
     listing = {
@@ -358,4 +354,4 @@ def _option_table(library: str | None) -> OptionTable:
         problem.add_option("output_file", str(path))
         problem.solve([0.0])
         problem.close()  # also closes the file
-        return OptionTable.parse(path.read_text())
+        return parsed_options(path.read_text())

@@ -1,7 +1,7 @@
 """The options of IPOPT, read from the listing that the installed library prints.
 
-A table written by hand would be out of date after a release of IPOPT. `OptionTable.parse` reads the listing
-in its doxygen format, the only one that tells whole numbers from real ones:
+A table written by hand would be out of date after a release of IPOPT. `parsed_options` reads the listing in
+its doxygen format, the only one that tells whole numbers from real ones:
 
     \\anchor OPT_alpha_red_factor
     <strong>alpha_red_factor</strong> (<em>advanced</em>): Fractional reduction of the trial step size ...
@@ -21,7 +21,7 @@ import numpy as np
 
 from trajopt.base.errors import OptionError, near_matches
 
-__all__ = ["IpoptOption", "OptionTable"]
+__all__ = ["IpoptOption", "converted_options", "parsed_options"]
 
 _ENTRY = re.compile(
     r"<strong>(?P<name>\w+)</strong>(?: \(<em>advanced</em>\))?(?P<summary>[^\n]*)\n"
@@ -37,7 +37,10 @@ _NOTATION = (("&le;", "<="), (" &middot; 10<sup>", "e"), ("10<sup>", "1e"), ("</
 
 @dataclass(frozen=True)
 class IpoptOption:
-    """One option: `kind` is "real", "integer" or "string"; without `choices` a string may be anything."""
+    """One option: `kind` is "real", "integer" or "string"; without `choices` a string may be anything.
+
+    lowest, highest : the least and the greatest value, next to a bound that is itself not allowed
+    """
 
     name: str
     kind: str
@@ -45,8 +48,6 @@ class IpoptOption:
     range: str = ""
     lowest: float = -np.inf
     highest: float = np.inf
-    lowest_allowed: bool = True
-    highest_allowed: bool = True
     choices: tuple[str, ...] = ()
 
     def convert(self, value: Any) -> str | int | float:
@@ -56,9 +57,7 @@ class IpoptOption:
         number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
         if not number or (self.kind == "integer" and value % 1 != 0):
             raise self._refuse(value, "a whole number" if self.kind == "integer" else "a number")
-        above = value > self.lowest or (self.lowest_allowed and value == self.lowest)
-        below = value < self.highest or (self.highest_allowed and value == self.highest)
-        if not (above and below):  # written so that NaN is refused too
+        if not self.lowest <= value <= self.highest:  # NaN is refused too
             raise self._refuse(value, self.range)
         return int(value) if self.kind == "integer" else float(value)
 
@@ -76,35 +75,28 @@ class IpoptOption:
         return OptionError(f"IPOPT's option {self.name} = {value!r}: expected {expected}{meaning}")
 
 
-class OptionTable(Mapping[str, IpoptOption]):
-    """All options by name; with a prefix, as in "resto.mu_strategy", the option that it specialises."""
+def parsed_options(listing: str) -> dict[str, IpoptOption]:
+    """All options by name, from a listing that IPOPT wrote with print_options_mode = doxygen."""
+    return {entry["name"]: _parse_entry(entry) for entry in _ENTRY.finditer(listing)}
 
-    def __init__(self, options: Mapping[str, IpoptOption]) -> None:
-        self._options = dict(options)
 
-    @classmethod
-    def parse(cls, listing: str) -> OptionTable:
-        """The table in a listing that IPOPT wrote with print_options_mode = doxygen."""
-        return cls({entry["name"]: _parse_entry(entry) for entry in _ENTRY.finditer(listing)})
+def converted_options(
+    options: Mapping[str, Any], table: Mapping[str, IpoptOption]
+) -> dict[str, str | int | float]:
+    """`options` with values of the types that IPOPT expects; raises OptionError for those it refuses.
 
-    def convert(self, options: Mapping[str, Any]) -> dict[str, str | int | float]:
-        """`options` with values of the types that IPOPT expects; raises OptionError for those it refuses."""
-        return {name: self[name].convert(value) for name, value in options.items()}
-
-    def __getitem__(self, name: str) -> IpoptOption:
+    With a prefix, as in "resto.mu_strategy", a name stands for the option that it specialises.
+    """
+    found = {}
+    for name, value in options.items():
         plain = str(name).rpartition(".")[2]
-        if plain not in self._options:
+        if plain not in table:
             raise OptionError(
-                f"{name!r} is not an option of IPOPT{near_matches(plain, self._options)}; "
+                f"{name!r} is not an option of IPOPT{near_matches(plain, table)}; "
                 "they are listed at https://coin-or.github.io/Ipopt/OPTIONS.html"
             )
-        return self._options[plain]
-
-    def __iter__(self):
-        return iter(self._options)
-
-    def __len__(self) -> int:
-        return len(self._options)
+        found[name] = table[plain].convert(value)
+    return found
 
 
 def _parse_entry(entry: re.Match[str]) -> IpoptOption:
@@ -118,17 +110,16 @@ def _parse_entry(entry: re.Match[str]) -> IpoptOption:
     if name not in written:  # "unrestricted"
         return IpoptOption(name, numeric["kind"], summary, range=written)
     below, _, above = written.partition(name)
-    lowest, highest = below.rstrip(" <="), above.lstrip(" <=")
-    return IpoptOption(
-        name,
-        numeric["kind"],
-        summary,
-        range=written,
-        lowest=float(lowest) if lowest else -np.inf,
-        highest=float(highest) if highest else np.inf,
-        lowest_allowed="<=" in below or not lowest,
-        highest_allowed="<=" in above or not highest,
-    )
+    lowest, highest = _end(below, np.inf), _end(above, -np.inf)
+    return IpoptOption(name, numeric["kind"], summary, written, lowest, highest)
+
+
+def _end(side: str, inwards: float) -> float:
+    """The last value at one side of a range, next to a bound that is not allowed; infinite without one."""
+    bound = side.strip(" <=")
+    if not bound:
+        return -inwards
+    return float(bound) if "<=" in side else float(np.nextafter(float(bound), inwards))
 
 
 def _parse_choices(text: str) -> tuple[str, ...]:

@@ -71,8 +71,7 @@ class Progress:
         trace: TracebackType | None,
     ) -> None:
         try:
-            if self._last is not None and self._last is not self._shown:
-                self._show(self._last)
+            self._show_last()
         finally:
             if self._live is not None:
                 self._live.stop()
@@ -91,9 +90,12 @@ class Progress:
         """The last line of one solve and a title for the next, of several starts or meshes; plain lines."""
         self._solves += 1
         if self._display == "plain":
-            if self._last is not None and self._last is not self._shown:
-                self._show(self._last)
+            self._show_last()
             print(solve_title(self._solves), file=self._stream, flush=True)
+
+    def _show_last(self) -> None:
+        if self._last is not None and self._last is not self._shown:
+            self._show(self._last)
 
     def _show(self, iteration: Iteration) -> None:
         self._shown, self._shown_at = iteration, time.perf_counter()

@@ -1,4 +1,9 @@
-"""Runs solvers: settings within a run, many solves before one deadline, solvers with the former arguments."""
+"""Solvers by name, the settings they share, and their runs: many before one deadline, or by former arguments.
+
+To add a solver: write its file, a frozen dataclass with `solve` (protocol `Solver`), a static `version` and
+what it offers beyond that, and add a line to SOLVERS. The command line and the contract test for all
+solvers then know it. Nothing is imported before a solver is created, so that listing names costs no time.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +12,26 @@ import inspect
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from importlib import import_module
+from types import MappingProxyType
 from typing import Any, TypeVar
 
-from trajopt.base.arguments import check_count, check_positive
+from trajopt.base.arguments import check_count, check_positive, implements, short_repr
 from trajopt.base.errors import OptionError, near_matches
-from trajopt.solvers.scaled_program import ScaledProgram
+from trajopt.solvers.monitor import Monitor
+from trajopt.solvers.scaled_program import scaled_point, scaled_program, unscaled_result
 from trajopt.solvers.solver import Callback, Program, Result, Run, Solver, Status, WarmStart
 
 __all__ = [
+    "DEFAULT",
     "OUT_OF_TIME",
+    "SOLVERS",
+    "RegisteredSolver",
     "SolverSettings",
     "SolvesStopped",
     "TimedSolver",
+    "check_solver",
+    "create",
     "run_of",
     "run_solver",
     "takes_hessian",
@@ -34,6 +47,69 @@ FORMER = (
 
 SettingsT = TypeVar("SettingsT", bound="SolverSettings")
 
+DEFAULT = "ipopt"  # where neither user nor problem names a solver
+
+
+@dataclass(frozen=True)
+class RegisteredSolver:
+    """A solver by name: where its class is, and what it is for."""
+
+    name: str
+    module: str
+    class_name: str
+    summary: str
+
+    @property
+    def solver_class(self) -> type:
+        return getattr(import_module(self.module), self.class_name)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names of the settings that its class takes."""
+        return tuple(field.name for field in fields(self.solver_class))
+
+    @property
+    def version(self) -> str:
+        """Version of the installed solver; ImportError where there is none."""
+        return self.solver_class.version()  # type: ignore[attr-defined]
+
+
+SOLVERS = MappingProxyType(
+    {
+        entry.name: entry
+        for entry in (
+            RegisteredSolver(
+                "ipopt", "trajopt.solvers.ipopt", "Ipopt", "interior point, sparse, second derivatives"
+            ),
+            RegisteredSolver(
+                "dense",
+                "trajopt.solvers.dense.interior_point",
+                "DenseInteriorPoint",
+                "interior point, dense, second derivatives, up to 400 unknowns",
+            ),
+            RegisteredSolver(
+                "slsqp", "trajopt.solvers.slsqp", "Slsqp", "sequential quadratic programming, dense, small"
+            ),
+        )
+    }
+)
+
+
+def create(name: str = DEFAULT) -> Solver:
+    """The solver of this name with its default settings; OptionError for a name that is not registered."""
+    if name not in SOLVERS:
+        raise OptionError(
+            f"no solver is called '{name}'{near_matches(name, SOLVERS)}: known are {', '.join(SOLVERS)}"
+        )
+    return SOLVERS[name].solver_class()
+
+
+def check_solver(solver: Any, what: str = "solver") -> None:
+    """Raise OptionError unless `solver` is an instance of something with `solve`; a class is not."""
+    if not implements(solver, Solver) or isinstance(solver, type):
+        examples = " or ".join(f"trajopt.{entry.class_name}()" for entry in SOLVERS.values())
+        raise OptionError(f"{what} is {short_repr(solver)}: give an instance such as {examples}")
+
 
 def run_solver(solver: Any, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
     """`solver.solve(nlp, start, run)`; a solver with the former arguments gets solve(nlp, callback, start).
@@ -43,8 +119,8 @@ def run_solver(solver: Any, nlp: Program, start: WarmStart | None = None, run: R
     the solver sees the program divided by them.
     """
     if (sizes := getattr(nlp, "unknown_sizes", None)) is not None:
-        scaled = ScaledProgram(nlp, sizes)
-        return scaled.result(run_solver(solver, scaled, start and scaled.point(start), run))
+        at = start and scaled_point(start, sizes)
+        return unscaled_result(run_solver(solver, scaled_program(nlp, sizes), at, run), sizes)
     if _takes_run(getattr(solver.solve, "__func__", solver.solve)):
         return solver.solve(nlp, start, run)
     run = run or Run()
@@ -123,7 +199,7 @@ def with_options(solver: Any, options: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class SolverSettings:
-    """The settings that IPOPT, SLSQP and the dense method share.
+    """The settings that IPOPT, SLSQP and the dense method share; each has `feasibility` besides.
 
     tol             what its solver says it means
     max_iterations  iterations allowed
@@ -137,7 +213,9 @@ class SolverSettings:
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        check_positive("tol", self.tol)
+        for each in fields(self):
+            if each.type == "float":
+                check_positive(each.name, getattr(self, each.name))
         check_count("max_iterations", self.max_iterations)
         check_positive("time_limit", self.time_limit, optional=True)
 
@@ -150,6 +228,30 @@ class SolverSettings:
             max_iterations=self.max_iterations if count is None else min(self.max_iterations, count),
             time_limit=min((limit for limit in limits if limit is not None), default=None),
         )
+
+    def solve(
+        self,
+        nlp: Program,
+        start: WarmStart | None = None,
+        run: Run | None = None,
+        callback: Callback | None = None,
+    ) -> Result:
+        """Solve `nlp` from `nlp.start`, or from `start`, whose multipliers SLSQP does not use.
+
+        Raises what a function of the problem or the callback raised, and EvaluationError where the problem is
+        not finite at the start; every other outcome is a status of the Result.
+        """
+        start, run = run_of(start, run, callback)
+        return self.within(run)._solved(nlp, start, run)
+
+    def _solved(self, nlp: Program, start: WarmStart | None, run: Run) -> Result:
+        """The result with these settings, which are within the run."""
+        raise NotImplementedError
+
+    def _monitor(self, nlp: Program, start: WarmStart | None, run: Run, **how: Any) -> Monitor:
+        feasibility = self.feasibility  # type: ignore[attr-defined]  # a field of each subclass, after its own
+        limits = {"feasibility": feasibility, "time_limit": self.time_limit}
+        return Monitor(nlp, start, callback=run.callback, **limits, **how)
 
 
 class SolvesStopped(Exception):

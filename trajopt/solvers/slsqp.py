@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.base.arguments import check_positive
 from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.optimality.point_status import status_of_point
-from trajopt.solvers.program_solver import ProgramSolver
+from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
 from trajopt.solvers.tolerances import FEASIBILITY
 
@@ -41,7 +40,7 @@ _STATUSES = {
 
 
 @dataclass(frozen=True)
-class Slsqp(ProgramSolver):
+class Slsqp(SolverSettings):
     """The settings of one SLSQP run.
 
     tol             SLSQP stops when the change of the objective, or the step, falls below this and the summed
@@ -59,11 +58,6 @@ class Slsqp(ProgramSolver):
     feasibility: float = FEASIBILITY
     kkt_tol: float = 1e-8
     acceptable_tol: float = 1e-6
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_positive("kkt_tol", self.kkt_tol)
-        check_positive("acceptable_tol", self.acceptable_tol)
 
     @staticmethod
     def version() -> str:

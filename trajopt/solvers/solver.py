@@ -9,7 +9,7 @@ and the sign convention of its multipliers is
     grad f + J' row_multipliers - lower_multipliers + upper_multipliers = 0,   bound multipliers >= 0,
 
 so a row multiplier is positive where the row's upper bound is active, negative where its lower one is.
-`Run` is what a caller asks of one solve; which solvers exist is in `registry.py`.
+`Run` is what a caller asks of one solve; which solvers exist is in `run.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -114,17 +114,16 @@ class WarmStart:
 
     def check(self, nlp: Program) -> WarmStart:
         """This start as float arrays; raises ShapeError where it does not fit `nlp`."""
-        fitted = {
-            "y": _fitted("y", self.y, nlp.variable_count, "variables"),
-            "row_multipliers": _fitted("row_multipliers", self.row_multipliers, nlp.row_count, "rows"),
-            "lower_multipliers": _fitted(
-                "lower_multipliers", self.lower_multipliers, nlp.variable_count, "variables"
-            ),
-            "upper_multipliers": _fitted(
-                "upper_multipliers", self.upper_multipliers, nlp.variable_count, "variables"
-            ),
-        }
-        return WarmStart(**fitted)  # type: ignore[arg-type]
+        fitted: dict[str, Any] = {}
+        for name, values in vars(self).items():
+            of_rows = name == "row_multipliers"
+            shape, what = ((nlp.row_count,), "rows") if of_rows else ((nlp.variable_count,), "variables")
+            fitted[name] = None if values is None else np.asarray(values, dtype=float)
+            if values is not None and fitted[name].shape != shape:
+                raise ShapeError(
+                    f"start.{name} has shape {fitted[name].shape} but the problem has {shape[0]} {what}"
+                )
+        return WarmStart(**fitted)
 
 
 class StartKind(enum.Enum):
@@ -294,7 +293,10 @@ class Program(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ProgramValue:
-    """A program as one value, whose parts wrappers change by `dataclasses.replace`."""
+    """A program as one value, whose parts wrappers change by `dataclasses.replace`.
+
+    unscaled : the program whose unknowns were divided by their sizes to make this one
+    """
 
     variable_count: int
     row_count: int
@@ -315,6 +317,8 @@ class ProgramValue:
     hessian: Callable[[np.ndarray, np.ndarray, float], np.ndarray]
     objective_scale: float = 1.0
     culprit: Callable[[np.ndarray], str] = lambda y: ""
+    jacobian_of_rows: Callable[[np.ndarray], Callable[[np.ndarray], np.ndarray]] | None = None
+    unscaled: Program | None = None
 
     @staticmethod
     def of(program: Program) -> ProgramValue:
@@ -337,12 +341,3 @@ class Solver(Protocol):
     """
 
     def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result: ...
-
-
-def _fitted(name: str, values: np.ndarray | None, size: int, of_what: str) -> np.ndarray | None:
-    if values is None:
-        return None
-    values = np.asarray(values, dtype=float)
-    if values.shape != (size,):
-        raise ShapeError(f"start.{name} has shape {values.shape} but the problem has {size} {of_what}")
-    return values

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-#: Violation up to which a point counts as feasible, and distance up to which a limit counts as active.
+import numpy as np
+
+#: Violation up to which a point counts as feasible, distance up to which a limit counts as active, and the
+#: first shift of the diagonal of a Hessian.
 FEASIBILITY = 1e-6
 
 #: Of a bound, or absolutely: how far interior-point methods move bounds outwards, for an interior to be
@@ -16,8 +19,12 @@ WARM_PUSH, WARM_BARRIER = 1e-9, 1e-7
 #: Of the largest entry of a Hessian: curvature that counts as none.
 FLAT = 1e-10
 
-#: What is left of a row of unit length beside others: below, it depends on them.
+#: What is left of a row of unit length beside others: below, it depends on them. Of the
+#: largest entry of a Hessian: negative curvature that a minimum may have.
 DEPENDENT = 1e-8
+
+#: Relative error of a sum whose terms are exact up to rounding.
+SUM_ROUNDING = 4.0 * float(np.finfo(float).eps)
 
 #: What rounding leaves of numbers of the size of one, in some hundred operations.
 ROUNDING = 1e-12
@@ -36,6 +43,9 @@ GROWTH, LITTLE_GROWTH = 8.0, 3.0
 
 #: Of the distance to a limit, or of a multiplier: the most that a step takes.
 SHARE = 0.9999
+
+#: Relative decrease that is worth no further step.
+LITTLE = 1e-2
 
 #: Of an objective, scaled: what may be left open where objectives are compared.
 RANKED = 1e-3

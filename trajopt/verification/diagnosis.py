@@ -30,8 +30,7 @@ from trajopt.problem.links.phases import Asked, Phases, checked_asked
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import program_of
-from trajopt.solvers import registry
-from trajopt.solvers.run import run_solver, without_checkpoints
+from trajopt.solvers.run import create, run_solver, without_checkpoints
 from trajopt.solvers.solver import Solver
 from trajopt.transcription.initial_point import first_guess
 from trajopt.transcription.links.linked_program import LinkedProgram, linked_program
@@ -128,7 +127,7 @@ def diagnose(problem: Asked, solver: Solver | None = None, solution: Answer | No
     if solution is not None and not isinstance(solution, kind):
         raise ShapeError(f"solution is {short_repr(solution)}: give the trajopt.Solution of this problem")
     checked_asked(problem)
-    solver = solver or problem.solver or registry.create()
+    solver = solver or problem.solver or create()
     nlp = program_of(problem)
     if solution is None:
         answer = run_solver(solver, nlp)

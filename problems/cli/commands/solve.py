@@ -14,7 +14,7 @@ from problems.cli.exit_status import NOT_CONVERGED, conclude
 from problems.cli.figures import how_to_open
 from problems.cli.misuse import explained
 from problems.cli.output import Output, echo, output_options
-from trajopt.solvers import registry
+from trajopt.solvers.run import DEFAULT, SOLVERS, create
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Solver
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 solver_choice = click.option(
     "--solver",
-    type=click.Choice(list(registry.SOLVERS)),
-    help=f"[default: what the problem recommends, or {registry.DEFAULT}]",
+    type=click.Choice(list(SOLVERS)),
+    help=f"[default: what the problem recommends, or {DEFAULT}]",
 )
 
 
@@ -139,7 +139,7 @@ def chosen_solver(name: str | None, options: dict[str, Any], problem: Any) -> So
     from trajopt.solvers.run import with_options
 
     recommended = problem.solver if name is None else None
-    return with_options(recommended or registry.create(name or registry.DEFAULT), options)
+    return with_options(recommended or create(name or DEFAULT), options)
 
 
 def progress_of(output: Output) -> Any:

@@ -28,11 +28,13 @@ from trajopt.base.errors import (
     OptionError,
     ShapeError,
 )
-from trajopt.solvers import registry
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.run import (
+    SOLVERS,
     SolvesStopped,
     TimedSolver,
+    check_solver,
+    create,
     run_solver,
     takes_hessian,
     with_options,
@@ -42,7 +44,7 @@ from trajopt.solvers.solver import Result, RowTolerances, Run, Solver, StartKind
 
 WRAPPERS = ("", "constraint generation, ", "checkpointed, ")
 FUNCTIONS = ("objective", "gradient", "rows", "jacobian")
-CASES = [f"{wrapper}{name}" for wrapper in WRAPPERS for name in registry.SOLVERS]
+CASES = [f"{wrapper}{name}" for wrapper in WRAPPERS for name in SOLVERS]
 INFEASIBLE_STATUSES = (
     Status.INFEASIBLE,
     Status.INCOMPATIBLE,
@@ -57,7 +59,7 @@ def solver_with(request, tmp_path):
     wrapper, _, name = request.param.rpartition(", ")
 
     def made(**options) -> Solver:
-        solver = registry.create(name)
+        solver = create(name)
         if wrapper == "constraint generation":
             solver = ConstraintGeneration(solver)
         elif wrapper == "checkpointed":
@@ -246,10 +248,10 @@ def test_an_option_that_no_solver_has_is_refused(solver_with):
         solver_with(tolerence=1e-6)
 
 
-@pytest.mark.parametrize("name", registry.SOLVERS)
+@pytest.mark.parametrize("name", SOLVERS)
 def test_a_run_limits_registered_solvers_which_keep_their_own_settings(name, pass_time):
-    solver = registry.create(name)
-    assert {"tol", "time_limit", "max_iterations"} <= set(registry.SOLVERS[name].options)
+    solver = create(name)
+    assert {"tol", "time_limit", "max_iterations"} <= set(SOLVERS[name].options)
     assert solver.solve(rosenbrock(), run=Run(max_iterations=3)).status is Status.ITERATION_LIMIT
     assert solver.solve(slow(0.05, pass_time), run=Run().within(0.2)).status is Status.TIME_LIMIT
     coarse = solver.solve(hs071(), run=Run(tol=1e-2))
@@ -272,7 +274,7 @@ def test_what_a_run_leaves_open_is_as_in_the_general_one():
 
 
 def test_settings_for_a_kind_of_start_leave_what_the_user_has_set():
-    solver = with_options(registry.create("ipopt"), {"mu_init": 1e-2})
+    solver = with_options(create("ipopt"), {"mu_init": 1e-2})
     tolerances = RowTolerances(1e-11, 1e-9, 3)
     run = Run(start_kind=StartKind.NEAR_BOUNDS, row_tolerances=tolerances)
     within = solver.within(run)
@@ -282,7 +284,7 @@ def test_settings_for_a_kind_of_start_leave_what_the_user_has_set():
 
 
 def test_behind_its_deadline_a_timed_solver_stops_what_solves_again_and_again():
-    timed = TimedSolver(registry.create(), Run().within(60.0))
+    timed = TimedSolver(create(), Run().within(60.0))
     assert timed.solve(hs071(), run=Run(max_iterations=2)).status is Status.ITERATION_LIMIT
     assert timed.asking(max_iterations=2).solve(hs071()).status is Status.ITERATION_LIMIT
     with pytest.raises(SolvesStopped, match="the time limit was reached"):
@@ -293,7 +295,7 @@ class Bare:
     """A user's solver that offers `solve` alone."""
 
     def solve(self, nlp, start=None, run=None) -> Result:
-        return registry.create().solve(nlp, start, run)
+        return create().solve(nlp, start, run)
 
 
 def test_a_solver_with_nothing_but_solve_is_used_as_it_is():
@@ -313,7 +315,7 @@ class Former:
 
     def solve(self, nlp, callback=None, start=None):
         self.given.append((callback, start))
-        return registry.create().solve(nlp, start, Run(callback=callback))
+        return create().solve(nlp, start, Run(callback=callback))
 
     def with_time_limit(self, seconds):
         self.given.append(seconds)
@@ -329,9 +331,9 @@ def test_a_solver_with_the_former_arguments_is_called_by_them_and_warned_of():
     assert found.converged and former.given[0] <= 60.0 and former.given[1] == (print, start)
 
 
-@pytest.mark.parametrize("name", registry.SOLVERS)
+@pytest.mark.parametrize("name", SOLVERS)
 def test_the_former_order_of_arguments_means_what_it_did_and_warns(name):
-    seen, start, solver = [], WarmStart(hs071().solution), registry.create(name)
+    seen, start, solver = [], WarmStart(hs071().solution), create(name)
     for arguments, named in (((seen.append, start), {}), ((), {"callback": seen.append, "start": start})):
         seen.clear()
         with pytest.warns(DeprecationWarning, match="the former order, which goes in version 0.3"):
@@ -343,11 +345,11 @@ def test_the_former_order_of_arguments_means_what_it_did_and_warns(name):
 
 def test_only_instances_are_solvers_and_only_registered_names_are_created():
     with pytest.raises(OptionError, match=r"solver is 3: give an instance such as trajopt.Ipopt\(\)"):
-        registry.check_solver(3)
+        check_solver(3)
     with pytest.raises(OptionError, match=r"solver is <class .*Bare'>: give an instance"):
-        registry.check_solver(Bare)
+        check_solver(Bare)
     with pytest.raises(OptionError, match=r"no solver is called 'ipot' .did you mean 'ipopt'"):
-        registry.create("ipot")
+        create("ipot")
 
 
 @pytest.mark.parametrize(

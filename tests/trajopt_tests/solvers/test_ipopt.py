@@ -25,7 +25,7 @@ from small_nlps import (
 from trajopt.base.errors import OptionError
 from trajopt.solvers import bundled_ipopt
 from trajopt.solvers.ipopt import _STATUSES, Ipopt, _library, _option_table
-from trajopt.solvers.ipopt_options import OptionTable
+from trajopt.solvers.ipopt_options import parsed_options
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import Run, Status, WarmStart
 
@@ -306,10 +306,9 @@ def examples(option):
     """Values at the ends of the range, or each choice."""
     if option.kind == "string":
         return option.choices or ("anything",)
-    inside = 1e-3 if option.kind == "real" else 1
-    low = 0.0 if np.isinf(option.lowest) else option.lowest + (0 if option.lowest_allowed else inside)
-    high = low if np.isinf(option.highest) else option.highest - (0 if option.highest_allowed else inside)
-    return (low, high)
+    low = 0.0 if np.isinf(option.lowest) else option.lowest
+    high = low if np.isinf(option.highest) else option.highest
+    return (low, high) if option.kind == "real" else (np.ceil(low), np.floor(high))
 
 
 class Objective:
@@ -326,8 +325,8 @@ def test_ranges_with_powers_of_ten_are_read():
         "option is -2 &middot; 10<sup>-03</sup> &le; width < 10<sup>+02</sup> and its default value is 0.\n"
         "</blockquote>\n"
     )
-    width = OptionTable.parse(listing)["width"]
-    assert (width.lowest, width.highest) == (-2e-3, 1e2)
+    width = parsed_options(listing)["width"]
+    assert (width.lowest, width.highest) == (-2e-3, np.nextafter(1e2, 0.0))
     assert width.convert(-2e-3) == -2e-3
     with pytest.raises(OptionError, match="width = 100: expected -2e-03 <= width < 1e"):
         width.convert(100)

@@ -19,7 +19,7 @@ from trajopt.problem.links.link import Link, LinkedCost, PhaseInstant, TermLink,
 from trajopt.problem.links.phases_facts import phases_facts
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_parts import checked_problem
-from trajopt.solvers.registry import check_solver
+from trajopt.solvers.run import check_solver
 from trajopt.solvers.solver import Solver
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.nonsmooth import refuse_kinks

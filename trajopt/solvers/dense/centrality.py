@@ -17,8 +17,8 @@ __all__ = ["CORRECTIONS", "centred"]
 
 CORRECTIONS = 2  # of a direction
 LONGER = 0.3  # by how much the steps are longer for which a direction is corrected
-WORTH = 0.1  # of that, by which a correction has to make steps longer
-LEAST = 0.1  # of the barrier parameter: products; the most are as much above it
+# Of the barrier parameter: products; the most are as much above it. Of `LONGER`: what a correction brings.
+LEAST = 0.1
 MOST = 1.0 / LEAST
 
 
@@ -38,7 +38,7 @@ def centred(newton: NewtonStep, target: np.ndarray, barrier: float) -> tuple[np.
         other = target + np.maximum(nearest - products, -MOST * barrier)
         corrected = newton.direction(other)
         lengths = newton.lengths(corrected)
-        if sum(lengths) < primal + dual + WORTH * LONGER:
+        if sum(lengths) < primal + dual + LEAST * LONGER:
             break
         target, step, (primal, dual) = other, corrected, lengths
     return target, step

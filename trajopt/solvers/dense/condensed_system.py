@@ -22,11 +22,10 @@ from scipy.linalg import blas, lapack
 
 from trajopt.solvers.dense.slack_program import SlackProgram, Slopes
 from trajopt.solvers.solver import LEAST_BARRIER
-from trajopt.solvers.tolerances import DEPENDENT, ENDLESS, GROWTH, LITTLE_GROWTH
+from trajopt.solvers.tolerances import DEPENDENT, ENDLESS, FEASIBILITY, GROWTH, LITTLE_GROWTH
 
 __all__ = ["CondensedSystem", "Shifts"]
 
-FIRST = 1e-4  # shift of H
 FASTER = 100.0  # growth of the first shift; later ones grow by 8 and are a third of the last at first
 
 
@@ -40,7 +39,7 @@ class Shifts:
     def after(self, shift: float) -> float:
         """The shift that follows one which did not help, 0 at first."""
         if not shift:
-            return self.last / LITTLE_GROWTH if self.last else FIRST
+            return self.last / LITTLE_GROWTH if self.last else FEASIBILITY
         return shift * (GROWTH if self.last else FASTER)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from trajopt.solvers.dense.run import InteriorPointRun
 from trajopt.solvers.fallback import continued
 from trajopt.solvers.ipopt import Ipopt
-from trajopt.solvers.program_solver import ProgramSolver
+from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
 from trajopt.solvers.tolerances import FEASIBILITY
 
@@ -24,7 +24,7 @@ LARGEST = 400  # unknowns and equations together: above, sparse algebra is faste
 
 
 @dataclass(frozen=True)
-class DenseInteriorPoint(ProgramSolver):
+class DenseInteriorPoint(SolverSettings):
     """The settings of one run of the dense interior-point method.
 
     tol             largest scaled KKT error at which the solve counts as converged

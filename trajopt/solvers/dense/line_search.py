@@ -11,14 +11,15 @@ from trajopt.solvers.dense.centrality import CORRECTIONS
 from trajopt.solvers.dense.newton_step import Direction, NewtonStep
 from trajopt.solvers.dense.slack_program import Point
 from trajopt.solvers.monitor import Refusal
+from trajopt.solvers.tolerances import SUM_ROUNDING
 
 __all__ = ["LineSearch"]
 
 LESS_VIOLATION, LESS_BARRIER = 1e-5, 1e-8  # gamma_theta; gamma_phi and eta_phi
 SWITCH_BARRIER, SWITCH_VIOLATION = 2.3, 1.1  # s_phi, s_theta; delta is 1
-SMALL = 1e-4  # of the violation at the beginning, or of 1; the largest ones are as much above it
-SHORTEST = 1e-6  # of the longest step
-VALUE_ROUNDING = 10.0 * float(np.finfo(float).eps)  # of the barrier function: what no step can lower
+# Of the violation at the beginning, or of 1; the largest ones are as much above it. Shorter steps, of the
+# longest one, are not tried.
+SMALL = 1e-4
 
 
 class LineSearch:
@@ -46,7 +47,7 @@ class LineSearch:
         longest_step = length = self.newton.lengths(step)[0]
         self.slope = float(self.newton.at.slopes.g @ step.dx)
         self.slope -= self.barrier * float((step.dt / self.point.t).sum())
-        while length >= SHORTEST * longest_step:
+        while length >= SMALL * longest_step:
             trial = self._trial(step, length)
             if trial is not None and self._accepts(trial, length):
                 return trial, length
@@ -85,7 +86,7 @@ class LineSearch:
 
     def _accepts(self, trial: Point, length: float) -> bool:
         violation, value = trial.violation, self._barrier_function(trial)
-        slack = VALUE_ROUNDING * abs(self.value)
+        slack = SUM_ROUNDING * abs(self.value)
         if not violation <= self.large:
             return False
         if any(violation >= worse and value - slack >= higher for worse, higher in self.entries):

@@ -9,7 +9,8 @@ from trajopt.solvers.tolerances import FEASIBILITY, FLAT, GROWTH, LITTLE_GROWTH,
 
 __all__ = ["POOR", "Damping"]
 
-POOR, FAIR, GOOD = 0.1, 0.3, 0.75  # of the decrease that was promised; poor steps are not taken
+# Of the decrease that was promised, and of the way through a quadratic program: poor steps are not taken.
+POOR, FAIR, GOOD = 0.1, 0.3, 0.75
 
 
 class Damping:

@@ -16,17 +16,17 @@ from trajopt.solvers.solver import Program
 
 __all__ = ["Matrices", "sparse_steps_pay"]
 
-# Sparse factors pay from about so many unknowns on, where so few entries of a step's matrix are not zero:
-# a cart-pole's horizon, 260 unknowns and 2 % of the entries, takes a tenth of the time.
-LEAST_SPARSE, DENSEST = 100, 0.1
+# Sparse factors pay where so few entries of a step's matrix are not zero: a cart-pole's horizon, 260 unknowns
+# and 2 % of the entries, takes a tenth of the time.
+DENSEST = 0.1
 
 
 def sparse_steps_pay(nlp: Program) -> bool:
-    """Whether the matrices of a step are large and nearly empty."""
+    """Whether the matrices of a step are nearly empty."""
     n = nlp.variable_count
     equations = int(np.count_nonzero(np.asarray(nlp.row_lower) == nlp.row_upper))
     entries = 2 * (len(nlp.hessian_rows) + len(nlp.jacobian_rows))
-    return n >= LEAST_SPARSE and entries <= DENSEST * (n + equations) ** 2
+    return entries <= DENSEST * (n + equations) ** 2
 
 
 class Matrices:

@@ -17,13 +17,13 @@ from scipy.linalg import lapack
 
 from trajopt.solvers.matrices import largest_entry, row_lengths, shifted
 from trajopt.solvers.monitor import Monitor, monitor_of
-from trajopt.solvers.newton.kkt_factors import SparseFactors
+from trajopt.solvers.newton.kkt_factors import SparseKkt
 from trajopt.solvers.newton.matrices import Matrices, sparse_steps_pay
 from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, followed
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals_of
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
-from trajopt.solvers.tolerances import DEPENDENT, ROUNDING
+from trajopt.solvers.tolerances import DEPENDENT, FEASIBILITY, ROUNDING
 
 __all__ = [
     "ActiveSetNewton",
@@ -35,17 +35,15 @@ __all__ = [
 ]
 
 MOST_STEPS = 12
-# Of the active set in one step, or as many as there are unknowns: these cost what a few factorizations do.
-MOST_CHANGES = 60
-# Of the largest entry of the Hessian, added to its diagonal: the first holds what the objective does not
-# decide where it is, the others make up for directions in which the Lagrangian is concave on the way.
-SHIFTS = (1e-6, 1e-2, 1e-1, 1.0)
-CONCAVE = 1e-8  # of the largest entry of the Hessian: negative curvature that a minimum may have
+# Of the largest entry of the Hessian, added to its diagonal where the Lagrangian is concave in a direction on
+# the way; before it `FEASIBILITY`, which holds what the objective does not decide where it is, after it all.
+BENT = 1e-2
 # Of the tolerance, unless rounding ends the steps before: they end quadratically, and rows of large gradients
 # are scaled by as little as 1e-5.
 FINER = 1e-3
 # The steps are dense: most unknowns, and most entries of the matrix of all constraints, rows and bounds.
-LARGEST, MOST_ENTRIES = 1000, 10_000_000
+LARGEST = 1000
+MOST_ENTRIES = 10 * LARGEST**2
 # Steps with matrices that are known, which lower the error about as much as the step before did. So many may
 # lead to the tolerance, twice as many with sparse factors: each takes a fifth of one that has to solve a
 # quadratic program, and a tenth of one with sparse factors.
@@ -61,13 +59,13 @@ class ActiveSetNewton:
     that is larger), so that a saddle as flat as this passes. Constraints that depend on others of the active
     set are left out of it. For hundreds of unknowns, where derivatives are sparse for thousands.
 
-    shift : the first of the multiples of the identity that are added to the Hessian, see `SHIFTS`
+    shift : the first of the multiples of the identity that are added to the Hessian
     finer : of `tol`: the KKT error down to which steps go on while each lowers it
     matrices : those of the last program, which one whose entries stand at the same places shares
     """
 
     tol: float
-    shift: float = SHIFTS[0]
+    shift: float = FEASIBILITY
     finer: float = 1.0
     matrices: list[Matrices] = field(default_factory=list, repr=False, compare=False)
 
@@ -163,11 +161,11 @@ class NewtonIterates:
         tol: float,
         finest: float,
         matrices: Matrices,
-        shift: float = 0.0,
+        shift: float = FEASIBILITY,
     ) -> None:
         self.nlp, self.monitor, self.tol, self.finest = nlp, monitor, tol, finest
         self.matrices = matrices
-        self.shifts = (shift, *(each for each in SHIFTS if each > shift))
+        self.shift = shift
         n, m = nlp.variable_count, nlp.row_count
         self.lower = np.concatenate([nlp.row_lower, nlp.lower])
         self.upper = np.concatenate([nlp.row_upper, nlp.upper])
@@ -279,7 +277,7 @@ class NewtonIterates:
         """The step from an active set, with the least of some shifts of the Hessian that lets it pass."""
         program, best = self._program_at(here), None
         size = largest_entry(program.H)
-        for shift in self.shifts:
+        for shift in sorted({self.shift, FEASIBILITY, BENT, 1.0}):
             H = shifted(program.H, shift * size)
             found = self._followed(replace(program, H=H), self.multipliers, side)
             if found is not None and (best is None or found.tau > best.tau):
@@ -291,11 +289,10 @@ class NewtonIterates:
     def _followed(
         self, program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray
     ) -> QuadraticSolution | None:
-        most = max(MOST_CHANGES, self.n)
-        return followed(program, multipliers, side, most, lambda: self.monitor.stopped)
+        return followed(program, multipliers, side, 2 * self.n, lambda: self.monitor.stopped)
 
     def _is_minimum(self, here: Values, side: np.ndarray) -> bool:
-        """Whether H has no curvature below -CONCAVE, relative, along the constraints that have multipliers.
+        """Whether H has no curvature below -DEPENDENT, relative, along the constraints that have multipliers.
 
         A limit that is met without a multiplier may be left, and the objective fall on the other side of it.
         """
@@ -306,9 +303,9 @@ class NewtonIterates:
         if len(held) >= self.n:  # a vertex: there is no direction along them
             return True
         H, A = self._hessian(), here.A
-        least = CONCAVE * largest_entry(H)
+        least = DEPENDENT * largest_entry(H)
         if self.matrices.is_sparse:
-            if SparseFactors(shifted(H, least), A, held.tolist(), self.matrices.patterns).is_strict:
+            if SparseKkt(shifted(H, least), A, held.tolist(), self.matrices.patterns).is_strict:
                 return True
             H, A = H.toarray(), A.toarray()
         Z = np.linalg.qr(A[held].T, mode="complete")[0][:, len(held) :]

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.solvers.matrices import row_lengths
+from trajopt.solvers.newton.damping import POOR
 from trajopt.solvers.newton.kkt_factors import KktFactors, Patterns, factorized
 from trajopt.solvers.tolerances import DEPENDENT, FLAT, ROUNDING
 
@@ -30,7 +31,6 @@ __all__ = ["QuadraticProgram", "QuadraticSolution", "followed"]
 
 ACCURATE = 10.0 * ROUNDING  # residual of a minimum: above, the inverse has lost too much by its updates
 BEYOND = 0.01  # of what d = 0 violates a limit by: how far on the other side of d = 0 the limit begins
-LEAST_WAY = 0.1  # of tau: a way that ends before leads nowhere
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class _Way:
             if not self.change(*event):
                 break
             changes += 1
-        return self._found(self.d, self.mu, self.tau, changes) if self.tau >= LEAST_WAY else None
+        return self._found(self.d, self.mu, self.tau, changes) if self.tau >= POOR else None
 
     def advance(self) -> tuple[int, int] | None:
         """Go on to tau = 1 (None), or to the next change: a constraint, and its side or 0 to drop it."""
@@ -182,28 +182,26 @@ class _Way:
         if side == 0:
             return self._drop(constraint)
         row = self.program.A[constraint]
-        solved, square, independent = self._beside_active(row)
+        weights, independent = self._beside_active(row)
         if not independent:
-            if not self._exchange(side, solved[self.n :], constraint):
+            exchanged = self._exchange(side, weights, constraint)
+            if not (exchanged and self._beside_active(row)[1]):
                 return False
-            solved, square, independent = self._beside_active(row)
-            if not independent:
-                return False
-        self.factors.add(constraint, row, solved, square)
+        self.factors.add(constraint, row)
         self.side[constraint] = side
         return True
 
-    def _beside_active(self, row: np.ndarray) -> tuple[np.ndarray, float, bool]:
-        """K^-1 (row, 0), its product with the row, and whether the row is no combination of active ones.
+    def _beside_active(self, row: np.ndarray) -> tuple[np.ndarray, bool]:
+        """The active rows' weights in a row, and whether it is no combination of them.
 
         Beside n active rows it is one, however much of it an inverse that is not exact leaves over.
         """
         active = self.factors.active
         solved = self.factors.solve(row)
-        rest = row - self.program.A[active].T @ solved[self.n :]
-        square = float(row @ solved[: self.n])
-        independent = len(active) < self.n and np.sqrt(rest @ rest) > DEPENDENT and square > 0.0
-        return solved, square, bool(independent)
+        weights = solved[self.n :]
+        rest = row - self.program.A[active].T @ weights
+        bends = row @ solved[: self.n] > 0.0
+        return weights, bool(len(active) < self.n and np.sqrt(rest @ rest) > DEPENDENT and bends)
 
     def _exchange(self, side: int, weights: np.ndarray, constraint: int) -> bool:
         """Drop an active constraint in favour of one that depends on them: row = sum_j weights_j row_j.
@@ -223,7 +221,7 @@ class _Way:
 
     def _drop(self, constraint: int) -> bool:
         place = self.factors.active.index(constraint)
-        if self.factors.column(place)[self.n + place] >= -FLAT:
+        if self.factors.flexibility(place) >= -FLAT:
             return False  # H would not be positive definite along those that are left
         self.factors.drop(place)
         self.side[constraint], self.mu[constraint] = 0, 0.0
@@ -235,7 +233,7 @@ class _Way:
         A strict minimum stays one: more constraints leave fewer directions, and `_drop` sees to the others.
         """
         d, mu, error = self._solved()
-        if changes and not (self.factors.is_strict and error <= ACCURATE):
+        if changes and not (self.factors.first.is_strict and error <= ACCURATE):
             program = self.program
             again = factorized(program.H, program.A, self.factors.active, program.patterns)
             if again is None:

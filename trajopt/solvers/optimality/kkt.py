@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.solvers.scaled_program import ScaledProgram
+from trajopt.solvers.scaled_program import scaled_point, scaled_program
 from trajopt.solvers.solver import Program, Result, WarmStart
-from trajopt.solvers.tolerances import FEASIBILITY
+from trajopt.solvers.tolerances import FEASIBILITY, SUM_ROUNDING
 
 __all__ = [
     "KKT",
@@ -36,7 +36,6 @@ __all__ = [
 ]
 
 _S_MAX = 100.0
-ROUNDINGS = 4.0  # of all unknowns at once: what a stationarity may be off by them
 
 
 @dataclass(frozen=True)
@@ -104,9 +103,9 @@ def kkt_residuals_of(
 ) -> KKT:
     """The residuals where g(y) and grad f + J' row_multipliers are known; as the solver sees the unknowns."""
     if (sizes := getattr(nlp, "unknown_sizes", None)) is not None:
-        scaled = ScaledProgram(nlp, sizes)
         point = answer if isinstance(answer, WarmStart) else answer.warm_start
-        return kkt_residuals_of(scaled, scaled.point(point), rows, sizes * of_lagrangian)
+        scaled = scaled_program(nlp, sizes)
+        return kkt_residuals_of(scaled, scaled_point(point, sizes), rows, sizes * of_lagrangian)
     y = answer.y
     of_rows, of_lower, of_upper = multipliers_of(nlp, answer)
     equalities = nlp.row_lower == nlp.row_upper
@@ -147,7 +146,7 @@ def is_optimal_to_rounding(nlp: Program, answer: WarmStart, tol: float) -> bool:
     size = np.abs(answer.y)
     moved = np.bincount(i, entries * size[j], minlength=size.size)
     moved += np.bincount(j, np.where(i == j, 0.0, entries) * size[i], minlength=size.size)
-    return residuals.stationarity <= ROUNDINGS * np.finfo(float).eps * float(moved.max(initial=0.0))
+    return residuals.stationarity <= SUM_ROUNDING * float(moved.max(initial=0.0))
 
 
 def _largest(values: np.ndarray) -> float:

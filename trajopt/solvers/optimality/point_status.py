@@ -31,11 +31,9 @@ import numpy as np
 
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import Program, Result, Status, WarmStart
-from trajopt.solvers.tolerances import ROUNDING
+from trajopt.solvers.tolerances import LITTLE, ROUNDING
 
 __all__ = ["LinearisedViolation", "linearised_violation", "status_of_point"]
-
-_STATIONARY = 0.99  # of the violation remains at the end of every linearised step: it is as small as it gets
 
 
 def status_of_point(
@@ -61,7 +59,7 @@ def status_of_point(
         return Status.NOT_ENOUGH_FREEDOM
     found = linearised_violation(nlp, answer.y, feasibility)
     # Half-way, a contradiction may vanish at a later iterate; where the violation is least, it stays.
-    threshold = feasibility if gave_up else max(feasibility, _STATIONARY * found.here)
+    threshold = feasibility if gave_up else max(feasibility, (1.0 - LITTLE) * found.here)
     return Status.INCOMPATIBLE if found.least > threshold else result.status
 
 

@@ -23,8 +23,7 @@ from trajopt.base.errors import OptionError, SolutionFileError
 from trajopt.base.files.array_file import ArrayFile, file_path
 from trajopt.base.files.atomic_file import whole_file
 from trajopt.base.rounding import AGREEMENT
-from trajopt.solvers.registry import check_solver
-from trajopt.solvers.run import run_of, run_solver
+from trajopt.solvers.run import check_solver, run_of, run_solver
 from trajopt.solvers.solver import Callback, Iteration, Program, ProgramValue, Result, Run, Solver, WarmStart
 
 __all__ = ["Checkpointed"]

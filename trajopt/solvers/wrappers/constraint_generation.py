@@ -262,7 +262,8 @@ class _Subset:
     def __init__(self, nlp: Program, kept: np.ndarray) -> None:
         self.last = np.asarray(nlp.start, dtype=float)
         entries = np.flatnonzero(kept[nlp.jacobian_rows])
-        selecting = getattr(nlp, "jacobian_of_rows", None)
+        whole = ProgramValue.of(nlp)
+        selecting = whole.jacobian_of_rows
 
         def rows(y: np.ndarray) -> np.ndarray:
             found = nlp.rows(y)
@@ -274,7 +275,7 @@ class _Subset:
             return nlp.hessian(y, _spread(row_multipliers, kept), objective_factor)
 
         self.program = replace(
-            ProgramValue.of(nlp),
+            whole,
             row_count=int(kept.sum()),
             row_lower=nlp.row_lower[kept],
             row_upper=nlp.row_upper[kept],
@@ -283,6 +284,7 @@ class _Subset:
             rows=rows,
             jacobian=(lambda y: nlp.jacobian(y)[entries]) if selecting is None else selecting(kept),
             hessian=hessian,
+            jacobian_of_rows=None,
         )
 
 

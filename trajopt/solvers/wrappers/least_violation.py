@@ -20,12 +20,12 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from trajopt.solvers.newton.damping import POOR, Damping
 from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.solvers.solver import Program
-from trajopt.solvers.tolerances import MOST_STEPS
+from trajopt.solvers.tolerances import LITTLE, MOST_STEPS
 
 __all__ = ["least_violation"]
 
 EQUALITY_WEIGHT = 100.0
-LOOK_BACK, LEAST_DECREASE = 5, 1e-2  # iterations, and the relative decrease over them that is worth more
+LOOK_BACK = 5  # iterations
 
 
 def least_violation(
@@ -49,7 +49,7 @@ def least_violation(
     places, shape = (nlp.jacobian_rows, nlp.jacobian_columns), (nlp.row_count, y.size)
     for _ in range(MOST_STEPS):
         found.append(0.5 * float(r @ r))
-        slow = len(found) > LOOK_BACK and found[-LOOK_BACK - 1] - found[-1] < LEAST_DECREASE * found[-1]
+        slow = len(found) > LOOK_BACK and found[-LOOK_BACK - 1] - found[-1] < LITTLE * found[-1]
         if slow or not 0.0 < found[-1] < np.inf or time.perf_counter() - began > seconds:
             break
         J = sparse.csr_array((weights[nlp.jacobian_rows] * nlp.jacobian(y), places), shape=shape)

@@ -12,7 +12,7 @@ from trajopt.base.arguments import check_positive, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.links.phases import Phases
-from trajopt.solvers.registry import check_solver
+from trajopt.solvers.run import check_solver
 from trajopt.solvers.solver import Solver
 from trajopt.studies.many.point import Task
 from trajopt.studies.many.portable import Source, packed, packed_settings
