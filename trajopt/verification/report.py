@@ -138,12 +138,11 @@ class Report(Verdict):
                 f"{_with_unit(worst.scale, worst.unit)}; {self._allowed(worst):.2g} of it is allowed"
                 + self._remedy(worst)
             )
-        gain, zero = self.cost_of_equations, max((cost.zero for cost in self.costs), default=0.0)
-        rounding = self.rounding if abs(self.objective) <= self.rounding else 0.0
-        if gain is not None and abs(gain) > max(self.accuracy * max(abs(self.objective), zero), rounding):
+        gain, size = self.cost_of_equations, self._size_of_costs
+        if gain is not None and size > self.rounding and not abs(gain) <= self.accuracy * size:
             return (
-                f"the residuals of path equations change the objective by {gain:.3g} of {self.objective:.6g} "
-                f"to first order; {self.accuracy:.2g} of it is allowed"
+                f"the residuals of path equations change the objective by {gain:.3g} of {size:.6g}, the "
+                f"integral of the sizes of all costs, to first order; {self.accuracy:.2g} of it is allowed"
             )
         for cost in self.costs:
             if cost.relative > self.accuracy:
@@ -166,6 +165,14 @@ class Report(Verdict):
         """
         limits = tuple(v for v in self.violations if v.is_limit_over_time)
         return max(limits, key=lambda v: np.nan_to_num(v.dense_relative, nan=np.inf), default=None)
+
+    @property
+    def _size_of_costs(self) -> float:
+        """The integral of the costs' absolute values, which parts that cancel in the objective do not lower.
+
+        Where it is no more than rounding, what equations change has no measure but their own scales.
+        """
+        return max(abs(self.objective), *(cost.total for cost in self.costs), 0.0)
 
     def _remedy(self, missed: Violation) -> str:
         """Which refinement looks after what is missed between nodes, to end a sentence."""
