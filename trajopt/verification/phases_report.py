@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from textwrap import fill, indent
+from textwrap import fill, indent, wrap
 
 import numpy as np
 
@@ -56,6 +56,7 @@ class PhasesReport(Verdict):
     converged: bool
     status: str
     together: tuple[str, ...] = ()
+    error_of_optimum: float | None = None
 
     @property
     def named_parts(self) -> tuple[tuple[str, Report], ...]:
@@ -137,7 +138,7 @@ class PhasesReport(Verdict):
 
     def __str__(self) -> str:
         head = f"PASS: {self._excess()}all phases and links hold" if self.holds else f"FAIL: {self.reason}"
-        lines = [fill(head, WIDTH), self.title, ""]
+        lines = [fill(head, WIDTH), *wrap(self.optimum, WIDTH), self.title, ""]
         if self.links:
             width = max(LABEL, *(len(link.label) for link in self.links)) + 2
             lines.append(f"{'link':<{width}}{'missed by':>10}{'of scale':>10}")

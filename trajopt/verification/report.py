@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from textwrap import fill
+from textwrap import fill, wrap
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,7 @@ class Report(Verdict):
     designs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     unbuilt: str = ""
     rounding: float = 0.0
+    error_of_optimum: float | None = None
 
     @property
     def named_parts(self) -> tuple[tuple[str, Report], ...]:
@@ -204,6 +205,7 @@ class Report(Verdict):
             "max_violation_nodes": self.max_violation_nodes,
             "max_violation_dense": self.max_violation_dense,
             "kkt_error": self.kkt_error,
+            "error_of_optimum": self.error_of_optimum,
             "simulation_error": self.simulation_error,
             "simulation_error_end_to_end": self.simulation_error_end_to_end,
             "equations": {equation.label: equation.summary() for equation in self.equations},
@@ -221,7 +223,7 @@ class Report(Verdict):
             f"{'constraint':<{width}}{'at nodes':>10}{'t [s]':>9}{'between':>11}{'t [s]':>9}{'of scale':>9}"
             "  evidence"
         )
-        lines = [self._headline(), self.title, "", head]
+        lines = [self._headline(), *wrap(self.optimum, WIDTH), self.title, "", head]
         for label, v in named:
             dense = f"{v.dense_violation:>11.3e}{_time_column(v.dense_time)}"
             where = f"{'nodes only':>11}{'':>9}" if v.nodes_only else dense
