@@ -41,7 +41,7 @@ def held(over, equals):
     push = problem.extra("push", 1, -5.0, 5.0)
     problem.minimize(trajopt.term(lambda node: (node.extra("push") - 0.5) ** 2, name="off"))
     problem.subject_to(push, equals=equals, over=over, name="held")
-    return trajopt.solve(problem)
+    return trajopt.solve(problem, refine=None)
 
 
 @pytest.mark.parametrize(("over", "scale"), [(trajopt.ArcNodes(0, "whole"), 0.005), ("path", 0.01)])
@@ -62,13 +62,13 @@ def test_a_curve_that_is_held_at_zero_is_compared_with_its_size_elsewhere_or_its
 def of_time(function, **limits):
     problem = mass()
     problem.subject_to(trajopt.term(function, name="of time"), name="of time", **limits)
-    report = trajopt.solve(problem).verify()
+    report = trajopt.solve(problem, refine=None).verify()
     return report, next(each for each in report.violations if each.name == "of time")
 
 
 def test_a_zero_limit_of_time_alone_is_compared_with_its_own_size():
     """One unit excused a dip of a thousandth between two nodes."""
-    nodes = trajopt.solve(mass()).node_times
+    nodes = trajopt.solve(mass(), refine=None).node_times
     gap = int(np.argmax(np.diff(nodes)))
     middle, width = 0.5 * (nodes[gap] + nodes[gap + 1]), 0.1 * (nodes[gap + 1] - nodes[gap])
     report, dip = of_time(lambda n: 1e-4 - 1e-3 * np.exp(-(((n.t - middle) / width) ** 2)), lower=0.0)
@@ -80,7 +80,7 @@ def test_a_zero_limit_of_time_alone_is_compared_with_its_own_size():
 
 def bounded(**limits):
     """An integral whose parts are large and cancel, with a bump that the nodes do not see."""
-    nodes = trajopt.solve(mass()).node_times
+    nodes = trajopt.solve(mass(), refine=None).node_times
     gap = int(np.argmax(np.diff(nodes)))
     middle, width = 0.5 * (nodes[gap] + nodes[gap + 1]), 0.05 * (nodes[gap + 1] - nodes[gap])
 
@@ -90,7 +90,7 @@ def bounded(**limits):
 
     problem = mass()
     problem.subject_to(trajopt.integral(trajopt.term(travelled)), name="travelled", **limits)
-    solution = trajopt.solve(problem)
+    solution = trajopt.solve(problem, refine=None)
     report = solution.verify()
     return report, next(each for each in report.violations if each.name == "travelled")
 
