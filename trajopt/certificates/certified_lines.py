@@ -117,8 +117,10 @@ class CertifiedLines(ABC):
 
     @property
     def _largest_tolerance(self) -> str:
-        """The largest tolerance of a line, each in its own unit, where it is above that of limits."""
-        largest = max(self.lines, key=lambda line: line.tolerance, default=None)
+        """The largest tolerance of a constraint over time, in its unit, where it is above that of limits."""
+        over_time = [line for line in self.lines if line.evidence in ("enclosure", "sampled")]
+        constraints = [line for line in over_time if not line.name.startswith("cost '")]
+        largest = max(constraints, key=lambda line: line.tolerance, default=None)
         if largest is None or largest.tolerance <= self.tolerance:
             return ""
         return f", up to {largest.tolerance:.1e} of {largest.label}"
