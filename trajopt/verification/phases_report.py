@@ -11,6 +11,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
+from trajopt.checks.check_times import mesh_of
 from trajopt.checks.link_violations import (
     OF_ALL,
     LinkViolation,
@@ -222,8 +223,11 @@ def _of_phase(solution: SolutionData, accuracy: float | None, total: float) -> R
 
 def _program(solution: PhasesSolutionData, phases: Phases) -> tuple[LinkedProgram, Array] | tuple[None, None]:
     """The program, built again, and the motions as its unknowns; None where they do not fit it."""
+    meshes = [mesh for part in solution.phases if (mesh := mesh_of(part)) is not None]
     try:
-        program = linked_program(phases)
+        program = linked_program(
+            solution.asked_on(*meshes) if len(meshes) == len(solution.phases) else phases
+        )
     except TrajoptError:  # the problems contradict themselves by now; the phases' reports say where
         return None, None
     each = list(zip(program.programs, solution.phases, strict=True))
