@@ -6,6 +6,7 @@ What a file tells more than once must agree: a difference is kept as `Solution.a
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -43,6 +44,8 @@ def header_of(file: ArrayFile, kind: type[HeaderT]) -> HeaderT:
     found = file.record(FileKind)
     if found.format != kind.FORMAT:
         raise SolutionFileError(f"{file.path} is a '{found.format}', not a '{kind.FORMAT}'")
+    if found.version < 1:
+        file.refuse(f"version {found.version}, expected 1 to {VERSION}")
     if found.version > VERSION:
         raise SolutionFileError(
             f"{file.path} has version {found.version} but this one reads up to {VERSION}: upgrade trajopt"
@@ -57,6 +60,9 @@ def solve_of(file: ArrayFile, header: SavedSolve, *shape: None) -> dict[str, Any
     """
     if header.kkt.dual_scale <= 0.0 or header.kkt.complementarity_scale <= 0.0:
         file.refuse("kkt: scales of residuals that are not positive")
+    counts = header.iterations, header.n_variables, header.n_constraints
+    if min(*counts, *dataclasses.astuple(header.kkt)) < 0.0 or not 0.0 <= header.seconds < np.inf:
+        file.refuse("numbers of iterations, variables or constraints, seconds or residuals below zero")
     if header.status not in Status.__members__:
         file.refuse(f"status '{header.status}' is none of {', '.join(Status.__members__)}")
     return {

@@ -6,6 +6,7 @@ of constraints are not kept: a loaded certificate computes them again from the m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,13 @@ def restored(file: ArrayFile, saved: Mapping[str, Any], motion: SolutionData) ->
     if isinstance(settings := named.get("settings"), Mapping):
         named["settings"] = {NAMES.get(key, key): value for key, value in settings.items()}
     kept = file.converted(named, CertificateRecord, "certificate")
+    tolerances = kept.tolerance, kept.equation_tolerance or kept.tolerance
+    if not (
+        all(0.0 < each < math.inf for each in tolerances)
+        and kept.rounds >= 0
+        and 0.0 <= kept.slowed < math.inf
+    ):
+        file.refuse("certificate: tolerances that are not positive, rounds or time scaling below zero")
     if kept.structure is not None and not kept.structure.is_one:
         file.refuse("certificate: times and saturated components of no switching structure")
     return replace(motion, certificate=Certificate(**vars(kept), motion=motion, stored=True))

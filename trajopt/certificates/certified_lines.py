@@ -116,13 +116,23 @@ class CertifiedLines(ABC):
         return Facts(f"Certificate: {self.verdict}", rows, good=self.holds)
 
     @property
+    def _largest_tolerance(self) -> str:
+        """The largest tolerance of a constraint over time, in its unit, where it is above that of limits."""
+        over_time = [line for line in self.lines if line.evidence in ("enclosure", "sampled")]
+        constraints = [line for line in over_time if not line.name.startswith("cost '")]
+        largest = max(constraints, key=lambda line: line.tolerance, default=None)
+        if largest is None or largest.tolerance <= self.tolerance:
+            return ""
+        return f", up to {largest.tolerance:.1e} of {largest.label}"
+
+    @property
     def headline(self) -> list[str]:
         """The first lines of the page."""
         motion, reason = self.motion, self.reason
         sampled = f", resolution {self.resolution:.1e} s" if self.holds and not self.proved else ""
         lines = [
             f"certificate: {self.verdict} ({self.method}, {pluralize(self.rounds, 'round')}, "
-            f"tolerance {self.tolerance:.1e}{sampled})"
+            f"tolerance {self.tolerance:.1e}{self._largest_tolerance}{sampled})"
         ]
         if not self.holds:
             lines.append(f"because: {self.why_not}")

@@ -39,6 +39,7 @@ from trajopt.terms.nonsmooth import exact_of
 
 INTEGRAL_ACCURACY = 1e-2  # of an integral's scale: the tolerance of costs and bounded integrals
 OF_ENCLOSURE = 1e-3  # of the tolerance: the error that is sought of an enclosure
+OF_SIZE = 1e-2  # of the integral of the absolute value: the scale of an integral that is bounded by zero
 OF_QUADRATURE = 1e-2  # of the tolerance, and of the integral of the absolute value: the same of a quadrature
 NEGLIGIBLE_COST = 1e-6  # of the costs together: smaller ones are compared with this, their size is no measure
 LEAST_COST = 1e-12  # in the cost's own unit: the same where the objective is zero
@@ -142,7 +143,7 @@ def decided(
     proved: IntegralRange,
     sampled: Callable[[], IntegralRange],
     violations: Callable[[IntegralRange], tuple[Array, Array]],
-    scale: Callable[[Array], Array],
+    scale: Callable[[IntegralRange], Array],
     accuracy: float,
 ) -> Iterator[CheckResult]:
     """By how much integrals are beyond bounds, or off the value that a solution reports, not yet named.
@@ -152,18 +153,18 @@ def decided(
     at least, proved or estimated; at any time an upper bound where it is tolerated, else a lower one.
 
     violations : what they are at least and at most, (width,) each, anywhere in ranges
-    scale : of all components, from the integrals of their absolute values
+    scale : of all components, what violations in these ranges are compared with
     accuracy : of the scale: the tolerance
     """
     with np.errstate(invalid="ignore"):  # an infinite end beside a missing bound decides nothing
-        (least, most), tolerance = violations(proved), accuracy * scale(proved.size)
+        (least, most), tolerance = violations(proved), accuracy * scale(proved)
     holds, fails = most <= tolerance, least > tolerance
     measured = proved if np.all(holds | fails) else sampled().within(proved)
     low, high = violations(measured)
     value = np.where(holds, most, np.where(fails, least, high))
     for i, known in enumerate((holds | fails).tolist()):
         of, at_least = (proved, least) if known else (measured, low)
-        size, nowhere = float(scale(of.size)[i]), Worst(-np.inf, of.time)
+        size, nowhere = float(scale(of)[i]), Worst(-np.inf, of.time)
         at_nodes = nowhere, Worst(max(float(at_least[i]), 0.0), of.time)
         at_any = nowhere, Worst(float(value[i]), of.time)
         evidence: Literal["enclosure", "sampled"] = "enclosure" if known else "sampled"
@@ -218,9 +219,9 @@ def _measured(
 ) -> Iterator[CheckResult]:
     """By how much the integral of a term without smoothing oversteps its bounds, for every component.
 
-    The scale is the largest finite bound: what is integrated may be much larger and cancel. Where that is
-    zero it is the integral of the absolute value, of which an enclosure gives a lower bound and a quadrature
-    an estimate; 1 where both are zero.
+    The scale is the bound that is overstepped, or nearer to it: what is integrated may be much larger and
+    cancel. A bound of zero says nothing of sizes: there it is a hundredth of the integral of the absolute
+    value, of which an enclosure gives a lower bound and a quadrature an estimate; 1 where that is zero, too.
 
     accuracy : relative to the scale, what a violation is compared with
     enclose : whether an enclosure is tried first
@@ -229,9 +230,12 @@ def _measured(
     sides = np.abs([bounded.lower, bounded.upper])
     bound = np.where(np.isfinite(sides), sides, 0.0).max(axis=0)
 
-    def scale(size: Array) -> Array:
-        found = np.where(bound > 0.0, bound, size)
-        return np.where(found == 0.0, 1.0, found)
+    def scale(of: IntegralRange) -> Array:
+        size = np.where(of.size > 0.0, OF_SIZE * of.size, 1.0)
+        below, above = np.where(sides == 0.0, size, sides)
+        with np.errstate(invalid="ignore"):  # of infinite ends, of sides without a bound
+            lower = (bounded.lower - of.low) / below > (of.high - bounded.upper) / above
+        return np.where(np.isinf(above) | (lower & np.isfinite(below)), below, above)
 
     def violations(of: IntegralRange) -> tuple[Array, Array]:
         least = np.maximum(bounded.lower - of.high, of.low - bounded.upper)
@@ -355,8 +359,8 @@ def _difference(solution: SolutionData, costs: list[Cost], reported: float, accu
         most = np.maximum(np.abs(of.low - reported), np.abs(of.high - reported))
         return np.maximum(of.low - reported, reported - of.high), most
 
-    def scale(size: Array) -> Array:
-        return np.maximum(size, least)
+    def scale(of: IntegralRange) -> Array:
+        return np.maximum(of.size, least)
 
     (found,) = decided(summed(enclosed_range), lambda: summed(sampled_range), away, scale, accuracy)
     return found

@@ -25,15 +25,18 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import MotionSamples, node_samples, trajectory_of
 from trajopt.graph.chain_rule import ChainRule
+from trajopt.graph.keys import extra_leaf
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData
+from trajopt.solvers.tolerances import FEASIBILITY
 from trajopt.splines.adaptive_quadrature import GAUSS_POINTS
 from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.lagrange import lagrange_polynomials
 
+LEAST_SIZE = 1e-2  # of a curve's largest size: what it counts in an equation's scale where it is zero
 AT_REST = 1e-12  # SI units: a scale below this is what rounding leaves of a motion at rest
 
 
@@ -70,27 +73,46 @@ def part_sums(solution: SolutionData, several: Sequence[Any], times: Array) -> d
     """sum_j |dy/dz_j| |z_j| of every term y at times (K,), (K, width); z are all leaves but t.
 
     Zero where it is not finite. A position counts by no more than its range over the times, so that a joint
-    that starts some turns away has the same scale.
+    that starts some turns away has the same scale; a curve by no less than a hundredth of its largest size
+    over the times: held at zero for a while, it would be compared with what solvers leave. One that is zero
+    at all times to what solvers leave counts by its bounds, up to one unit. A term of time alone has its own
+    size.
     """
     if not several:
         return {}
     graph = graph_of(solution.problem, several)
-    z = solution.leaves(times)
+    z, bounds = solution.leaves(times), _bounds_of_curves(solution.problem)
     with np.errstate(all="ignore"):
-        partials = graph.partials(graph.values(z))
+        values = graph.values(z)
+        partials = graph.partials(values)
         chain = ChainRule(graph, [term.quantity for term in several], [], list(graph.leaves))
         D = np.abs(chain.jacobian(partials, times.size, np.dtype(float)))
-        sums = np.einsum(
-            "krc,kc->kr", D, np.concatenate([_size(leaf, z[leaf]) for leaf in graph.leaves], axis=1)
-        )
-    finite = np.where(np.isfinite(sums), sums, 0.0)
-    return {term.quantity: finite[:, chain.rows[term.quantity]] for term in several}
+        sizes = [_size(leaf, z[leaf], bounds.get(leaf, 0.0)) for leaf in graph.leaves]
+        sums = np.einsum("krc,kc->kr", D, np.concatenate(sizes, axis=1))
+        moving = np.concatenate([np.full(z[leaf].shape[1], leaf != "t") for leaf in graph.leaves])
+        of_time = ~np.any(D[:, :, moving] != 0.0, axis=(0, 2))
+    found = {}
+    for term in several:
+        rows = chain.rows[term.quantity]
+        own = np.where(of_time[rows], np.abs(values[term.quantity]), sums[:, rows])
+        found[term.quantity] = np.where(np.isfinite(own), own, 0.0)
+    return found
 
 
-def _size(leaf: str, values: Array) -> Array:
+def _size(leaf: str, values: Array, bound: Array | float) -> Array:
     if leaf == "t":
         return np.zeros_like(values)
-    return np.minimum(np.abs(values), np.ptp(values, axis=0)) if leaf == "q" else np.abs(values)
+    size = np.abs(values)
+    if leaf == "q":
+        return np.minimum(size, np.ptp(values, axis=0))
+    largest, bound = size.max(axis=0, initial=0.0), np.minimum(bound, 1.0)
+    return np.maximum(size, LEAST_SIZE * np.where(largest <= FEASIBILITY * bound, bound, largest))
+
+
+def _bounds_of_curves(problem: ProblemData) -> dict[str, Array]:
+    """The largest finite bound of every curve beside the joints', (width,), by its leaf."""
+    sides = {extra_leaf(name): np.abs([e.lower, e.upper]) for name, e in problem.extras.items()}
+    return {leaf: np.where(np.isfinite(each), each, 0.0).max(axis=0) for leaf, each in sides.items()}
 
 
 def scale_of(sums: Array) -> Array:

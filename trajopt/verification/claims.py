@@ -11,12 +11,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from trajopt.base.arrays import Array
 from trajopt.base.rounding import AGREEMENT
 from trajopt.checks.check_times import trajectory_of
 from trajopt.checks.integral_checks import CostCheck
 from trajopt.checks.limit_violations import largest_violations, limit_ranges
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.phases_solution import PhasesSolutionData
+from trajopt.solution.solution import Answer, SolutionData
 from trajopt.splines.basis import SAME_TIME
+from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.verification.recomputed_kkt import RebuiltProgram, multipliers_fit
 
 # Of the largest unknown or multiplier, of a limit's range, of the duration: how far unknowns, violations and
@@ -24,6 +27,54 @@ from trajopt.verification.recomputed_kkt import RebuiltProgram, multipliers_fit
 CLAIMED = 1e-6
 SATURATED = 1e-2  # of a limit's range: how near a saturated component is to its bound; margins are smaller
 PLACES = np.array([0.25, 0.5, 0.75])  # of an arc, where saturated components are looked at
+
+
+def unusable(solution: SolutionData) -> str:
+    """Why constraints cannot be looked at on the motion at all; empty where they can."""
+    times, end, slack = solution.node_times, solution.duration, SAME_TIME * solution.duration
+    if not 0.0 < end < np.inf:
+        return f"the duration is {end:.6g} s, expected positive seconds"
+    if not times.size or not (
+        times[0] >= -slack and times[-1] <= end + slack and np.all(np.diff(times) >= 0.0)
+    ):
+        return f"nodes: {times.size} times that do not rise within the motion, 0 to {end:.6g} s"
+    return ""
+
+
+def unusable_phases(solution: PhasesSolutionData) -> str:
+    """Why the motions of phases cannot be looked at together at all; empty where they can."""
+    asked = solution.known.phase_names
+    counts = len(solution.phases), len(solution.names)
+    if counts != (len(asked), len(asked)):
+        return f"{counts[0]} motions and {counts[1]} names of {len(asked)} phases ({', '.join(asked)})"
+    return ""
+
+
+def differences_of_phases(
+    solution: PhasesSolutionData, program: LinkedProgram | None, y: Array | None
+) -> Iterator[str]:
+    """Differences between what a solution of phases reports of all together and what its motions give.
+
+    y : the motions as unknowns of the program; None where they do not fit it
+    """
+    yield from _numbers(solution)
+    asked = solution.known.phase_names
+    if solution.names != asked:
+        names = ", ".join(solution.names), ", ".join(asked)
+        yield "names of phases: {}, but those of the problems are {}".format(*names)
+    if program is None or y is None:
+        return
+    yield from _unknowns(solution, y)
+    for link, (k, name) in program.linked.links.rows.items():
+        rows, reported = solution.phases[k].multipliers.get(name), solution.multipliers.get(link)
+        if rows is None or not np.all(np.isfinite(rows)):  # the phase's own report says so
+            continue
+        size = CLAIMED * float(np.abs(rows[0]).max(initial=0.0))
+        if reported is None or reported.shape != rows[0].shape:
+            yield f"multipliers of link {link}: the rows of phase '{asked[k]}' have other ones"
+        elif not np.allclose(reported, rows[0], rtol=0.0, atol=size, equal_nan=True):
+            miss = np.abs(reported - rows[0]).max()
+            yield f"multipliers of link {link}: up to {miss:.3g} from the rows of phase '{asked[k]}'"
 
 
 def differences(
@@ -35,13 +86,47 @@ def differences(
     """
     for each in solution.altered:
         yield f"the file contradicts itself: {each}"
+    yield from _numbers(solution)
     yield from _objective(solution, costs)
     yield from _nodes(solution, program)
     if program is not None:
         yield from _point(solution, program)
     if solution.certificate is not None:
+        yield from _certified_motion(solution)
         yield from _violations(solution)
         yield from _structure(solution)
+
+
+def _numbers(answer: Answer) -> Iterator[str]:
+    """Multipliers and KKT residuals of a converged solve that are no finite numbers."""
+    if not answer.converged:
+        return
+    if not all(0.0 <= residual < np.inf for residual in vars(answer.kkt).values()):
+        yield f"KKT residuals that are not finite and positive: {answer.kkt}"
+    kept = {f"multipliers of {name}": values for name, values in answer.multipliers.items()}
+    if answer.point is not None:
+        kept |= {f"the solver's {name}": values for name, values in vars(answer.point).items()}
+    for name, values in kept.items():
+        if values is not None and not np.all(np.isfinite(values)):
+            yield f"{name}: not finite"
+
+
+def _certified_motion(solution: SolutionData) -> Iterator[str]:
+    """A certificate is of one motion: that it holds says nothing of another."""
+    assert solution.certificate is not None
+    certified = solution.certificate.motion
+    if certified is not None:
+        own, other = _arrays_of_motion(certified), _arrays_of_motion(solution)
+        if len(own) != len(other) or not all(map(np.array_equal, own, other)):
+            yield "certificate: it is of another motion, not of this one"
+
+
+def _arrays_of_motion(solution: SolutionData) -> list[Array]:
+    """All numbers that a motion follows from: durations, splines, parameters."""
+    groups = solution.curve.groups
+    splines = [(b.knots, points) for g in groups for b, points in zip(g.bases, g.control_points, strict=True)]
+    parameters = [solution.parameters[name] for name in sorted(solution.parameters)]
+    return [solution.curve.durations, *(array for spline in splines for array in spline), *parameters]
 
 
 def _objective(solution: SolutionData, costs: Sequence[CostCheck]) -> Iterator[str]:
@@ -80,10 +165,7 @@ def _point(solution: SolutionData, program: RebuiltProgram) -> Iterator[str]:
     (nlp, y), point, scaling = program, solution.point, solution.scaling
     if point is None:
         return
-    if point.y.size == y.size and not (miss := np.abs(point.y - y).max()) <= CLAIMED * np.abs(y).max(
-        initial=1.0
-    ):
-        yield f"the solver's unknowns differ from the motion's by up to {miss:.3g}"
+    yield from _unknowns(solution, y)
     if scaling is None or solution.certificate is not None or not multipliers_fit(nlp, point):
         return
     if scaling.rows.shape != nlp.scaling.rows.shape:
@@ -98,6 +180,15 @@ def _point(solution: SolutionData, program: RebuiltProgram) -> Iterator[str]:
             yield f"multipliers of {name}: the solver's rows have other ones"
         elif not np.allclose(reported, found, rtol=0.0, atol=CLAIMED * size, equal_nan=True):
             yield f"multipliers of {name}: up to {np.abs(reported - found).max():.3g} from the solver's rows"
+
+
+def _unknowns(answer: Answer, y: Array) -> Iterator[str]:
+    """Unknowns of the solver that are not those of the motion or motions."""
+    if answer.point is None or answer.point.y.size != y.size:
+        return
+    miss = np.abs(answer.point.y - y).max(initial=0.0)
+    if not miss <= CLAIMED * np.abs(y).max(initial=1.0):
+        yield f"the solver's unknowns differ from the motion's by up to {miss:.3g}"
 
 
 def _violations(solution: SolutionData) -> Iterator[str]:

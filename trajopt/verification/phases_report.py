@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from textwrap import fill, indent
+from textwrap import fill, indent, wrap
 
 import numpy as np
 
+from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
+from trajopt.checks.check_times import mesh_of
 from trajopt.checks.link_violations import (
     OF_ALL,
     LinkViolation,
@@ -25,7 +27,8 @@ from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.transcription.links.linked_problems import linked_problems
-from trajopt.transcription.links.linked_program import linked_program
+from trajopt.transcription.links.linked_program import LinkedProgram, linked_program
+from trajopt.verification.claims import differences_of_phases, unusable, unusable_phases
 from trajopt.verification.recomputed_kkt import smallest_kkt
 from trajopt.verification.report import AT_NODES, BETWEEN, LABEL, WIDTH, Report, excess_sentence
 from trajopt.verification.verdict import Verdict
@@ -39,6 +42,7 @@ class PhasesReport(Verdict):
     reports : of every phase, with what it shares held at its value
     links : every component of every link, and of the parameters that several phases have, their bounds too
     kkt : of all phases together, recomputed where the problems are as they were
+    together : what the solution reports of all phases together inconsistently with their motions, in words
     """
 
     title: str
@@ -52,6 +56,8 @@ class PhasesReport(Verdict):
     limit_accuracy: float
     converged: bool
     status: str
+    together: tuple[str, ...] = ()
+    error_of_optimum: float | None = None
 
     @property
     def named_parts(self) -> tuple[tuple[str, Report], ...]:
@@ -78,7 +84,10 @@ class PhasesReport(Verdict):
                     f"link {link.label}: missed by {link.value:.4g}, {link.relative:.2g} of its scale; "
                     f"{allowed:.0e} allowed"
                 )
-        return self._not_optimal("the phases are not optimal together")
+        wrong = self._not_optimal("the phases are not optimal together")
+        if self.together and not wrong:
+            return f"the solution is inconsistent with its motions: {self.together[0]}"
+        return wrong
 
     def _wrong_phases(self) -> Iterator[str]:
         for name, report in self.named_parts:
@@ -120,9 +129,8 @@ class PhasesReport(Verdict):
     @property
     def differences(self) -> tuple[str, ...]:
         """What the solutions report inconsistently with their motions, in words."""
-        return tuple(
-            f"phase '{name}': {each}" for name, report in self.named_parts for each in report.differences
-        )
+        of_phases = [(name, each) for name, report in self.named_parts for each in report.differences]
+        return (*self.together, *(f"phase '{name}': {each}" for name, each in of_phases))
 
     def _excess(self) -> str:
         """By what limits of all phases are exceeded between nodes, to begin a sentence."""
@@ -131,13 +139,14 @@ class PhasesReport(Verdict):
 
     def __str__(self) -> str:
         head = f"PASS: {self._excess()}all phases and links hold" if self.holds else f"FAIL: {self.reason}"
-        lines = [fill(head, WIDTH), self.title, ""]
+        lines = [fill(head, WIDTH), *wrap(self.optimum, WIDTH), self.title, ""]
         if self.links:
             width = max(LABEL, *(len(link.label) for link in self.links)) + 2
             lines.append(f"{'link':<{width}}{'missed by':>10}{'of scale':>10}")
             lines += [
                 f"{link.label:<{width}}{link.value:>10.3e}{link.relative:>10.1e}" for link in self.links
             ]
+        lines += [f"inconsistent with the motions: {difference}" for difference in self.together]
         lines.append(f"KKT error of all phases {self.kkt_error:.3e}, {self._kkt_source}")
         for name, report in self.named_parts:
             lines += ["", f"phase '{name}'", indent(str(report), "  ")]
@@ -150,15 +159,33 @@ def verify_phases(solution: PhasesSolutionData, accuracy: float | None = None) -
     Links are evaluated from the motions, without the parameters by which the solver met them.
     """
     phases = solution.known
+    if wrong := unusable_phases(solution):
+        return _report(solution, accuracy, (), (), None, (wrong,))
     # What equations that are missed cost is compared with the costs of all phases: one may have none.
     total = sum(abs(value) for value in solution.cost_terms.values()) or np.inf
     reports = tuple(_of_phase(each, accuracy, total) for each in solution.phases)
-    kkt = _recomputed(solution, phases)
+    usable = not any(unusable(each) for each in solution.phases)  # else the phases' reports say why not
+    program, y = _program(solution, phases) if usable else (None, None)
+    kkt = None if program is None or y is None else smallest_kkt(program, y, solution)[1]
+    links = tuple(_of_links(solution, phases)) if usable else ()
+    return _report(
+        solution, accuracy, reports, links, kkt, tuple(differences_of_phases(solution, program, y))
+    )
+
+
+def _report(
+    solution: PhasesSolutionData,
+    accuracy: float | None,
+    reports: tuple[Report, ...],
+    links: tuple[LinkViolation, ...],
+    kkt: KKT | None,
+    together: tuple[str, ...],
+) -> PhasesReport:
     return PhasesReport(
-        title=str(solution),
-        names=solution.names,
+        title=str(solution) if reports else solution.name,
+        names=solution.names if reports else (),
         reports=reports,
-        links=tuple(_of_links(solution, phases)),
+        links=links,
         kkt=kkt or solution.kkt,
         kkt_of_solve=solution.kkt,
         kkt_recomputed=kkt is not None,
@@ -166,6 +193,7 @@ def verify_phases(solution: PhasesSolutionData, accuracy: float | None = None) -
         limit_accuracy=LIMIT_ACCURACY if accuracy is None else float(accuracy),
         converged=solution.converged,
         status=solution.status.value,
+        together=together,
     )
 
 
@@ -193,14 +221,16 @@ def _of_phase(solution: SolutionData, accuracy: float | None, total: float) -> R
     return replace(report, violations=left, objective=total)
 
 
-def _recomputed(solution: PhasesSolutionData, phases: Phases) -> KKT | None:
-    """The KKT residuals of the motions in the program that is built again; None where they do not fit it."""
+def _program(solution: PhasesSolutionData, phases: Phases) -> tuple[LinkedProgram, Array] | tuple[None, None]:
+    """The program, built again, and the motions as its unknowns; None where they do not fit it."""
+    meshes = [mesh for part in solution.phases if (mesh := mesh_of(part)) is not None]
     try:
-        program = linked_program(phases)
+        program = linked_program(
+            solution.asked_on(*meshes) if len(meshes) == len(solution.phases) else phases
+        )
     except TrajoptError:  # the problems contradict themselves by now; the phases' reports say where
-        return None
+        return None, None
     each = list(zip(program.programs, solution.phases, strict=True))
     if not all(own.unknowns.fits(part.curve, part.parameters) for own, part in each):
-        return None
-    y = np.concatenate([own.unknowns.of(part.curve, part.parameters) for own, part in each])
-    return smallest_kkt(program, y, solution)[1]
+        return None, None
+    return program, np.concatenate([own.unknowns.of(part.curve, part.parameters) for own, part in each])

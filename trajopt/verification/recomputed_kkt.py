@@ -103,10 +103,12 @@ def smallest_kkt(
 
 
 def multipliers_fit(nlp: NLP | LinkedProgram, point: WarmStart | None) -> bool:
-    """Whether a solver's point has the sizes of the NLP, and multipliers."""
+    """Whether a solver's point has the sizes of the NLP, and multipliers, all finite."""
     if point is None or point.row_multipliers is None:
         return False
-    return (nlp.variable_count, nlp.row_count) == (point.y.size, point.row_multipliers.size)
+    given = (point.row_multipliers, point.lower_multipliers, point.upper_multipliers)
+    finite = all(each is None or np.all(np.isfinite(each)) for each in given)
+    return finite and (nlp.variable_count, nlp.row_count) == (point.y.size, point.row_multipliers.size)
 
 
 def _own_mesh(solution: SolutionData) -> ProblemData:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from textwrap import fill
+from textwrap import fill, wrap
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,7 @@ class Report(Verdict):
     designs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     unbuilt: str = ""
     rounding: float = 0.0
+    error_of_optimum: float | None = None
 
     @property
     def named_parts(self) -> tuple[tuple[str, Report], ...]:
@@ -138,12 +139,11 @@ class Report(Verdict):
                 f"{_with_unit(worst.scale, worst.unit)}; {self._allowed(worst):.2g} of it is allowed"
                 + self._remedy(worst)
             )
-        gain, zero = self.cost_of_equations, max((cost.zero for cost in self.costs), default=0.0)
-        rounding = self.rounding if abs(self.objective) <= self.rounding else 0.0
-        if gain is not None and abs(gain) > max(self.accuracy * max(abs(self.objective), zero), rounding):
+        gain, size = self.cost_of_equations, self._size_of_costs
+        if gain is not None and size > self.rounding and not abs(gain) <= self.accuracy * size:
             return (
-                f"the residuals of path equations change the objective by {gain:.3g} of {self.objective:.6g} "
-                f"to first order; {self.accuracy:.2g} of it is allowed"
+                f"the residuals of path equations change the objective by {gain:.3g} of {size:.6g}, the "
+                f"integral of the sizes of all costs, to first order; {self.accuracy:.2g} of it is allowed"
             )
         for cost in self.costs:
             if cost.relative > self.accuracy:
@@ -166,6 +166,14 @@ class Report(Verdict):
         """
         limits = tuple(v for v in self.violations if v.is_limit_over_time)
         return max(limits, key=lambda v: np.nan_to_num(v.dense_relative, nan=np.inf), default=None)
+
+    @property
+    def _size_of_costs(self) -> float:
+        """The integral of the costs' absolute values, which parts that cancel in the objective do not lower.
+
+        Where it is no more than rounding, what equations change has no measure but their own scales.
+        """
+        return max(abs(self.objective), *(cost.total for cost in self.costs), 0.0)
 
     def _remedy(self, missed: Violation) -> str:
         """Which refinement looks after what is missed between nodes, to end a sentence."""
@@ -197,6 +205,7 @@ class Report(Verdict):
             "max_violation_nodes": self.max_violation_nodes,
             "max_violation_dense": self.max_violation_dense,
             "kkt_error": self.kkt_error,
+            "error_of_optimum": self.error_of_optimum,
             "simulation_error": self.simulation_error,
             "simulation_error_end_to_end": self.simulation_error_end_to_end,
             "equations": {equation.label: equation.summary() for equation in self.equations},
@@ -214,7 +223,7 @@ class Report(Verdict):
             f"{'constraint':<{width}}{'at nodes':>10}{'t [s]':>9}{'between':>11}{'t [s]':>9}{'of scale':>9}"
             "  evidence"
         )
-        lines = [self._headline(), self.title, "", head]
+        lines = [self._headline(), *wrap(self.optimum, WIDTH), self.title, "", head]
         for label, v in named:
             dense = f"{v.dense_violation:>11.3e}{_time_column(v.dense_time)}"
             where = f"{'nodes only':>11}{'':>9}" if v.nodes_only else dense

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from trajopt.verification.recomputed_kkt import FAR
 
 OPTIMAL = 1e-5  # KKT error
 LOOSEST = 1e-2  # KKT error that is none after a solve with a loose tolerance
+FAR_OFF = 1e-2  # of the costs' sizes: an error of the optimum that asks for a finer mesh
+COARSE = "solve on more intervals, or with refine=trajopt.Refined()"
 LISTED = 4  # violations of a failed verification that its facts list
 
 
@@ -25,6 +28,7 @@ class Verdict(ABC):
     kkt : KKT residuals, recomputed where `kkt_recomputed`, else those of `kkt_of_solve`
     kkt_of_solve : those that the solver ended with
     accuracy : relative, between nodes: of the scale of an equation, an integral, a cost
+    error_of_optimum : by how much a finer mesh could lower the objective, an estimate; None where not known
     limit_accuracy : the same of limits over time, of their size
     """
 
@@ -38,6 +42,12 @@ class Verdict(ABC):
     limit_accuracy: float
     converged: bool
     status: str
+    error_of_optimum: float | None
+
+    @property
+    @abstractmethod
+    def named_parts(self) -> tuple[tuple[str, Any], ...]:
+        """(name, report) of every phase; of one motion the report itself, without a name."""
 
     @property
     @abstractmethod
@@ -93,6 +103,16 @@ class Verdict(ABC):
         return f"{what}: KKT error {self.kkt_error:.2g}, {reported}"
 
     @property
+    def optimum(self) -> str:
+        """What the mesh leaves open of the optimum, to first sight; empty where that is not known."""
+        costs = [cost for _, report in self.named_parts for cost in report.costs]
+        error, objective = self.error_of_optimum, sum(cost.value for cost in costs)
+        if error is None or not costs:
+            return ""
+        text = f"optimal on this mesh; error of the optimum about {error:.2g} of {objective:.7g}"
+        return text + f": {COARSE}" * (error > FAR_OFF * sum(cost.size for cost in costs))
+
+    @property
     def _kkt_source(self) -> str:
         return "recomputed" if self.kkt_recomputed else "as the solution reports, not recomputed"
 
@@ -112,6 +132,7 @@ class Verdict(ABC):
             ("accuracy", f"{self.accuracy:.2g} between nodes, of limits {self.limit_accuracy:.2g}"),
             ("at nodes", f"largest violation {self.max_violation_nodes:.3g}"),
             ("between", f"largest violation {self.max_violation_dense:.3g}"),
+            ("optimum", self.optimum),
             ("KKT error", f"{self.kkt_error:.3e}"),
             ("simulation", "" if gap is None else f"gap {gap:.1e}, restarted at every knot"),
             *(("violated", str(violation)) for violation in worst),

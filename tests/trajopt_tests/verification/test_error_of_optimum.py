@@ -1,0 +1,50 @@
+"""A verification says how much of the optimum the mesh leaves open, so that a coarse mesh is seen."""
+
+import numpy as np
+import pytest
+
+import problems
+import trajopt
+from benchmarks.published.textbook import complementarity, two_phases
+from problems.gallery.classics import brachistochrone
+
+LEAST_TIME = 0.39185454  # s, of the two-link arm, certified
+
+
+@pytest.mark.parametrize("intervals", [20, 40])
+def test_a_pass_on_a_coarse_mesh_says_how_far_off_it_is(intervals):
+    """Products of complementary controls: 5.12 on twenty intervals, 1.6563 on many."""
+    solution = trajopt.solve(complementarity(intervals))
+    report = solution.verify()
+    assert report.holds and report.error_of_optimum > solution.objective - 1.6563
+    assert report.summary()["error_of_optimum"] == report.error_of_optimum
+    first = " ".join(str(report).splitlines()[:5])
+    assert "optimal on this mesh; error of the optimum about" in str(report) and "Refined" in first
+
+
+def test_the_error_covers_what_is_known_and_falls_with_the_mesh():
+    errors = []
+    for intervals in (8, 16, 32):
+        solution = trajopt.solve(problems.two_link_rr.build(intervals=intervals))
+        errors.append(solution.verify().error_of_optimum)
+        assert errors[-1] > solution.objective - LEAST_TIME > 0.0
+    assert errors[0] > errors[1] > errors[2] and errors[2] < 0.01 * LEAST_TIME
+
+
+def test_the_error_of_a_smooth_optimum_is_small():
+    report = trajopt.solve(brachistochrone.build()).verify()
+    assert 0.0 <= report.error_of_optimum < 1e-6 and "Refined" not in report.optimum
+
+
+def test_phases_have_one_together():
+    solution = trajopt.solve(two_phases(16))
+    report = solution.verify()
+    assert report.error_of_optimum > solution.objective - 1.04168615
+    assert "error of the optimum" in " ".join(str(report).splitlines()[:4])
+
+
+def test_it_is_not_said_where_it_is_not_known():
+    report = trajopt.solve(problems.two_link_rr.build(), refine=trajopt.Certified()).verify()
+    assert report.error_of_optimum is None and report.optimum == ""
+    failed = trajopt.solve(problems.two_link_rr.build(), solver=trajopt.Ipopt(max_iterations=1)).verify()
+    assert failed.verdict == "FAIL" and failed.error_of_optimum is None and np.isfinite(failed.objective)

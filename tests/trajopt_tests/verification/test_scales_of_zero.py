@@ -1,0 +1,124 @@
+"""What is zero is compared with a scale of the problem, never with what rounding leaves of it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dynamics
+import trajopt
+from benchmarks.published.textbook import aly_chan
+
+
+def mass(arcs=1):
+    joint = dynamics.Joint("slide", "prismatic")
+    cart = dynamics.RigidBodyModel([dynamics.Body("cart", joint, mass=1.0)], gravity=(0.0, 0.0, 0.0))
+    arc = trajopt.Trajectory.uniform(6, duration=1.0 / arcs).arcs[0]
+    problem = trajopt.Problem(cart, trajopt.Trajectory((arc,) * arcs))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.tau**2)
+    return problem
+
+
+def test_an_optimum_of_zero_passes():
+    """Its residuals changed the objective "by 1e-11 of -2e-10"."""
+    solution = trajopt.solve(aly_chan(20))
+    report = solution.verify()
+    assert abs(solution.objective) < 1e-8 and report.holds, report.reason
+
+
+def test_a_motion_without_costs_is_not_compared_with_them():
+    report = trajopt.solve(aly_chan(20)).verify()
+    equations = tuple(replace(each, cost=4e-13) for each in report.equations)
+    assert replace(report, equations=equations, costs=(), objective=0.0).holds
+    assert not replace(report, equations=tuple(replace(each, cost=1.0) for each in equations)).holds
+
+
+def held(over, equals):
+    """A curve that is pulled to a half, and held at a value over a part of the motion."""
+    problem = mass(arcs=1 if over == "path" else 2)
+    push = problem.extra("push", 1, -5.0, 5.0)
+    problem.minimize(trajopt.term(lambda node: (node.extra("push") - 0.5) ** 2, name="off"))
+    problem.subject_to(push, equals=equals, over=over, name="held")
+    return trajopt.solve(problem, refine=None)
+
+
+@pytest.mark.parametrize(("over", "scale"), [(trajopt.ArcNodes(0, "whole"), 0.005), ("path", 0.01)])
+def test_a_curve_that_is_held_at_zero_is_compared_with_its_size_elsewhere_or_its_bounds(over, scale):
+    """Its own size there is what the solver leaves: it was missed by "100 % of its scale 4e-11"."""
+    solution = held(over, 0.0)
+    (line,) = [each for each in solution.verify().violations if each.name == "held"]
+    assert line.scale == pytest.approx(scale, rel=0.05)
+    points = solution.curve.control_points[0] + np.array([0.0, 1e-3])
+    bent = replace(
+        solution, curve=replace(solution.curve, control_points=(points, *solution.curve.control_points[1:]))
+    )
+    report = bent.verify()
+    (line,) = [each for each in report.violations if each.name == "held"]
+    assert line.dense_relative > 0.01 and report.verdict == "FAIL"
+
+
+def of_time(function, **limits):
+    problem = mass()
+    problem.subject_to(trajopt.term(function, name="of time"), name="of time", **limits)
+    report = trajopt.solve(problem, refine=None).verify()
+    return report, next(each for each in report.violations if each.name == "of time")
+
+
+def test_a_zero_limit_of_time_alone_is_compared_with_its_own_size():
+    """One unit excused a dip of a thousandth between two nodes."""
+    nodes = trajopt.solve(mass(), refine=None).node_times
+    gap = int(np.argmax(np.diff(nodes)))
+    middle, width = 0.5 * (nodes[gap] + nodes[gap + 1]), 0.1 * (nodes[gap + 1] - nodes[gap])
+    report, dip = of_time(lambda n: 1e-4 - 1e-3 * np.exp(-(((n.t - middle) / width) ** 2)), lower=0.0)
+    assert dip.dense_violation == pytest.approx(9e-4, rel=0.01) and dip.evidence == "sampled"
+    assert report.verdict == "FAIL" and "of time" in report.reason
+    report, held = of_time(lambda n: 1e-3 * (1.0 - n.t), lower=0.0)
+    assert report.holds and held.scale == pytest.approx(1e-3)
+
+
+def bounded(**limits):
+    """An integral whose parts are large and cancel, with a bump that the nodes do not see."""
+    nodes = trajopt.solve(mass(), refine=None).node_times
+    gap = int(np.argmax(np.diff(nodes)))
+    middle, width = 0.5 * (nodes[gap] + nodes[gap + 1]), 0.05 * (nodes[gap + 1] - nodes[gap])
+
+    def travelled(node):
+        bump = 0.5 / (np.sqrt(np.pi) * width) * np.exp(-(((node.t - middle) / width) ** 2))
+        return node.v**2 + bump + 1e3 * (node.t - 0.5)
+
+    problem = mass()
+    problem.subject_to(trajopt.integral(trajopt.term(travelled)), name="travelled", **limits)
+    solution = trajopt.solve(problem, refine=None)
+    report = solution.verify()
+    return report, next(each for each in report.violations if each.name == "travelled")
+
+
+@pytest.mark.parametrize("limits", [{"upper": 1.25}, {"lower": -1e6, "upper": 1.25}, {"equals": 1.25}])
+def test_a_bounded_integral_is_compared_with_its_bound(limits):
+    """A hundredth of the integral of |f|, two and a half here, excused whatever the bound."""
+    report, line = bounded(**limits)
+    assert line.scale == 1.25 and line.dense_violation == pytest.approx(0.45, abs=0.06)
+    assert report.verdict == "FAIL" and line.evidence == "sampled"
+
+
+def test_an_integral_that_is_bounded_by_zero_is_not_proved_by_a_tolerance():
+    problem = mass()
+    problem.subject_to(trajopt.integral(trajopt.q), upper=0.0, name="place")
+    solution = trajopt.solve(problem)
+    (line,) = [each for each in solution.verify().violations if each.name == "place"]
+    assert line.evidence == "proved" and line.scale < 0.01  # met to rounding
+    points = solution.curve.control_points[0].copy()
+    points[5] += 1e-4
+    bent = replace(solution, curve=replace(solution.curve, control_points=(points,)))
+    (line,) = [each for each in bent.verify().violations if each.name == "place"]
+    assert line.dense_violation > 0.0 and line.evidence == "sampled"
+
+
+def test_the_largest_tolerance_of_a_line_stands_in_the_headline_of_a_certificate():
+    problem = mass()
+    problem.subject_to(trajopt.tau, -100.0, 100.0)
+    problem.subject_to(trajopt.integral(trajopt.v**2), upper=30.0, name="heat")
+    certificate = trajopt.solve(problem, refine=trajopt.Certified(tol=1e-6)).certificate
+    assert "tolerance 1.0e-06, up to 3.0e-01 of heat" in str(certificate).splitlines()[0]
