@@ -54,7 +54,7 @@ def test_clearances_take_the_robot_the_obstacle_and_both_radii_in_one_order():
 
 
 def test_a_solution_is_no_dictionary_and_no_problem():
-    solution = trajopt.solve(problems.van_der_pol.build(intervals=4))
+    solution = trajopt.solve(problems.van_der_pol.build(intervals=4), refine=None)
     with pytest.raises(OptionError, match=r"has no entry 'x': write solution.value\(trajopt.state"):
         solution["x"]  # pyright: ignore
     with pytest.raises(ShapeError, match=r"write trajopt.diagnose\(solution.problem, solution=solution\)"):
@@ -78,7 +78,7 @@ def test_what_sampling_and_summaries_return_is_public():
 
 
 def test_systems_have_states_and_no_torques():
-    solution = trajopt.solve(problems.van_der_pol.build(intervals=4))
+    solution = trajopt.solve(problems.van_der_pol.build(intervals=4), refine=None)
     assert "states     x" in repr(solution) and "2 states" in repr(solution.problem)
     for draw, what in ((trajopt.plot.torques, "torques"), (trajopt.plot.joint_forces, "joint forces")):
         with pytest.raises(OptionError, match=rf"has no {what}: trajopt.plot.states\(solution\) draws"):

@@ -56,6 +56,11 @@ solver_choice = click.option(
     help="Make limits hold between nodes too, to TOL in their units; write certificate.txt.",
 )
 @click.option(
+    "--mesh-alone",
+    is_flag=True,
+    help="Add no nodes and intervals where limits or equations fail between the nodes of the mesh.",
+)
+@click.option(
     "--starts",
     type=int,
     metavar="N",
@@ -81,6 +86,7 @@ def solve(
     plot: bool,
     one_page: bool,
     certify: float | None,
+    mesh_alone: bool,
     starts: int | None,
     time_limit: float | None,
     checkpoint: Path | None,
@@ -99,7 +105,11 @@ def solve(
     from trajopt.archive.solution_header import check_savable
     from trajopt.base.files.run_folder import RunFolder
 
-    refine = "auto" if certify is None else trajopt.Certified(tol=certify)
+    refine: Any = None if mesh_alone else "auto"
+    if certify is not None:
+        if mesh_alone:
+            raise click.UsageError("--certify adds nodes and intervals: leave out --mesh-alone")
+        refine = trajopt.Certified(tol=certify)
     source = named(problem)
     question = source.build(**parameters_of(assignments))
     check_savable(question.recipe)

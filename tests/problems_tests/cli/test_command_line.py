@@ -361,7 +361,7 @@ def test_parameters_of_a_file_are_listed_and_its_ending_is_asked_for(tmp_path, m
 
 
 def test_an_answer_that_is_wrong_between_nodes_is_told_by_solve_and_refused_by_verify(tmp_path):
-    outcome = run("solve", "cart_pole", "--set", "intervals=6", "--out", tmp_path)
+    outcome = run("solve", "cart_pole", "--set", "intervals=6", "--mesh-alone", "--out", tmp_path)
     assert outcome.exit_code == 0 and "FAIL: no motor at pole: missed by" in outcome.stdout
     summary = json.loads((tmp_path / "summary.json").read_text(), parse_constant=pytest.fail)
     assert summary["verdict"] == "FAIL" and summary["reason"].startswith("no motor at pole")
@@ -375,6 +375,8 @@ def test_an_answer_that_is_wrong_between_nodes_is_told_by_solve_and_refused_by_v
     )  # it is 0.31 of its scale
     assert run("verify", tmp_path / "solution.npz", "--accuracy", "0.4").exit_code == 0
     assert run("verify", tmp_path / "solution.npz", "--accuracy", "-1").exit_code == 2
+    both = run("solve", "cart_pole", "--mesh-alone", "--certify", "1e-6", "--out", tmp_path)
+    assert both.exit_code == 2 and "leave out --mesh-alone" in both.stderr
 
 
 def test_starts_and_a_time_limit_can_be_asked_for(tmp_path):

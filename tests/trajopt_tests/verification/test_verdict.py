@@ -22,7 +22,7 @@ def plain():
 
 
 def test_an_underactuated_robot_on_few_spans_fails_by_the_motor_it_does_not_have():
-    report = trajopt.solve(problems.cart_pole.build(intervals=6), starts=1).verify()
+    report = trajopt.solve(problems.cart_pole.build(intervals=6), starts=1, refine=None).verify()
     assert not report.holds and report.verdict == "FAIL" and report.holds_at_nodes
     assert str(report).startswith("FAIL: no motor at pole: missed by 0.445 N m between nodes")
     (equation,) = report.equations
@@ -36,7 +36,7 @@ def test_an_underactuated_robot_on_few_spans_fails_by_the_motor_it_does_not_have
 def test_the_verdict_on_an_equation_names_the_refinement_that_mends_it():
     """The cart and pole as a newcomer poses it; limit nodes would leave equations as they are."""
     problem = problems.cart_pole.build().on(trajopt.Trajectory.collocation(20, 4, duration=2.0))
-    coarse = trajopt.solve(problem, starts=1).verify()
+    coarse = trajopt.solve(problem, starts=1, refine=None).verify()
     assert not coarse.holds and coarse.holds_at_nodes
     assert coarse.reason.endswith("; refine=trajopt.Refined(tol=0.01) halves intervals there")
     finer = trajopt.solve(problem, starts=1, refine=trajopt.Refined(tol=0.01))
@@ -69,7 +69,7 @@ def test_two_nodes_per_span_fail():
     problem.end_at(q=[1, np.pi], v=0.0)
     problem.minimize(problems.cart_pole.force**2)
     problem.subject_to(problems.cart_pole.pole_torque, equals=0.0, name="free joint")
-    solution = trajopt.solve(problem)
+    solution = trajopt.solve(problem, refine=None)
     report = solution.verify()
     assert solution.converged and "free joint: missed by" in report.reason
     assert report.free_simulation.end_to_end > 1.0  # also where the equation is the user's own
@@ -145,7 +145,7 @@ def test_random_torques_at_a_joint_without_a_motor_are_found_to_their_size(count
 
 def test_turns_that_a_joint_has_made_before_do_not_loosen_an_equation():
     """A hundred turns more are the same robot, but partials by the angle times the angle grow with them."""
-    once = trajopt.solve(problems.cart_pole.build(intervals=6), starts=1)
+    once = trajopt.solve(problems.cart_pole.build(intervals=6), starts=1, refine=None)
     turned = problems.cart_pole.build(intervals=6)
     points = once.curve.control_points[0] + np.array([0.0, 200.0 * np.pi])
     again = replace(once, curve=replace(once.curve, control_points=(points,)), known_problem=turned).verify()

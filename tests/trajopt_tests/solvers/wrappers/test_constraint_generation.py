@@ -111,9 +111,9 @@ def test_a_problem_recommends_its_solver_and_another_one_can_be_given():
     problem.end_at(q=[1, -1], v=0)
     problem.minimize(trajopt.duration)
     problem.subject_to(trajopt.tau, -10, 10)
-    plain = trajopt.solve(problem)
+    plain = trajopt.solve(problem, refine=None)
     problem.recommend(ConstraintGeneration(Ipopt()))
-    recommended = trajopt.solve(problem)
+    recommended = trajopt.solve(problem, refine=None)
     assert "rounds" in recommended.detail and "rounds" not in trajopt.solve(problem, Ipopt()).detail
     assert recommended.duration == pytest.approx(plain.duration, rel=1e-7)
 
