@@ -24,6 +24,7 @@ from trajopt.checks.scales import LIMIT_ACCURACY
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.refinement.carried_multipliers import start_on_more_nodes
+from trajopt.refinement.refined import ITERATION_FACTOR
 from trajopt.refinement.rounds import Rounds, run_rounds, unless_smaller
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
@@ -42,8 +43,7 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 
 SHARE = 0.5  # of the accuracy: peaks above become nodes, too, as they grow when others are held down
 FAR = 0.05  # of a limit's size: what nodes on all of the mesh are too few for
-# Further solves together: times those of the first solve, or this many where it took fewer.
-ITERATION_FACTOR, LEAST_ITERATIONS = 2, 50
+LEAST_ITERATIONS = 50  # of the first solve, of which further ones may take ITERATION_FACTOR times as many
 BESIDE_END = 1e-8  # of an arc: where a node stands for its end, or for one side of a breakpoint
 
 DENSE = 300  # unknowns up to which dense Newton steps with many changes of the active set are the faster way

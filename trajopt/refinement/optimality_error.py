@@ -123,7 +123,8 @@ def _largest_steps(solution: SolutionData, fine: NLP, arc: int) -> Array:
             curvature = np.abs(basis.local_values(span, s)[2]).max(axis=0)
             for i, largest in enumerate(curvature):
                 first = group.column(arc, int(basis.first_control_point[span]) + i, 0)
-                now = np.where(of_joint, size / max(float(largest), NOT_ZERO), own_size)
+                bent = of_joint & (largest > 0.0)  # a chain of straight lines has no acceleration to compare
+                now = np.where(bent, size / max(float(largest), NOT_ZERO), own_size)
                 place = slice(first, first + group.curve_count)
                 steps[place] = np.where(steps[place] > 0.0, np.minimum(steps[place], now), now)
     return steps[fine.unknowns.elimination.free]

@@ -13,6 +13,7 @@ from typing import Any
 
 from trajopt.base.errors import TrajoptError
 from trajopt.refinement.mesh_levels import summed
+from trajopt.refinement.refined import LEAST_ITERATIONS
 from trajopt.solution.solve_once import solved_on_mesh
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.run import TimedSolver
@@ -29,7 +30,6 @@ STOPPED = frozenset(
     }
 )
 SMALL = 500  # unknowns up to which SLSQP, whose steps cost their third power, is tried
-MOST_ITERATIONS = 300  # of a way
 
 
 def worth_other_ways(answer: Any, timed: TimedSolver) -> bool:
@@ -44,7 +44,7 @@ def solved_otherwise(asked: Any, timed: TimedSolver, first: Any) -> Any:
     """
     tried, found = [first], first
     for name, solver, motion in _ways(timed.solver, first):
-        way = replace(timed, solver=solver).asking(max_iterations=MOST_ITERATIONS)
+        way = replace(timed, solver=solver).asking(max_iterations=LEAST_ITERATIONS)
         try:
             answer = solved_on_mesh(asked, way, motion)
         except TrajoptError:  # a start at which a term is not finite, for instance
