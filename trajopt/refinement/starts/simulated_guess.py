@@ -24,6 +24,7 @@ DRAWN = 128  # motions that are simulated together
 NEAREST = DRAWN // 4  # of them, to the end asked for, are looked at
 SWITCHES = 6  # of a control, at most
 STEPS = 200  # of the simulation
+FARTHEST = 30.0  # times the largest state of the guess: a motion that leads farther is left out
 WIDEST = 4.0  # times the guessed duration, and a part of it: longest and shortest that are drawn
 
 
@@ -35,9 +36,10 @@ def simulated_guesses(problem: ProblemData, nlp: NLP, count: int) -> list[Guess]
     rng = np.random.default_rng(0)
     durations = _durations(problem, float(base.duration), rng)
     states = _simulated(problem, nlp, line[0], durations, rng)
-    finite = np.flatnonzero(np.isfinite(states).all(axis=(0, 2)))  # others diverged
+    with np.errstate(invalid="ignore"):
+        near = np.flatnonzero(np.abs(states).max(axis=(0, 2)) <= FARTHEST * np.abs(line).max())
     gaps = states[-1] - line[-1]
-    candidates = finite[np.argsort(np.linalg.norm(gaps[finite], axis=1), kind="stable")[:NEAREST]]
+    candidates = near[np.argsort(np.linalg.norm(gaps[near], axis=1), kind="stable")[:NEAREST]]
     chosen = candidates[_most_different(states[:, candidates], count)]
     return [(_curve(s, states[:, k] - s[:, None] * gaps[k]), durations[[k]]) for k in chosen]
 
