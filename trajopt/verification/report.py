@@ -39,7 +39,7 @@ class Report(Verdict):
     minimality : whether the stationary motion is a minimum, as far as that was looked at
     designs : properties of the robot that follow from parameters, and their values
     unbuilt : why a robot with these properties cannot exist; empty where it can
-    objective : sum of all costs, with which those of equations are compared
+    objective : sum of all costs
     rounding : objectives below are rounding errors: 1e-13 divided by the factor of the costs in the NLP
     """
 
@@ -146,7 +146,7 @@ class Report(Verdict):
                 f"integral of the sizes of all costs, to first order; {self.accuracy:.2g} of it is allowed"
             )
         for cost in self.costs:
-            if cost.relative > self.accuracy:
+            if not cost.relative <= self.accuracy:  # NaN where the solution reports no such cost
                 exact = "exact " if cost.smoothed else ""
                 return (
                     f"cost '{cost.name}': {cost.value:.8g} at the nodes, but its {exact}integral is "
@@ -176,7 +176,7 @@ class Report(Verdict):
         return max(abs(self.objective), *(cost.total for cost in self.costs), 0.0)
 
     def _remedy(self, missed: Violation) -> str:
-        """Which refinement looks after what is missed between nodes, to end a sentence."""
+        """The refinement that reduces what is missed between nodes, as the end of a sentence."""
         if not missed.over_time:
             return ""
         if missed.equation:
