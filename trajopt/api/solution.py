@@ -125,7 +125,7 @@ class Solution(PublicAnswer, SolutionData):
             return replace(report, error_of_optimum=error_of_optimum(self)) if report.holds else report
 
     def costate(self, state: str) -> Curve:
-        """The costate lambda = dJ/dx of a state of a system, a curve: the cost gained per unit of the state.
+        """The costate lambda = dJ/dx of a state of a system, a curve: change of cost per unit of the state.
 
             solution.costate("x")(t)                      # (..., width), in objective per unit of x
 

@@ -77,7 +77,8 @@ def solve(
     """Minimize the problem's costs subject to its constraints; `status` of the solution says how it ended.
 
     solver : `trajopt.Ipopt(...)` for instance; None: the one that the problem recommends, else IPOPT with its
-        defaults, and where that stops short of an optimum with another barrier rule, then SLSQP from there
+        defaults and, where that stops short of an optimum, with another barrier rule; then, up to 500
+        unknowns, SLSQP from where it stopped
     refine : "auto": what the problem recommends, else what `verify` asks for between nodes: knot intervals
         are halved where path equations, as those of systems, are missed by more than 1 % of their scale,
         then `trajopt.LimitNodes()` adds nodes for limits where they are exceeded by more than 0.1 % of their

@@ -1,8 +1,8 @@
 """Checks the integrals of a problem over a motion, bounded ones and costs, without smoothing.
 
 They are enclosed by Taylor models, or estimated by adaptive quadrature: reports compare the quadrature of a
-cost with the solution's value, certificates its enclosure where there is one. By the problem's own nodes
-every integral is computed again, too.
+cost with the solution's value, certificates its enclosure where there is one. Every integral is
+also computed again by the quadrature over the problem's own nodes.
 """
 
 from __future__ import annotations
@@ -314,7 +314,7 @@ def cost_checks(solution: SolutionData) -> list[CostCheck]:
 def _by_nodes(solution: SolutionData) -> dict[str, float]:
     """The costs of every name by the quadrature over the solution's nodes; NaN where these are not known."""
     costs, trajectory = solution.problem.costs, trajectory_of(solution)
-    found = dict.fromkeys(_by_name(solution), 0.0 if trajectory else np.nan)
+    found = dict.fromkeys(_by_name(solution), np.nan if trajectory is None else 0.0)
     if trajectory is None or not costs:
         return found
     nodes = node_samples(solution)

@@ -121,7 +121,7 @@ def violations(
 ) -> list[Violation]:
     """One entry per bounded component of every constraint, in the order in which they were made.
 
-    accuracy : relative, between nodes; what is within it by samples is tried to be proved, if it is given
+    accuracy : relative, between nodes; where it is given, a proof is tried of what samples find within it
     of_limits : the same of limits over an interval of time; None: `accuracy`
     """
     results, provable = ConstraintChecks(solution).results(CHECK_DENSITY), False

@@ -46,7 +46,7 @@ class RefinedUntilVerified(Refined):
         return estimated_between_nodes(solution)
 
     def size(self, errors: ErrorEstimate) -> float:
-        """The error of equations; where that is allowed, less than `tol` by what residuals change."""
+        """The error of equations; where `tol` allows it, a number below `tol` that rises with the changes."""
         changes = errors.of_optimality
         within = self.tol * changes / (1.0 + changes)
         return errors.of_equations if errors.of_equations > self.tol else within

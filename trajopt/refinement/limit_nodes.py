@@ -1,10 +1,10 @@
 """Limit nodes: nodes that carry limits alone, where a motion leaves limits between its other nodes.
 
-Nodes everywhere are dear and do not help where a violation is short. Here the violations of all limits are
-looked at at the times of `verify`, their peaks become nodes for limits, and the problem is solved again from
-the motion that there is; peaks wander, so this is repeated. Newton's method from that motion takes a few
-steps, and the solver goes on where it does not. Equations get no further nodes: a spline has no coefficients
-for them.
+More nodes everywhere cost time and do not help where a violation is short. Here all limits are evaluated at
+the times of `verify`, the peaks of their violations become nodes for limits, and the problem is solved again
+from the motion found before; peaks move, so this is repeated. Newton's method from that motion takes a few
+steps; where it finds no optimum, the solver goes on. Equations get no further nodes: a spline has no
+coefficients for them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
 SHARE = 0.5  # of the accuracy: peaks above become nodes, too, as they grow when others are held down
-FAR = 0.05  # of a limit's size: what nodes on all of the mesh are too few for
+FAR = 0.05  # of a limit's size: above, two nodes are added in every interval first
 LEAST_ITERATIONS = 50  # of the first solve, of which further ones may take ITERATION_FACTOR times as many
 BESIDE_END = 1e-8  # of an arc: where a node stands for its end, or for one side of a breakpoint
 
@@ -57,8 +57,8 @@ class LimitNodes:
     Every inequality over an interval of time is looked at between the nodes as `verify` does. Where one is
     violated by more than `accuracy` of the larger of its two bounds, peaks become nodes for limits, and the
     problem is solved again from its motion. Returned is the motion whose limits are violated least; where
-    that is still more than `accuracy`, its `warning` says which limit is, and by how much. What holds is
-    sampled, not proved; `Certified` bounds all of it.
+    that is still more than `accuracy`, its `warning` says which limit is, and by how much. Limits are
+    sampled, not proved; `Certified` bounds them for all t.
 
     accuracy : largest violation between nodes, relative to a limit's size, as in `Solution.verify`
     rounds : largest number of times that nodes are added

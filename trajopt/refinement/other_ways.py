@@ -1,8 +1,8 @@
 """Other ways to solve a program where IPOPT with its defaults stops short of an optimum.
 
 Second derivatives that jump, as those of interpolated tables do, can keep an interior-point method from its
-last digits for a thousand iterations. A barrier that may rise again can lead it on, and quasi-Newton steps do
-not see the jumps. The first way that converges is kept.
+tolerance for a thousand iterations. A barrier parameter that may rise again can help, and quasi-Newton steps
+use no second derivatives. The first way that converges is kept.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def worth_other_ways(answer: Any, timed: TimedSolver) -> bool:
 
 
 def solved_otherwise(asked: Any, timed: TimedSolver, first: Any) -> Any:
-    """The answer of the first way that converges, else the one before; its table of solves has all of them.
+    """The answer of the first way that converges, else `first`; its table of meshes has all solves.
 
     first : the answer of IPOPT that did not converge
     """

@@ -1,8 +1,8 @@
 """What a solution reports of itself, compared with what its motion gives in its problem.
 
-A saved solution is a claim: whoever changes a number in the file must not be believed. Control points,
-durations and parameters are the motion; objective, costs, nodes, unknowns and the certificate follow from
-them, and every one that does not is a difference with both values.
+Numbers in a file may have been changed. Control points, durations and parameters are the motion; objective,
+costs, nodes, unknowns and the certificate follow from them. One that does not is reported as a difference,
+in words.
 """
 
 from __future__ import annotations

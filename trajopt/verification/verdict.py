@@ -28,8 +28,8 @@ class Verdict(ABC):
     kkt : KKT residuals, recomputed where `kkt_recomputed`, else those of `kkt_of_solve`
     kkt_of_solve : those that the solver ended with
     accuracy : relative, between nodes: of the scale of an equation, an integral, a cost
-    error_of_optimum : by how much a finer mesh could lower the objective, an estimate; None where not known
     limit_accuracy : the same of limits over time, of their size
+    error_of_optimum : by how much a finer mesh could lower the objective, an estimate; None where not known
     """
 
     title: str
@@ -104,7 +104,7 @@ class Verdict(ABC):
 
     @property
     def optimum(self) -> str:
-        """What the mesh leaves open of the optimum, to first sight; empty where that is not known."""
+        """By about how much a finer mesh could lower the objective, in words; empty where not known."""
         costs = [cost for _, report in self.named_parts for cost in report.costs]
         error, objective = self.error_of_optimum, sum(cost.value for cost in costs)
         if error is None or not costs:

@@ -1,4 +1,5 @@
-"""Costates lambda of a system x' = f(x, u, t, p): what the optimal cost gains per unit of each state.
+"""Costates lambda of a system x' = f(x, u, t, p): the change of the optimal cost per unit of each
+state.
 
     lambda(t) = dJ / dx(t),    -lambda' = dL/dx + lambda f_x
 

@@ -21,11 +21,11 @@ from trajopt.refinement.starts.guess_search import Guess
 from trajopt.transcription.nlp import NLP
 
 DRAWN = 128  # motions that are simulated together
-NEAREST = DRAWN // 4  # of them, to the end asked for, are looked at
+NEAREST = DRAWN // 4  # of them, those that end nearest to the end asked for, are candidates
 SWITCHES = 6  # of a control, at most
 STEPS = 200  # of the simulation
 FARTHEST = 30.0  # times the largest state of the guess: a motion that leads farther is left out
-WIDEST = 4.0  # times the guessed duration, and a part of it: longest and shortest that are drawn
+WIDEST = 4.0  # the longest duration drawn over the guessed one, and the guessed one over the shortest
 
 
 def simulated_guesses(problem: ProblemData, nlp: NLP, count: int) -> list[Guess]:
@@ -49,7 +49,7 @@ def _curve(s: Array, states: Array) -> Callable[[Any], np.ndarray]:
 
 
 def _durations(problem: ProblemData, guessed: float, rng: np.random.Generator) -> Array:
-    """The durations of all motions: within their bounds, and not too far from the guessed one."""
+    """The durations of all motions: within their bounds, and at most `WIDEST` times off the guessed one."""
     (shortest,), (longest,) = problem.trajectory.duration_bounds
     low, high = np.clip([guessed / WIDEST, WIDEST * guessed], shortest, longest)
     return np.exp(rng.uniform(np.log(low), np.log(high), DRAWN))
