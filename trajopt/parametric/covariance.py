@@ -107,6 +107,10 @@ def covariance(solution: Answer, measurements: int | None, variance: float | Non
             )
         variance = sum(part.objective for part in solution.parts) / freedom
     residual = finite_number(variance, "the variance")
+    if residual < 0.0:
+        raise OptionError(
+            f"the variance of a residual is {residual:.6g}: minimize squares, or give variance= of at least 0"
+        )
     inverse = rows @ system.step(-rows.T, np.zeros((system.multipliers.size, len(rows))))
     matrix = residual * 2.0 * system.nlp.objective_scale * 0.5 * (inverse + inverse.T)
     if np.any(np.diag(matrix) < 0.0):

@@ -118,6 +118,8 @@ def test_what_gives_no_covariance_is_refused():
         solution.covariance()
     with pytest.raises(OptionError, match="2 measurements for 2 free unknowns leave none"):
         solution.covariance(measurements=2)
+    with pytest.raises(OptionError, match="the variance of a residual is -1: minimize squares"):
+        solution.covariance(variance=-1.0)
     with pytest.raises(OptionError, match="level is 95: give a number between 0 and 1"):
         solution.covariance(12).intervals(95)  # pyright: ignore[reportArgumentType]
     problem.minimize(trajopt.state("x") ** 2, name="size")
