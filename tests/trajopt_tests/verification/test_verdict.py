@@ -51,6 +51,13 @@ def test_the_same_robot_on_enough_spans_passes_and_says_how_finely_it_was_sample
     assert report.free_simulation.end_to_end < 1e-2
 
 
+def test_a_cost_that_the_solution_does_not_report_fails_where_its_nodes_are_not_known_either(plain):
+    report = plain.verify()
+    unreported = replace(report.costs[0], value=np.nan, by_nodes=np.nan)
+    wrong = replace(report, costs=(unreported, *report.costs[1:]))
+    assert wrong.reason.startswith(f"cost '{unreported.name}': nan at the nodes")
+
+
 def test_columns_of_the_report_stay_apart_where_times_are_long():
     system = trajopt.system(("x",), ("u",), lambda node: [node.u])
     problem = trajopt.Problem(system, trajopt.Trajectory.collocation(2, 2, duration=123456.7))
