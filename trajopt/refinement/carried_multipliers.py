@@ -1,7 +1,7 @@
 """Multipliers of a solution, carried over to the program of the same motion on more nodes or a finer mesh.
 
 On the same knots with further nodes all multipliers stay, and those of the new rows are zero. On a finer mesh
-The multiplier of a row at node k is the integral of a density over the part of time that its quadrature
+the multiplier of a row at node k is the integral of a density over the part of time that its quadrature
 weight w_k stands for: lambda(t_k) = multiplier_k / (T w_k). The density is interpolated, for equations by the
 polynomial through the nodes of a span, for limits, whose multipliers have kinks, linearly.
 """
