@@ -56,7 +56,11 @@ def solved_otherwise(asked: Any, timed: TimedSolver, first: Any) -> Any:
             break
         if timed.run.expired or answer.status is Status.INTERRUPTED:
             break
-    return summed(found, *tried)
+    return replace(
+        summed(found, *tried),
+        iterations=sum(each.iterations for each in tried),  # with those of starts, which are no levels
+        seconds=sum(each.seconds for each in tried),
+    )
 
 
 def _ways(solver: Any, first: Any) -> Iterator[tuple[str, Solver, Any]]:

@@ -99,24 +99,26 @@ def test_a_program_in_large_units_is_given_limit_nodes_too():
     assert large.objective == pytest.approx(small.objective, rel=1e-6)
 
 
-def test_other_ways_follow_a_default_solve_that_stops_short(monkeypatch):
-    solve = trajopt.Ipopt.solve
+@pytest.mark.parametrize("starts", [1, 2])
+def test_other_ways_follow_a_default_solve_that_stops_short(monkeypatch, starts):
+    solve, by_ipopt = trajopt.Ipopt.solve, []
 
     def stopped(self, nlp, start=None, run=None, callback=None):
         found = solve(self, nlp, start, run, callback)
+        by_ipopt.append(found.iterations)
         return replace(found, status=Status.ITERATION_LIMIT)
 
     monkeypatch.setattr(trajopt.Ipopt, "solve", stopped)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = trajopt.solve(rayleigh(), refine=None, starts=1)
-    assert found.converged
+        found = trajopt.solve(rayleigh(), refine=None, starts=starts)
+    assert found.converged and found.starts is None
     assert [level.status.partition(" (")[2] for level in found.levels] == [
         "",
         "barrier never monotone)",
         "SLSQP from there)",
     ]
-    assert found.iterations == sum(level.iterations for level in found.levels)
+    assert found.iterations == sum(by_ipopt) + found.levels[-1].iterations
 
 
 def test_no_other_way_follows_a_solver_of_the_users_choice():
