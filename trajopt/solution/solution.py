@@ -277,8 +277,8 @@ class SolutionData(Answer):
         def __getitem__(self, key: Any) -> Any:
             raise OptionError(
                 f"a solution has no entry {short_repr(key)}: write solution.value(trajopt.state('x'), t) "
-                "for a "
-                "state or control, solution.q(t)[..., 0] for a position, or solution.sample(100) for columns"
+                "for a state or control, solution.q(t)[..., 0] for a position, or solution.sample(100) for "
+                "columns"
             )
 
     def __str__(self) -> str:
