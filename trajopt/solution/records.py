@@ -156,7 +156,7 @@ def table_of(histories: Sequence[SolveHistory]) -> NDArray[np.float64]:
 
 
 def histories_of(file: ArrayFile) -> tuple[SolveHistory, ...]:
-    """What a file tells of the solves before; empty in files of former versions."""
+    """What a file contains of the solves before; empty in files of former versions."""
     if "solves" not in file:
         return ()
     table = file.numbers("solves", (None, len(COLUMNS)), finite=False)

@@ -134,7 +134,11 @@ class PhasesReport(Verdict):
 
     def _excess(self) -> str:
         """By what limits of all phases are exceeded between nodes, to begin a sentence."""
-        each = [excess for report in self.reports if (excess := report.largest_excess) is not None]
+        each = [
+            replace(excess, name=f"{name}: {excess.name}")
+            for name, report in self.named_parts
+            if (excess := report.largest_excess) is not None
+        ]
         return excess_sentence(max(each, key=lambda v: v.dense_relative, default=None))
 
     def __str__(self) -> str:
