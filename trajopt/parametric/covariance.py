@@ -25,6 +25,7 @@ from trajopt.parametric.input_table import rows_for
 from trajopt.parametric.optimality_system import OptimalitySystem, check_converged, system_at
 from trajopt.problem.input_checks import finite_number
 from trajopt.solution.solution import Answer
+from trajopt.solvers.tolerances import ROUNDING
 from trajopt.transcription.links.linked_program import AskedStructure
 
 
@@ -112,12 +113,23 @@ def covariance(solution: Answer, measurements: int | None, variance: float | Non
             f"the variance of a residual is {residual:.6g}: minimize squares, or give variance= of at least 0"
         )
     inverse = rows @ system.step(-rows.T, np.zeros((system.multipliers.size, len(rows))))
-    matrix = residual * 2.0 * system.nlp.objective_scale * 0.5 * (inverse + inverse.T)
-    if np.any(np.diag(matrix) < 0.0):
+    size = np.sum((rows * system.factors[: rows.shape[1]]) ** 2, axis=1)
+    inverse = _semidefinite(0.5 * (inverse + inverse.T), size)
+    matrix = residual * 2.0 * system.nlp.objective_scale * inverse
+    return Covariance(labels, values, matrix, residual, freedom)
+
+
+def _semidefinite(inverse: Array, size: Array) -> Array:
+    """The inverse (P, P), zero for numbers that a bound holds and whose variance rounding made negative.
+
+    size : of each diagonal entry by the scales of the unknowns, (P,)
+    """
+    if np.any(np.diag(inverse) < -ROUNDING * size):
         raise EvaluationError(
             "the fit is no minimum: an objective that falls along a parameter gives no covariance"
         )
-    return Covariance(labels, values, matrix, residual, freedom)
+    free = np.diag(inverse) > 0.0
+    return np.where(np.outer(free, free), inverse, 0.0)
 
 
 def _parameters(system: OptimalitySystem, solution: Answer) -> tuple[tuple[str, ...], Array, Array]:

@@ -5,6 +5,7 @@ import pytest
 
 import trajopt
 from trajopt.base.errors import EvaluationError, OptionError
+from trajopt.parametric.covariance import _semidefinite
 
 TIMES = np.linspace(0.1, 2.0, 12)
 NOISE = np.array([0.03, -0.01, -0.05, 0.04, 0.02, -0.02, 0.01, -0.04, 0.05, -0.03, 0.0, 0.02])
@@ -87,6 +88,13 @@ def test_a_parameter_at_a_bound_has_no_variance():
     found = trajopt.solve(problem).covariance(measurements=12)
     assert found.deviations[1] == pytest.approx(0.0, abs=1e-9) and found.freedom == 10
     assert found.deviations[0] > 1e-3
+
+
+def test_a_variance_that_rounding_made_negative_is_zero():
+    inverse = np.array([[2.0, 1e-14], [1e-14, -1e-14]])
+    np.testing.assert_array_equal(_semidefinite(inverse, np.ones(2)), [[2.0, 0.0], [0.0, 0.0]])
+    with pytest.raises(EvaluationError, match="the fit is no minimum"):
+        _semidefinite(inverse - 1e-6, np.ones(2))
 
 
 def test_phases_share_parameters_and_samples():
