@@ -346,7 +346,12 @@ BAD = [
     (
         dict(waypoints=make_interp_spline([0.0, 1.0, 2.0], [[0.0] * 6, [1.0] * 6, [0.0] * 6], k=1)),
         errors.ProblemError,
-        "the direction of the path jumps at s = 1",
+        "the direction of the path jumps at s = 1, joint 'shoulder_pan_joint'",
+    ),
+    (
+        dict(waypoints=PPoly(np.zeros((4, 2, 6)), [1.0, 0.5, 0.0])),
+        errors.OptionError,
+        "the breakpoints of the path are .*: give increasing ones",
     ),
     (dict(velocity=0.0), errors.OptionError, "velocity of joint 'shoulder_pan_joint' is 0.0"),
     (dict(acceleration=[1.0, 2.0]), errors.ShapeError, r"acceleration has shape \(2,\)"),
