@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 MOST_PASSES = 30  # of solving and checking the torques
 STEEPEST = 2.0  # quotient of bounds of s'^2 at neighbouring grid points
-FASTEST = 1e12  # s'^2 that no limit has lowered
+FASTEST = 1e6  # lengths of the path in s, per second: the bound of s' where no limit has lowered it
 
 
 def retime(
@@ -100,6 +100,11 @@ class Retiming:
         }
         return {name: quantity for name, quantity in found.items() if np.any(np.isfinite(quantity.upper))}
 
+    @property
+    def highest_rate(self) -> float:
+        """A bound of s' that stands for no limit."""
+        return FASTEST * float(self.grid[-1] - self.grid[0])
+
     @cached_property
     def ceilings(self) -> Array:
         """Bounds of s'^2 at the grid points; below them every joint keeps its limit of speed between, too.
@@ -109,7 +114,7 @@ class Retiming:
         `STEEPEST` at most: without a peak where every limited joint turns back little is divided.
         """
         slope = np.maximum(np.abs(self.path(self.grid, 1)), NOT_ZERO)
-        bounds = np.minimum((self.limits.velocity / slope).min(axis=1), np.sqrt(FASTEST)) ** 2
+        bounds = np.minimum((self.limits.velocity / slope).min(axis=1), self.highest_rate) ** 2
         if "speed" not in self.proved:
             return bounds
         place = np.log(STEEPEST) * np.arange(len(bounds))
@@ -131,11 +136,12 @@ class Retiming:
     def _fastest(self, rows: list[Array]) -> Array:
         always = np.zeros((len(self.grid) - 1, 1, 3))  # 0 <= 0, where speed alone is limited
         speeds = fastest_profile(np.concatenate([always, *rows], axis=1), self.ceilings)
-        if np.any(speeds >= FASTEST):
+        if np.any(speeds >= (1.0 - AGREEMENT) * self.highest_rate**2):
             s = self.grid[int(np.argmax(speeds))]
+            moving = [self.model.joint_names[joint] for joint in np.flatnonzero(self.path(s, 1))]
             raise UnboundedError(
                 f"nothing limits the speed along the path at s = {s:.6g}: give velocity=, acceleration= or "
-                "torque= of the joints that move there"
+                f"torque= of the joints that move there ({', '.join(moving) or 'none: leave this part out'})"
             )
         return speeds
 

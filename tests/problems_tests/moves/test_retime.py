@@ -387,8 +387,20 @@ def test_without_any_limit_there_is_no_least_time():
 
 
 def test_a_joint_that_moves_without_limit_is_named():
-    with pytest.raises(errors.UnboundedError, match="nothing limits the speed along the path at s = "):
+    with pytest.raises(errors.UnboundedError, match=r"nothing limits the speed .* \(wrist_3_joint\)"):
         moves.retime(ur5(), [[0.0] * 6, [0.0] * 5 + [1.0]], velocity=[1.0] * 5 + [np.inf], torque=np.inf)
+
+
+def test_a_path_that_stands_still_is_refused():
+    with pytest.raises(errors.UnboundedError, match=r"move there \(none: leave this part out\)"):
+        moves.retime(carriage(), CubicSpline([0.0, 1.0, 2.0], np.ones((3, 1))), acceleration=1.0)
+
+
+@pytest.mark.parametrize("length", [1e-7, 1e8])
+def test_the_unit_of_the_path_coordinate_has_no_influence(length):
+    motion = moves.retime(carriage(), CubicSpline([0.0, length], [[0.0], [REACH]]), acceleration=1.5)
+    assert motion.converged
+    assert motion.duration == pytest.approx(2.0 * np.sqrt(REACH / 1.5), rel=1e-9)
 
 
 def test_a_joint_of_a_model_that_must_not_move_is_named():
