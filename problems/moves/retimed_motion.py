@@ -161,16 +161,16 @@ class RetimedMotion:
 
 
 def relative_excess(value: Array, lower: Array, upper: Array) -> Array:
-    """How far values (..., n) go beyond their limits, relative to the larger side or the range of these."""
+    """How far values (..., n) go beyond their limits, relative to `limit_size`; below zero within them."""
     size = limit_size(lower, upper)
     return np.maximum(value - upper, lower - value) / size
 
 
 def limit_size(lower: Array, upper: Array) -> Array:
-    """The larger finite magnitude of both limits of each joint, (n,); one where there is none."""
+    """The smaller magnitude of both limits of each joint, zero left out, (n,); one where none is left."""
     sides = np.abs([lower, upper])
-    size = np.where(np.isfinite(sides), sides, 0.0).max(axis=0)
-    return np.where(size > 0.0, size, 1.0)
+    size = np.where(sides > 0.0, sides, np.inf).min(axis=0)
+    return np.where(np.isfinite(size), size, 1.0)
 
 
 def with_peaks(values: Array) -> Array:

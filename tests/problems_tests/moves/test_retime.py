@@ -294,6 +294,17 @@ def test_a_motion_that_is_too_fast_is_seen():
     assert not Retiming(motion.model, motion.path, motion.limits, motion.grid).certificate(faster).holds
 
 
+def test_a_large_limit_of_one_side_hides_no_excess_of_the_other():
+    """Measured by 1e9, 4e-5 of the upper limit would be none; eight samples of a coarse segment miss 1e-5."""
+    torque = np.array([[-1e9, 75.0]] * 3 + [[-1e9, 14.0]] * 3)
+    waypoints = np.random.default_rng(3).uniform(-1.0, 1.0, (6, 6))
+    motion = moves.retime(ur5(), waypoints, torque=torque, intervals=60)
+    assert motion.converged
+    tau = motion.tau(np.linspace(0.0, motion.duration, 20_001))
+    assert (tau / torque[:, 1]).max() <= 1.0 + 2e-5
+    assert replace(motion, speeds=1.01 * motion.speeds).verify()["torque"].excess > 1e-4
+
+
 def test_the_table_has_the_motion_at_a_rate(tmp_path):
     motion = moves.retime(carriage(torque=4.0), [[0.0], [REACH]])
     motion.to_csv(tmp_path / "motion.csv", rate=250)
