@@ -22,7 +22,7 @@ from trajopt.display.samples import Samples, times_at_rate
 if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel
 
-TURNING, SLIDING = ("rad", "rad/s", "rad/s^2", "N m"), ("m", "m/s", "m/s^2", "N")  # of q, v, a, tau
+REVOLUTE, PRISMATIC = ("rad", "rad/s", "rad/s^2", "N m"), ("m", "m/s", "m/s^2", "N")  # units of q, v, a, tau
 SAMPLES = 8  # of the limits of every segment, at the middles of equal parts
 
 
@@ -149,7 +149,7 @@ class RetimedMotion:
         ):
             for name, values in zip(self.model.joint_names, curve(t).T, strict=True):
                 columns[f"{what} {name}"] = values
-                units[f"{what} {name}"] = SLIDING[order] if kinds[name] == "prismatic" else TURNING[order]
+                units[f"{what} {name}"] = PRISMATIC[order] if kinds[name] == "prismatic" else REVOLUTE[order]
         return Samples(columns, units)
 
     def to_csv(self, path: str | os.PathLike[str], rate: float = 100.0) -> None:

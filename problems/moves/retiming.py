@@ -65,8 +65,9 @@ def retime(
     s'^2 is linear on every segment. Speed and acceleration hold for all times: Bernstein coefficients of the
     segments' polynomials are what is limited. Torques, with the springs and the friction of the model's
     joints, are limited by polynomials that interpolate them, then sampled in between, which is no proof;
-    limits are narrowed where a sample exceeds one, until none does by more than 1e-6 of it. The time tends to
-    the least one of all profiles in proportion to the width of the segments.
+    limits are narrowed where a sample exceeds one, until none does by more than 1e-6 of it; `converged` is
+    False where thirty passes are not enough. The time tends to the least one of all profiles in proportion to
+    the width of the segments.
 
     Raises ShapeError, NotFiniteError or OptionError for what is no path or no limit, InfeasibleBoundsError
     for a path beyond the joints' ranges or a torque that does not suffice to hold still on it,
@@ -190,7 +191,7 @@ class Retiming:
             f"joint {self.model.joint_names[joint]!r} needs {torque.constant[row, 0, joint]:.6g} to hold "
             f"still after waypoint {waypoint} (s = {self.grid[row]:.6g}), and its torque is limited to "
             f"{self.limits.torque_lower[joint]:.6g} to {self.limits.torque_upper[joint]:.6g}, friction "
-            "included: raise the limit, or move the path"
+            "included, which leaves none to move it: raise the limit, or move the path"
         )
 
     def certificate(self, motion: RetimedMotion) -> MotionCertificate:
