@@ -1,9 +1,9 @@
-"""Published problems with defaults: `python -m benchmarks.published [NAME ...]`, words of names select.
+"""Published problems with defaults: `python -m benchmarks.published [NAME ...]`, parts of their names select.
 
 Columns: processor seconds of the problem's construction and solve, iterations, objective, difference to the
-reference in size of the reference, status, verdict of `verify`, and for problems whose reference has another
-model the difference between two meshes. "as posed" is counted where the solve converged, the verdict is PASS
-and the difference is below 1e-3.
+reference relative to it (for problems whose reference has another model, to the objective on a finer mesh),
+status, verdict of `verify`, and "found": the solve converged, the verdict is PASS and the difference is at
+most 1e-3.
 """
 
 from __future__ import annotations

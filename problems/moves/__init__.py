@@ -1,4 +1,4 @@
-"""Motions of a robot in its own words: paths of its joints that are run through in least time."""
+"""The fastest motions of a robot along given paths of its joints (`retime`), and what is proved of them."""
 
 from problems.moves.certificate import LimitLine as LimitLine
 from problems.moves.certificate import MotionCertificate as MotionCertificate

@@ -31,8 +31,7 @@ class LimitLine:
 
     def __str__(self) -> str:
         how = self.evidence if self.evidence == "proved" else f"sampled at {self.samples} times"
-        amount = f"excess {self.excess:.1e}" if self.excess > 0.0 else f"{-self.excess:.1e} below"
-        return f"{self.name}: {amount} of the limit, {self.joint} at {self.time:.4f} s, {how}"
+        return f"{self.name}: excess {self.excess + 0.0:+.1e}, {self.joint} at {self.time:.4f} s, {how}"
 
 
 @dataclass(frozen=True)
@@ -55,5 +54,6 @@ class MotionCertificate:
         return next(line for line in self.lines if line.name == name)
 
     def __str__(self) -> str:
-        verdict = "every limit holds" if self.holds else "a limit is exceeded"
-        return "\n".join([f"{verdict} within {TOLERANCE:g} of it", *map(str, self.lines)])
+        verdict = "every limit holds within" if self.holds else "a limit is exceeded by more than"
+        head = f"{verdict} {TOLERANCE:g} of it (excess: relative to the limit, below zero within it)"
+        return "\n".join([head, *map(str, self.lines)])

@@ -22,7 +22,7 @@ from trajopt.display.samples import Samples, times_at_rate
 if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel
 
-TURNING, SLIDING = ("rad", "rad/s", "rad/s^2", "N m"), ("m", "m/s", "m/s^2", "N")  # of q, v, a, tau
+REVOLUTE, PRISMATIC = ("rad", "rad/s", "rad/s^2", "N m"), ("m", "m/s", "m/s^2", "N")  # units of q, v, a, tau
 SAMPLES = 8  # of the limits of every segment, at the middles of equal parts
 
 
@@ -149,7 +149,7 @@ class RetimedMotion:
         ):
             for name, values in zip(self.model.joint_names, curve(t).T, strict=True):
                 columns[f"{what} {name}"] = values
-                units[f"{what} {name}"] = SLIDING[order] if kinds[name] == "prismatic" else TURNING[order]
+                units[f"{what} {name}"] = PRISMATIC[order] if kinds[name] == "prismatic" else REVOLUTE[order]
         return Samples(columns, units)
 
     def to_csv(self, path: str | os.PathLike[str], rate: float = 100.0) -> None:
@@ -161,16 +161,16 @@ class RetimedMotion:
 
 
 def relative_excess(value: Array, lower: Array, upper: Array) -> Array:
-    """How far values (..., n) go beyond their limits, relative to the larger side or the range of these."""
+    """How far values (..., n) go beyond their limits, relative to `limit_size`; below zero within them."""
     size = limit_size(lower, upper)
     return np.maximum(value - upper, lower - value) / size
 
 
 def limit_size(lower: Array, upper: Array) -> Array:
-    """The larger finite magnitude of both limits of each joint, (n,); one where there is none."""
+    """The smaller magnitude of both limits of each joint, zero left out, (n,); one where none is left."""
     sides = np.abs([lower, upper])
-    size = np.where(np.isfinite(sides), sides, 0.0).max(axis=0)
-    return np.where(size > 0.0, size, 1.0)
+    size = np.where(sides > 0.0, sides, np.inf).min(axis=0)
+    return np.where(np.isfinite(size), size, 1.0)
 
 
 def with_peaks(values: Array) -> Array:

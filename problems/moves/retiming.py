@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 MOST_PASSES = 30  # of solving and checking the torques
 STEEPEST = 2.0  # quotient of bounds of s'^2 at neighbouring grid points
-FASTEST = 1e12  # s'^2 that no limit has lowered
+FASTEST = 1e6  # lengths of the path in s, per second: the bound of s' where no limit has lowered it
 
 
 def retime(
@@ -65,8 +65,9 @@ def retime(
     s'^2 is linear on every segment. Speed and acceleration hold for all times: Bernstein coefficients of the
     segments' polynomials are what is limited. Torques, with the springs and the friction of the model's
     joints, are limited by polynomials that interpolate them, then sampled in between, which is no proof;
-    limits are narrowed where a sample exceeds one, until none does by more than 1e-6 of it. The time tends to
-    the least one of all profiles in proportion to the width of the segments.
+    limits are narrowed where a sample exceeds one, until none does by more than 1e-6 of it; `converged` is
+    False where thirty passes are not enough. The time tends to the least one of all profiles in proportion to
+    the width of the segments.
 
     Raises ShapeError, NotFiniteError or OptionError for what is no path or no limit, InfeasibleBoundsError
     for a path beyond the joints' ranges or a torque that does not suffice to hold still on it,
@@ -100,6 +101,11 @@ class Retiming:
         }
         return {name: quantity for name, quantity in found.items() if np.any(np.isfinite(quantity.upper))}
 
+    @property
+    def highest_rate(self) -> float:
+        """A bound of s' that stands for no limit."""
+        return FASTEST * float(self.grid[-1] - self.grid[0])
+
     @cached_property
     def ceilings(self) -> Array:
         """Bounds of s'^2 at the grid points; below them every joint keeps its limit of speed between, too.
@@ -109,7 +115,7 @@ class Retiming:
         `STEEPEST` at most: without a peak where every limited joint turns back little is divided.
         """
         slope = np.maximum(np.abs(self.path(self.grid, 1)), NOT_ZERO)
-        bounds = np.minimum((self.limits.velocity / slope).min(axis=1), np.sqrt(FASTEST)) ** 2
+        bounds = np.minimum((self.limits.velocity / slope).min(axis=1), self.highest_rate) ** 2
         if "speed" not in self.proved:
             return bounds
         place = np.log(STEEPEST) * np.arange(len(bounds))
@@ -131,11 +137,12 @@ class Retiming:
     def _fastest(self, rows: list[Array]) -> Array:
         always = np.zeros((len(self.grid) - 1, 1, 3))  # 0 <= 0, where speed alone is limited
         speeds = fastest_profile(np.concatenate([always, *rows], axis=1), self.ceilings)
-        if np.any(speeds >= FASTEST):
+        if np.any(speeds >= (1.0 - AGREEMENT) * self.highest_rate**2):
             s = self.grid[int(np.argmax(speeds))]
+            moving = [self.model.joint_names[joint] for joint in np.flatnonzero(self.path(s, 1))]
             raise UnboundedError(
                 f"nothing limits the speed along the path at s = {s:.6g}: give velocity=, acceleration= or "
-                "torque= of the joints that move there"
+                f"torque= of the joints that move there ({', '.join(moving) or 'none: leave this part out'})"
             )
         return speeds
 
@@ -184,7 +191,7 @@ class Retiming:
             f"joint {self.model.joint_names[joint]!r} needs {torque.constant[row, 0, joint]:.6g} to hold "
             f"still after waypoint {waypoint} (s = {self.grid[row]:.6g}), and its torque is limited to "
             f"{self.limits.torque_lower[joint]:.6g} to {self.limits.torque_upper[joint]:.6g}, friction "
-            "included: raise the limit, or move the path"
+            "included, which leaves none to move it: raise the limit, or move the path"
         )
 
     def certificate(self, motion: RetimedMotion) -> MotionCertificate:

@@ -82,7 +82,7 @@ def path_of(model: KinematicTree, given: Any) -> SplinePath:
         path = _through(_waypoints(given, names), model)
     else:
         path = _of_spline(given, names)
-    _check_smooth(path)
+    _check_smooth(path, names)
     _check_range(path, model)
     return path
 
@@ -138,6 +138,8 @@ def _of_spline(given: Any, names: tuple[str, ...]) -> SplinePath:
             f"the path is {short_repr(given)}: give waypoints (k, n), or a CubicSpline, PPoly or BSpline of "
             "SciPy"
         )
+    if not np.all(np.diff(given.x) > 0.0):
+        raise OptionError(f"the breakpoints of the path are {short_repr(given.x)}: give increasing ones")
     coefficients = given.c
     if coefficients.shape[2:] != (len(names),):
         raise ShapeError(
@@ -155,16 +157,17 @@ def _raised(coefficients: Array) -> Array:
     return np.concatenate([np.zeros((missing, *coefficients.shape[1:])), coefficients])
 
 
-def _check_smooth(path: SplinePath) -> None:
+def _check_smooth(path: SplinePath, names: tuple[str, ...]) -> None:
     """Raise ProblemError where the position or the direction of the path jumps."""
     for order, what in ((0, "position"), (1, "direction")):
         pieces = path.bernstein(path.breakpoints, order)
-        jump = np.abs(pieces[1:, 0] - pieces[:-1, -1]).max(axis=1, initial=0.0)
+        jump = np.abs(pieces[1:, 0] - pieces[:-1, -1])
         if np.any(jump > AGREEMENT * np.abs(pieces).max()):
-            s = path.breakpoints[1 + int(np.argmax(jump))]
+            row, joint = np.unravel_index(int(np.argmax(jump)), jump.shape)
             raise ProblemError(
-                f"the {what} of the path jumps at s = {s:.6g}: a robot cannot follow it without a stop; "
-                "give a path with a continuous first derivative, or two paths"
+                f"the {what} of the path jumps at s = {path.breakpoints[1 + row]:.6g}, joint "
+                f"{names[joint]!r}: a robot cannot follow it without a stop; give a path with a continuous "
+                "first derivative, or two paths"
             )
 
 

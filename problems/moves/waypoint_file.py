@@ -13,17 +13,19 @@ from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError, near_matches
 
+UTF_8 = "utf-8-sig"  # with the mark in front that spreadsheets write, or without
+
 
 def read_waypoints(file: Path, joint_names: Sequence[str]) -> Array:
     """Joint positions (k, n) in the order of `joint_names`.
 
-    file : .csv, with the joints' names in its first line or columns in their order; or .json
+    file : .csv, comma-separated, with the joints' names in its first line or columns in their order; or .json
     Raises OptionError for another ending or a text that is neither, ShapeError and UnknownNameError naming
     the line or column.
     """
     if file.suffix == ".json":
         try:
-            return numbers(json.loads(file.read_text(encoding="utf-8")), f"the waypoints in {file}")
+            return numbers(json.loads(file.read_text(encoding=UTF_8)), f"the waypoints in {file}")
         except json.JSONDecodeError as error:
             raise OptionError(f"{file} is no JSON: {error}; give a list of lists of numbers") from error
     if file.suffix != ".csv":
@@ -32,7 +34,7 @@ def read_waypoints(file: Path, joint_names: Sequence[str]) -> Array:
 
 
 def _of_table(file: Path, names: tuple[str, ...]) -> Array:
-    with file.open(newline="", encoding="utf-8") as stream:
+    with file.open(newline="", encoding=UTF_8) as stream:
         lines = [(i, row) for i, row in enumerate(csv.reader(stream), 1) if any(map(str.strip, row))]
     columns = list(range(len(names)))
     if lines and not _is_number(lines[0][1][0]):

@@ -37,6 +37,11 @@ def test_names_in_the_first_line_order_the_columns(tmp_path):
     assert one.exit_code == 0 and json.loads(one.output) == json.loads(other.output)
 
 
+def test_a_mark_of_the_encoding_in_front_is_no_part_of_the_first_number(tmp_path):
+    one, other = run(tmp_path, ROWS, "--json"), run(tmp_path, "\ufeff" + ROWS, "--json")
+    assert one.exit_code == 0 and one.output == other.output
+
+
 def test_waypoints_as_json_and_a_limit_of_every_joint(tmp_path):
     rows = [[float(x) for x in row.split(",")] for row in ROWS.splitlines()]
     options = "--json", "--velocity", "[1, 1, 1, 1, 1, 2]"

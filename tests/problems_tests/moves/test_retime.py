@@ -294,6 +294,17 @@ def test_a_motion_that_is_too_fast_is_seen():
     assert not Retiming(motion.model, motion.path, motion.limits, motion.grid).certificate(faster).holds
 
 
+def test_a_large_limit_of_one_side_hides_no_excess_of_the_other():
+    """Measured by 1e9, 4e-5 of the upper limit would be none; eight samples of a coarse segment miss 1e-5."""
+    torque = np.array([[-1e9, 75.0]] * 3 + [[-1e9, 14.0]] * 3)
+    waypoints = np.random.default_rng(3).uniform(-1.0, 1.0, (6, 6))
+    motion = moves.retime(ur5(), waypoints, torque=torque, intervals=60)
+    assert motion.converged
+    tau = motion.tau(np.linspace(0.0, motion.duration, 20_001))
+    assert (tau / torque[:, 1]).max() <= 1.0 + 2e-5
+    assert replace(motion, speeds=1.01 * motion.speeds).verify()["torque"].excess > 1e-4
+
+
 def test_the_table_has_the_motion_at_a_rate(tmp_path):
     motion = moves.retime(carriage(torque=4.0), [[0.0], [REACH]])
     motion.to_csv(tmp_path / "motion.csv", rate=250)
@@ -346,7 +357,12 @@ BAD = [
     (
         dict(waypoints=make_interp_spline([0.0, 1.0, 2.0], [[0.0] * 6, [1.0] * 6, [0.0] * 6], k=1)),
         errors.ProblemError,
-        "the direction of the path jumps at s = 1",
+        "the direction of the path jumps at s = 1, joint 'shoulder_pan_joint'",
+    ),
+    (
+        dict(waypoints=PPoly(np.zeros((4, 2, 6)), [1.0, 0.5, 0.0])),
+        errors.OptionError,
+        "the breakpoints of the path are .*: give increasing ones",
     ),
     (dict(velocity=0.0), errors.OptionError, "velocity of joint 'shoulder_pan_joint' is 0.0"),
     (dict(acceleration=[1.0, 2.0]), errors.ShapeError, r"acceleration has shape \(2,\)"),
@@ -382,8 +398,20 @@ def test_without_any_limit_there_is_no_least_time():
 
 
 def test_a_joint_that_moves_without_limit_is_named():
-    with pytest.raises(errors.UnboundedError, match="nothing limits the speed along the path at s = "):
+    with pytest.raises(errors.UnboundedError, match=r"nothing limits the speed .* \(wrist_3_joint\)"):
         moves.retime(ur5(), [[0.0] * 6, [0.0] * 5 + [1.0]], velocity=[1.0] * 5 + [np.inf], torque=np.inf)
+
+
+def test_a_path_that_stands_still_is_refused():
+    with pytest.raises(errors.UnboundedError, match=r"move there \(none: leave this part out\)"):
+        moves.retime(carriage(), CubicSpline([0.0, 1.0, 2.0], np.ones((3, 1))), acceleration=1.0)
+
+
+@pytest.mark.parametrize("length", [1e-7, 1e8])
+def test_the_unit_of_the_path_coordinate_has_no_influence(length):
+    motion = moves.retime(carriage(), CubicSpline([0.0, length], [[0.0], [REACH]]), acceleration=1.5)
+    assert motion.converged
+    assert motion.duration == pytest.approx(2.0 * np.sqrt(REACH / 1.5), rel=1e-9)
 
 
 def test_a_joint_of_a_model_that_must_not_move_is_named():
