@@ -145,7 +145,8 @@ def test_a_walk_is_predicted_that_balances_and_repeats_itself_mirrored(cost, sta
     trailing = ("ball_l", 0.24) if cost == "thesis" else ("toe_l", 0.28)
     for point, until in (("heel_r", 0.65), trailing):
         places = solution.value(trajopt.position(point), t[t <= until * solution.duration])
-        assert np.ptp(places, axis=0).max() < 0.01  # held at a few times, near its place in between
+        # Held at a few times, within 5 mm of its place in between, which limits keep to 0.1 %.
+        assert np.ptp(places, axis=0).max() <= 2.0 * 5e-3 * 1.001
 
 
 @pytest.mark.long
