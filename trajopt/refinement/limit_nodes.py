@@ -46,7 +46,7 @@ FAR = 0.05  # of a limit's size: above, two nodes are added in every interval fi
 LEAST_ITERATIONS = 50  # of the first solve, of which further ones may take ITERATION_FACTOR times as many
 BESIDE_END = 1e-8  # of an arc: where a node stands for its end, or for one side of a breakpoint
 
-DENSE = 700  # unknowns up to which dense Newton steps are the faster way
+DENSE = 300  # unknowns up to which dense Newton steps are the faster way
 
 
 @dataclass(frozen=True)
