@@ -97,5 +97,5 @@ def build(
         smoothness=own.chosen("smoothness", smoothness), cost=cost,
         weights=CostWeights(power, steadiness, force_rate),
     )  # fmt: skip
-    problem.recommend(gait_solver(steps, contact_drift, intervals), trajopt.LimitNodes(accuracy=0.01))
+    problem.recommend(gait_solver(steps, contact_drift, intervals), trajopt.LimitNodes())
     return problem
