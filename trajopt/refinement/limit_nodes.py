@@ -44,7 +44,7 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 SHARE = 0.5  # of the accuracy: peaks above become nodes, too, as they grow when others are held down
 FAR = 0.1  # of a limit's size: above, two nodes are added in every interval first
 LEAST_ITERATIONS = 50  # of the first solve, of which further ones may take ITERATION_FACTOR times as many
-BESIDE_END = 1e-8  # of an arc: where a node stands for its end, or for one side of a breakpoint
+BESIDE_END = 10.0 * SAME_TIME  # of an arc: where a node stands for its end, or for one side of a breakpoint
 
 DENSE = 300  # unknowns up to which dense Newton steps are the faster way
 

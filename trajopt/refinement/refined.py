@@ -19,6 +19,7 @@ from trajopt.solution.records import RefinementRecord, RefinementRound
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.solver import Run, StartKind
+from trajopt.solvers.tolerances import ROUNDING
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Callback, Solver
@@ -29,7 +30,6 @@ MARKED_SHARE = 0.1  # of the largest error: spans above it are halved
 MOST_WITHOUT_GAIN = 3  # rounds in a row whose error does not fall
 LEAST_ITERATIONS = 200  # that a solve on a finer mesh may take
 EXPLAINED = 10.0  # an objective may rise by this many times the former answer's relative error
-ALIKE = 1e-12  # of an objective: smaller rises are rounding
 ITERATION_FACTOR = 2  # times those of the first solve, where that is more
 
 
@@ -153,7 +153,7 @@ def objection(former: Any, error: float, later: Any, later_error: float, tol: fl
         return later.status.value
     rise = (later.objective - former.objective) / max(abs(former.objective), NOT_ZERO)
     if max(error, later_error) <= tol:
-        return f"its objective is {rise:.1e} higher at errors below the tolerance" * bool(rise > ALIKE)
+        return f"its objective is {rise:.1e} higher at errors below the tolerance" * bool(rise > ROUNDING)
     if not later_error < error:
         return f"its largest relative error is {later_error:.1e}, not below {error:.1e}"
     if rise > EXPLAINED * error:

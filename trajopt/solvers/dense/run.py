@@ -17,6 +17,8 @@ from trajopt.solvers.tolerances import FEASIBILITY, MOST_STEPS, WARM_BARRIER, WA
 
 __all__ = ["InteriorPointRun"]
 
+LARGEST_ESTIMATE = 1e3  # multipliers estimated at the start: larger ones are not used
+FAR = 1e10  # kappa_Sigma: between z t / mu and its inverse
 PUSH = 1e-2  # off limits at a start without multipliers: kappa_1 and kappa_2
 
 
@@ -94,6 +96,8 @@ class InteriorPointRun:
         system = CondensedSystem(program, np.eye(program.n), slopes, ones, 1.0, Shifts())
         w, of_equations = system.solve(-slopes.g + program.backward(slopes, b), np.zeros(count))
         y = program.forward(slopes, w) - b
+        if max(np.abs(y).max(initial=0.0), np.abs(of_equations).max()) > LARGEST_ESTIMATE:
+            return Multipliers(-b, np.zeros(count), z)
         return Multipliers(y, of_equations, z)
 
     def _step(self, at: Iterate, residuals: Residuals, rule: BarrierRule) -> Iterate | None:
@@ -134,14 +138,17 @@ class InteriorPointRun:
         if not search.descends(length):
             self.entries.append(search.entry)
         self.length = float(np.abs(point.x - newton.at.point.x).max())
-        return self._moved(newton, step, point, length)
+        return self._moved(newton, rule.barrier, step, point, length)
 
-    def _moved(self, newton: NewtonStep, step: Direction, point: Point, length: float) -> Iterate:
+    def _moved(
+        self, newton: NewtonStep, barrier: float, step: Direction, point: Point, length: float
+    ) -> Iterate:
         """The iterate at an accepted point: y goes with the unknowns, z as far as it stays positive."""
         y, of_equations, z = newton.at.multipliers
+        z, around = z + newton.lengths(step)[1] * step.dz, barrier / point.t
         multipliers = Multipliers(
             y + length * (step.y - y),
             of_equations + length * (step.of_equations - of_equations),
-            z + newton.lengths(step)[1] * step.dz,
+            np.clip(z, around / FAR, around * FAR),
         )
         return Iterate(point, self.program.slopes(point.x), multipliers)
