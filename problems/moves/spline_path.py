@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.base.arguments import numbers, short_repr
+from trajopt.base.arguments import short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, NotFiniteError, OptionError, ProblemError, ShapeError
 from trajopt.base.rounding import AGREEMENT
+from trajopt.problem.systems.joint_path import points_and_chords
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
@@ -79,7 +80,7 @@ def path_of(model: KinematicTree, given: Any) -> SplinePath:
     """The path of a model's joints through waypoints, or a spline of SciPy as it is; see `retime`."""
     names = model.joint_names
     if isinstance(given, np.ndarray | list | tuple):
-        path = _through(_waypoints(given, names), model)
+        path = _through(*points_and_chords(given, "waypoint", names), model)
     else:
         path = _of_spline(given, names)
     _check_smooth(path, names)
@@ -87,24 +88,8 @@ def path_of(model: KinematicTree, given: Any) -> SplinePath:
     return path
 
 
-def _waypoints(given: Any, names: tuple[str, ...]) -> Array:
-    points = numbers(given, "waypoints")
-    n = len(names)
-    if points.ndim != 2 or points.shape[1] != n or len(points) < 2:
-        raise ShapeError(
-            f"waypoints have shape {points.shape}: give (k, {n}), at least two rows of joint positions "
-            f"({', '.join(names)})"
-        )
-    if not np.all(np.isfinite(points)):
-        row, joint = np.argwhere(~np.isfinite(points))[0]
-        raise NotFiniteError(
-            f"waypoint {row}, joint {names[joint]!r} is {points[row, joint]}: give a finite number"
-        )
-    return points
-
-
-def _through(points: Array, model: KinematicTree) -> SplinePath:
-    """The cubic spline with continuous second derivative through waypoints, s being the chords' length.
+def _through(points: Array, s: Array, model: KinematicTree) -> SplinePath:
+    """The cubic spline with continuous second derivative through waypoints, s being the length of the chords.
 
     Its ends have no knot next to them ("not-a-knot"), as in toppra's SplineInterpolator.
     """
@@ -118,11 +103,6 @@ def _through(points: Array, model: KinematicTree) -> SplinePath:
             f"waypoint {row}, joint {model.joint_names[joint]!r} is at {points[row, joint]:.6g}, outside its "
             f"limits {limits.q_lower[joint]:.6g} to {limits.q_upper[joint]:.6g}: move the waypoint"
         )
-    chords = np.linalg.norm(np.diff(points, axis=0), axis=1)
-    if not np.all(chords > 0.0):
-        row = int(np.argmin(chords))
-        raise OptionError(f"waypoints {row} and {row + 1} are the same: leave one of them out")
-    s = np.concatenate([[0.0], np.cumsum(chords)])
     return SplinePath(s, _raised(CubicSpline(s, points).c), s)
 
 

@@ -92,23 +92,36 @@ def _takes_order(path: Any) -> bool:
     return sum(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters) > 1
 
 
+def points_and_chords(given: Any, name: str, joint_names: tuple[str, ...]) -> tuple[Array, Array]:
+    """Joint positions on a path, (k, n), and the length of the chords up to each, (k,).
+
+    name : of one of them, for messages
+    Raises ShapeError, NotFiniteError, or OptionError where two neighbours are the same.
+    """
+    points, n = numbers(given, f"{name}s"), len(joint_names)
+    if points.ndim != 2 or points.shape[1] != n or len(points) < 2:
+        raise ShapeError(
+            f"{name}s have shape {points.shape}: give (k, {n}), at least two rows of joint positions "
+            f"({', '.join(joint_names)})"
+        )
+    if not np.all(np.isfinite(points)):
+        row, joint = np.argwhere(~np.isfinite(points))[0]
+        raise NotFiniteError(
+            f"{name} {row}, joint {joint_names[joint]!r} is {points[row, joint]}: give a finite number, not "
+            "NaN or infinity"
+        )
+    chords = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    if not np.all(chords > 0.0):
+        row = int(np.argmin(chords))
+        raise OptionError(f"{name}s {row} and {row + 1} are the same: leave one of them out")
+    return points, np.concatenate([[0.0], np.cumsum(chords)])
+
+
 def _through(points: Any, first: float, last: float, joint_names: tuple[str, ...]) -> Any:
     """The spline of degree five through points, its parameter in proportion to the chords between them."""
     from scipy.interpolate import make_interp_spline
 
-    given = numbers(points, "the points of the path")
-    n = len(joint_names)
-    if given.ndim != 2 or given.shape[1] != n or len(given) < 2:
-        raise ShapeError(
-            f"the points of the path have shape {given.shape}: give (k, {n}), at least two rows of joint "
-            f"positions ({', '.join(joint_names)})"
-        )
-    if not np.all(np.isfinite(given)):
-        raise NotFiniteError("the points of the path contain NaN or infinity: give finite joint positions")
-    chords = np.linalg.norm(np.diff(given, axis=0), axis=1)
-    if np.any(chords == 0.0):
-        raise OptionError(f"points {int(np.argmin(chords))} and the next one are the same: leave one out")
-    along = np.concatenate([[0.0], np.cumsum(chords)])
+    given, along = points_and_chords(points, "path point", joint_names)
     at = first + (last - first) * along / along[-1]
     return make_interp_spline(at, given, k=min(HIGHEST_PATH_DERIVATIVE + 1, len(given) - 1))
 
