@@ -56,8 +56,9 @@ def test_two_link_durations_approach_the_bang_bang_time_with_order_two():
 
 
 def test_slsqp_and_ipopt_agree_on_the_two_link_arm():
-    ipopt = trajopt.solve(two_link_minimum_time(10))
-    slsqp = trajopt.solve(two_link_minimum_time(10), trajopt.Slsqp(tol=1e-10))
+    """On the same program: where nodes are added at peaks, these differ with the last digits of an answer."""
+    ipopt = trajopt.solve(two_link_minimum_time(10), refine=None)
+    slsqp = trajopt.solve(two_link_minimum_time(10), trajopt.Slsqp(tol=1e-10), refine=None)
     assert ipopt.converged and slsqp.converged
     assert np.isclose(ipopt.duration, slsqp.duration, rtol=1e-7)
 
