@@ -55,5 +55,7 @@ class MotionCertificate:
 
     def __str__(self) -> str:
         verdict = "every limit holds within" if self.holds else "a limit is exceeded by more than"
-        head = f"{verdict} {TOLERANCE:g} of it (excess: relative to the limit, below zero within it)"
+        sampled = [line.name for line in self.lines if line.evidence == "sampled"]
+        known = f"; {', '.join(sampled)} at samples alone" if sampled else ", proved for all times"
+        head = f"{verdict} {TOLERANCE:g} of it{known} (excess: relative to the limit, below zero within it)"
         return "\n".join([head, *map(str, self.lines)])
