@@ -86,11 +86,9 @@ def gait_solver(steps: Sequence[Step], drift: float, intervals: int) -> GaitSolv
 
     IPOPT adds multiples of the identity to indefinite Hessians; with `perturb_dec_fact` 0.1 they decay faster
     than by default. Rows of large gradients, such as the free moment's at the end of a step, are scaled by
-    1e-5: bounds relaxed by 1e-10, as by default, would be violated by more than `verify` allows at nodes, and
-    so would clearances of 0.1 m that are met to 1e-6 m.
+    1e-5: bounds relaxed by 1e-10, as by default, would be violated by more than `verify` allows at nodes.
     """
-    options = {"perturb_dec_fact": 0.1, "bound_relax_factor": 1e-11, "constr_viol_tol": 1e-7}
-    ipopt = trajopt.Ipopt(tol=1e-6, options=options)
+    ipopt = trajopt.Ipopt(tol=1e-6, options={"perturb_dec_fact": 0.1, "bound_relax_factor": 1e-11})
     phases = []
     for step in steps:
         sides = {"r": "right", "l": "left"}
