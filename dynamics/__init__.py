@@ -58,6 +58,14 @@ if TYPE_CHECKING:
     from dynamics.model.rotation_joint import ball_joint as ball_joint
     from dynamics.model.rotation_joint import free_joint as free_joint
     from dynamics.model.rotor import Rotor as Rotor
+    from dynamics.model.scene import Scene as Scene
+    from dynamics.model.shape import Shape as Shape
+    from dynamics.model.shape import box as box
+    from dynamics.model.shape import capsule as capsule
+    from dynamics.model.shape import cylinder as cylinder
+    from dynamics.model.shape import half_space as half_space
+    from dynamics.model.shape import point_cloud as point_cloud
+    from dynamics.model.shape import sphere as sphere
     from dynamics.papers.safeea.christoffel_recursion import (
         christoffel_symbols_serial as christoffel_symbols_serial,
     )
@@ -101,6 +109,14 @@ export_lazily(
         "ball_joint": "dynamics.model.rotation_joint",
         "free_joint": "dynamics.model.rotation_joint",
         "Rotor": "dynamics.model.rotor",
+        "Scene": "dynamics.model.scene",
+        "Shape": "dynamics.model.shape",
+        "box": "dynamics.model.shape",
+        "capsule": "dynamics.model.shape",
+        "cylinder": "dynamics.model.shape",
+        "half_space": "dynamics.model.shape",
+        "point_cloud": "dynamics.model.shape",
+        "sphere": "dynamics.model.shape",
         "Body": "dynamics.model.body",
         "Frame": "dynamics.model.body",
         "RigidBodyModel": "dynamics.rigid_body_model",

@@ -10,6 +10,7 @@ import numpy as np
 
 from dynamics.model.body import Body, Frame
 from dynamics.model.kinematic_tree import KinematicTree
+from dynamics.model.shape import Shape
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -26,6 +27,8 @@ class RigidBodyModel(KinematicTree):
         parent carries its mass and gear_ratio^2 * axial inertia is added to the diagonal of M; "none"
     frames : named frames fixed to links
     ground_mass : kg of links that are held to the ground and never move; nothing is computed from it
+    shapes : solids on links and frames, for clearances, see `with_shapes`
+    allowed_pairs : names of two links or frames whose shapes may touch each other
 
     A coordinate belongs to every joint that mimics no other, in the order of the bodies; `ball_joint` and
     `free_joint` make three joints whose coordinates are a rotation vector. Equality is
@@ -43,6 +46,8 @@ class RigidBodyModel(KinematicTree):
             rotors: Literal["exact", "armature", "none"] = "exact",
             frames: Iterable[Frame] = (),
             ground_mass: float = 0.0,
+            shapes: Iterable[Shape] = (),
+            allowed_pairs: Iterable[tuple[str, str]] = (),
         ) -> None: ...
 
     @property

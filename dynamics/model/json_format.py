@@ -15,11 +15,12 @@ from dynamics.model.body import Body, Frame
 from dynamics.model.joint import Joint
 from dynamics.model.joint_limits import JointLimits
 from dynamics.model.rotor import Rotor
+from dynamics.model.shape import Shape
 
 FORMAT = "rigid-body model"
 VERSION = 1
 NESTED = {"joint": Joint, "limits": JointLimits, "rotor": Rotor}
-LISTS = {"bodies": Body, "frames": Frame}
+LISTS = {"bodies": Body, "frames": Frame, "shapes": Shape}
 
 Model = TypeVar("Model")
 
@@ -38,6 +39,9 @@ def plain(value: Any) -> Any:
             del entries["centre"]
         if entries.get("ground_mass") == 0.0:
             del entries["ground_mass"]
+        for key in ("shapes", "allowed_pairs", "points"):
+            if key in entries and len(entries[key]) == 0:
+                del entries[key]
         return {key: plain(entry) for key, entry in entries.items() if not is_infinite(entry)}
     if isinstance(value, tuple):
         return [plain(entry) for entry in value]

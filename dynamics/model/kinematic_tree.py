@@ -34,6 +34,7 @@ from dynamics.model.rotation_joint import (
     rotation_joints,
     serial_bodies,
 )
+from dynamics.model.shape import Shape
 from dynamics.model.table import model_table
 
 # A matrix of all pairs of coordinates has 0.8 GB then; the largest humanoids have a few hundred bodies.
@@ -65,6 +66,8 @@ class KinematicTree:
     rotors : "exact", "armature" or "none", see `dynamics.RigidBodyModel`, which users make
     frames : named frames fixed to links
     ground_mass : kg of links that are held to the ground and never move; nothing is computed from it
+    shapes : solids on links and frames, for clearances
+    allowed_pairs : names of two links or frames whose shapes may touch each other
 
     It is checked when made and never changed; it has names, indices, limits, properties, JSON text and the
     flat arrays of compiled algorithms, and computes no dynamics itself. Raises ModelError naming the element.
@@ -76,6 +79,8 @@ class KinematicTree:
     rotors: Literal["exact", "armature", "none"] = "exact"
     frames: tuple[Frame, ...] = ()
     ground_mass: float = 0.0
+    shapes: tuple[Shape, ...] = ()
+    allowed_pairs: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bodies", parts_of(self.bodies, Body, "bodies"))
@@ -98,6 +103,7 @@ class KinematicTree:
         check_unique((body.joint.name for body in self.bodies), "joints")
         check_frames(self.bodies, self.frames)
         check_rotors(self.bodies)
+        self._check_shapes()
         for array in (self.parent, self.coordinate):  # computing them is their check
             array.flags.writeable = False
         self._check_limits()
@@ -240,6 +246,16 @@ class KinematicTree:
             array.flags.writeable = False
         return LimitArrays(*arrays)
 
+    def _check_shapes(self) -> None:
+        object.__setattr__(self, "shapes", parts_of(self.shapes, Shape, "shapes"))
+        for shape in self.shapes:
+            if shape.carrier is not None:
+                self.frame(shape.carrier)  # finding it is its check
+        pairs = tuple((first, second) for first, second in self.allowed_pairs)
+        for name in {name for pair in pairs for name in pair}:
+            self.frame(name)
+        object.__setattr__(self, "allowed_pairs", pairs)
+
     def _check_limits(self) -> None:
         for name, lower, upper in zip(
             self.joint_names, self.limits.q_lower, self.limits.q_upper, strict=True
@@ -259,6 +275,16 @@ class KinematicTree:
     def with_gravity(self: Tree, gravity: Iterable[float]) -> Tree:
         """The same robot in another gravity field, (3,) m/s^2."""
         return replace(self, gravity=gravity)  # type: ignore[arg-type]
+
+    def with_shapes(
+        self: Tree, shapes: Iterable[Shape], allowed_pairs: Iterable[tuple[str, str]] = ()
+    ) -> Tree:
+        """The same robot with these shapes on its links and frames, in place of those that it has.
+
+        allowed_pairs : two links or frames that may touch; neighbours in the tree always may
+        Raises UnknownNameError for a carrier or name that the robot does not have, ModelError.
+        """
+        return replace(self, shapes=tuple(shapes), allowed_pairs=tuple(allowed_pairs))
 
     def with_centres(self: Tree, centres: Mapping[str, ArrayLike]) -> Tree:
         """The same robot with other centres R_c of its rotation vectors, R = R_0 R_c Exp(p).

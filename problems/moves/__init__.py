@@ -1,5 +1,13 @@
 """The fastest motions of a robot along given paths of its joints (`retime`), and what is proved of them."""
 
+from dynamics.model.scene import Scene as Scene
+from dynamics.model.shape import Shape as Shape
+from dynamics.model.shape import box as box
+from dynamics.model.shape import capsule as capsule
+from dynamics.model.shape import cylinder as cylinder
+from dynamics.model.shape import half_space as half_space
+from dynamics.model.shape import point_cloud as point_cloud
+from dynamics.model.shape import sphere as sphere
 from problems.moves.certificate import LimitLine as LimitLine
 from problems.moves.certificate import MotionCertificate as MotionCertificate
 from problems.moves.retimed_motion import RetimedMotion as RetimedMotion
