@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from problems.moves.certificate import TOLERANCE, MotionCertificate
+from problems.moves.limit_excess import limit_size, relative_excess, with_peaks, worst_line
 from problems.moves.motion_limits import MotionLimits, limits_of
 from problems.moves.path_quantities import (
     SegmentQuantity,
@@ -20,14 +21,7 @@ from problems.moves.path_quantities import (
     viscous_friction,
     with_viscous_friction,
 )
-from problems.moves.retimed_motion import (
-    SAMPLES,
-    RetimedMotion,
-    limit_size,
-    relative_excess,
-    with_peaks,
-    worst_line,
-)
+from problems.moves.retimed_motion import SAMPLES, RetimedMotion
 from problems.moves.speed_profile import fastest_profile
 from problems.moves.spline_path import SplinePath, path_of
 from trajopt.base.arguments import check_count

@@ -12,9 +12,9 @@ import dynamics
 import trajopt
 from problems import moves
 from problems.gallery.mechanisms import line_in_least_time
+from problems.moves.limit_excess import with_peaks
 from problems.moves.motion_limits import limits_of
 from problems.moves.path_quantities import acceleration_on, squared_speed_on, torque_on
-from problems.moves.retimed_motion import with_peaks
 from problems.moves.retiming import Retiming
 from problems.moves.speed_profile import fastest_profile
 from problems.moves.spline_path import path_of
