@@ -10,5 +10,7 @@ from dynamics.model.shape import point_cloud as point_cloud
 from dynamics.model.shape import sphere as sphere
 from problems.moves.certificate import LimitLine as LimitLine
 from problems.moves.certificate import MotionCertificate as MotionCertificate
+from problems.moves.controller.hand_over import hand_over as hand_over
+from problems.moves.controller.points import HandOver as HandOver
 from problems.moves.retimed_motion import RetimedMotion as RetimedMotion
 from problems.moves.retiming import retime as retime

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,20 +11,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from problems.moves.certificate import MotionCertificate
+from problems.moves.controller.hand_over import hand_over
+from problems.moves.controller.points import HandOver
+from problems.moves.controller.segments import Segments
 from problems.moves.limit_excess import relative_excess, worst_line
 from problems.moves.motion_limits import MotionLimits
+from problems.moves.motion_table import motion_table
 from problems.moves.path_quantities import motor_torques
 from problems.moves.spline_path import SplinePath
-from trajopt.base.arguments import check_positive, numbers
+from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.base.rounding import AGREEMENT
-from trajopt.display.samples import Samples, times_at_rate
+from trajopt.display.samples import Samples
 
 if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel
 
-REVOLUTE, PRISMATIC = ("rad", "rad/s", "rad/s^2", "N m"), ("m", "m/s", "m/s^2", "N")  # units of q, v, a, tau
 SAMPLES = 8  # of the limits of every segment, at the middles of equal parts
 
 
@@ -141,21 +145,20 @@ class RetimedMotion:
 
     def sample(self, rate: float) -> Samples:
         """The motion at `rate` Hz and at its end: columns "q elbow", "v elbow", "a elbow" and "tau elbow"."""
-        check_positive("rate", rate)
-        t = times_at_rate(self.duration, rate)
-        columns, units = {"t": t}, {"t": "s"}
-        kinds = {joint.name: joint.kind for joint in self.model.joints}
-        for order, (what, curve) in enumerate(
-            {"q": self.q, "v": self.v, "a": self.a, "tau": self.tau}.items()
-        ):
-            for name, values in zip(self.model.joint_names, curve(t).T, strict=True):
-                columns[f"{what} {name}"] = values
-                units[f"{what} {name}"] = PRISMATIC[order] if kinds[name] == "prismatic" else REVOLUTE[order]
-        return Samples(columns, units)
+        curves: dict[str, Callable[[Any], Array]] = {"q": self.q, "v": self.v, "a": self.a, "tau": self.tau}
+        return motion_table(curves, self.model, self.duration, rate)
 
     def to_csv(self, path: str | os.PathLike[str], rate: float = 100.0) -> None:
         """Write `sample(rate)` as comma-separated values, units in the first line, "q elbow [rad]"."""
         self.sample(rate).to_csv(path)
+
+    def to_ros(
+        self, path: str | os.PathLike[str], segments: Segments = "quintic", **options: Any
+    ) -> HandOver:
+        """`hand_over` with these options; its answer is written as a JointTrajectory of ROS 2, too."""
+        points = hand_over(self, segments, **options)
+        points.to_ros(path)
+        return points
 
     def __repr__(self) -> str:
         return f"RetimedMotion of {self.duration:.6g} s on {len(self.grid) - 1} segments\n{self.certificate}"

@@ -16,6 +16,7 @@ from problems.cli.output import Output, echo, output_options
 if TYPE_CHECKING:
     from problems.moves import RetimedMotion
 
+MESSAGES = ".json", ".yaml", ".yml"  # of ROS 2
 A_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -27,7 +28,11 @@ A_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--torque", help="N m or N: a number or a list [default: the robot's]")
 @click.option("--intervals", type=int, default=2000, show_default=True, help="About how many segments.")
 @click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), default="motion.csv", show_default=True
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default="motion.csv",
+    show_default=True,
+    help="A table, .csv, or a JointTrajectory of ROS 2, .json or .yaml.",
 )
 @click.option("--rate", type=float, default=100.0, show_default=True, help="Hz, of the rows of the table.")
 @output_options("json", "quiet")
@@ -56,8 +61,12 @@ def retime(
     limits = {"velocity": velocity, "acceleration": acceleration, "torque": torque}
     given: Any = {name: literal(text) for name, text in limits.items() if text is not None}
     motion = moves.retime(model, read_waypoints(waypoints, model.joint_names), intervals=intervals, **given)
-    motion.to_csv(out, rate)
-    output.answer(f"{motion}\nwritten: {out}")
+    output.answer(str(motion))
+    if out.suffix in MESSAGES:
+        output.answer(str(motion.to_ros(out)))
+    else:
+        motion.to_csv(out, rate)
+    output.answer(f"written: {out}")
     output.values(answer_of(motion, out))
     if not motion.converged:
         echo("the answer fails: a limit is exceeded", err=True)

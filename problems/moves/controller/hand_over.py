@@ -1,0 +1,127 @@
+"""`hand_over`: a motion as points for a robot's controller, whose own interpolation keeps the limits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from problems.moves.certificate import TOLERANCE, MotionCertificate
+from problems.moves.controller.points import PARTS, HandOver
+from problems.moves.controller.segments import Segments
+from problems.moves.controller.source import MotionSource, source_of
+from trajopt.base.arguments import check_positive, short_repr
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError
+from trajopt.base.rounding import AGREEMENT
+
+FIRST_SEGMENTS = 8
+SHORTEST = 2e-4  # s, of a segment: shorter ones are not divided
+SMOOTHING = 8e-3  # s, of a motion whose acceleration jumps: four cycles of a controller of 500 Hz
+NANOSECONDS = 9  # decimals of a time in seconds that a message holds
+MOST_STRETCHES = 30
+POWERS = {"speed": 1.0, "acceleration": 0.5, "torque": 1.0}  # of 1 + excess: by how much longer it takes
+
+
+def hand_over(
+    motion: Any,
+    segments: Segments = "quintic",
+    *,
+    accuracy: float = 1e-3,
+    deviation: float = 1e-4,
+    cycle: float | None = None,
+    speed: float = 1.0,
+    smoothing: float | None = None,
+) -> HandOver:
+    """Points for a controller that interpolates between them, whose interpolant keeps the motion's limits.
+
+    motion : of `moves.retime`, a `trajopt.Solution` of a robot, or an object with their curves and limits
+    segments : "cubic", positions and velocities; "quintic", accelerations too: as the controller does it
+    accuracy : of a limit; segments are halved while the interpolant exceeds one by more than this
+    deviation : rad or m; segments are halved while a joint leaves the motion by more
+    cycle : s, of the controller; the duration is rounded up to a whole number of them
+    speed : override in (0, 1]: 0.5 takes twice the time
+    smoothing : s, over which a motion is averaged whose acceleration jumps, as no quintic follows a jump;
+        None: 8 ms where it jumps, else none. The joints leave the path by the acceleration times
+        smoothing^2 / 24, and the motion is longer by it
+
+    What the interpolant still exceeds is removed by stretching the duration, so that all limits hold within
+    1e-6 of them; `converged` is False where that does not help, at a limit of position for instance. Limits
+    of position, speed and acceleration are proved for all times, torques are sampled at nine times of every
+    segment, with the peaks of parabolas. Raises OptionError for what is no motion or no such value.
+    """
+    if segments not in ("cubic", "quintic"):
+        raise OptionError(f'segments = {short_repr(segments)}: give "cubic" or "quintic"')
+    for name, value in (("accuracy", accuracy), ("deviation", deviation), ("speed", speed)):
+        check_positive(name, value)
+    check_positive("cycle", cycle, optional=True)
+    if speed > 1.0:
+        raise OptionError(f"speed = {speed}: an override is at most 1, which is the motion as it is")
+    source = original = source_of(motion)
+    if smoothing is None:
+        smoothing = SMOOTHING if source.has_jumps else 0.0
+    if smoothing != 0.0:
+        source = source.smoothed(smoothing)
+    times = _points(source, segments, accuracy, deviation)
+    found = _points_at(source, segments, times, _whole_cycles(source.duration, 1.0 / speed, cycle))
+    for _ in range(MOST_STRETCHES):
+        if found.converged:
+            break
+        stretch = _whole_cycles(source.duration, found.stretch * _slower(found.certificate), cycle)
+        found = _points_at(source, segments, times, stretch)
+    distance = _distance(found, original, 0.5 * smoothing).max()
+    return replace(found, deviation=float(distance), stretch=found.duration / original.duration)
+
+
+def _points(source: MotionSource, segments: Segments, accuracy: float, deviation: float) -> Array:
+    """Times between which segments keep limits and stay at the motion; halved where they do not.
+
+    What the motion itself exceeds a limit by, between its nodes, is no fault of the segments.
+    """
+    own = source.excess()
+    times = source.times
+    while len(times) <= FIRST_SEGMENTS:
+        times = _halved(times, np.ones(len(times) - 1, dtype=bool))
+    while True:
+        found = _points_at(source, segments, times, 1.0)
+        beyond = _distance(found, source) > deviation
+        for name, excess in found.excess.items():
+            beyond |= excess.reshape(len(beyond), -1).max(axis=1) > accuracy + max(own[name], 0.0)
+        divided = beyond & (np.diff(times) > 2.0 * SHORTEST)
+        if not np.any(divided):
+            return times
+        times = _halved(times, divided)
+
+
+def _halved(times: Array, divided: Array) -> Array:
+    middle = 0.5 * (times[:-1] + times[1:])
+    return np.sort(np.concatenate([times, middle[divided]]))
+
+
+def _points_at(source: MotionSource, segments: Segments, times: Array, stretch: float) -> HandOver:
+    """The points of the motion slowed down by a factor, at whole nanoseconds."""
+    rounded = np.round(times * stretch, NANOSECONDS)
+    t = np.clip(rounded / stretch, 0.0, source.duration)
+    points = source.q(t), source.v(t) / stretch, source.a(t) / stretch**2
+    return HandOver(source, segments, rounded, *points, deviation=0.0, stretch=stretch)
+
+
+def _distance(found: HandOver, motion: MotionSource, delay: float = 0.0) -> Array:
+    """The largest distance of a joint from a motion that is ahead by a delay, on each segment (segments,)."""
+    t = found.grid[:-1]
+    at = np.clip(t / found.stretch - delay, 0.0, motion.duration)
+    return np.abs(found.q(t) - motion.q(at)).max(axis=-1).reshape(-1, PARTS).max(axis=1)
+
+
+def _whole_cycles(duration: float, stretch: float, cycle: float | None) -> float:
+    """The stretch, raised so that the duration is a whole number of cycles."""
+    if cycle is None:
+        return stretch
+    return float(np.ceil(duration * stretch / cycle * (1.0 - AGREEMENT))) * cycle / duration
+
+
+def _slower(certificate: MotionCertificate) -> float:
+    """The factor of the duration that brings speed and acceleration to their limits, and torque nearer."""
+    excess = {line.name: max(line.excess, TOLERANCE) for line in certificate.lines}
+    return max([1.0, *((1.0 + excess[name]) ** POWERS[name] for name in POWERS.keys() & excess.keys())])

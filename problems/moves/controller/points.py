@@ -1,0 +1,159 @@
+"""Points of a joint trajectory for a controller, and what its interpolation between them does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from problems.moves.certificate import MotionCertificate
+from problems.moves.controller import files
+from problems.moves.controller.segments import Segments, interpolant
+from problems.moves.controller.source import MotionSource
+from problems.moves.limit_excess import relative_excess, with_peaks, worst_line
+from problems.moves.motion_table import motion_table
+from problems.moves.spline_path import SplinePath
+from trajopt.base.arrays import Array
+from trajopt.base.rounding import AGREEMENT
+from trajopt.display.samples import Samples
+
+PARTS = 8  # of every segment
+PROVED = "position", "speed", "acceleration"  # derivatives of order 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class HandOver:
+    """Points at times (k,) s, with positions, velocities and accelerations (k, n) of the joints.
+
+    segments : how the controller interpolates; q(t), v(t), a(t) and tau(t) are those of its interpolant
+    certificate : the limits of the interpolant; an excess of torque is sampled, the others are proved
+    deviation : rad or m, the largest distance of a joint from the motion at the same, stretched time
+    stretch : duration of the points divided by that of the motion at full speed
+    """
+
+    source: MotionSource
+    segments: Segments
+    times: Array
+    positions: Array
+    velocities: Array
+    accelerations: Array
+    deviation: float
+    stretch: float
+
+    @cached_property
+    def curve(self) -> SplinePath:
+        """What the controller follows."""
+        return interpolant(self.segments, self.times, self.positions, self.velocities, self.accelerations)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """In the order of the columns."""
+        return self.source.model.joint_names
+
+    @property
+    def duration(self) -> float:
+        """Seconds."""
+        return float(self.times[-1])
+
+    @property
+    def converged(self) -> bool:
+        """Whether the interpolant keeps every limit within the tolerance of the certificate."""
+        return self.certificate.holds
+
+    def q(self, t: Any) -> Array:
+        """Positions, (..., n) rad or m."""
+        return self.curve(t)
+
+    def v(self, t: Any) -> Array:
+        """Velocities, (..., n) rad/s or m/s."""
+        return self.curve(t, 1)
+
+    def a(self, t: Any) -> Array:
+        """Accelerations, (..., n); at a point of cubic segments, where they jump, those of the next one."""
+        return self.curve(t, 2)
+
+    def tau(self, t: Any) -> Array:
+        """Torques of the motors that the interpolant needs, (..., n) N m or N."""
+        return self.source.torque(self.q(t), self.v(t), self.a(t))
+
+    @cached_property
+    def certificate(self) -> MotionCertificate:
+        """Position, speed and acceleration, proved by Bernstein coefficients, and torque, sampled."""
+        lines = []
+        for name, excess in self.excess.items():
+            start = self.times[:-1] if name == "torque" else self.grid[:-1]
+            line = worst_line(name, self.joint_names, excess, start, proved=name != "torque")
+            lines.append(replace(line, samples=(PARTS + 1) * len(start)))
+        return MotionCertificate(tuple(lines))
+
+    @cached_property
+    def grid(self) -> Array:
+        """Times that divide every segment into equal parts, (parts + 1,) s."""
+        part, width = np.arange(PARTS) / PARTS, np.diff(self.times)[:, None]
+        return np.append((self.times[:-1, None] + width * part).ravel(), self.times[-1])
+
+    @cached_property
+    def excess(self) -> dict[str, Array]:
+        """Of every limited quantity, on every part of the grid, (parts, n); of torques on every segment."""
+        bounds = self.source.bounds
+        found = {
+            name: relative_excess(self.curve.bernstein(self.grid, order), *bounds[name]).max(axis=1)
+            for order, name in enumerate(PROVED)
+            if name in bounds
+        }
+        if "torque" in bounds:
+            part = np.linspace(0.0, 1.0 - AGREEMENT, PARTS + 1)  # before a point, as a cubic's a jumps there
+            tau = self.tau(self.times[:-1, None] + np.diff(self.times)[:, None] * part)
+            found["torque"] = with_peaks(np.maximum(relative_excess(tau, *bounds["torque"]), -1.0))
+        return found
+
+    def sample(self, rate: float) -> Samples:
+        """The interpolant at `rate` Hz and at its end, with columns as of `RetimedMotion.sample`."""
+        curves: dict[str, Callable[[Any], Array]] = {"q": self.q, "v": self.v, "a": self.a, "tau": self.tau}
+        return motion_table(curves, self.source.model, self.duration, rate)
+
+    def to_ros(self, path: str | os.PathLike[str]) -> None:
+        """Write a trajectory_msgs/JointTrajectory of ROS 2 as .json or .yaml; ROS is not needed.
+
+        Cubic segments leave the accelerations out. Raises OptionError for another ending.
+        """
+        accelerations = self.accelerations if self.segments == "quintic" else None
+        files.write_ros(path, self.joint_names, self.times, self.positions, self.velocities, accelerations)
+
+    def to_csv(self, path: str | os.PathLike[str], rate: float = 500.0) -> None:
+        """Write `sample(rate)` as comma-separated values, units in the first line, "q elbow [rad]"."""
+        self.sample(rate).to_csv(path)
+
+    def to_urscript(self, path: str | os.PathLike[str], rate: float = 500.0) -> None:
+        """Write a program for robots of Universal Robots: `servoj` at every cycle, 1/rate seconds.
+
+        rate : Hz, 500 of the e-Series, 125 of the CB3. Raises OptionError for other than six joints, and
+        where the duration is no whole number of cycles: hand over with cycle=1/rate.
+        """
+        files.write_urscript(path, self.joint_names, self.q, self.duration, rate)
+
+    def to_c_header(self, path: str | os.PathLike[str], name: str = "trajectory") -> None:
+        """Write the points as constant arrays of doubles in C: NAME_time, NAME_q, NAME_v and NAME_a."""
+        files.write_c_header(path, name, self.joint_names, self._rows())
+
+    def to_binary(self, path: str | os.PathLike[str]) -> None:
+        """Write the points as a table of little-endian doubles.
+
+        Eight bytes "TRAJOPT1", the number of joints and of points as unsigned 32-bit integers, then for each
+        point its time, positions, velocities and accelerations.
+        """
+        files.write_binary(path, len(self.joint_names), self._rows())
+
+    def _rows(self) -> Array:
+        return np.column_stack([self.times, self.positions, self.velocities, self.accelerations])
+
+    def __repr__(self) -> str:
+        return (
+            f"HandOver of {self.duration:.6g} s, {len(self.times)} points with {self.segments} segments, "
+            f"{self.deviation:.1e} from the motion at most, {self.stretch:.6g} times its duration\n"
+            f"{self.certificate}"
+        )

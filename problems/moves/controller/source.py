@@ -1,0 +1,185 @@
+"""What a hand-over needs of a motion: its curves, limits and torques, and where its acceleration jumps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+
+import numpy as np
+
+from problems.moves.limit_excess import relative_excess
+from problems.moves.motion_limits import MotionLimits
+from problems.moves.path_quantities import motor_torques
+from trajopt.base.arguments import check_positive, short_repr
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError
+from trajopt.base.rounding import AGREEMENT
+from trajopt.display.curves import bounds_of, problem_of
+from trajopt.solution.solution import SolutionData
+
+if TYPE_CHECKING:
+    from dynamics.model.kinematic_tree import KinematicTree
+
+Curve = Callable[[Any], Array]
+JUMP = 1e-3  # of the largest acceleration: a smaller change within an instant is no jump
+OWN_SAMPLES = 4001
+PANELS, NODES = 8, 3  # of the quadrature of a moving average
+
+
+class Motion(Protocol):
+    """A motion of a robot's joints: what `moves.retime` returns, and other motions with these members.
+
+    times : (k,) s from 0 to the duration, where the acceleration or a derivative of it may jump
+    """
+
+    model: Any
+    limits: MotionLimits
+
+    @property
+    def duration(self) -> float: ...
+
+    @property
+    def times(self) -> Array: ...
+
+    def q(self, t: Any) -> Array: ...
+
+    def v(self, t: Any) -> Array: ...
+
+    def a(self, t: Any) -> Array: ...
+
+
+@dataclass(frozen=True, eq=False)
+class MotionSource:
+    """Curves q, v, a of times (k,), (k, n), and what bounds them.
+
+    times : (m,) s, first 0 and last the duration, points where derivatives may jump
+    bounds : "position", "speed", "acceleration" or "torque" -> lower, upper (n,); without what is not limited
+    torque : (q, v, a) -> those of the motors, (k, n)
+    """
+
+    model: KinematicTree
+    times: Array
+    q: Curve
+    v: Curve
+    a: Curve
+    bounds: Mapping[str, tuple[Array, Array]]
+    torque: Callable[[Array, Array, Array], Array]
+
+    @property
+    def duration(self) -> float:
+        """Seconds."""
+        return float(self.times[-1])
+
+    @property
+    def has_jumps(self) -> bool:
+        """Whether the acceleration jumps somewhere within the motion."""
+        inner, aside = self.times[1:-1], AGREEMENT * self.duration
+        if not inner.size:
+            return False
+        jump = np.abs(self.a(inner + aside) - self.a(inner - aside)).max(axis=0)
+        return bool(np.any(jump > JUMP * np.abs(self.a(self.times)).max()))
+
+    def excess(self) -> dict[str, float]:
+        """The largest excess of every limit, relative to it, at samples of the motion."""
+        t = np.linspace(0.0, self.duration, OWN_SAMPLES)
+        q, v, a = self.q(t), self.v(t), self.a(t)
+        values = {"position": q, "speed": v, "acceleration": a, "torque": self.torque(q, v, a)}
+        return {
+            name: float(relative_excess(values[name], *bounds).max()) for name, bounds in self.bounds.items()
+        }
+
+    def smoothed(self, width: float) -> MotionSource:
+        """The average of the motion over `width` seconds before each time, which is longer by that.
+
+            q(t) -> (1/w) integral of q over [t - w, t],   v(t) -> (q(t) - q(t - w)) / w,   a likewise
+
+        An average keeps limits of position, speed and acceleration, and has no jumps of acceleration. The
+        joints leave the path by a w^2 / 24 where the acceleration is a. Raises OptionError for a motion that
+        does not begin and end at rest.
+        """
+        check_positive("smoothing", width)
+        ends = np.array([0.0, self.duration])
+        if np.any(np.abs(self.v(ends)) > AGREEMENT * (1.0 + np.abs(self.v(self.times)).max())):
+            raise OptionError(
+                "the acceleration of this motion jumps and it does not begin and end at rest, so that it "
+                'cannot be smoothed: give smoothing=0 and segments="cubic", or a motion from rest to rest'
+            )
+        x, weights = np.polynomial.legendre.leggauss(NODES)
+        before = ((np.arange(PANELS)[:, None] + 0.5 * (1.0 + x)) * (width / PANELS)).ravel()
+        share = np.tile(0.5 * weights / PANELS, PANELS)
+
+        def held(curve: Curve) -> Curve:
+            return lambda t: curve(np.clip(t, 0.0, self.duration))
+
+        q, v = held(self.q), held(self.v)
+        return replace(
+            self,
+            times=np.array([0.0, self.duration + width]),
+            q=lambda t: np.einsum("p,...pn->...n", share, q(np.asarray(t)[..., None] - before)),
+            v=lambda t: (q(t) - q(t - width)) / width,
+            a=lambda t: (v(t) - v(t - width)) / width,
+        )
+
+
+def source_of(motion: Any) -> MotionSource:
+    """What a hand-over needs of a `RetimedMotion`, a `trajopt.Solution` or another `Motion`.
+
+    Raises OptionError for anything else.
+    """
+    if isinstance(motion, SolutionData):
+        return _of_solution(motion)
+    if not _is_motion(motion):
+        raise OptionError(
+            f"the motion is {short_repr(motion)}: give a trajopt.Solution, or what moves.retime returns"
+        )
+    model, own = motion.model, motion.model.limits
+    return MotionSource(
+        model,
+        np.asarray(motion.times),
+        motion.q,
+        motion.v,
+        motion.a,
+        bounds_by_name((own.q_lower, own.q_upper), motion.limits),
+        lambda q, v, a: motor_torques(model, q, v, np.array(1.0), a),
+    )
+
+
+def _is_motion(motion: Any) -> TypeGuard[Motion]:
+    return all(hasattr(motion, name) for name in ("model", "limits", "times", "q", "v", "a"))
+
+
+def _of_solution(solution: SolutionData) -> MotionSource:
+    """Of a solution: limits that the problem and its robot state over the whole motion, torques by `rnea`."""
+    from dynamics.algorithms.rnea import rnea
+    from dynamics.model.kinematic_tree import KinematicTree
+
+    problem, n = problem_of(solution), len(solution.joint_names)
+    robot = None if problem is None else problem.dynamics
+    if not isinstance(robot, KinematicTree):
+        raise OptionError(
+            "a controller takes joints of a robot, and this solution has none: its problem cannot be built "
+            "again, or its dynamics is no RigidBodyModel"
+        )
+    bounds = {quantity: bounds_of(problem, quantity, n) for quantity in ("q", "v", "a", "tau")}
+    speed, acceleration = (np.minimum(-bounds[k][0], bounds[k][1]) for k in ("v", "a"))
+    return MotionSource(
+        robot,
+        np.unique(np.concatenate([[0.0], solution.knot_times, [solution.duration]])),
+        solution.q,
+        solution.v,
+        solution.a,
+        bounds_by_name(bounds["q"], MotionLimits(speed, acceleration, *bounds["tau"])),
+        lambda q, v, a: rnea(robot, q, v, a),
+    )
+
+
+def bounds_by_name(position: tuple[Array, Array], limits: MotionLimits) -> dict[str, tuple[Array, Array]]:
+    """Lower and upper bounds (n,) of what is limited."""
+    every = {
+        "position": position,
+        "speed": (-limits.velocity, limits.velocity),
+        "acceleration": (-limits.acceleration, limits.acceleration),
+        "torque": (limits.torque_lower, limits.torque_upper),
+    }
+    return {name: bounds for name, bounds in every.items() if np.any(np.isfinite(bounds))}
