@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -31,12 +30,10 @@ class PhasesSolution(PublicAnswer, PhasesSolutionData):
 
     def verify(self, accuracy: float | None = None) -> PhasesReport:
         """Check every phase as `Solution.verify` does, all links, and the optimality of all together."""
-        from trajopt.refinement.error_estimate import error_of_optimum
         from trajopt.verification.phases_report import verify_phases
 
         with one_blas_thread():
-            report = verify_phases(self, accuracy)
-            return replace(report, error_of_optimum=error_of_optimum(self)) if report.holds else report
+            return verify_phases(self, accuracy)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .npz file that `load` reads; the file appears whole or not at all."""

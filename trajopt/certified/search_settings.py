@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from trajopt.base.arguments import check_count, check_positive
 from trajopt.base.errors import OptionError
-from trajopt.refinement.gain_indicator import SAMPLES_PER_SPAN, SIGNIFICANT_DENSITY
+from trajopt.checks.optimality.gain_indicator import SAMPLES_PER_SPAN, SIGNIFICANT_DENSITY
 from trajopt.refinement.refined import MARKED_SHARE, Refined
 from trajopt.solvers.solver import RowTolerances
 from trajopt.splines.basis import HIGHEST_DEGREE

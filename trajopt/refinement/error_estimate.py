@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import MotionSamples, mesh_of
+from trajopt.checks.check_times import MotionSamples
+from trajopt.checks.optimality.gain_indicator import gains_of_limits
 from trajopt.checks.path_equations import costs_of_residuals, path_equations
 from trajopt.checks.residual_forces import residual_forces
 from trajopt.checks.scales import equation_scales
-from trajopt.refinement.gain_indicator import gains_of_limits
 from trajopt.refinement.optimality_error import gains_of_halving
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import SolutionData
 from trajopt.splines.basis import SAME_TIME
 
-MOST_UNKNOWNS = 1000  # of a program whose spans are halved for an estimate; larger ones take seconds
 POINTS, PER_DEGREE = 12, 3  # times per span at which equations are evaluated, at least, and per degree
 
 
@@ -90,29 +89,6 @@ def estimated_between_nodes(solution: SolutionData) -> ErrorEstimate:
     ends = np.cumsum([0, *(values.size for values in equations)])
     by_arc = tuple(changes[first:last] / total for first, last in pairwise(ends))
     return ErrorEstimate(tuple(equations), by_arc)
-
-
-def error_of_optimum(answer: Answer) -> float | None:
-    """By how much a finer mesh could lower the objective, an estimate in its unit; None where not known.
-
-    The gains of limits and of halved spans, summed. They are what finer knots change to second order near the
-    motion, with the active limits as they are: too large where a mesh is far too coarse, and blind to other
-    local optima and to kinks. Not known of certified motions, whose certificate tells more, of terms without
-    second derivatives, and of more than `MOST_UNKNOWNS` unknowns. What phases share is held at its value.
-    """
-    if not answer.converged or answer.n_variables > MOST_UNKNOWNS:
-        return None
-    total = 0.0
-    for part in answer.parts:
-        mesh = mesh_of(part) if part.certificate is None else None
-        if mesh is None:
-            return None
-        own = replace(part, known_problem=part.asked_on(mesh))
-        finer = gains_of_halving(own)
-        if finer is None:
-            return None
-        total += float(sum(map(np.sum, [*gains_of_limits(own), *finer])))
-    return total if np.isfinite(total) else None
 
 
 def equation_errors(solution: SolutionData) -> list[Array]:

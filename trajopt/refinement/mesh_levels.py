@@ -10,15 +10,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from trajopt.base.errors import TrajoptError
 from trajopt.problem.links.phases import Asked
 from trajopt.solution.records import MeshSolve
 from trajopt.solution.solve_once import solved_on_mesh
 from trajopt.solvers.run import TimedSolver
 from trajopt.solvers.solver import Status
-from trajopt.splines.basis import SplineBasis
 from trajopt.splines.trajectory import Trajectory
 
 Mesh = tuple[Trajectory, ...]  # of every part
@@ -47,18 +44,9 @@ def trajectory_levels(trajectory: Trajectory, fewest: int = FEWEST_SPANS) -> tup
     """
     levels = [trajectory]
     while max(arc.basis.span_count for arc in levels[0].arcs) >= 2 * fewest:
-        bases = [halved(arc.basis) for arc in levels[0].arcs]
+        bases = [arc.basis.halved() for arc in levels[0].arcs]
         levels.insert(0, replace(levels[0], extra_points=(), limit_points=()).with_bases(bases))
     return tuple(levels)
-
-
-def halved(basis: SplineBasis) -> SplineBasis:
-    """The basis with every second breakpoint; an odd last span stays as it is."""
-    kept = np.arange(0, basis.span_count + 1, 2)
-    if kept[-1] != basis.span_count:
-        kept = np.append(kept, basis.span_count)
-    repeats = basis.multiplicities[kept[1:-1] - 1]
-    return SplineBasis.of_any_degree(basis.breakpoints[kept], basis.degree, repeats)
 
 
 def solve_on_levels(asked: Any, timed: TimedSolver) -> Any:

@@ -20,8 +20,8 @@ from scipy import sparse
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.base.rounding import NOT_ZERO
+from trajopt.checks.optimality.gain_indicator import SIGNIFICANT_DENSITY
 from trajopt.refinement.carried_multipliers import carried_multipliers
-from trajopt.refinement.gain_indicator import SIGNIFICANT_DENSITY
 from trajopt.refinement.knots import uniformly_refined
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import active_set, lagrangian_gradient

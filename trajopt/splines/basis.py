@@ -141,6 +141,13 @@ class SplineBasis:
                 values[order] = derived
         return values
 
+    def halved(self) -> SplineBasis:
+        """The basis with every second breakpoint; an odd last span stays as it is."""
+        last = self.span_count
+        kept = np.unique([*range(0, last, 2), last])
+        repeats = self.multiplicities[kept[1:-1] - 1]
+        return SplineBasis.of_any_degree(self.breakpoints[kept], self.degree, repeats)
+
     def spline(self, control_points: NDArray) -> BSpline:
         """SciPy's spline of control points (count, ...), without its checks of knots, which are a basis's."""
         from scipy.interpolate import BSpline

@@ -32,9 +32,8 @@ from trajopt.solvers.optimality.kkt import (
     limit_distances,
     multipliers_of,
 )
-from trajopt.solvers.solver import Program, WarmStart
+from trajopt.solvers.solver import WarmStart
 from trajopt.transcription.nlp import NLP
-from trajopt.verification.recomputed_kkt import RebuiltProgram
 
 NOT_REBUILT = "whether the motion is a minimum was not looked at: its program cannot be built again"
 LARGEST = 4000  # unknowns above which curvature is not looked at
@@ -72,28 +71,28 @@ class Minimality:
     gain: float = 0.0
 
 
-def minimality(solution: SolutionData, program: RebuiltProgram | None, point: WarmStart | None) -> Minimality:
-    """Looks for better points near a converged motion; `point` has its multipliers in the program."""
-    if program is None or point is None:
+def minimality(solution: SolutionData, nearby: NearbyPoints | None) -> Minimality:
+    """Looks for better points near a converged motion, None where its program is not known."""
+    if nearby is None:
         return Minimality(note=NOT_REBUILT)
     if not solution.converged:
         return Minimality()
-    nlp = program.nlp
+    nlp, point = nearby.nlp, nearby.point
     size = nlp.objective_scale * sum(map(abs, solution.cost_terms.values()))
     if not (ROUNDING < size < np.inf):
         return Minimality(_faded(nlp, point) if size <= ROUNDING else "")
     gain = float(products(nlp, point).sum()) / max(size, SMALL)
-    reason = _longer(nlp, point, size)
+    reason = _longer(nearby, size)
     if reason:
         return Minimality(reason, "", gain)
     if not nlp.has_hessian:
         return Minimality("", "curvature: not looked at, as a term has no second derivatives", gain)
     if nlp.variable_count > LARGEST:
         return Minimality("", f"curvature: not looked at, as there are more than {LARGEST} unknowns", gain)
-    return Minimality(lower_on_both_sides(NearbyPoints(nlp, point), size), "", gain)
+    return Minimality(lower_on_both_sides(nearby, size), "", gain)
 
 
-def products(nlp: Program, point: WarmStart) -> Array:
+def products(nlp: NLP, point: WarmStart) -> Array:
     """|multiplier times distance| of every limit that exists, (limits,), in the scaled objective."""
     of_rows, of_lower, of_upper = multipliers_of(nlp, point)
     gaps = limit_distances(nlp, point.y, nlp.rows(point.y))
@@ -102,8 +101,9 @@ def products(nlp: Program, point: WarmStart) -> Array:
     return np.abs(gaps[exists] * sides[exists])
 
 
-def _longer(nlp: NLP, point: WarmStart, size: float) -> str:
+def _longer(nearby: NearbyPoints, size: float) -> str:
     """Whether the objective falls with the duration, here and at longer motions along the same way."""
+    nlp, point = nearby.nlp, nearby.point
     y, places = point.y, nlp.durations
     if places.size == 0:
         return ""
@@ -114,7 +114,7 @@ def _longer(nlp: NLP, point: WarmStart, size: float) -> str:
             gradient = gradient + sign * own
     if not y[places] @ gradient[places] < -FALLING * size:
         return ""
-    nearby, here, found = NearbyPoints(nlp, point), nlp.objective(y), []
+    here, found = nlp.objective(y), []
     for factor in LONGER:
         longer = y.copy()
         longer[places] = np.minimum(factor * y[places], nlp.upper[places])
@@ -233,7 +233,7 @@ class NearbyPoints:
     Vectors are over the unknowns not at a bound, `free`.
     """
 
-    def __init__(self, nlp: Program, point: WarmStart) -> None:
+    def __init__(self, nlp: NLP, point: WarmStart) -> None:
         active = active_set(nlp, point.y, HELD)
         self.nlp, self.point = nlp, point
         self.free = np.flatnonzero(~(active.at_lower | active.at_upper))

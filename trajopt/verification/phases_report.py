@@ -172,9 +172,12 @@ def verify_phases(solution: PhasesSolutionData, accuracy: float | None = None) -
     program, y = _program(solution, phases) if usable else (None, None)
     kkt = None if program is None or y is None else smallest_kkt(program, y, solution)[1]
     links = tuple(_of_links(solution, phases)) if usable else ()
-    return _report(
-        solution, accuracy, reports, links, kkt, tuple(differences_of_phases(solution, program, y))
-    )
+    errors = [report.error_of_optimum for report in reports if report.error_of_optimum is not None]
+    reports = tuple(replace(report, error_of_optimum=None) for report in reports)  # of all together alone
+    differences = tuple(differences_of_phases(solution, program, y))
+    found = _report(solution, accuracy, reports, links, kkt, differences)
+    known = found.holds and len(errors) == len(reports)
+    return replace(found, error_of_optimum=sum(errors)) if known else found
 
 
 def _report(

@@ -8,6 +8,7 @@ nearby points (`minimality`); the motion is simulated forward from its torques.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,7 +23,8 @@ from trajopt.checks.violations import Violation, violations
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import ROUNDING
 from trajopt.verification.claims import differences, unusable
-from trajopt.verification.minimality import minimality
+from trajopt.verification.minimality import NearbyPoints, minimality
+from trajopt.verification.optimum_error import error_of_optimum
 from trajopt.verification.recomputed_kkt import point_and_kkt, rebuilt_program
 from trajopt.verification.report import BETWEEN, Report
 
@@ -50,8 +52,9 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         return _without_checks(solution, float(allowed), wrong)
     problem, program = solution.problem, rebuilt_program(solution)
     point, kkt = (None, None) if program is None else point_and_kkt(program, solution)
+    nearby = None if program is None or point is None else NearbyPoints(program.nlp, point)
     found, costs = violations(solution, float(allowed), float(of_limits)), tuple(cost_checks(solution))
-    return Report(
+    report = Report(
         title=str(solution),
         violations=tuple(found),
         kkt=kkt or solution.kkt,
@@ -69,7 +72,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         objective=solution.objective,
         free_simulation=simulate(solution, without_residual=True) if torque_equations(problem) else None,
         resolution=float(np.diff(sample_times(solution, CHECK_DENSITY)).max(initial=0.0)),
-        minimality=minimality(solution, program, point),
+        minimality=minimality(solution, nearby),
         designs={
             name: tuple(design.value(solution.parameters).tolist())
             for name, design in problem.designs.items()
@@ -77,6 +80,8 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         unbuilt=solution.unbuilt,
         rounding=0.0 if program is None else ROUNDING / program.nlp.objective_scale,
     )
+    error = error_of_optimum(solution, nearby, report) if report.holds else None
+    return replace(report, error_of_optimum=error)
 
 
 def _impossible(solution: SolutionData) -> str:

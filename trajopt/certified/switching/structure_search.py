@@ -24,8 +24,8 @@ from trajopt.certified.switching.active_intervals import DetectionOptions
 from trajopt.certified.switching.arc_solves import ArcSolves
 from trajopt.certified.switching.structure_attempt import StructureAttempt
 from trajopt.certified.switching.structure_detection import detect, is_regular
+from trajopt.checks.optimality.gain_indicator import gains_of_limits
 from trajopt.problem.problem import ProblemData
-from trajopt.refinement.gain_indicator import gains_of_limits
 from trajopt.refinement.knots import split, uniformly_refined
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import solve_once
