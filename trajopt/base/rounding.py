@@ -8,3 +8,7 @@ AGREEMENT = 1e-9
 
 #: Takes the place of a divisor that is zero: quotients by it are finite, and above every tolerance.
 NOT_ZERO = 1e-300
+
+# Of a limit's range, the duration, the largest unknown or multiplier: how far what a solution reports may be
+# from what its motion gives. The way from a motion to unknowns and back leaves rounding.
+CLAIMED = 1e-6

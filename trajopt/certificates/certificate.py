@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,12 +12,12 @@ import numpy as np
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
 from trajopt.certificates.arc_problem import arc_problem
-from trajopt.certificates.certificate_lines import CertificateLine, certificate_lines
+from trajopt.certificates.certificate_lines import OF_RANGE, CertificateLine, certificate_lines
+from trajopt.certificates.certificate_record import CertificateRecord
 from trajopt.certificates.certified_lines import CertifiedLines
-from trajopt.certificates.first_order_gain import FirstOrderGain
-from trajopt.certificates.objective_bracket import ObjectiveBracket
-from trajopt.certificates.sign_check import Signs, component_label
-from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
+from trajopt.certificates.saved_claims import certificate_contradictions
+from trajopt.certificates.sign_check import component_label
+from trajopt.certificates.switching_structure import Saturation
 from trajopt.checks.limit_violations import LimitViolation
 from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.simulation import Simulation, simulate
@@ -25,56 +26,9 @@ from trajopt.solution.solution import SolutionData
 
 READABLE = 60  # lines; beyond, the page shows the worst component of every constraint only
 HEADER = f"{'constraint':<42}{'largest violation':>18}{'tolerance':>11}{'t [s]':>12}  evidence"
-#: Keys of the first file format by the names that attributes have now.
-KEYS = {"violations": "excesses", "effort_weight": "settling", "free_margins": "room"}
 SAMPLED = (
     "sampled lines: a violation that lasts at least their resolution is seen, a shorter one may be missed"
 )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class CertificateRecord:
-    """What a file holds of a certificate.
-
-    tolerance : largest violation of a limit with which the certificate holds, in the limit's own unit
-    violations : the largest violation of every component of every path limit that the search found
-    method : "switching arcs", one polynomial arc between each two switches, or "added nodes", a spline
-    structure : the confirmed switching structure, or None
-    rounds : number of solves on switching arcs, or number of times that nodes were added
-    reason : why no switching structure was confirmed; empty where one was
-    signs : Pontryagin's sign check of that structure, or None
-    settings : how limits were imposed on switching arcs, margins included, or None
-    slowed : relative increase of the duration by which time was scaled so that the limits hold; KKT residuals
-        are then those of the motion before scaling
-    equation_tolerance : of equations over an interval of time, relative to their scale; None: `tolerance`
-    failed : the error with which the certification ended, or nothing; with one the certificate does not hold
-    gain : what oversteps gain and what margins cost, to first order, or None where it is not known
-    bracket : of the objective where no structure is confirmed, an estimate; None where there is none
-    """
-
-    tolerance: float
-    violations: tuple[LimitViolation, ...]
-    method: str
-    structure: Structure | None
-    rounds: int
-    reason: str
-    signs: Signs | None = None
-    settings: ArcSettings | None = None
-    slowed: float = 0.0
-    equation_tolerance: float | None = None
-    failed: str = ""
-    gain: FirstOrderGain | None = None
-    bracket: ObjectiveBracket | None = None
-
-    def record(self) -> dict[str, Any]:
-        """Numbers, texts and lists of them for a file, under its keys."""
-        kept = asdict(
-            CertificateRecord(**{key.name: getattr(self, key.name) for key in fields(CertificateRecord)})
-        )
-        kept["structure"] = None if self.structure is None else self.structure.record()
-        if self.settings is not None:
-            kept["settings"] = {KEYS.get(name, name): value for name, value in kept["settings"].items()}
-        return {KEYS.get(name, name): value for name, value in kept.items()}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,18 +66,27 @@ class Certificate(CertifiedLines, CertificateRecord):
 
     @property
     def undecided(self) -> str:
-        """The error that ended the certification, or why constraints cannot be checked, or nothing."""
-        return self.failed or self.unchecked
+        """The error that ended it, why nothing can be checked, what contradicts its motion, or nothing."""
+        return self.failed or self.unchecked or self._contradiction
 
     @cached_property
     def _lines_or_reason(self) -> tuple[tuple[CertificateLine, ...], str]:
         if self.motion is None:
             return (), "the motion is not at hand"
-        equation_tolerance = self.equation_tolerance or self.tolerance
+        equation_tolerance = self.equation_tolerance or min(self.tolerance, OF_RANGE)
         try:
             return certificate_lines(self.motion, self.tolerance, equation_tolerance), ""
         except TrajoptError as error:
             return (), f"the constraints of the problem cannot be checked: {error}"
+
+    def contradictions(self, motion: SolutionData) -> Iterator[str]:
+        """Every difference between what the certificate reports and a motion, in words."""
+        return certificate_contradictions(self, motion)
+
+    @cached_property
+    def _contradiction(self) -> str:
+        """The first difference to its motion of a certificate that was read from a file, or nothing."""
+        return next(self.contradictions(self.motion), "") if self.stored and self.motion is not None else ""
 
     @property
     def first_violation(self) -> str:

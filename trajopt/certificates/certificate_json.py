@@ -12,9 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 from trajopt.base.files.array_file import ArrayFile
-from trajopt.certificates.certificate import KEYS, Certificate, CertificateRecord
+from trajopt.certificates.certificate import Certificate
+from trajopt.certificates.certificate_record import KEYS, CertificateRecord
 from trajopt.solution.solution import SolutionData
 
+MOST = 1.0  # of an equation's scale, its tolerance; of the duration, by how much it was lengthened
 NAMES = {key: name for name, key in KEYS.items()}
 
 
@@ -24,13 +26,11 @@ def restored(file: ArrayFile, saved: Mapping[str, Any], motion: SolutionData) ->
     if isinstance(settings := named.get("settings"), Mapping):
         named["settings"] = {NAMES.get(key, key): value for key, value in settings.items()}
     kept = file.converted(named, CertificateRecord, "certificate")
-    tolerances = kept.tolerance, kept.equation_tolerance or kept.tolerance
-    if not (
-        all(0.0 < each < math.inf for each in tolerances)
-        and kept.rounds >= 0
-        and 0.0 <= kept.slowed < math.inf
-    ):
+    positive = 0.0 < kept.tolerance < math.inf and (kept.equation_tolerance or 1.0) > 0.0
+    if not (positive and kept.rounds >= 0 and kept.slowed >= 0.0):
         file.refuse("certificate: tolerances that are not positive, rounds or time scaling below zero")
+    if (kept.equation_tolerance or 0.0) > MOST or kept.slowed > MOST:
+        file.refuse("certificate: an equation or the duration is off by more than all of itself")
     if kept.structure is not None and not kept.structure.is_one:
         file.refuse("certificate: times and saturated components of no switching structure")
     return replace(motion, certificate=Certificate(**vars(kept), motion=motion, stored=True))

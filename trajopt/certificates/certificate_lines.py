@@ -24,7 +24,9 @@ from trajopt.taylor_models.suprema import MOST_PIECES, Supremum
 
 Evidence = Literal["identity", "hull", "enclosure", "evaluated", "sampled"]
 
-OF_RANGE = 1e-2  # of a limit's range: the most that its tolerance may be
+OF_RANGE = (
+    1e-2  # of a limit's range, and of an equation's scale unless asked: the most that a tolerance may be
+)
 THINNED = 8  # where bounds are tried first: where one is found, samples only say how near it is reached
 INFINITE = "the velocity or the acceleration jumps at {} times: this is infinite there"
 RAN_OUT = f"no bound on {MOST_PIECES} pieces"

@@ -15,7 +15,7 @@ from trajopt.checks.check_result import AT_TIMES
 from trajopt.checks.limit_violations import largest_violations
 from trajopt.checks.link_violations import LinkViolation, disagreements, link_violations
 from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.records import Certification
+from trajopt.solution.records import Certification, looser_tolerances
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.solvers.tolerances import ROUNDING
@@ -87,7 +87,8 @@ class PhasesCertificate(CertifiedLines):
         """The error that ended the certification, or why constraints cannot be checked, or nothing."""
         each = zip(self.names, self.phases, strict=True)
         of_phase = (f"phase '{name}': {part.unchecked}" for name, part in each if part.unchecked)
-        return self.certification.failed or self.unchecked or next(of_phase, "")
+        looser = next(looser_tolerances(self.certification, self.motion.run), "")
+        return self.certification.failed or self.unchecked or looser or next(of_phase, "")
 
     @property
     def first_violation(self) -> str:

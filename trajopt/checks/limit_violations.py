@@ -10,6 +10,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import SEARCH_DENSITY
 from trajopt.checks.peaks import search
+from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.polynomial_bounds import pieces_of
@@ -87,9 +88,9 @@ def peak_times(solution: SolutionData, above: float) -> list[float]:
 
 
 def _holds_by_hull(solution: SolutionData, limit: Constraint, component: int) -> bool:
-    """Whether all control points of q, or of v, in Bernstein form, lie within the limit."""
+    """Whether all control points of a curve's derivative, in Bernstein form, lie within the limit."""
     if limit.hold != "hull":
         return False
-    values = pieces_of(solution.curve, component, ("q", "v").index(limit.term.quantity)).coefficients
+    values = pieces_of(solution.curve, component, SPLINE_LEAVES.index(limit.term.quantity)).coefficients
     below, above = limit.lower[component] - values.min(), values.max() - limit.upper[component]
     return bool(max(below, above) <= HULL_TOLERANCE)

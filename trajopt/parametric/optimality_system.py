@@ -50,10 +50,13 @@ class OptimalitySystem:
         rows, low, high = point.row_multipliers, point.lower_multipliers, point.upper_multipliers
         assert rows is not None and low is not None and high is not None
         self.multipliers = np.concatenate([rows, high - low])
-        self.side = active_sides(nlp, self.multipliers, AGREEMENT)
+        sizes = np.ones(n) if nlp.unknown_sizes is None else nlp.unknown_sizes
+        of_one_size = self.multipliers * np.concatenate([np.ones(nlp.row_count), sizes])
+        self.side = active_sides(nlp, of_one_size, AGREEMENT)
         self.active = np.flatnonzero(self.side)
         A = np.concatenate([dense_jacobian(nlp, nlp.jacobian(point.y)), np.eye(n)])[self.active]
-        independent = _independent(A)
+        of_sizes = A * sizes
+        independent = _independent(_inverse(np.linalg.norm(of_sizes, axis=1))[:, None] * of_sizes)
         self.solved, A = self.active[independent], A[independent]
         H = np.zeros((n, n))
         np.add.at(H, (nlp.hessian_rows, nlp.hessian_columns), nlp.hessian(point.y, rows, 1.0))

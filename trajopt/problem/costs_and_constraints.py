@@ -40,7 +40,7 @@ class Constraint:
     """lower <= term <= upper over a part of the motion.
 
     hold : "nodes", at the nodes only (`Solution.verify` checks between them), or "hull", for all t because
-        the control points of the curve are bounded (sufficient; for q and v)
+        the control points of the curve are bounded (sufficient; for q, v, a and jerk)
     continuous : whether the term is a curve that cannot jump: limits then hold at the ends of the motion, too
     """
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from trajopt.base import arguments
 from trajopt.base.errors import OptionError
 from trajopt.graph.data import data_of
-from trajopt.graph.keys import EXTRA, is_extra
+from trajopt.graph.keys import EXTRA, SPLINE_LEAVES, is_extra
 from trajopt.problem import guess as guesses
 from trajopt.problem import input_checks, term_checks
 from trajopt.problem.constraints.continuity import check_borders, lower_continuity, periodicity_of
@@ -118,7 +118,7 @@ class ProblemData(ProblemParts):
         Bounds of 1e20 or more are infinite: no bounds.
         over : "path", "start", "end", a window (s0, s1) of normalised time, single times [t1, t2] in seconds,
             `Instants`, `ArcNodes` or `Neighbours`
-        hold : "nodes", or "hull" to bound the control points of q or v, which bounds them for all t
+        hold : "nodes", or "hull" to bound the control points of q, v, a or jerk, which bounds them for all t
         Raises ShapeError, NotFiniteError, InfeasibleBoundsError or OptionError for what cannot be meant.
         """
         if isinstance(term, Integral):
@@ -137,7 +137,7 @@ class ProblemData(ProblemParts):
         term, low, high = term_checks.on_whole_quantity(term, low, high, self.quantities)
         over = node_set(over)
         self.trajectory = over.placed_on(self.trajectory)
-        term_checks.check_hold(hold, label, term.quantity in ("q", "v") and over == PATH)
+        term_checks.check_hold(hold, label, term.quantity in SPLINE_LEAVES and over == PATH)
         curve = self.extras.get(term.quantity.removeprefix(EXTRA)) if is_extra(term.quantity) else None
         continuous = term.quantity == "q" or (curve is not None and curve.is_state)
         self.constraints.append(Constraint(term, low, high, over, label, hold, continuous))

@@ -95,8 +95,8 @@ def check_hold(hold: str, label: str, has_hull: bool) -> None:
         raise OptionError(f"hold is {short_repr(hold)}: use 'nodes' or 'hull'")
     if hold == "hull" and not has_hull:
         raise OptionError(
-            f"'{label}': hold='hull' bounds control points, which q and v over the path have; others hold "
-            "between nodes, too, by solve(problem, refine=trajopt.Certified(tol=1e-3))"
+            f"'{label}': hold='hull' bounds control points, which q, v, a and jerk over the path have; "
+            "others hold between nodes, too, by solve(problem, refine=trajopt.Certified(tol=1e-3))"
         )
 
 

@@ -7,13 +7,14 @@ use no second derivatives. The first way that converges is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from trajopt.base.errors import TrajoptError
 from trajopt.refinement.mesh_levels import summed
 from trajopt.refinement.refined import LEAST_ITERATIONS
+from trajopt.solution.records import StartSolves, StartTable
 from trajopt.solution.solve_once import solved_on_mesh
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.run import TimedSolver
@@ -40,7 +41,7 @@ def worth_other_ways(answer: Any, timed: TimedSolver) -> bool:
 def solved_otherwise(asked: Any, timed: TimedSolver, first: Any) -> Any:
     """The answer of the first way that converges, else `first`; its table of meshes has all solves.
 
-    first : the answer of IPOPT that did not converge
+    first : the answer of IPOPT that did not converge; the table of its starts gets a line for the others
     """
     tried, found = [first], first
     for name, solver, motion in _ways(timed.solver, first):
@@ -58,9 +59,19 @@ def solved_otherwise(asked: Any, timed: TimedSolver, first: Any) -> Any:
             break
     return replace(
         summed(found, *tried),
+        starts=_with_ways(first.starts, tried[1:], found is not first),
         iterations=sum(each.iterations for each in tried),  # with those of starts, which are no levels
         seconds=sum(each.seconds for each in tried),
     )
+
+
+def _with_ways(table: StartTable | None, tried: Sequence[Any], found: bool) -> StartTable | None:
+    """The table of starts, if there is one, with the solves of other ways as one more start."""
+    if table is None or not tried:
+        return table
+    number = len(table.starts)
+    row = StartSolves(number, tuple(level for each in tried for level in each.levels), finished=True)
+    return StartTable((*table.starts, row), number if found else table.chosen)
 
 
 def _ways(solver: Any, first: Any) -> Iterator[tuple[str, Solver, Any]]:

@@ -14,6 +14,7 @@ import numpy as np
 from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
 from trajopt.base.errors import EvaluationError
+from trajopt.base.rounding import NOT_ZERO
 from trajopt.graph.graph import Graph
 from trajopt.graph.keys import entry, term_of
 from trajopt.graph.protocols.block import SecondOrderBlock, Values
@@ -126,19 +127,26 @@ class Scaling:
 
 
 def scaling_at_start(
-    row_bounds: Bounds, jacobian_rows: Array, jacobian: Array, objective: float, gradient: Array
+    row_bounds: Bounds,
+    jacobian_rows: Array,
+    jacobian: Array,
+    objective: float,
+    gradient: Array,
+    least: Array | float = 1.0,
 ) -> Scaling:
     """The factors of a program from its functions, not scaled, at the start.
 
     jacobian_rows, jacobian : row and value of every nonzero of the Jacobian
     objective, gradient : value of the objective and its gradient (variables,)
+    least : a row without limits is divided by no less (rows,): the size of its unknowns, at most 1
     """
     return Scaling(
-        _row_factors(row_bounds, jacobian_rows, jacobian), _objective_factor(float(objective), gradient)
+        _row_factors(row_bounds, jacobian_rows, jacobian, least),
+        _objective_factor(float(objective), gradient),
     )
 
 
-def _row_factors(bounds: Bounds, jacobian_rows: Array, jacobian: Array) -> Array:
+def _row_factors(bounds: Bounds, jacobian_rows: Array, jacobian: Array, least: Array | float) -> Array:
     """Rows by the size of their limits or, where that is small, their gradient at the start."""
     sides = np.abs(np.stack([bounds.lower, bounds.upper]))
     sides[~np.isfinite(sides)] = 0.0
@@ -149,7 +157,9 @@ def _row_factors(bounds: Bounds, jacobian_rows: Array, jacobian: Array) -> Array
     np.maximum.at(steepest, jacobian_rows, np.abs(jacobian))
     # Limits far narrower than a row's gradient, such as a band of millimetres, would make it a wall.
     narrow = np.maximum(size, np.minimum(steepest, 1.0))
-    return 1.0 / np.where(size > 0.0, narrow, np.clip(steepest, 1.0, 1.0 / NEGLIGIBLE))
+    return 1.0 / np.where(
+        size > 0.0, narrow, np.clip(steepest, np.maximum(least, NOT_ZERO), 1.0 / NEGLIGIBLE)
+    )
 
 
 def _objective_factor(value: float, gradient: Array) -> float:

@@ -22,6 +22,7 @@ from trajopt.graph.graph import Graph
 from trajopt.graph.keys import SPLINE_LEAVES, integrand
 from trajopt.graph.protocols.block import Block, Values
 from trajopt.problem.problem import ProblemData
+from trajopt.splines.control_point_rows import control_point_rows
 from trajopt.splines.node_sets import Neighbours, difference
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.derivatives.sparse_entries import entries_of_rows
@@ -168,11 +169,15 @@ def _constraint_groups(
 ) -> Iterator[RowGroup]:
     for number, eliminated in conditions.constraints.items():
         constraint = problem.constraints[number]
-        if constraint.hold == "hull":
+        if constraint.hold == "hull" and constraint.term.quantity in ("q", "v"):  # bounds, and linear rows
             continue
-        weights = constraint.over.selection(problem.trajectory)
-        shape = (weights.shape[0], widths[constraint.term.quantity])
-        held = np.broadcast_to(constraint.held_at(problem.trajectory) & ~eliminated, shape)
+        if constraint.hold == "hull":
+            order = SPLINE_LEAVES.index(constraint.term.quantity)
+            weights, held = control_point_rows(problem.trajectory, order), ~eliminated
+        else:
+            weights = constraint.over.selection(problem.trajectory)
+            held = constraint.held_at(problem.trajectory) & ~eliminated
+        held = np.broadcast_to(held, (weights.shape[0], widths[constraint.term.quantity]))
         yield _group(constraint.name, constraint.term.quantity, weights, held, given, number)
 
 

@@ -286,14 +286,17 @@ def program_at(
     unscaled : its functions and the bounds of its rows, where they are known already
     """
     functions, row_bounds = unscaled or _unscaled(structure, values, start)
-    sizes = values.unknowns.sizes(start)
+    sizes = values.unknowns.sizes(start, values.bounds.lower, values.bounds.upper)
     if scaling is None:
         jacobian, gradient = functions.jacobian(start), functions.gradient(start)
+        rows, least = functions.jacobian_rows, np.ones(row_bounds.lower.size)
         if sizes is not None:
-            jacobian, gradient = jacobian * sizes[functions.jacobian_columns], gradient * sizes
-        scaling = scaling_at_start(
-            row_bounds, functions.jacobian_rows, jacobian, functions.objective(start), gradient
-        )
+            by_row = sizes[functions.jacobian_columns]
+            jacobian, gradient = jacobian * by_row, gradient * sizes
+            least = np.zeros_like(least)
+            np.maximum.at(least, rows, np.minimum(by_row, 1.0))
+        objective = functions.objective(start)
+        scaling = scaling_at_start(row_bounds, rows, jacobian, objective, gradient, least)
     program: Any = functions.scaled(
         scaling.rows,
         scaling.objective,

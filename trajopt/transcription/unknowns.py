@@ -20,7 +20,7 @@ from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.splines.trajectory import Nodes
 from trajopt.transcription.linear_equations.elimination import Elimination
 
-LARGE = 1e3  # sizes of unknowns from which a program is divided by them
+LARGE = 1e3  # sizes of unknowns above which, and below its inverse, a program is divided by them
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,23 +142,30 @@ class Unknowns:
         curve, nodes = self.curve(y), self.nodes
         return curve.starts[nodes.arc] + nodes.s * curve.durations[nodes.arc]
 
-    def sizes(self, y: Array) -> Array | None:
-        """The size of every unknown at y, (n,), where one is above LARGE; else None.
+    def sizes(self, y: Array, lower: Array, upper: Array) -> Array | None:
+        """The size of every unknown at y, (n,), where one is above LARGE or below 1 / LARGE; else None.
 
-        The size of a control point is the largest of its curve, 1 where that is not large. Sizes are powers
+        The size of a control point is the largest of its curve. One that is neither large nor small counts
+        as 1; small is what its bounds (n,) keep so, and joints and states that all begin so. Sizes are powers
         of two, so that dividing by them rounds nothing.
         """
-        sizes = np.abs(self.elimination.expand(y))
-        if not (sizes > LARGE).any():
-            return None
+        free, least = self.elimination.free, 1.0 / LARGE
+        sizes, bounds = np.abs(self.elimination.expand(y)), np.zeros(self.layout.size)
+        bounds[free] = np.maximum(np.abs(lower), np.abs(upper))
         for group in self.layout.groups:
-            points = group.control_points(sizes)
-            largest = np.max([of_arc.max(axis=0) for of_arc in points], axis=0)
-            for of_arc in points:
-                of_arc[:] = largest
-        sizes = sizes[self.elimination.free]
-        powers = 2.0 ** np.round(np.log2(np.maximum(sizes, 1.0)))
-        return np.where(sizes > LARGE, powers, 1.0) if (sizes > LARGE).any() else None
+            for values in (sizes, bounds):
+                points = group.control_points(values)
+                largest = np.max([of_arc.max(axis=0) for of_arc in points], axis=0)
+                for of_arc in points:
+                    of_arc[:] = largest
+        kept_small = bounds < least
+        sizes[kept_small] = np.maximum(sizes, bounds)[kept_small]
+        states = slice(0, self.layout.groups[0].stop)
+        kept_small[states] |= sizes[states].max() < least
+        far = (sizes > LARGE) | (kept_small & (sizes < least) & (sizes > 0.0))
+        if not far[free].any():
+            return None
+        return 2.0 ** np.round(np.log2(np.where(far, sizes, 1.0)[free]))
 
     @property
     def durations(self) -> Array:

@@ -12,21 +12,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.rounding import AGREEMENT, CLAIMED
 from trajopt.checks.check_times import trajectory_of
 from trajopt.checks.integral_checks import CostCheck
-from trajopt.checks.limit_violations import largest_violations, limit_ranges
 from trajopt.solution.phases_solution import PhasesSolutionData
+from trajopt.solution.records import looser_tolerances
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.splines.basis import SAME_TIME
 from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.verification.recomputed_kkt import RebuiltProgram, multipliers_fit
-
-# Of the largest unknown or multiplier, of a limit's range, of the duration: how far unknowns, violations and
-# switches may be from what the motion gives. The way from a motion to unknowns and back leaves rounding.
-CLAIMED = 1e-6
-SATURATED = 1e-2  # of a limit's range: how near a saturated component is to its bound; margins are smaller
-PLACES = np.array([0.25, 0.5, 0.75])  # of an arc, where saturated components are looked at
 
 
 def unusable(solution: SolutionData) -> str:
@@ -58,6 +52,8 @@ def differences_of_phases(
     y : the motions as unknowns of the program; None where they do not fit it
     """
     yield from _numbers(solution)
+    if solution.certification is not None:
+        yield from looser_tolerances(solution.certification, solution.run)
     asked = solution.known.phase_names
     if solution.names != asked:
         names = ", ".join(solution.names), ", ".join(asked)
@@ -93,8 +89,7 @@ def differences(
         yield from _point(solution, program)
     if solution.certificate is not None:
         yield from _certified_motion(solution)
-        yield from _violations(solution)
-        yield from _structure(solution)
+        yield from solution.certificate.contradictions(solution)
 
 
 def _numbers(answer: Answer) -> Iterator[str]:
@@ -189,44 +184,3 @@ def _unknowns(answer: Answer, y: Array) -> Iterator[str]:
     miss = np.abs(answer.point.y - y).max(initial=0.0)
     if not miss <= CLAIMED * np.abs(y).max(initial=1.0):
         yield f"the solver's unknowns differ from the motion's by up to {miss:.3g}"
-
-
-def _violations(solution: SolutionData) -> Iterator[str]:
-    """Violations that are not what the certificate reports."""
-    assert solution.certificate is not None
-    reported = {violation.label: violation.value for violation in solution.certificate.violations}
-    limits = solution.problem.path_limits()
-    if not reported or not limits:  # a certificate without a search reports none
-        return
-    ranges = np.concatenate([limit_ranges(limit) for limit in limits])
-    for found, width in zip(largest_violations(solution), ranges, strict=True):
-        if found.label not in reported:
-            yield f"certificate: it reports nothing of {found.label}"
-        elif not np.isclose(found.value, reported[found.label], rtol=0.0, atol=CLAIMED * width):
-            what = f"certificate, largest violation of {found.label}"
-            yield f"{what}: {reported[found.label]:.9g} by the solution, {found.value:.9g} by its motion"
-
-
-def _structure(solution: SolutionData) -> Iterator[str]:
-    """Switch times that are not the arcs', and components that are not at the bound they should be at."""
-    assert solution.certificate is not None
-    structure, limits = solution.certificate.structure, solution.problem.path_limits()
-    if structure is None:
-        return
-    switches, starts = np.asarray(structure.times), solution.curve.starts
-    gaps = np.abs(switches[:, None] - starts).min(axis=1)  # an arc may consist of several of the motion's
-    whole = switches.size == len(structure.saturated) + 1 and np.all(np.diff(switches) > 0.0)
-    if not whole or gaps.max() > CLAIMED * solution.duration:
-        yield f"certificate: switches that are not those of the motion's {starts.size - 1} arcs"
-        return
-    for arc, saturated in enumerate(structure.saturated):
-        times = switches[arc] + PLACES * (switches[arc + 1] - switches[arc])
-        for each in sorted(saturated):
-            if not each.exists(limits):
-                yield f"certificate: a limit {each.limit}, {each.component} that the problem does not have"
-                continue
-            limit = limits[each.limit]
-            bound = (limit.upper if each.side > 0 else limit.lower)[each.component]
-            values = solution.value(limit.term, times)[:, each.component]
-            if not np.all(np.abs(values - bound) <= SATURATED * limit_ranges(limit)[each.component]):
-                yield f"certificate: {limit.name} is not at its bound {bound:.6g} on arc {arc}"

@@ -158,6 +158,13 @@ def test_parameters_that_differ_or_leave_their_bounds_are_seen(certified):
     assert worst.value == pytest.approx(0.5)
 
 
+def test_a_looser_tolerance_than_the_run_was_asked_for_is_seen(certified):
+    looser = replace(certified.certification, tolerance=1e9)
+    forged = replace(certified, certification=looser)
+    assert certified.certificate.holds and not forged.certificate.holds
+    assert "its run asked for" in forged.certificate.why_not and forged.verify().verdict == "FAIL"
+
+
 def test_a_copy_that_lies_about_the_other_phase_is_seen(certified):
     """The linked cost is computed from copies: one of them is changed in the phase that uses it."""
     own = certified.phases[1].parameters

@@ -112,7 +112,11 @@ def test_other_ways_follow_a_default_solve_that_stops_short(monkeypatch, starts)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = trajopt.solve(rayleigh(), refine=None, starts=starts)
-    assert found.converged and found.starts is None
+    assert found.converged and (found.starts is None) is (starts == 1)
+    if found.starts is not None:
+        last = found.starts.starts[-1]
+        assert found.starts.chosen == last.number == starts and last.finished
+        assert [solve.converged for solve in last.solves] == [False, True]
     assert [level.status.partition(" (")[2] for level in found.levels] == [
         "",
         "barrier never monotone)",

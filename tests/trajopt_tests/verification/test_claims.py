@@ -1,6 +1,7 @@
 """Saved solutions that were changed: `verify` recomputes what they tell, and names every difference."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -22,9 +23,9 @@ def rebuilt_by_this_checkout(monkeypatch):
     )
 
 
-def saved(folder, **options):
-    path = folder / "x.npz"
-    trajopt.solve(problems.two_link_rr.build(intervals=12), **options).save(path)
+def saved(folder, q_end=None, **options):
+    path, given = folder / "x.npz", {} if q_end is None else {"q_end": q_end}
+    trajopt.solve(problems.two_link_rr.build(intervals=12, **given), **options).save(path)
     with np.load(path) as file:
         return path, dict(file)
 
@@ -142,6 +143,42 @@ def test_a_wider_tolerance_of_a_certificate_is_capped_by_the_range_of_its_limits
 
     report_of(certified, tmp_path / "x.npz", change, control_points_0=1.3 * certified["control_points_0"])
     assert not trajopt.Solution.load(tmp_path / "x.npz").certificate.holds
+
+
+FORGED_CERTIFICATES = {
+    "tolerance": (lambda c: c.update(tolerance=1e9), "its tolerance is 1e.09, its run asked for 0.0001"),
+    "equations": (lambda c: c.update(equation_tolerance=0.9), "its equation_tolerance is 0.9, its run asked"),
+    "slowed": (lambda c: c.update(slowed=0.01), "the duration was lengthened by 0.01 of itself, but"),
+    "no search": (lambda c: c.update(excesses=[]), "it reports nothing of "),
+    "bracket": (
+        lambda c: c.update(bracket={"lower": 0.1, "upper": 0.2, "factor": 2.0, "ended": ""}),
+        "its bracket, 0.1 to 0.2, is not of",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGED_CERTIFICATES)
+def test_a_forged_certificate_fails_and_does_not_hold(certified, tmp_path, name):
+    change, told = FORGED_CERTIFICATES[name]
+    report = report_of(certified, tmp_path / "x.npz", lambda header: change(header["certificate"]))
+    certificate = trajopt.Solution.load(tmp_path / "x.npz").certificate
+    assert report.verdict == "FAIL" and any(re.search(told, each) for each in report.differences)
+    assert not certificate.holds and re.search(told, str(certificate))
+
+
+def test_a_certificate_of_another_motion_does_not_hold(certified, tmp_path):
+    other = saved(tmp_path, refine=trajopt.Certified(tol=1e-4), q_end=(0.9, 0.7))[1]
+    foreign = json.loads(str(other["header"]))["certificate"]
+    report = report_of(certified, tmp_path / "x.npz", lambda header: header.update(certificate=foreign))
+    certificate = trajopt.Solution.load(tmp_path / "x.npz").certificate
+    assert report.verdict == "FAIL" and not certificate.holds
+    assert "by its motion" in certificate.why_not or "switches" in certificate.why_not
+
+
+@pytest.mark.parametrize("key", ["slowed", "equation_tolerance"])
+def test_more_than_all_of_a_duration_or_an_equation_is_refused(certified, tmp_path, key):
+    with pytest.raises(SolutionFileError, match="more than all of itself"):
+        report_of(certified, tmp_path / "x.npz", lambda header: header["certificate"].update({key: 1e9}))
 
 
 def test_differences_stand_in_summary_and_report(plain, tmp_path):

@@ -24,7 +24,7 @@ DRAWN = 128  # motions that are simulated together
 NEAREST = DRAWN // 4  # of them, those that end nearest to the end asked for, are candidates
 SWITCHES = 6  # of a control, at most
 STEPS = 200  # of the simulation
-FARTHEST = 30.0  # times the largest state of the guess: a motion that leads farther is left out
+FARTHEST = 30.0  # times the largest value of a state in the guess: a motion that leads farther is left out
 WIDEST = 4.0  # the longest duration drawn over the guessed one, and the guessed one over the shortest
 
 
@@ -36,12 +36,22 @@ def simulated_guesses(problem: ProblemData, nlp: NLP, count: int) -> list[Guess]
     rng = np.random.default_rng(0)
     durations = _durations(problem, float(base.duration), rng)
     states = _simulated(problem, nlp, line[0], durations, rng)
+    sizes = _sizes(line)
     with np.errstate(invalid="ignore"):
-        near = np.flatnonzero(np.abs(states).max(axis=(0, 2)) <= FARTHEST * np.abs(line).max())
+        near = np.flatnonzero((np.abs(states) / sizes).max(axis=(0, 2)) <= FARTHEST)
     gaps = states[-1] - line[-1]
-    candidates = near[np.argsort(np.linalg.norm(gaps[near], axis=1), kind="stable")[:NEAREST]]
-    chosen = candidates[_most_different(states[:, candidates], count)]
+    candidates = near[np.argsort(np.linalg.norm((gaps / sizes)[near], axis=1), kind="stable")[:NEAREST]]
+    chosen = candidates[_most_different(states[:, candidates] / sizes, count)]
     return [(_curve(s, states[:, k] - s[:, None] * gaps[k]), durations[[k]]) for k in chosen]
+
+
+def _sizes(line: Array) -> Array:
+    """The size of every state by its values (times, states) in the guess, (states,).
+
+    A state that is guessed zero throughout has none: it counts as the largest of the others.
+    """
+    sizes = np.abs(line).max(axis=0)
+    return np.where(sizes > 0.0, sizes, sizes.max() or 1.0)
 
 
 def _curve(s: Array, states: Array) -> Callable[[Any], np.ndarray]:

@@ -1,0 +1,61 @@
+"""A problem in any unit has the same motion, verdict and derivatives, and none of them in words only."""
+
+import numpy as np
+import pytest
+
+import trajopt
+from trajopt.refinement.starts.simulated_guess import simulated_guesses
+
+
+def driven(unit, end=1.0):
+    """x' = u under |u| <= 1.3, y' = x: least y(1) and squares of u, in a unit of which one is 1 / `unit`."""
+    system = trajopt.system(["x", "y"], ["u"], rates=lambda node: [node.u, node.x])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(8, 3, duration=1.0))
+    problem.control("u", lower=-1.3 * unit, upper=1.3 * unit)
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[end * unit, None])
+    problem.minimize(trajopt.state("y"), weight=1.0 / unit, over="end")
+    problem.minimize(trajopt.state("u") ** 2, weight=0.05 / unit**2)
+    return problem
+
+
+REFERENCE = 0.44449142  # at unit 1, of the same mesh
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1e-8, 1e-6, 1e-3, 1e2, 1e6, 1e9])
+def test_the_optimum_does_not_depend_on_the_unit(unit):
+    solution = trajopt.solve(driven(unit))
+    u = solution.value(trajopt.state("u"), np.linspace(0.0, 1.0, 2001)) / unit
+    assert solution.converged and solution.verify().holds
+    assert solution.objective == pytest.approx(REFERENCE, rel=2e-7)
+    assert np.abs(u).max() <= 1.3 * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-6, 1.0, 1e4, 1e6])
+def test_derivatives_of_the_optimum_do_not_depend_on_the_unit(unit):
+    found = trajopt.solve(driven(unit)).sensitivity("x_end").objective
+    assert float(np.ravel(found)[0]) * unit == pytest.approx(0.88529412, rel=1e-5)
+
+
+def test_what_is_small_at_the_start_but_not_bounded_keeps_its_size():
+    problem = driven(1.0, end=2e-6)
+    assert trajopt.transcribe(problem).unknown_sizes is not None
+    problem.guess(lambda s: np.stack([s * (1.0 - s), s], axis=-1))
+    assert trajopt.transcribe(problem).unknown_sizes is None
+    assert trajopt.transcribe(driven(1e-6)).unknown_sizes is not None
+
+
+@pytest.mark.parametrize("unit", [2.0**-20, 2.0**20])
+def test_simulated_guesses_do_not_depend_on_the_unit_of_one_state(unit):
+    def guessed(unit):
+        system = trajopt.system(["x", "y"], ["u"], rates=lambda node: [node.y / unit, unit * node.u])
+        problem = trajopt.Problem(system, trajopt.Trajectory.collocation(6, 3, duration=2.0))
+        problem.control("u", lower=-1.0, upper=1.0)
+        problem.start_at(x=[0.0, 0.0])
+        problem.end_at(x=[1.0, 0.5 * unit])
+        problem.minimize(trajopt.state("u") ** 2)
+        return simulated_guesses(problem, trajopt.transcribe(problem), 4)
+
+    s = np.linspace(0.0, 1.0, 11)
+    for (one, _), (other, _) in zip(guessed(1.0), guessed(unit), strict=True):
+        assert one(s) == pytest.approx(other(s) / [1.0, unit], rel=1e-6, abs=1e-9)

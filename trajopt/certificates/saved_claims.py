@@ -1,0 +1,78 @@
+"""What a certificate reports, compared with what its motion gives: numbers in a file may have been changed.
+
+Violations, switch times and saturated components follow from the motion and its problem; time scaling leaves
+no unknowns of the solver; the record of the run has the tolerance. What contradicts them is told in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from trajopt.base.rounding import CLAIMED
+from trajopt.certificates.certificate_record import CertificateRecord
+from trajopt.checks.limit_violations import largest_violations, limit_ranges
+from trajopt.solution.records import looser_tolerances
+from trajopt.solution.solution import SolutionData
+
+SATURATED = 1e-2  # of a limit's range: how near a saturated component is to its bound; margins are smaller
+PLACES = np.array([0.25, 0.5, 0.75])  # of an arc, where saturated components are looked at
+
+
+def certificate_contradictions(record: CertificateRecord, motion: SolutionData) -> Iterator[str]:
+    """Every difference between a certificate and its motion, in words.
+
+    Raises TrajoptError where the problem of the motion is not known.
+    """
+    yield from looser_tolerances(record, motion.run)
+    if (record.slowed > 0.0) is not (motion.point is None) and motion.converged:
+        scaled = f"lengthened by {record.slowed:g} of itself" if record.slowed else "not lengthened"
+        left = "no" if motion.point is None else "the solver's"
+        yield f"certificate: the duration was {scaled}, but the motion has {left} unknowns of a solve"
+    if record.bracket is not None:
+        lower, upper = record.bracket.lower, record.bracket.upper
+        size = CLAIMED * abs(motion.objective)
+        if not lower <= motion.objective + size or not upper >= motion.objective - size:
+            yield f"certificate: its bracket, {lower:.9g} to {upper:.9g}, is not of {motion.objective:.9g}"
+    yield from _violations(record, motion)
+    yield from _structure(record, motion)
+
+
+def _violations(record: CertificateRecord, motion: SolutionData) -> Iterator[str]:
+    """Violations that are not what the certificate reports."""
+    reported = {violation.label: violation.value for violation in record.violations}
+    limits = motion.problem.path_limits()
+    if not limits or record.failed:  # a certification that ended in an error reports none
+        return
+    ranges = np.concatenate([limit_ranges(limit) for limit in limits])
+    for found, width in zip(largest_violations(motion), ranges, strict=True):
+        if found.label not in reported:
+            yield f"certificate: it reports nothing of {found.label}"
+        elif not np.isclose(found.value, reported[found.label], rtol=0.0, atol=CLAIMED * width):
+            what = f"certificate, largest violation of {found.label}"
+            yield f"{what}: {reported[found.label]:.9g} by the solution, {found.value:.9g} by its motion"
+
+
+def _structure(record: CertificateRecord, motion: SolutionData) -> Iterator[str]:
+    """Switch times that are not the arcs', and components that are not at the bound they should be at."""
+    structure, limits = record.structure, motion.problem.path_limits()
+    if structure is None:
+        return
+    switches, starts = np.asarray(structure.times), motion.curve.starts
+    gaps = np.abs(switches[:, None] - starts).min(axis=1)  # an arc may consist of several of the motion's
+    whole = switches.size == len(structure.saturated) + 1 and np.all(np.diff(switches) > 0.0)
+    if not whole or gaps.max() > CLAIMED * motion.duration:
+        yield f"certificate: switches that are not those of the motion's {starts.size - 1} arcs"
+        return
+    for arc, saturated in enumerate(structure.saturated):
+        times = switches[arc] + PLACES * (switches[arc + 1] - switches[arc])
+        for each in sorted(saturated):
+            if not each.exists(limits):
+                yield f"certificate: a limit {each.limit}, {each.component} that the problem does not have"
+                continue
+            limit = limits[each.limit]
+            bound = (limit.upper if each.side > 0 else limit.lower)[each.component]
+            values = motion.value(limit.term, times)[:, each.component]
+            if not np.all(np.abs(values - bound) <= SATURATED * limit_ranges(limit)[each.component]):
+                yield f"certificate: {limit.name} is not at its bound {bound:.6g} on arc {arc}"
