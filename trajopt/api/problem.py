@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from trajopt.problem.contacts.statements import ContactProblem
 from trajopt.problem.problem import ProblemData
 
 if TYPE_CHECKING:
     from trajopt.display.problem_summary import ProblemSummary
 
 
-class Problem(ProblemData):
+class Problem(ContactProblem):
     __doc__ = ProblemData.__doc__
 
     def summary(self) -> ProblemSummary:

@@ -119,3 +119,27 @@ class DescribedJoints(Protocol):
     def joints(self) -> Sequence[JointDescription]:
         """At least those with a coordinate of their own."""
         ...
+
+
+@runtime_checkable
+class FloatingDynamics(Protocol):
+    """A dynamics that may stand on feet: `Problem.contact`, `Problem.passive_base`."""
+
+    @property
+    def gravity(self) -> Array:
+        """(3,) m/s^2 in world axes."""
+        ...
+
+    @property
+    def total_mass(self) -> float:
+        """kg"""
+        ...
+
+    @property
+    def floating_joints(self) -> Sequence[str]:
+        """Coordinates of the free base, x and y first; empty where it is held to the ground."""
+        ...
+
+    def carrier(self, frame: str) -> str:
+        """The link that carries a frame; raises for a name that the dynamics does not know."""
+        ...

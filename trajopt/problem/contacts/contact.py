@@ -1,0 +1,184 @@
+"""A foot on the ground: where it stands, it does not move, and the ground pushes within the friction cone.
+
+    f = sum_c sum_k lambda_ck (n + mu t_k),   lambda_ck >= 0        force of the ground, per point c of the sole
+    J v = 0                                                         while the foot stands
+    z - h(x, y) = 0                                                 where it touches down
+
+n is the normal of the ground, t_k are the directions of the friction pyramid, unit tangents inside the cone
+|f_t| <= mu f_n. The unknowns lambda are controls, polynomials on every interval whose control points are at
+least zero: forces are unilateral, inside the pyramid, and a sole's centre of pressure inside its points, for
+all t and without a row of the program. They are at least as many as the forces: how the share is divided among
+them does not matter. Velocities are zero at the collocation points, so that places keep to the order of the
+scheme; positions held there instead leave forces missing between nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from trajopt.base import arguments
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError, ShapeError
+from trajopt.graph.protocols.dynamics import FloatingDynamics
+from trajopt.problem.contacts.ground import Ground, cross
+from trajopt.terms.term import ExpressionTerm
+
+DIRECTIONS = 4  # of the friction pyramid
+
+
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """A foot that stands on the ground in some arcs, as `Problem.contact` adds it.
+
+    frame, link : the foot, and the link that carries it
+    arcs : in which it stands
+    ground : of every arc
+    points : (k, 3) m, of the sole, in axes of the frame; a single point at its origin is a point foot
+    friction : mu
+    weight : N, of the robot; forces are unknown in multiples of it
+    force : term, (3,) N, world axes, of the ground on the foot
+    """
+
+    frame: str
+    link: str
+    arcs: tuple[int, ...]
+    ground: Mapping[int, Ground]
+    points: Array = field(repr=False)
+    friction: float
+    weight: float
+
+    @property
+    def is_point(self) -> bool:
+        """Whether only the place is held, not the orientation."""
+        return len(self.points) == 1
+
+    @property
+    def grounds(self) -> dict[Ground, tuple[int, ...]]:
+        """The surfaces that it stands on, and the arcs in which it does."""
+        each = {ground: () for ground in (self.ground[arc] for arc in self.arcs)}
+        return {one: tuple(arc for arc in self.arcs if self.ground[arc] == one) for one in each}
+
+    @property
+    def curves(self) -> tuple[str, ...]:
+        """Names of the unknown curves lambda, one for every surface."""
+        numbers = range(2, 1 + len(self.grounds))
+        return (f"push {self.frame}", *[f"push {self.frame} {number}" for number in numbers])
+
+    @property
+    def force(self) -> ExpressionTerm:
+        """The force of the ground on the foot, (3,) N, world axes."""
+        read = partial(total_force, self)
+        return ExpressionTerm(read, f"force on {self.frame}", ("x", "y", "z"), "N")
+
+    def place(self, node: Any, offset: Array) -> list[Any]:
+        """(3,) m, world axes, of a point of the sole."""
+        origin = node.position(self.frame)
+        if not offset.any():
+            return [origin[i] for i in range(3)]
+        axes = node.orientation(self.frame)
+        return [origin[i] + sum(axes[3 * i + j] * offset[j] for j in range(3)) for i in range(3)]
+
+    def wrench(self, node: Any) -> list[Any]:
+        """(6,) [moment; force] about the world origin, N m and N."""
+        total: list[Any] = [0.0] * 6
+        for ground, curve in zip(self.grounds, self.curves, strict=True):
+            push = node.extra(curve)
+            for number, offset in enumerate(self.points):
+                place = self.place(node, offset)
+                share = [push[DIRECTIONS * number + k] for k in range(DIRECTIONS)]
+                force = self.pushed(ground, place, share)
+                total = [before + own for before, own in zip(total, [*cross(place, force), *force], strict=True)]
+        return total
+
+    def pushed(self, ground: Ground, place: Sequence[Any], share: Sequence[Any]) -> list[Any]:
+        """(3,) N, world axes, the force at one point of the sole of its four lambda."""
+        along, across, normal = ground.axes_at(place[0], place[1])
+        sizes = self.friction * (share[0] - share[1]), self.friction * (share[2] - share[3]), sum(share)
+        parts = list(zip((along, across, normal), sizes, strict=True))
+        return [self.weight * sum(size * axis[i] for axis, size in parts) for i in range(3)]
+
+    def height(self, node: Any, arc: int, points: Sequence[Array]) -> list[Any]:
+        """(points,) m, of points of the sole above the ground of an arc."""
+        places = [self.place(node, offset) for offset in points]
+        return [z - self.ground[arc].height_at(x, y) for x, y, z in places]
+
+    def velocity(self, node: Any) -> Any:
+        """(3,) m/s of a point foot; (6,) with its angular velocity of one with a sole."""
+        twist = node.velocity(self.frame)
+        return [twist[i] for i in range(3 if self.is_point else 0, 6)]
+
+
+def total_force(contact: Contact, node: Any) -> list[Any]:
+    return contact.wrench(node)[3:]
+
+
+def wrench_on_link(contacts: Sequence[Contact], node: Any) -> list[Any]:
+    """(6,), of all contacts on one link."""
+    wrenches = [contact.wrench(node) for contact in contacts]
+    return [sum(parts) for parts in zip(*wrenches, strict=True)]
+
+
+def height_of(contact: Contact, arc: int, points: tuple[Array, ...], node: Any) -> list[Any]:
+    return contact.height(node, arc, points)
+
+
+def velocity_of(contact: Contact, node: Any) -> Any:
+    return contact.velocity(node)
+
+
+def contact_of(
+    dynamics: Any,
+    arc_count: int,
+    frame: str,
+    arcs: Sequence[int],
+    friction: float,
+    points: Any,
+    ground: Ground | Mapping[int, Ground],
+) -> Contact:
+    """The contact of a call of `Problem.contact`; see there, also for errors."""
+    if not arguments.implements(dynamics, FloatingDynamics):
+        raise OptionError(
+            f"a contact needs the weight of the robot and the link of a frame, which "
+            f"{type(dynamics).__name__} does not have: give a dynamics.RigidBodyModel, or say how in "
+            "`total_mass`, `gravity` and `carrier`"
+        )
+    link = dynamics.carrier(frame)
+    mu = float(arguments.numbers(friction, f"the friction of '{frame}'"))
+    if not 0.0 < mu < np.inf:
+        raise OptionError(
+            f"the friction coefficient of '{frame}' is {mu:g}: give more than 0; feet slide on ice without any"
+        )
+    weight = dynamics.total_mass * float(np.linalg.norm(dynamics.gravity))
+    if not weight > 0.0:
+        raise OptionError("the robot weighs nothing, or gravity is zero: forces of the ground have no scale")
+    sole = np.zeros((1, 3)) if points is None else arguments.numbers(points, f"the sole of '{frame}'")
+    if sole.ndim != 2 or sole.shape[1:] != (3,) or len(sole) not in (1, *range(3, 17)):
+        raise ShapeError(
+            f"the sole of '{frame}' has shape {sole.shape}: give one point, or 3 to 16, (k, 3) m in its axes"
+        )
+    if len(sole) > 1 and np.linalg.matrix_rank(sole[1:] - sole[0], tol=1e-6 * np.abs(sole).max()) < 2:
+        raise OptionError(f"the points of the sole of '{frame}' lie on a line: give at least a triangle")
+    every = range(arc_count)
+    stands = tuple(sorted(checked_arc(arc, frame, arc_count) for arc in arcs))
+    if not stands or len(set(stands)) < len(stands):
+        raise OptionError(f"'{frame}' stands in the arcs {list(arcs)}: name each once, at least one")
+    surfaces = dict(ground) if isinstance(ground, Mapping) else dict.fromkeys(every, ground)
+    if sorted(surfaces) != list(every) or not all(isinstance(one, Ground) for one in surfaces.values()):
+        raise OptionError(
+            f"the ground of '{frame}' is {arguments.short_repr(ground)}: give a trajopt.Ground, or one for each "
+            f"of the {arc_count} arcs, {{0: Ground(), 1: Ground(height=0.1)}}"
+        )
+    return Contact(frame, link, stands, surfaces, sole, mu, weight)
+
+
+def checked_arc(arc: Any, frame: str, arc_count: int) -> int:
+    if not isinstance(arc, int | np.integer) or isinstance(arc, bool) or not 0 <= arc < arc_count:
+        raise OptionError(
+            f"'{frame}' stands in arc {arguments.short_repr(arc)}: the {arc_count} arcs count from 0"
+        )
+    return int(arc)

@@ -1,0 +1,67 @@
+"""The ground that feet stand on: a plane, a slope, or a height map z = h(x, y)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import casadi
+import numpy as np
+
+from trajopt.base.arguments import short_repr
+from trajopt.base.errors import OptionError
+
+Point = Any  # (3,) casadi symbols or numbers
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The surface z = height + slope . (x, y) + shape(x, y), m, world axes, z upwards.
+
+    slope : rise per metre along x and y
+    shape : of casadi expressions or numbers x and y, twice differentiable: a module's function, so that the
+        problem can be sent to other processes
+    """
+
+    height: float = 0.0
+    slope: tuple[float, float] = (0.0, 0.0)
+    shape: Callable[[Any, Any], Any] | None = None
+
+    def __post_init__(self) -> None:
+        values = np.array([self.height, *self.slope], dtype=float)
+        if values.shape != (3,) or not np.isfinite(values).all():
+            raise OptionError(
+                f"the ground is at {short_repr(self.height)} m with slope {short_repr(self.slope)}: give a "
+                "number of metres and two rises per metre"
+            )
+        if self.shape is not None and not callable(self.shape):
+            raise OptionError(f"the shape of the ground is {short_repr(self.shape)}: give a function of x and y")
+
+    def height_at(self, x: Any, y: Any) -> Any:
+        """z of the surface above a point of the plane, m."""
+        plane = self.height + self.slope[0] * x + self.slope[1] * y
+        return plane if self.shape is None else plane + self.shape(x, y)
+
+    def axes_at(self, x: Any, y: Any) -> tuple[list[Any], list[Any], list[Any]]:
+        """Tangents along x and along y, and the normal upwards: orthonormal, right-handed."""
+        rises: list[Any] = list(self.slope)
+        if self.shape is not None:
+            at = casadi.SX.sym("x"), casadi.SX.sym("y")
+            own = casadi.gradient(casadi.SX(self.shape(*at)), casadi.vertcat(*at))
+            own = casadi.substitute(own, casadi.vertcat(*at), casadi.vertcat(x, y))
+            rises = [rises[0] + own[0], rises[1] + own[1]]
+        normal = unit([-rises[0], -rises[1], 1.0])
+        along = unit([1.0, 0.0, rises[0]])
+        return along, cross(normal, along), normal
+
+
+def unit(vector: list[Any]) -> list[Any]:
+    """The vector at length one."""
+    length = casadi.sqrt(sum(each * each for each in vector))
+    return [each / length for each in vector]
+
+
+def cross(a: Any, b: Any) -> list[Any]:
+    """a x b."""
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]

@@ -1,0 +1,179 @@
+"""Schedules of contacts: which feet stand in which arc of a motion, and how long the arcs take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from trajopt.base.arguments import list_names, short_repr
+from trajopt.base.errors import OptionError, UnknownNameError, near_matches
+from trajopt.splines.gauss_rules import RuleName
+from trajopt.splines.trajectory import Trajectory
+
+Duration = float | tuple[float, float]  # s; (shortest, longest) where it is free
+
+
+@dataclass(frozen=True)
+class Stance:
+    """One arc of a schedule.
+
+    feet : those that stand, none in flight
+    duration : s, or (shortest, longest)
+    """
+
+    feet: tuple[str, ...]
+    duration: Duration
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The feet that stand in every arc of a motion, one after the other.
+
+        Schedule.trot(("FL", "HR"), ("FR", "HL"), period=0.5)
+        Schedule.jump(("FL", "FR", "HL", "HR"), push=(0.1, 0.5), flight=(0.1, 0.6), landing=(0.1, 0.5))
+        Schedule([(("left",), 0.4), (("left", "right"), 0.1), ...], cyclic=True)
+
+    stances : one per arc, or pairs of feet and duration
+    cyclic : whether the first arc follows the last one, as in a periodic gait
+    feet : of those that stand in no arc at all, others are found
+
+    A duration is a number of seconds, or (shortest, longest) for a free one. Raises OptionError for a schedule
+    without arcs, for feet that are named twice in an arc, and for what is no duration.
+    """
+
+    stances: Sequence[Any]
+    cyclic: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.stances, str) or not isinstance(self.stances, Sequence) or not self.stances:
+            raise OptionError(
+                f"the stances of a schedule are {short_repr(self.stances)}: give one pair (feet, duration) per "
+                "arc, [(('left',), 0.4), (('right',), 0.4)]"
+            )
+        object.__setattr__(self, "stances", tuple(stance_of(each) for each in self.stances))
+        if not self.feet:
+            raise OptionError("no foot stands in any arc of the schedule: name those that do")
+
+    @staticmethod
+    def standing(feet: Sequence[str], duration: Duration) -> Schedule:
+        """All feet stand in one arc."""
+        return Schedule([(feet, duration)])
+
+    @staticmethod
+    def trot(first: Sequence[str], second: Sequence[str], period: float, flight: float = 0.0) -> Schedule:
+        """Two groups of feet stand in turns, each for half a period less the flight after it."""
+        return alternating((first, second), period, flight)
+
+    @staticmethod
+    def bound(hind: Sequence[str], front: Sequence[str], period: float, flight: float) -> Schedule:
+        """Hind feet and front feet stand in turns with a flight after each, all within one period."""
+        return alternating((hind, front), period, flight)
+
+    @staticmethod
+    def walk(feet: Sequence[str], period: float, lifted: float = 0.2) -> Schedule:
+        """One foot after the other is lifted, in the order given, each for a part `lifted` of the period.
+
+        Between two lifts all feet stand; `lifted` of four feet is below 1/4, of two below 1/2.
+        """
+        count = len(feet)
+        if not 0.0 < lifted < 1.0 / max(count, 1):
+            raise OptionError(
+                f"each of {count} feet is lifted for a part {short_repr(lifted)} of the period: give more than "
+                f"0 and less than {1.0 / max(count, 1):.3g}, as all stand in between"
+            )
+        stances: list[tuple[Sequence[str], float]] = []
+        for foot in feet:
+            stances.append((feet, period * (1.0 / count - lifted)))
+            stances.append(([other for other in feet if other != foot], period * lifted))
+        return Schedule(stances, cyclic=True)
+
+    @staticmethod
+    def jump(
+        feet: Sequence[str],
+        push: Duration = (0.1, 1.0),
+        flight: Duration = (0.05, 1.0),
+        landing: Duration = (0.1, 1.0),
+    ) -> Schedule:
+        """All feet push, none stands, all land."""
+        return Schedule([(feet, push), ((), flight), (feet, landing)])
+
+    @property
+    def feet(self) -> tuple[str, ...]:
+        """All feet, in the order in which they first stand."""
+        return tuple(dict.fromkeys(foot for each in self.stances for foot in each.feet))
+
+    @property
+    def durations(self) -> tuple[Duration, ...]:
+        """Of the arcs, s."""
+        return tuple(each.duration for each in self.stances)
+
+    def arcs(self, foot: str) -> tuple[int, ...]:
+        """The arcs in which a foot stands, counted from 0; UnknownNameError for another name."""
+        if foot not in self.feet:
+            raise UnknownNameError(
+                f"no foot {short_repr(foot)} stands in the schedule{near_matches(foot, self.feet)}: it has "
+                f"{list_names(self.feet)}"
+            )
+        return tuple(arc for arc, each in enumerate(self.stances) if foot in each.feet)
+
+    def first(self, count: int) -> Schedule:
+        """The first arcs alone, half a period of a symmetric gait for instance."""
+        if not 1 <= count <= len(self.stances):
+            raise OptionError(f"the schedule has {len(self.stances)} arcs, of which {short_repr(count)} are asked")
+        return replace(self, stances=self.stances[:count])
+
+    def trajectory(self, intervals: int = 8, order: int = 3, points: RuleName = "radau") -> Trajectory:
+        """A mesh with one arc per stance: `Trajectory.collocation` with these intervals in every arc."""
+        mesh = Trajectory.collocation(intervals, order, points, arcs=len(self.stances))
+        return mesh.with_durations(self.durations)
+
+    def __str__(self) -> str:
+        return "; ".join(f"{list_names(each.feet) or 'flight'}, {each.duration} s" for each in self.stances)
+
+
+def stance_of(given: Any) -> Stance:
+    """A stance, of one or of a pair (feet, duration), checked."""
+    if isinstance(given, Stance):
+        feet, duration = given.feet, given.duration
+    elif isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2:
+        feet, duration = given
+    else:
+        raise OptionError(f"a stance is {short_repr(given)}: give a pair (feet, duration), (('left',), 0.4)")
+    if isinstance(feet, str) or not all(isinstance(foot, str) and foot for foot in feet):
+        raise OptionError(f"the feet of a stance are {short_repr(feet)}: give a sequence of names, ('left',)")
+    if len(set(feet)) < len(feet):
+        raise OptionError(f"a foot is named twice in one stance: {list_names(feet)}")
+    shortest, longest = limits = tuple(seconds(duration))
+    if not 0.0 < shortest <= longest:
+        raise OptionError(
+            f"the duration of a stance is {short_repr(duration)} s: give more than 0, or (shortest, longest)"
+        )
+    return Stance(tuple(feet), shortest if shortest == longest else limits)
+
+
+def seconds(duration: Any) -> Iterator[float]:
+    """The two bounds of a duration."""
+    pair = duration if isinstance(duration, tuple | list) and len(duration) == 2 else (duration, duration)
+    for each in pair:
+        if isinstance(each, bool) or not isinstance(each, int | float) or each != each:
+            raise OptionError(
+                f"the duration of a stance is {short_repr(duration)}: give seconds, or (shortest, longest)"
+            )
+        yield float(each)
+
+
+def alternating(groups: Sequence[Sequence[str]], period: float, flight: float) -> Schedule:
+    """Groups of feet that stand in turns within one period, each followed by a flight (s) where it is not 0."""
+    (share,) = {period / len(groups)}
+    if not 0.0 <= flight < share:
+        raise OptionError(
+            f"a flight of {short_repr(flight)} s follows each of {len(groups)} stances within a period of "
+            f"{period} s: give less than {share} s"
+        )
+    stances: list[tuple[Sequence[str], float]] = []
+    for feet in groups:
+        stances.append((feet, share - flight))
+        if flight:
+            stances.append(((), flight))
+    return Schedule(stances, cyclic=True)
