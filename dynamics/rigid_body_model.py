@@ -102,3 +102,12 @@ class RigidBodyModel(KinematicTree):
         from dynamics.quantities.kinematics import skeleton
 
         return skeleton(self, q)
+
+    def mirrored(self, pairs: Mapping[str, str]) -> tuple[np.ndarray, np.ndarray]:
+        """Signs and order (n,) of coordinates when left and right change places, {"left": "right"}.
+
+        q'_i = signs_i q_order(i); see `dynamics.quantities.mirror`, also for errors.
+        """
+        from dynamics.quantities.mirror import mirrored
+
+        return mirrored(self, pairs)

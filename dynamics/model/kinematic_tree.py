@@ -177,7 +177,7 @@ class KinematicTree:
         return self._frames[index_in(self._frame_indices, name, "link or frame")]
 
     def carrier(self, frame: str) -> str:
-        """The link that carries a frame, which is its own; UnknownNameError where the ground does, or none."""
+        """The link that carries a frame; UnknownNameError where the ground does, or for another name."""
         body = self.frame(frame).body
         if body is None:
             raise UnknownNameError(f"the frame '{frame}' is fixed to the ground: name one on a link")

@@ -1,15 +1,15 @@
 """A foot on the ground: where it stands, it does not move, and the ground pushes within the friction cone.
 
-    f = sum_c sum_k lambda_ck (n + mu t_k),   lambda_ck >= 0        force of the ground, per point c of the sole
-    J v = 0                                                         while the foot stands
-    z - h(x, y) = 0                                                 where it touches down
+    f = sum_c sum_k lambda_ck (n + mu t_k),   lambda_ck >= 0     of the ground, at the points c of the sole
+    J v = 0                                                      while the foot stands
+    z - h(x, y) = 0                                              where it touches down
 
 n is the normal of the ground, t_k are the directions of the friction pyramid, unit tangents inside the cone
 |f_t| <= mu f_n. The unknowns lambda are controls, polynomials on every interval whose control points are at
 least zero: forces are unilateral, inside the pyramid, and a sole's centre of pressure inside its points, for
-all t and without a row of the program. They are at least as many as the forces: how the share is divided among
-them does not matter. Velocities are zero at the collocation points, so that places keep to the order of the
-scheme; positions held there instead leave forces missing between nodes.
+all t and without a row of the program. They are more than the components of the force: how it is divided
+among them does not matter. Velocities are zero at the collocation points, so that places keep to the order of
+the scheme; positions held there instead leave forces missing between nodes.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Contact:
     @property
     def curves(self) -> tuple[str, ...]:
         """Names of the unknown curves lambda, one for every surface."""
-        numbers = range(2, 1 + len(self.grounds))
-        return (f"push {self.frame}", *[f"push {self.frame} {number}" for number in numbers])
+        own = f"push {self.frame}"
+        return tuple(f"{own} {number}" if number > 1 else own for number in range(1, 1 + len(self.grounds)))
 
     @property
     def force(self) -> ExpressionTerm:
@@ -92,7 +92,9 @@ class Contact:
                 place = self.place(node, offset)
                 share = [push[DIRECTIONS * number + k] for k in range(DIRECTIONS)]
                 force = self.pushed(ground, place, share)
-                total = [before + own for before, own in zip(total, [*cross(place, force), *force], strict=True)]
+                total = [
+                    before + own for before, own in zip(total, [*cross(place, force), *force], strict=True)
+                ]
         return total
 
     def pushed(self, ground: Ground, place: Sequence[Any], share: Sequence[Any]) -> list[Any]:
@@ -102,7 +104,7 @@ class Contact:
         parts = list(zip((along, across, normal), sizes, strict=True))
         return [self.weight * sum(size * axis[i] for axis, size in parts) for i in range(3)]
 
-    def height(self, node: Any, arc: int, points: Sequence[Array]) -> list[Any]:
+    def height(self, node: Any, arc: int, points: Array) -> list[Any]:
         """(points,) m, of points of the sole above the ground of an arc."""
         places = [self.place(node, offset) for offset in points]
         return [z - self.ground[arc].height_at(x, y) for x, y, z in places]
@@ -123,7 +125,7 @@ def wrench_on_link(contacts: Sequence[Contact], node: Any) -> list[Any]:
     return [sum(parts) for parts in zip(*wrenches, strict=True)]
 
 
-def height_of(contact: Contact, arc: int, points: tuple[Array, ...], node: Any) -> list[Any]:
+def height_of(contact: Contact, arc: int, points: Array, node: Any) -> list[Any]:
     return contact.height(node, arc, points)
 
 
@@ -150,9 +152,7 @@ def contact_of(
     link = dynamics.carrier(frame)
     mu = float(arguments.numbers(friction, f"the friction of '{frame}'"))
     if not 0.0 < mu < np.inf:
-        raise OptionError(
-            f"the friction coefficient of '{frame}' is {mu:g}: give more than 0; feet slide on ice without any"
-        )
+        raise OptionError(f"the friction coefficient of '{frame}' is {mu:g}: give a number above 0")
     weight = dynamics.total_mass * float(np.linalg.norm(dynamics.gravity))
     if not weight > 0.0:
         raise OptionError("the robot weighs nothing, or gravity is zero: forces of the ground have no scale")
@@ -165,13 +165,13 @@ def contact_of(
         raise OptionError(f"the points of the sole of '{frame}' lie on a line: give at least a triangle")
     every = range(arc_count)
     stands = tuple(sorted(checked_arc(arc, frame, arc_count) for arc in arcs))
-    if not stands or len(set(stands)) < len(stands):
-        raise OptionError(f"'{frame}' stands in the arcs {list(arcs)}: name each once, at least one")
+    if len(set(stands)) < len(stands):
+        raise OptionError(f"'{frame}' stands in the arcs {list(arcs)}: name each once")
     surfaces = dict(ground) if isinstance(ground, Mapping) else dict.fromkeys(every, ground)
     if sorted(surfaces) != list(every) or not all(isinstance(one, Ground) for one in surfaces.values()):
         raise OptionError(
-            f"the ground of '{frame}' is {arguments.short_repr(ground)}: give a trajopt.Ground, or one for each "
-            f"of the {arc_count} arcs, {{0: Ground(), 1: Ground(height=0.1)}}"
+            f"the ground of '{frame}' is {arguments.short_repr(ground)}: give a trajopt.Ground, or one for "
+            f"each of the {arc_count} arcs, {{0: Ground(), 1: Ground(height=0.1)}}"
         )
     return Contact(frame, link, stands, surfaces, sole, mu, weight)
 

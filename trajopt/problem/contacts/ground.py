@@ -36,7 +36,9 @@ class Ground:
                 "number of metres and two rises per metre"
             )
         if self.shape is not None and not callable(self.shape):
-            raise OptionError(f"the shape of the ground is {short_repr(self.shape)}: give a function of x and y")
+            raise OptionError(
+                f"the shape of the ground is {short_repr(self.shape)}: give a function of x and y"
+            )
 
     def height_at(self, x: Any, y: Any) -> Any:
         """z of the surface above a point of the plane, m."""

@@ -6,11 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
+from trajopt.splines.basis import SplineBasis
 from trajopt.splines.gauss_rules import RuleName
 from trajopt.splines.trajectory import Trajectory
 
+FIRST_PART = 1.0 / 3.0  # of an arc's first interval
 Duration = float | tuple[float, float]  # s; (shortest, longest) where it is free
 
 
@@ -32,28 +36,32 @@ class Schedule:
 
         Schedule.trot(("FL", "HR"), ("FR", "HL"), period=0.5)
         Schedule.jump(("FL", "FR", "HL", "HR"), push=(0.1, 0.5), flight=(0.1, 0.6), landing=(0.1, 0.5))
-        Schedule([(("left",), 0.4), (("left", "right"), 0.1), ...], cyclic=True)
+        Schedule([(("left",), 0.4), (("left", "right"), 0.1), ...])
 
     stances : one per arc, or pairs of feet and duration
-    cyclic : whether the first arc follows the last one, as in a periodic gait
-    feet : of those that stand in no arc at all, others are found
+    feet : all of them, in the order in which they first stand where it is left out; some may never stand
 
-    A duration is a number of seconds, or (shortest, longest) for a free one. Raises OptionError for a schedule
-    without arcs, for feet that are named twice in an arc, and for what is no duration.
+    A duration is a number of seconds, or (shortest, longest) for a free one. Raises OptionError for a
+    schedule without arcs, for feet that are named twice in an arc, and for what is no duration.
     """
 
     stances: Sequence[Any]
-    cyclic: bool = False
+    feet: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.stances, str) or not isinstance(self.stances, Sequence) or not self.stances:
             raise OptionError(
-                f"the stances of a schedule are {short_repr(self.stances)}: give one pair (feet, duration) per "
-                "arc, [(('left',), 0.4), (('right',), 0.4)]"
+                f"the stances of a schedule are {short_repr(self.stances)}: give one pair (feet, duration) "
+                "per arc, [(('left',), 0.4), (('right',), 0.4)]"
             )
         object.__setattr__(self, "stances", tuple(stance_of(each) for each in self.stances))
-        if not self.feet:
-            raise OptionError("no foot stands in any arc of the schedule: name those that do")
+        standing = dict.fromkeys(foot for each in self.stances for foot in each.feet)
+        object.__setattr__(self, "feet", names_of_feet(self.feet or tuple(standing)))
+        if not self.feet or not set(standing) <= set(self.feet):
+            raise OptionError(
+                f"the feet of the schedule are {list_names(self.feet) or 'none'}, but those that stand are "
+                f"{list_names(standing) or 'none'}: name all, at least one"
+            )
 
     @staticmethod
     def standing(feet: Sequence[str], duration: Duration) -> Schedule:
@@ -79,14 +87,14 @@ class Schedule:
         count = len(feet)
         if not 0.0 < lifted < 1.0 / max(count, 1):
             raise OptionError(
-                f"each of {count} feet is lifted for a part {short_repr(lifted)} of the period: give more than "
-                f"0 and less than {1.0 / max(count, 1):.3g}, as all stand in between"
+                f"each of {count} feet is lifted for a part {short_repr(lifted)} of the period: give more "
+                f"than 0 and less than {1.0 / max(count, 1):.3g}, as all stand in between"
             )
         stances: list[tuple[Sequence[str], float]] = []
         for foot in feet:
             stances.append((feet, period * (1.0 / count - lifted)))
             stances.append(([other for other in feet if other != foot], period * lifted))
-        return Schedule(stances, cyclic=True)
+        return Schedule(stances)
 
     @staticmethod
     def jump(
@@ -99,11 +107,6 @@ class Schedule:
         return Schedule([(feet, push), ((), flight), (feet, landing)])
 
     @property
-    def feet(self) -> tuple[str, ...]:
-        """All feet, in the order in which they first stand."""
-        return tuple(dict.fromkeys(foot for each in self.stances for foot in each.feet))
-
-    @property
     def durations(self) -> tuple[Duration, ...]:
         """Of the arcs, s."""
         return tuple(each.duration for each in self.stances)
@@ -112,7 +115,7 @@ class Schedule:
         """The arcs in which a foot stands, counted from 0; UnknownNameError for another name."""
         if foot not in self.feet:
             raise UnknownNameError(
-                f"no foot {short_repr(foot)} stands in the schedule{near_matches(foot, self.feet)}: it has "
+                f"the schedule has no foot {short_repr(foot)}{near_matches(foot, self.feet)}: it has "
                 f"{list_names(self.feet)}"
             )
         return tuple(arc for arc, each in enumerate(self.stances) if foot in each.feet)
@@ -120,12 +123,20 @@ class Schedule:
     def first(self, count: int) -> Schedule:
         """The first arcs alone, half a period of a symmetric gait for instance."""
         if not 1 <= count <= len(self.stances):
-            raise OptionError(f"the schedule has {len(self.stances)} arcs, of which {short_repr(count)} are asked")
+            raise OptionError(
+                f"the schedule has {len(self.stances)} arcs, of which {short_repr(count)} are asked"
+            )
         return replace(self, stances=self.stances[:count])
 
     def trajectory(self, intervals: int = 8, order: int = 3, points: RuleName = "radau") -> Trajectory:
-        """A mesh with one arc per stance: `Trajectory.collocation` with these intervals in every arc."""
-        mesh = Trajectory.collocation(intervals, order, points, arcs=len(self.stances))
+        """A mesh with one arc per stance: `Trajectory.collocation`, its first interval in two.
+
+        intervals : of every arc, all alike but the first, which is split at a third of it: equations miss
+            most between nodes where feet have just touched down
+        """
+        even = SplineBasis.uniform(intervals).breakpoints
+        breakpoints = np.insert(even, 1, even[1] * FIRST_PART)
+        mesh = Trajectory.collocation(breakpoints, order, points, arcs=len(self.stances))
         return mesh.with_durations(self.durations)
 
     def __str__(self) -> str:
@@ -140,16 +151,20 @@ def stance_of(given: Any) -> Stance:
         feet, duration = given
     else:
         raise OptionError(f"a stance is {short_repr(given)}: give a pair (feet, duration), (('left',), 0.4)")
-    if isinstance(feet, str) or not all(isinstance(foot, str) and foot for foot in feet):
-        raise OptionError(f"the feet of a stance are {short_repr(feet)}: give a sequence of names, ('left',)")
-    if len(set(feet)) < len(feet):
-        raise OptionError(f"a foot is named twice in one stance: {list_names(feet)}")
-    shortest, longest = limits = tuple(seconds(duration))
+    shortest, longest = seconds(duration)
     if not 0.0 < shortest <= longest:
         raise OptionError(
             f"the duration of a stance is {short_repr(duration)} s: give more than 0, or (shortest, longest)"
         )
-    return Stance(tuple(feet), shortest if shortest == longest else limits)
+    return Stance(names_of_feet(feet), shortest if shortest == longest else (shortest, longest))
+
+
+def names_of_feet(given: Any) -> tuple[str, ...]:
+    if isinstance(given, str) or not all(isinstance(foot, str) and foot for foot in given):
+        raise OptionError(f"feet are {short_repr(given)}: give a sequence of names, ('left', 'right')")
+    if len(set(given)) < len(given):
+        raise OptionError(f"a foot is named twice: {list_names(given)}")
+    return tuple(given)
 
 
 def seconds(duration: Any) -> Iterator[float]:
@@ -164,8 +179,8 @@ def seconds(duration: Any) -> Iterator[float]:
 
 
 def alternating(groups: Sequence[Sequence[str]], period: float, flight: float) -> Schedule:
-    """Groups of feet that stand in turns within one period, each followed by a flight (s) where it is not 0."""
-    (share,) = {period / len(groups)}
+    """Groups of feet that stand in turns within one period, each followed by a flight (s) unless it is 0."""
+    share = period / len(groups)
     if not 0.0 <= flight < share:
         raise OptionError(
             f"a flight of {short_repr(flight)} s follows each of {len(groups)} stances within a period of "
@@ -176,4 +191,4 @@ def alternating(groups: Sequence[Sequence[str]], period: float, flight: float) -
         stances.append((feet, share - flight))
         if flight:
             stances.append(((), flight))
-    return Schedule(stances, cyclic=True)
+    return Schedule(stances)

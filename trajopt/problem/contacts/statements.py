@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
 from trajopt.base.errors import OptionError
-from trajopt.graph.protocols.dynamics import FloatingDynamics
 from trajopt.problem.contacts.contact import (
     DIRECTIONS,
     Contact,
@@ -28,6 +26,7 @@ from trajopt.terms import term as terms
 
 MIDDLE = (0.4, 0.6)  # of an arc in the air, and up to the next breakpoints: there a foot has its clearance
 FLAT = Ground()
+GAIT = "gait"  # name of the periodicity of q
 COMPONENTS = ("+x", "-x", "+y", "-y")  # of the four lambda of a point
 
 
@@ -46,32 +45,31 @@ class ContactProblem(ProblemData):
         *,
         sole: ArrayLike | None = None,
         ground: Ground | Mapping[int, Ground] = FLAT,
-        cyclic: bool = False,
     ) -> Contact:
         """Let a frame stand on the ground in some arcs of the motion, and move above it in the others.
 
-        arcs : in which it stands, `Schedule.arcs(foot)`
-        friction : coefficient mu of the cone |f_t| <= mu f_n, of which the inner pyramid with four edges is used
+        arcs : in which it stands, `Schedule.arcs(foot)`; empty for a foot that never does
+        friction : coefficient mu of the cone |f_t| <= mu f_n; its inner pyramid with four edges is used
         clearance : m, height above the ground in the middle of every arc in the air, from the last breakpoint
             before 40 % of its time to the first one after 60 %
-        sole : (k, 3) m, points in axes of the frame that stand, the frame then keeps its orientation, too; left
+        sole : (k, 3) m, points that stand, in axes of the frame, which then keeps its orientation, too; left
             out, a point foot that may turn
         ground : one surface, or one for every arc
-        cyclic : whether the first arc follows the last one, so that a foot that stands in both does not touch
-            down in the first
 
         Where it touches down its height and velocity are zero, at the collocation points of the arc its
         velocity is, and the force of the ground is inside the pyramid for all t. It lands without an impact.
-        Velocities at the start of the motion are held where it stands and has not stood before: fix a start
-        or an end at rest by the base and the joints, not by q of all, which standing feet determine already.
+        A foot that stands at the start is placed there alike. At the end do not fix q of all coordinates:
+        feet that stand determine some of them already.
         Returns the contact, whose `force` is a term. Raises UnknownNameError for a frame that does not exist,
         OptionError or ShapeError for what cannot be meant.
         """
         if self.trajectory.scheme is None:
             raise OptionError(
-                f"a contact needs as many forces as there are equations between nodes, not {self.trajectory}: "
-                "use the trajectory of a Schedule, or Trajectory.collocation(intervals, order)"
+                f"a contact needs forces that its collocation points determine, not {self.trajectory}: use "
+                " the trajectory of a Schedule, or Trajectory.collocation(intervals, order)"
             )
+        if any(each.name == GAIT for each in self.periodicities):
+            raise OptionError(f"'{frame}' is added after the periodic gait: add all contacts before it")
         if frame in self.contacts:
             raise OptionError(f"'{frame}' has a contact already: give all of its arcs at once")
         count = len(self.trajectory.arcs)
@@ -81,16 +79,19 @@ class ContactProblem(ProblemData):
             raise OptionError(f"the clearance of '{frame}' is {clearance} m: give 0 or more")
         others = [other for other in self.contacts.values() if other.link == contact.link]
         if contact.link in self.loads and not others:
-            raise OptionError(f"'{contact.link}', which carries '{frame}', has a load already: use another link")
-        self._push(contact)
-        self.loads.pop(contact.link, None)
-        label = f"ground on {contact.link}"
-        self.load(contact.link, terms.term(name=label)(partial(wrench_on_link, (*others, contact))))
+            raise OptionError(
+                f"'{contact.link}', which carries '{frame}', has a load already: use another link"
+            )
         self.contacts[frame] = contact
+        standing = [each for each in (*others, contact) if each.arcs]
+        if contact.arcs:
+            self._push(contact)
+            self.loads.pop(contact.link, None)
+            label = f"ground on {contact.link}"
+            self.load(contact.link, terms.term(name=label)(partial(wrench_on_link, standing)))
         for arc in range(count):
-            before = arc - 1 if arc or not cyclic else count - 1
             if arc in contact.arcs:
-                self._stand(contact, arc, touches_down=before not in contact.arcs)
+                self._stand(contact, arc, touches_down=arc - 1 not in contact.arcs)
             else:
                 self._swing(contact, arc, high)
         return contact
@@ -115,29 +116,42 @@ class ContactProblem(ProblemData):
         *,
         mirror: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> None:
-        """The posture and velocity at the end are those of the start, `forward` and `sideways` (m) further on.
+        """Posture and velocity at the end are those of the start, `forward` and `sideways` (m) further on.
 
-        mirror : signs and order of `RigidBodyModel.mirrored`, for half a period of a symmetric gait, after which
-            left and right have changed places
+        mirror : signs and order of `RigidBodyModel.mirrored`, for half a period of a symmetric gait, after
+            which left and right have changed places
         The place of the start is free along the ground: it is held at x = y = 0.
         """
-        floating = list(getattr(self.dynamics, "floating_joints", ()))
-        if len(floating) < 3 or not implements_floating(self.dynamics):
-            raise OptionError("a periodic gait needs a robot with a free base: floating_base='free'")
+        floating = getattr(self.dynamics, "floating_joints", ())
+        if not floating:
+            raise OptionError('a periodic gait needs a robot with a free base: floating_base="free"')
         n, names = self.dynamics.n, list(self.dynamics.joint_names)
         signs, order = (np.ones(n), np.arange(n)) if mirror is None else mirror
         offset = np.zeros(n)
         places = [names.index(joint) for joint in floating[:2]]
         offset[places] = forward, sideways
-        self.subject_to_periodic(terms.q, signs, order=order, offset=offset, name="gait")
-        self.subject_to_periodic(terms.v, signs, order=order, name="gait, velocities")
+        self.subject_to_periodic(terms.q, signs, order=order, offset=offset, name=GAIT)
+        self.subject_to_periodic(terms.v, signs, order=order, name=f"{GAIT}, velocities")
         for place, joint in zip(places, floating, strict=False):
             self.subject_to(terms.q[place], equals=0.0, over="start", name=f"{joint} at the start")
+        if mirror is None:
+            self._leave_out_known_touchdowns()
+
+    def _leave_out_known_touchdowns(self) -> None:
+        """Feet that stand in the last arc and in the first do not touch down at the start: it follows."""
+        last = len(self.trajectory.arcs) - 1
+        follows: set[str] = set()
+        for frame, contact in self.contacts.items():
+            if {0, last} <= set(contact.arcs):
+                follows.add(lands(frame, 0))
+                if len(contact.arcs) <= last:  # it is placed where it touches down later
+                    follows.add(touches(frame, 0))
+        self.constraints = [each for each in self.constraints if each.name not in follows]
 
     def _push(self, contact: Contact) -> None:
         """The unknown curves of a contact, zero where it does not stand."""
         width, arcs = DIRECTIONS * len(contact.points), range(len(self.trajectory.arcs))
-        share = 1.0 / width
+        share = 0.5 / width
         sole = [f"{point} {way}" for point in range(1, 1 + len(contact.points)) for way in COMPONENTS]
         for curve, own in zip(contact.curves, contact.grounds.values(), strict=True):
             zero, guess = np.zeros(width), np.full(width, share)
@@ -157,21 +171,29 @@ class ContactProblem(ProblemData):
             start, three = ArcNodes(arc, "start"), contact.points[corners(contact.points)]
             label = f"height of {frame} above the ground of arc {arc}"
             height = terms.term(name=label, unit="m")(partial(height_of, contact, arc, three))
-            self.subject_to(height, equals=0.0, over=start, name=f"{frame} touches down, arc {arc}")
-            self.subject_to(still, equals=0.0, over=start, name=f"{frame} lands without impact, arc {arc}")
+            self.subject_to(height, equals=0.0, over=start, name=touches(frame, arc))
+            self.subject_to(still, equals=0.0, over=start, name=lands(frame, arc))
 
     def _swing(self, contact: Contact, arc: int, clearance: float) -> None:
         frame = contact.frame
         label = f"height of {frame} in arc {arc}"
         height = terms.term(name=label, unit="m")(partial(height_of, contact, arc, contact.points))
-        self.subject_to(height, lower=0.0, over=ArcNodes(arc, "whole"), name=f"{frame} above ground, arc {arc}")
+        self.subject_to(
+            height, lower=0.0, over=ArcNodes(arc, "whole"), name=f"{frame} above ground, arc {arc}"
+        )
         if clearance:
             over = ArcNodes(arc, middle(self.trajectory.arcs[arc].basis.breakpoints))
             self.subject_to(height, lower=clearance, over=over, name=f"{frame} clears, arc {arc}")
 
 
-def implements_floating(dynamics: Any) -> bool:
-    return arguments.implements(dynamics, FloatingDynamics)
+def touches(frame: str, arc: int) -> str:
+    """Name of the constraint of its height where it touches down."""
+    return f"{frame} touches down, arc {arc}"
+
+
+def lands(frame: str, arc: int) -> str:
+    """Name of the constraint of its velocity there."""
+    return f"{frame} lands without impact, arc {arc}"
 
 
 def middle(breakpoints: np.ndarray) -> tuple[float, float]:
