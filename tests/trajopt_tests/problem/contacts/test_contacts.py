@@ -1,0 +1,184 @@
+"""A trot of a quadruped with contacts as statements: mechanics hold between nodes, not at nodes alone."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.integrate import trapezoid
+
+import dynamics
+import trajopt
+from trajopt.base.errors import OptionError, ShapeError
+
+ROBOTS = Path(__file__).parents[3] / "support" / "robots"
+SOLO = dynamics.load_urdf(ROBOTS / "solo12.urdf", floating_base="free")
+FEET = {"FL": "FR", "HL": "HR"}
+POSE = np.array([0.0, 0.0, 0.25, 0.0, 0.0, 0.0, *[0.0, 0.8, -1.6] * 4])
+GAIT = trajopt.Schedule.trot(("FL", "HR"), ("FR", "HL"), period=0.5)
+WEIGHT = SOLO.total_mass * 9.81
+FRICTION, CLEARANCE = 0.7, 0.03
+
+
+def trot(gait, forward, mirror=None):
+    problem = trajopt.Problem(SOLO, gait.trajectory(intervals=8), name="trot")
+    for foot in gait.feet:
+        problem.contact(f"{foot}_FOOT", gait.arcs(foot), FRICTION, CLEARANCE)
+    problem.passive_base()
+    problem.subject_to_periodic_gait(forward=forward, mirror=mirror)
+    problem.minimize(trajopt.tau**2)
+    problem.guess(np.array([POSE, POSE]))
+    return problem
+
+
+@pytest.fixture(scope="module")
+def half():
+    return trajopt.solve(trot(GAIT.first(1), 0.05, SOLO.mirrored(FEET)), progress="silent")
+
+
+def times_of(solution, count=801):
+    return np.linspace(0.0, solution.duration, count)
+
+
+def force_of(solution, foot, t):
+    return solution.value(solution.asked.contacts[f"{foot}_FOOT"].force, t)
+
+
+def test_half_a_trot_converges_and_passes(half):
+    report = half.verify()
+    assert half.converged and report.verdict == "PASS", report.reason
+
+
+def test_equations_of_the_base_hold_between_nodes(half):
+    """By inverse dynamics with the forces of the ground, in weights and in weights times the hip's height."""
+    t = times_of(half)
+    external = np.zeros((t.size, SOLO.link_count, 6))
+    for foot in ("FL", "HR"):
+        force, place = force_of(half, foot, t), half.value(trajopt.position(f"{foot}_FOOT"), t)
+        external[:, SOLO.link_index(SOLO.carrier(f"{foot}_FOOT"))] = np.hstack(
+            [np.cross(place, force), force]
+        )
+    missing = dynamics.rnea(SOLO, half.q(t), half.v(t), half.a(t), external)[:, :6]
+    assert np.abs(missing[:, :3]).max() < 4e-3 * WEIGHT
+    assert np.abs(missing[:, 3:]).max() < 2e-3 * WEIGHT * POSE[2]
+
+
+def test_the_ground_carries_the_weight_on_average(half):
+    """Vertical momentum is periodic, so that the impulse of the ground is weight times time."""
+    t = times_of(half, 8001)
+    lifted = trapezoid(sum(force_of(half, foot, t)[:, 2] for foot in ("FL", "HR")), t)
+    assert lifted == pytest.approx(WEIGHT * half.duration, rel=1e-4)
+
+
+def test_forces_stay_inside_the_cone_for_all_times(half):
+    t = times_of(half, 20001)
+    for foot in ("FL", "HR"):
+        force = force_of(half, foot, t)
+        assert force[:, 2].min() >= 0.0
+        assert (np.hypot(force[:, 0], force[:, 1]) - FRICTION * force[:, 2]).max() <= 1e-9
+
+
+def test_standing_feet_do_not_slide_and_swinging_ones_clear(half):
+    t = times_of(half)
+    for foot in ("FL", "HR"):
+        place = half.value(trajopt.position(f"{foot}_FOOT"), t)
+        assert np.abs(place - place[0]).max() < 5e-6 and abs(place[0, 2]) < 1e-9
+    middle = times_of(half)[(t > 0.4 * half.duration) & (t < 0.6 * half.duration)]
+    for foot in ("FR", "HL"):
+        height = half.value(trajopt.position(f"{foot}_FOOT"), middle)[:, 2]
+        assert height.min() > CLEARANCE * (1.0 - 1e-3)
+
+
+@pytest.mark.long
+def test_a_whole_period_costs_twice_the_half(half):
+    whole = trajopt.solve(trot(GAIT, 0.1), progress="silent")
+    assert whole.converged and whole.verify().verdict == "PASS"
+    assert whole.objective == pytest.approx(2.0 * half.objective, rel=5e-3)
+
+
+def test_a_foot_that_stands_at_both_ends_touches_down_once():
+    gait = trajopt.Schedule(
+        [(("FL", "FR", "HL", "HR"), 0.1), (("FR", "HL", "HR"), 0.2), (("FL", "FR", "HL", "HR"), 0.1)]
+    )
+    problem = trajopt.Problem(SOLO, gait.trajectory(intervals=2))
+    for foot in gait.feet:
+        problem.contact(f"{foot}_FOOT", gait.arcs(foot))
+    before = {each.name for each in problem.constraints}
+    problem.subject_to_periodic_gait(forward=0.0)
+    gone = before - {each.name for each in problem.constraints}
+    assert gone == {f"{foot}_FOOT lands without impact, arc 0" for foot in gait.feet} | {
+        "FL_FOOT touches down, arc 0"
+    }
+
+
+def test_a_sole_holds_its_orientation_and_pushes_at_its_points():
+    talos = dynamics.load_urdf(ROBOTS / "talos.urdf", floating_base="free")
+    gait = trajopt.Schedule.standing(("left_sole_link",), 0.5)
+    problem = trajopt.Problem(talos, gait.trajectory(intervals=2))
+    sole = [[x, y, 0.0] for x in (-0.1, 0.1) for y in (-0.06, 0.06)]
+    contact = problem.contact("left_sole_link", [0], sole=sole)
+    assert problem.width_of(f"extra:{contact.curves[0]}") == 16
+    by_name = {each.name: each for each in problem.constraints}
+    assert by_name["left_sole_link stands, arc 0"].lower.size == 6
+    assert by_name["left_sole_link touches down, arc 0"].lower.size == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"frame": "FL_TOE"}, dynamics.UnknownNameError, "FL_TOE"),
+        ({"arcs": [2]}, OptionError, "2 arcs count from 0"),
+        ({"arcs": [0, 0]}, OptionError, "name each once"),
+        ({"friction": 0.0}, OptionError, "above 0"),
+        ({"friction": np.nan}, OptionError, "above 0"),
+        ({"clearance": -0.1}, OptionError, "0 or more"),
+        ({"sole": [[0, 0, 0], [1, 0, 0]]}, ShapeError, "3 to 16"),
+        ({"sole": [[0, 0, 0], [1, 0, 0], [2, 0, 0]]}, OptionError, "on a line"),
+        ({"ground": {0: trajopt.Ground()}}, OptionError, "each of the 2 arcs"),
+        ({"ground": 0.1}, OptionError, "trajopt.Ground"),
+    ],
+)
+def test_what_is_no_contact_is_refused(arguments, error, message):
+    problem = trajopt.Problem(SOLO, GAIT.trajectory(intervals=2))
+    with pytest.raises(error, match=message):
+        problem.contact(**{"frame": "FL_FOOT", "arcs": [0], **arguments})
+    assert not problem.contacts and not problem.loads
+
+
+def test_contacts_need_collocation_and_a_free_base():
+    problem = trajopt.Problem(SOLO, trajopt.Trajectory.uniform(4, duration=0.5))
+    with pytest.raises(OptionError, match="Schedule"):
+        problem.contact("FL_FOOT", [0])
+    held = trajopt.Problem(dynamics.load_urdf(ROBOTS / "solo12.urdf"), GAIT.trajectory(intervals=2))
+    with pytest.raises(OptionError, match="floating_base"):
+        held.passive_base()
+    with pytest.raises(OptionError, match="floating_base"):
+        held.subject_to_periodic_gait(forward=0.1)
+
+
+def test_a_contact_is_stated_once_before_the_gait_on_a_link_without_load():
+    problem = trajopt.Problem(SOLO, GAIT.trajectory(intervals=2))
+    problem.contact("FL_FOOT", [0])
+    with pytest.raises(OptionError, match="already"):
+        problem.contact("FL_FOOT", [1])
+    problem.subject_to_periodic_gait(forward=0.1)
+    with pytest.raises(OptionError, match="before it"):
+        problem.contact("FR_FOOT", [1])
+
+
+def test_mirrored_postures_have_mirrored_feet():
+    signs, order = SOLO.mirrored(FEET)
+    rng = np.random.default_rng(5)
+    q = rng.uniform(-0.5, 0.5, SOLO.n)
+    names = ["FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"]
+    here = dynamics.forward_kinematics(SOLO, q, frames=names).position
+    there = dynamics.forward_kinematics(SOLO, signs * q[order], frames=names).position
+    np.testing.assert_allclose(there[[1, 0, 3, 2]], here * [1.0, -1.0, 1.0], atol=1e-9)
+
+
+def test_partners_that_are_no_mirror_images_are_named():
+    with pytest.raises(dynamics.UnknownNameError, match="FL_HAA"):
+        SOLO.mirrored({"FL": "XX"})
+    with pytest.raises(dynamics.ModelError, match="no mirror image"):
+        SOLO.mirrored({"FL": "HL", "FR": "HR"})
+    with pytest.raises(dynamics.ModelError, match="parts of names"):
+        SOLO.mirrored("FL")

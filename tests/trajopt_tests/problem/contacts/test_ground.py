@@ -1,0 +1,34 @@
+"""The ground's axes are orthonormal, its normal is that of the surface."""
+
+import casadi
+import numpy as np
+import pytest
+
+import trajopt
+from trajopt.base.errors import OptionError
+
+
+def hill(x, y):
+    return 0.1 * casadi.sin(3.0 * x) + 0.05 * x * y
+
+
+@pytest.mark.parametrize(
+    "ground", [trajopt.Ground(), trajopt.Ground(0.2, (0.3, -0.1)), trajopt.Ground(shape=hill)]
+)
+def test_axes_are_orthonormal_and_the_normal_is_that_of_the_surface(ground):
+    x, y = 0.4, -0.7
+    axes = np.array([[float(each) for each in axis] for axis in ground.axes_at(casadi.DM(x), casadi.DM(y))])
+    np.testing.assert_allclose(axes @ axes.T, np.eye(3), atol=1e-14)
+    assert np.linalg.det(axes) == pytest.approx(1.0)
+    step = 1e-6
+    rise = [
+        (float(ground.height_at(x + step, y)) - float(ground.height_at(x - step, y))) / (2 * step),
+        (float(ground.height_at(x, y + step)) - float(ground.height_at(x, y - step))) / (2 * step),
+    ]
+    np.testing.assert_allclose(axes[2] / axes[2, 2], [-rise[0], -rise[1], 1.0], atol=1e-9)
+
+
+@pytest.mark.parametrize("wrong", [{"height": np.nan}, {"slope": (0.1,)}, {"shape": 0.3}])
+def test_what_is_no_ground_is_refused(wrong):
+    with pytest.raises((OptionError, ValueError), match="ground"):
+        trajopt.Ground(**wrong)
