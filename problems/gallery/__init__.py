@@ -1,1 +1,1 @@
-"""Optimal control problems by kind: textbook classics, flight, and mechanisms with joints and drives."""
+"""Optimal control problems by kind: textbook classics, flight, mechanisms with joints and drives, robots on legs."""

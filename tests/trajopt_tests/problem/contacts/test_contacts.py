@@ -8,31 +8,31 @@ from scipy.integrate import trapezoid
 
 import dynamics
 import trajopt
+from problems.gallery.legged.quadruped_trot import STANDING, build
 from trajopt.base.errors import OptionError, ShapeError
 
 ROBOTS = Path(__file__).parents[3] / "support" / "robots"
 SOLO = dynamics.load_urdf(ROBOTS / "solo12.urdf", floating_base="free")
 FEET = {"FL": "FR", "HL": "HR"}
-POSE = np.array([0.0, 0.0, 0.25, 0.0, 0.0, 0.0, *[0.0, 0.8, -1.6] * 4])
 GAIT = trajopt.Schedule.trot(("FL", "HR"), ("FR", "HL"), period=0.5)
 WEIGHT = SOLO.total_mass * 9.81
 FRICTION, CLEARANCE = 0.7, 0.03
 
 
-def trot(gait, forward, mirror=None):
-    problem = trajopt.Problem(SOLO, gait.trajectory(intervals=8), name="trot")
-    for foot in gait.feet:
-        problem.contact(f"{foot}_FOOT", gait.arcs(foot), FRICTION, CLEARANCE)
+def whole_trot():
+    problem = trajopt.Problem(SOLO, GAIT.trajectory(intervals=8), name="trot")
+    for foot in GAIT.feet:
+        problem.contact(f"{foot}_FOOT", GAIT.arcs(foot), FRICTION, CLEARANCE)
     problem.passive_base()
-    problem.subject_to_periodic_gait(forward=forward, mirror=mirror)
+    problem.subject_to_periodic_gait(forward=0.1)
     problem.minimize(trajopt.tau**2)
-    problem.guess(np.array([POSE, POSE]))
+    problem.guess(np.array([STANDING, STANDING]))
     return problem
 
 
 @pytest.fixture(scope="module")
 def half():
-    return trajopt.solve(trot(GAIT.first(1), 0.05, SOLO.mirrored(FEET)), progress="silent")
+    return trajopt.solve(build(), progress="silent")
 
 
 def times_of(solution, count=801):
@@ -59,7 +59,7 @@ def test_equations_of_the_base_hold_between_nodes(half):
         )
     missing = dynamics.rnea(SOLO, half.q(t), half.v(t), half.a(t), external)[:, :6]
     assert np.abs(missing[:, :3]).max() < 4e-3 * WEIGHT
-    assert np.abs(missing[:, 3:]).max() < 2e-3 * WEIGHT * POSE[2]
+    assert np.abs(missing[:, 3:]).max() < 2e-3 * WEIGHT * STANDING[2]
 
 
 def test_the_ground_carries_the_weight_on_average(half):
@@ -90,7 +90,7 @@ def test_standing_feet_do_not_slide_and_swinging_ones_clear(half):
 
 @pytest.mark.long
 def test_a_whole_period_costs_twice_the_half(half):
-    whole = trajopt.solve(trot(GAIT, 0.1), progress="silent")
+    whole = trajopt.solve(whole_trot(), progress="silent")
     assert whole.converged and whole.verify().verdict == "PASS"
     assert whole.objective == pytest.approx(2.0 * half.objective, rel=5e-3)
 

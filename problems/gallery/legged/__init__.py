@@ -1,0 +1,1 @@
+"""Robots on legs: feet that stand, swing and land."""
