@@ -176,32 +176,6 @@ class KinematicTree:
         """The frame `name`, which may be a link's own; UnknownNameError otherwise."""
         return self._frames[index_in(self._frame_indices, name, "link or frame")]
 
-    def carrier(self, frame: str) -> str:
-        """The link that carries a frame; UnknownNameError where the ground does, or for another name."""
-        body = self.frame(frame).body
-        if body is None:
-            raise UnknownNameError(f"the frame '{frame}' is fixed to the ground: name one on a link")
-        return body
-
-    @property
-    def total_mass(self) -> float:
-        """kg of all links that can move, rotors not counted."""
-        return float(sum(body.mass for body in self.bodies))
-
-    @cached_property
-    def floating_joints(self) -> tuple[str, ...]:
-        """The joints of a floating base, translations first: six on the first link; empty where it is held.
-
-        Those between the ground and the first link with mass, where three are slides and three turn it.
-        """
-        joints: list[str] = []
-        for body in self.bodies:
-            joints.append(body.joint.name)
-            if not body.is_massless:
-                break
-        kinds = [body.joint.kind == "prismatic" for body in self.bodies[: len(joints)]]
-        return tuple(joints) if kinds == [True] * 3 + [False] * 3 else ()
-
     @cached_property
     def _frames(self) -> tuple[Frame, ...]:
         return (*self.link_frames, *self.frames)

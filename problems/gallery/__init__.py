@@ -1,1 +1,1 @@
-"""Optimal control problems by kind: textbook classics, flight, mechanisms with joints and drives, robots on legs."""
+"""Optimal control problems by kind: textbook classics, flight, mechanisms with drives, robots on legs."""

@@ -306,3 +306,13 @@ def _structure(matrix: Any) -> Array:
     found = np.zeros(matrix.shape, dtype=bool)
     found[tuple(np.array(places, dtype=np.int64) for places in matrix.sparsity().get_triplet())] = True
     return found
+
+
+def gradient_at(function: Callable[..., Any], point: Sequence[Any]) -> list[Any]:
+    """Derivatives of a scalar function by its arguments, at a point of symbols or numbers."""
+    import casadi
+
+    arguments = casadi.SX.sym("x", len(point))
+    value = casadi.SX(function(*[arguments[i] for i in range(len(point))]))
+    there = casadi.substitute(casadi.gradient(value, arguments), arguments, casadi.vertcat(*point))
+    return [there[i] for i in range(len(point))]

@@ -13,11 +13,12 @@ optimum: tests hold the motion against inverse dynamics, momentum and symmetry.
 
 from __future__ import annotations
 
+from importlib.resources import files
+
 import numpy as np
 
 import dynamics
 import trajopt
-from problems import urdf_arm
 from problems.recipe import recipe
 
 STANDING = np.array([0.0, 0.0, 0.25, 0.0, 0.0, 0.0, *[0.0, 0.8, -1.6] * 4])  # base, then hips and knees
@@ -33,7 +34,8 @@ def build(
     clearance: float = 0.03,
 ) -> trajopt.Problem:
     """Half a period of a trot; period in s, forward (m per period), clearance in m."""
-    robot = dynamics.load_urdf(urdf_arm.source("solo12"), floating_base="free")
+    text = files("problems").joinpath("robots", "solo12.urdf").read_text(encoding="utf-8")
+    robot = dynamics.load_urdf(text, floating_base="free")
     gait = trajopt.Schedule.trot(("FL", "HR"), ("FR", "HL"), period=period).first(1)
     problem = trajopt.Problem(robot, gait.trajectory(intervals), name="quadruped_trot")
     for foot in gait.feet:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import casadi
 import numpy as np
 
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
+from trajopt.graph.expression import gradient_at
 
 Point = Any  # (3,) casadi symbols or numbers
 
@@ -49,18 +49,16 @@ class Ground:
         """Tangents along x and along y, and the normal upwards: orthonormal, right-handed."""
         rises: list[Any] = list(self.slope)
         if self.shape is not None:
-            at = casadi.SX.sym("x"), casadi.SX.sym("y")
-            own = casadi.gradient(casadi.SX(self.shape(*at)), casadi.vertcat(*at))
-            own = casadi.substitute(own, casadi.vertcat(*at), casadi.vertcat(x, y))
-            rises = [rises[0] + own[0], rises[1] + own[1]]
-        normal = unit([-rises[0], -rises[1], 1.0])
-        along = unit([1.0, 0.0, rises[0]])
+            own = gradient_at(self.shape, (x, y))
+            rises = [rise + one for rise, one in zip(rises, own, strict=True)]
+        normal = normalized([-rises[0], -rises[1], 1.0])
+        along = normalized([1.0, 0.0, rises[0]])
         return along, cross(normal, along), normal
 
 
-def unit(vector: list[Any]) -> list[Any]:
+def normalized(vector: list[Any]) -> list[Any]:
     """The vector at length one."""
-    length = casadi.sqrt(sum(each * each for each in vector))
+    length = sum(each * each for each in vector) ** 0.5
     return [each / length for each in vector]
 
 
