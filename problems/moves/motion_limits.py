@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
-    """|v| <= velocity, |a| <= acceleration, |jerk| <= jerk, torque_lower <= tau <= torque_upper, (n,).
+    """|v| <= velocity, |a| <= acceleration, torque_lower <= tau <= torque_upper, |jerk| <= jerk, (n,).
 
     Infinity: no limit.
     """
@@ -26,7 +26,7 @@ class MotionLimits:
     acceleration: Array
     torque_lower: Array
     torque_upper: Array
-    jerk: Array
+    jerk: Array = field(default_factory=lambda: np.array(np.inf))
 
     @property
     def has_torque(self) -> bool:
