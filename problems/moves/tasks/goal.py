@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import trajopt
-from problems.moves.tasks.orientation import rotation_matrix
+from dynamics.model.shape import rotation_of
 from problems.moves.tasks.robot import Robot
 from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.arrays import Array
@@ -114,7 +114,7 @@ def goal_of(
         joints,
         called,
         None if position is None else _place(position, f"{name}: position"),
-        None if rotation is None else rotation_matrix(rotation, f"{name}: rotation"),
+        None if rotation is None else rotation_of(rotation, f"{name}: rotation"),
         distance,
         angle,
     )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import dynamics
-from problems.moves.certificate import TOLERANCE, LimitLine, MotionCertificate, relative_excess, worst_line
+from problems.moves.certificate import TOLERANCE, LimitLine, MotionCertificate
+from problems.moves.limit_excess import relative_excess, worst_line
 from problems.moves.motion import Motion
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.path_quantities import motor_torques
@@ -100,13 +101,16 @@ class PlannedMotion(Motion):
 
     def tau(self, t: Any) -> Array:
         """Torques of the motors, (..., n) N m or N, with what is carried; Coulomb friction opposes v."""
-        at = numbers(t, "t")
-        arc = np.clip(np.searchsorted(self.times, at, side="right") - 1, 0, len(self.loaded) - 1)
-        return self._torques(at, arc)
+        return self.torque_of(t, self.q(t), self.v(t), self.a(t))
 
-    def _torques(self, t: Array, arc: Array) -> Array:
-        """With the load of given arcs, which matters at the ends of arcs."""
-        q, v, a = self.q(t), self.v(t), self.a(t)
+    def torque_of(self, t: Any, q: Array, v: Array, a: Array) -> Array:
+        """Torques of the motors at q, v and a (..., n) with what is carried at times t (...,)."""
+        at = numbers(t, "t")
+        arc = np.searchsorted(self.times, at, side="right") - 1
+        return self._torques(np.clip(arc, 0, len(self.loaded) - 1), q, v, a)
+
+    def _torques(self, arc: Array, q: Array, v: Array, a: Array) -> Array:
+        """With the load of arcs (...,), of either side at their ends."""
         found = np.empty_like(q)
         for model in dict.fromkeys(self.loaded):
             here = np.isin(arc, [k for k, each in enumerate(self.loaded) if each is model])
@@ -171,7 +175,8 @@ class PlannedMotion(Motion):
     def _torque_line(self, t: Array, arc: Array) -> list[LimitLine]:
         if not self.limits.has_torque:
             return []
-        excess = relative_excess(self._torques(t, arc), self.limits.torque_lower, self.limits.torque_upper)
+        tau = self._torques(arc, self.q(t), self.v(t), self.a(t))
+        excess = relative_excess(tau, self.limits.torque_lower, self.limits.torque_upper)
         return [worst_line("torque", self.joint_names, excess, t)]
 
     def _goal_lines(self) -> list[LimitLine]:
@@ -179,16 +184,12 @@ class PlannedMotion(Motion):
         for goal, time in zip([self.origin, *(s.goal for s in self.steps)], self.times.tolist(), strict=True):
             q = self.q(time)
             error = pose_errors(self.model, goal, q[None])[0]
-            misses = {
-                goal.frame or "": (
-                    np.linalg.norm(error[:3]) - goal.distance,
-                    np.linalg.norm(error[3:]) - goal.angle,
-                )
-            }
-            for joint in np.flatnonzero(goal.fixed):
-                misses[self.joint_names[joint]] = (abs(q[joint] - goal.joints[joint]),)
-            where, worst = max(misses.items(), key=lambda each: max(each[1]))
-            found.append(LimitLine(goal.name, "sampled", float(max(worst)), where, time, 1))
+            misses = [(abs(q[i] - goal.joints[i]), self.joint_names[i]) for i in np.flatnonzero(goal.fixed)]
+            if goal.frame is not None:
+                distance, angle = np.linalg.norm(error[:3]), np.linalg.norm(error[3:])
+                misses.append((max(distance - goal.distance, angle - goal.angle), goal.frame))
+            worst, where = max(misses)
+            found.append(LimitLine(goal.name, "sampled", float(worst), where, time, 1))
         return found
 
     def _rule_lines(self, t: Array, arc: Array) -> list[LimitLine]:

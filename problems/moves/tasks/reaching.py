@@ -17,7 +17,7 @@ import numpy as np
 
 import dynamics
 from problems.moves.tasks.goal import Goal
-from problems.moves.tasks.orientation import logarithm
+from problems.moves.tasks.orientation import rotation_vectors
 from problems.moves.tasks.robot import Robot
 from trajopt.base.arguments import list_names
 from trajopt.base.arrays import Array
@@ -68,7 +68,7 @@ def pose_errors(model: RigidBodyModel, goal: Goal, q: Array) -> Array:
     if goal.position is not None:
         error[:, :3] = np.nan_to_num(poses.position[:, 0] - goal.position)
     if goal.rotation is not None:
-        error[:, 3:] = logarithm(poses.rotation[:, 0] @ goal.rotation.T)
+        error[:, 3:] = rotation_vectors(poses.rotation[:, 0] @ goal.rotation.T)
     return error
 
 
@@ -116,8 +116,9 @@ def _unreachable(robot: Robot, goal: Goal, q: Array, error: Array) -> str:
     best = int(np.argmin(np.linalg.norm(error, axis=1)))
     place = dynamics.forward_kinematics(robot.model, q[best], [goal.frame]).position[0]
     pose = list_names(f"{name} {value:.4g}" for name, value in zip(robot.joint_names, q[best], strict=True))
+    distance, angle = np.linalg.norm(error[best, :3]), np.linalg.norm(error[best, 3:])
     return (
-        f"{goal.name}: frame {goal.frame!r} cannot reach it within the joints' limits. The nearest pose found "
-        f"misses it by {np.linalg.norm(error[best, :3]):.4g} m and {np.linalg.norm(error[best, 3:]):.4g} rad, "
-        f"with the frame at ({', '.join(f'{x:.4g}' for x in place)}): {pose}"
+        f"{goal.name}: frame {goal.frame!r} cannot reach it within the joints' limits. The nearest pose that "
+        f"was found misses it by {distance:.4g} m and {angle:.4g} rad, with the frame at "
+        f"({', '.join(f'{x:.4g}' for x in place)}): {pose}"
     )

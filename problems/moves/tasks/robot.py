@@ -11,7 +11,8 @@ import numpy as np
 
 import dynamics
 from dynamics.model.mass_properties import NO_MASS, MassProperties, Pose
-from problems.moves.tasks.orientation import exponential, pose_of
+from dynamics.model.rotation import about_axis
+from dynamics.model.shape import pose_of
 from trajopt.base.arguments import number, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, OptionError, UnknownNameError, near_matches
@@ -54,9 +55,9 @@ class Robot:
         pose : (3,) m, (position, rotation), or a matrix (4, 4)
         """
         carrier = self.frame(frame)
-        at = Pose(carrier.rotation, carrier.position).then(pose_of(pose, f"the pose of tool {name!r}"))
+        at = Pose(carrier.rotation, carrier.position).then(_pose(pose, f"tool {name!r}:"))
         tool = dynamics.Frame(name, carrier.body, at.rotation, at.position)
-        return replace(self, model=with_parts(self.model, frames=[*self.model.frames, tool]))
+        return replace(self, model=replace(self.model, frames=(*self.model.frames, tool)))
 
 
 def robot(
@@ -74,7 +75,7 @@ def robot(
     """
     model = path if isinstance(path, dynamics.RigidBodyModel) else dynamics.load_urdf(path)
     if base is not None:
-        model = _mounted(model, pose_of(base, "the mounting pose"))
+        model = _mounted(model, _pose(base, "the base's"))
     return Robot(with_locked_joints(model, locked or {}))
 
 
@@ -87,8 +88,8 @@ def with_locked_joints(
     for joint in locked:
         if joint not in model.joint_names:
             raise UnknownNameError(
-                f"the robot has no joint {short_repr(joint)} to lock{near_matches(joint, model.joint_names)}: "
-                f"there are {', '.join(model.joint_names)}"
+                f"no joint of the robot is called {short_repr(joint)}"
+                f"{near_matches(joint, model.joint_names)}: there are {', '.join(model.joint_names)}"
             )
     return _Merging(model, locked).model() if locked else model
 
@@ -129,7 +130,12 @@ class _Merging:
             self.frames.append(dynamics.Frame(body.name, carrier, place.rotation, place.position))
         if not self.kept:
             raise OptionError("all joints are locked: leave one that moves")
-        return with_parts(self.original, self._bodies(), [*self.frames, *self._frames()])
+        return replace(
+            self.original,
+            bodies=self._bodies(),
+            frames=(*self.frames, *self._frames()),
+            ground_mass=self.original.ground_mass + self.masses[None].mass,
+        )
 
     def _place(self, parent: str | None, pose: Pose) -> tuple[str | None, Pose]:
         carrier, place = self.merged.get(parent, (parent, None))
@@ -145,15 +151,15 @@ class _Merging:
         at = joint.ratio * q + joint.offset
         if not joint.limits.q_lower - 1e-9 <= at <= joint.limits.q_upper + 1e-9:
             raise InfeasibleBoundsError(
-                f"joint {joint.name!r} is locked at {at:.6g}, beyond its limits {joint.limits.q_lower:.6g} to "
-                f"{joint.limits.q_upper:.6g}"
+                f"joint {joint.name!r} is locked at {at:.6g}, beyond its limits "
+                f"{joint.limits.q_lower:.6g} to {joint.limits.q_upper:.6g}"
             )
         if joint.kind == "prismatic":
             return Pose(np.eye(3), at * joint.axis)
-        return Pose(exponential(at * joint.axis), np.zeros(3))
+        return Pose(about_axis(joint.axis, at), np.zeros(3))
 
-    def _bodies(self) -> list[dynamics.Body]:
-        return [with_mass(body, self.masses[body.name]) for body in self.kept]
+    def _bodies(self) -> tuple[dynamics.Body, ...]:
+        return tuple(with_mass(body, self.masses[body.name]) for body in self.kept)
 
     def _frames(self) -> list[dynamics.Frame]:
         found = []
@@ -173,22 +179,6 @@ def with_mass(body: dynamics.Body, own: MassProperties) -> dynamics.Body:
     return replace(body, mass=own.mass, centre_of_mass=own.centre_of_mass, inertia=own.inertia)
 
 
-def with_parts(
-    model: dynamics.RigidBodyModel,
-    bodies: list[dynamics.Body] | None = None,
-    frames: list[dynamics.Frame] | None = None,
-) -> dynamics.RigidBodyModel:
-    """The model with other bodies or frames."""
-    return dynamics.RigidBodyModel(
-        model.bodies if bodies is None else bodies,
-        model.gravity,
-        model.name,
-        model.rotors,
-        model.frames if frames is None else frames,
-        model.ground_mass,
-    )
-
-
 def carrying(model: dynamics.RigidBodyModel, payloads: Iterable[Payload]) -> dynamics.RigidBodyModel:
     """The model whose links carry these rigid bodies, too."""
     added: dict[str | None, MassProperties] = {}
@@ -198,10 +188,19 @@ def carrying(model: dynamics.RigidBodyModel, payloads: Iterable[Payload]) -> dyn
         added[each.frame.body] = added.get(each.frame.body, NO_MASS).joined(held)
     if not added:
         return model
-    return with_parts(
-        model,
-        [with_mass(body, own_mass(body).joined(added.get(body.name, NO_MASS))) for body in model.bodies],
-    )
+    bodies = [
+        with_mass(body, own_mass(body).joined(added[body.name])) if body.name in added else body
+        for body in model.bodies
+    ]
+    return replace(model, bodies=tuple(bodies))
+
+
+def _pose(given: Any, what: str) -> Pose:
+    """A position (3,), a pair (position, rotation), or a matrix (4, 4); ShapeError or JointError."""
+    pair = isinstance(given, tuple | list) and len(given) == 2
+    at, turned = given if pair else (given, None)
+    position, rotation = pose_of(at, turned, what)
+    return Pose(rotation, position)
 
 
 def _mounted(model: dynamics.RigidBodyModel, base: Pose) -> dynamics.RigidBodyModel:
@@ -217,4 +216,4 @@ def _mounted(model: dynamics.RigidBodyModel, base: Pose) -> dynamics.RigidBodyMo
         place = Pose(frame.rotation, frame.position)
         place = base.then(place) if frame.body is None else place
         frames.append(dynamics.Frame(frame.name, frame.body, place.rotation, place.position))
-    return with_parts(model, bodies, frames)
+    return replace(model, bodies=tuple(bodies), frames=tuple(frames))

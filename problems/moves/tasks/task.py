@@ -278,8 +278,8 @@ class Task:
         if np.all(last.fixed):
             return dynamics.forward_kinematics(self.robot.model, last.joints, [goal.frame]).position[0]
         raise OptionError(
-            f"{goal.name}: it is not known where {goal.frame!r} starts, as {last.name!r} before gives neither "
-            "its position nor all joints: give one there"
+            f"{goal.name}: it is not known where {goal.frame!r} starts, as {last.name!r} before gives "
+            "neither its position nor all joints: give one there"
         )
 
     def _axis_before(self, name: str, frame: str, axis: Array) -> Array:

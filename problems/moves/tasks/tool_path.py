@@ -9,7 +9,7 @@ import numpy as np
 
 import trajopt
 from problems.moves.tasks.goal import Row, chord_bound
-from problems.moves.tasks.orientation import cross_matrix, unit_vector
+from problems.moves.tasks.orientation import angle_between
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 
@@ -147,9 +147,7 @@ class KeptAxis:
 
     def excess(self, place: Array, rotation: Array) -> Array:
         """By how much the axis is turned farther than allowed at poses, (k,) rad."""
-        now = rotation @ self.axis
-        sine = np.linalg.norm(now @ cross_matrix(self.direction).T, axis=1)
-        return np.arctan2(sine, now @ self.direction) - self.angle
+        return angle_between(rotation @ self.axis, self.direction) - self.angle
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,11 +166,6 @@ class ToolSpeed:
             return sum(rate[i] ** 2 for i in (3, 4, 5)) / size
 
         return trajopt.term(name=label, unit="m/s")(squared), None, (1.0 - margin) * size, label
-
-
-def axis_of(given: Any, name: str) -> Array:
-    """The axis of a frame that is kept, a unit vector (3,)."""
-    return unit_vector(given, f"{name}: axis")
 
 
 SegmentRule = Line | Arc | KeptAxis
