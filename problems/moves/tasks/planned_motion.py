@@ -14,10 +14,8 @@ from problems.moves.limit_excess import relative_excess, worst_line
 from problems.moves.motion import Motion
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.path_quantities import motor_torques
-from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.reaching import pose_errors
-from problems.moves.tasks.robot import Robot
-from problems.moves.tasks.task import Step, Task
+from problems.moves.tasks.stated_task import StatedTask
 from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
 from trajopt.splines.curve import Curve
@@ -41,11 +39,7 @@ class PlannedMotion(Motion):
     slowed : relative increase of the duration by which time was scaled so that limits hold between nodes
     """
 
-    robot: Robot
-    origin: Goal
-    steps: tuple[Step, ...]
-    task: Task
-    limits: MotionLimits
+    task: StatedTask
     curve: Curve
     loaded: tuple[dynamics.RigidBodyModel, ...]
     solution: Answer
@@ -62,15 +56,16 @@ class PlannedMotion(Motion):
         )
         models = zip(problem.models, problem.stretches, strict=True)
         loaded = tuple(model for model, stretch in models for _ in stretch)
-        assert task.origin is not None
-        found = PlannedMotion(
-            task.robot, task.origin, tuple(task.steps), task, task.bounds, curve, loaded, solution
-        )
+        found = PlannedMotion(task, curve, loaded, solution)
         return found._slowed() if solution.converged else found
 
     @property
     def model(self) -> dynamics.RigidBodyModel:  # type: ignore[override]
-        return self.robot.model
+        return self.task.robot.model
+
+    @property
+    def limits(self) -> MotionLimits:  # type: ignore[override]
+        return self.task.limits
 
     @property
     def converged(self) -> bool:
@@ -181,7 +176,7 @@ class PlannedMotion(Motion):
 
     def _goal_lines(self) -> list[LimitLine]:
         found = []
-        for goal, time in zip([self.origin, *(s.goal for s in self.steps)], self.times.tolist(), strict=True):
+        for goal, time in zip(self.task.goals, self.times.tolist(), strict=True):
             q = self.q(time)
             error = pose_errors(self.model, goal, q[None])[0]
             misses = [(abs(q[i] - goal.joints[i]), self.joint_names[i]) for i in np.flatnonzero(goal.fixed)]
@@ -195,7 +190,7 @@ class PlannedMotion(Motion):
     def _rule_lines(self, t: Array, arc: Array) -> list[LimitLine]:
         """What holds on the way, and the speeds of frames."""
         found = []
-        for number, step in enumerate(self.steps):
+        for number, step in enumerate(self.task.steps):
             for rule in step.rules:
                 here = t[arc == number]
                 poses = dynamics.forward_kinematics(self.model, self.q(here), [rule.frame])
@@ -224,6 +219,6 @@ class PlannedMotion(Motion):
 
     def __repr__(self) -> str:
         return (
-            f"PlannedMotion of {self.duration:.6g} s to {len(self.steps)} goals, "
+            f"PlannedMotion of {self.duration:.6g} s to {len(self.task.steps)} goals, "
             f"{self.solution.status.value}\n{self.certificate}"
         )

@@ -9,7 +9,7 @@ from problems.moves.motion_limits import MotionLimits
 from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.reaching import poses_that_reach
 from problems.moves.tasks.robot import Payload, Robot, carrying
-from problems.moves.tasks.task import Task
+from problems.moves.tasks.stated_task import StatedTask
 from problems.moves.tasks.tool_path import Arc, Line
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
@@ -19,18 +19,17 @@ MOST_POSES = 12  # of a goal, the nearest ones to the pose before
 ON_SEGMENT = np.linspace(0.0, 1.0, 6)[1:-1]  # of a line or an arc: where poses are sought between its ends
 
 
-def first_guess(task: Task) -> list[Array]:
+def first_guess(task: StatedTask) -> list[Array]:
     """Poses (k, n) from goal to goal, both ends among them."""
-    assert task.origin is not None
     robot, speed = task.robot, _speeds(task)
-    poses = [_candidates(robot, task.origin, _middle(robot), task.bounds, _payloads_at(task, 0), rests=True)]
+    poses = [_candidates(robot, task.origin, _middle(robot), task.limits, _payloads_at(task, 0), rests=True)]
     if not np.all(task.origin.fixed):
         poses[0] = poses[0][:1]
     costs, origin = [np.zeros(len(poses[0]))], []
     for number, step in enumerate(task.steps):
         near = poses[-1][int(np.argmin(costs[-1]))]
         held = (*step.payloads, *_payloads_at(task, number + 1))
-        found = _candidates(robot, step.goal, near, task.bounds, tuple(dict.fromkeys(held)), step.rests)
+        found = _candidates(robot, step.goal, near, task.limits, tuple(dict.fromkeys(held)), step.rests)
         found = np.array([without_turns(each, near, robot.model) for each in found])
         apart = np.abs(found[:, None] - poses[-1][None]) / speed
         total = costs[-1][None] + apart.max(axis=2) + 1e-3 * apart.sum(axis=2)
@@ -44,12 +43,12 @@ def first_guess(task: Task) -> list[Array]:
     return [_segment(task, k, way[k], way[k + 1]) for k in range(len(task.steps))]
 
 
-def _payloads_at(task: Task, number: int) -> tuple[Payload, ...]:
+def _payloads_at(task: StatedTask, number: int) -> tuple[Payload, ...]:
     """What is carried away from the start, or from the goal before step `number`."""
     return task.steps[number].payloads if number < len(task.steps) else ()
 
 
-def _segment(task: Task, number: int, first: Array, last: Array) -> Array:
+def _segment(task: StatedTask, number: int, first: Array, last: Array) -> Array:
     """Both ends, and on a line or an arc the poses near the straight way that put the frame on it."""
     step = task.steps[number]
     rules = [rule for rule in step.rules if isinstance(rule, Line | Arc)]
@@ -98,6 +97,6 @@ def _middle(robot: Robot) -> Array:
     return np.clip(middle, lower, upper)
 
 
-def _speeds(task: Task) -> Array:
+def _speeds(task: StatedTask) -> Array:
     """Of the joints, for comparing ways, (n,)."""
-    return np.where(np.isfinite(task.bounds.velocity), task.bounds.velocity, 1.0)
+    return np.where(np.isfinite(task.limits.velocity), task.limits.velocity, 1.0)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import dynamics
-from dynamics.model.mass_properties import NO_MASS, MassProperties, Pose
+from dynamics.model.mass_properties import IDENTITY, NO_MASS, MassProperties, Pose
 from dynamics.model.rotation import about_axis
 from dynamics.model.shape import pose_of
 from trajopt.base.arguments import number, short_repr
@@ -124,6 +124,8 @@ class _Merging:
                 self.kept.append(replace(body, joint=joint, parent=carrier))
                 self.masses[body.name] = own
                 continue
+            if body.joint.rotor is not None:
+                self._stop(body.joint.rotor, body.parent)
             place = place.then(self._moved(body.joint))
             self.merged[body.name] = carrier, place
             self.masses[carrier] = self.masses[carrier].joined(own.seen_from(place))
@@ -142,11 +144,9 @@ class _Merging:
         return carrier, pose if place is None else place.then(pose)
 
     def _moved(self, joint: dynamics.Joint) -> Pose:
-        """The motion of a locked joint, rotor and rotation vectors excluded."""
-        if joint.kind == "rotation_vector" or joint.rotor is not None:
-            raise OptionError(
-                f"joint {joint.name!r} has a rotor or is part of a ball joint: it cannot be locked"
-            )
+        """The motion of a locked joint."""
+        if joint.kind == "rotation_vector":
+            raise OptionError(f"joint {joint.name!r} is part of a ball joint: it cannot be locked")
         q = number(self.locked[joint.mimics or joint.name], f"the locked joint {joint.name!r}")
         at = joint.ratio * q + joint.offset
         if not joint.limits.q_lower - 1e-9 <= at <= joint.limits.q_upper + 1e-9:
@@ -157,6 +157,14 @@ class _Merging:
         if joint.kind == "prismatic":
             return Pose(np.eye(3), at * joint.axis)
         return Pose(about_axis(joint.axis, at), np.zeros(3))
+
+    def _stop(self, rotor: dynamics.Rotor, parent: str | None) -> None:
+        """The rotor of a locked joint is part of the link that carries it."""
+        carrier, place = self._place(parent, IDENTITY)
+        centre = rotor.position + rotor.centre_of_mass
+        own = MassProperties(rotor.mass, centre, rotor.inertia).seen_from(place)
+        if not rotor.is_massless:
+            self.masses[carrier] = self.masses[carrier].joined(own)
 
     def _bodies(self) -> tuple[dynamics.Body, ...]:
         return tuple(with_mass(body, self.masses[body.name]) for body in self.kept)

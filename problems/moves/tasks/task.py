@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,31 +12,17 @@ import dynamics
 from problems.moves.motion_limits import MotionLimits, limits_of
 from problems.moves.tasks.goal import Goal, frame_name, goal_of
 from problems.moves.tasks.orientation import unit_vector, vector
+from problems.moves.tasks.planned_motion import PlannedMotion
 from problems.moves.tasks.robot import Payload, Robot
-from problems.moves.tasks.tool_path import Arc, KeptAxis, Line, SegmentRule, ToolSpeed
+from problems.moves.tasks.stated_task import StatedTask, Step
+from problems.moves.tasks.task_solve import solved
+from problems.moves.tasks.tool_path import Arc, KeptAxis, Line, SegmentRule
 from trajopt.base import arguments
 from trajopt.base.arguments import check_positive, number, numbers
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError, near_matches
 
-if TYPE_CHECKING:
-    from problems.moves.tasks.planned_motion import PlannedMotion
-
 DISTANCE, ANGLE = 1e-3, 0.1  # m and rad by which lines and kept axes may be missed by default
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """The segment to one goal.
-
-    rests : whether the robot stands still there
-    rules : what holds on the way; payloads : what is carried on it
-    """
-
-    goal: Goal
-    rests: bool
-    rules: tuple[SegmentRule, ...]
-    payloads: tuple[Payload, ...]
 
 
 @dataclass(eq=False)
@@ -199,7 +185,7 @@ class Task:
         if name not in known:
             raise UnknownNameError(
                 f"{arguments.short_repr(name)} is not attached{near_matches(name, known)}: "
-                f"{arguments.list_names(known) or 'nothing'} is"
+                f"{arguments.list_names(known) if known else 'nothing'} is"
             )
         self.carried = tuple(each for each in self.carried if each.name != name)
 
@@ -241,16 +227,17 @@ class Task:
         Raises InfeasibleBoundsError for a pose that cannot be reached, with the nearest one, and for a joint
         whose torque does not suffice to stand still at a goal; OptionError for a task without start or goals.
         """
-        from problems.moves.tasks.task_solve import solved
-
-        return solved(self, paths, intervals, time_limit)
+        return solved(self.stated, paths, intervals, time_limit)
 
     @property
-    def tool_speeds(self) -> tuple[ToolSpeed, ...]:
-        """The limits of frames' speeds."""
-        goals = [self.origin, *(step.goal for step in self.steps)]
-        frames = dict.fromkeys(goal.frame for goal in goals if goal and goal.frame)
-        return tuple(ToolSpeed(frame, self.tool_speed) for frame in frames) if self.tool_speed else ()
+    def stated(self) -> StatedTask:
+        """The task as it is; OptionError where it has no start or no goal, or ends at one that is passed."""
+        if self.origin is None or not self.steps:
+            raise OptionError("the task has no start or no goal: call start(q=...) and to(...) first")
+        last = self.steps[-1]
+        if not last.rests:
+            raise OptionError(f"the task ends at {last.goal.name!r}, which is passed: end it by to(...)")
+        return StatedTask(self.robot, self.origin, tuple(self.steps), self.bounds, self.tool_speed)
 
     def _goal(
         self, frame: Any, position: Any, rotation: Any, tolerance: Any, q: Any, name: str | None, kind: str

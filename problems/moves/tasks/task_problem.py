@@ -15,7 +15,7 @@ import trajopt
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.path_quantities import coulomb_friction
 from problems.moves.tasks.robot import carrying
-from problems.moves.tasks.task import Step, Task
+from problems.moves.tasks.stated_task import StatedTask, Step
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 
@@ -33,7 +33,7 @@ class TaskProblem:
     intervals : of the spline, from goal to goal
     """
 
-    task: Task
+    task: StatedTask
     guess: list[Array]
     intervals: int
 
@@ -84,7 +84,7 @@ class TaskProblem:
                 term, lower, upper, name = rule.row(MARGIN)
                 over = "path" if len(steps) == 1 else trajopt.ArcNodes(arc, "whole")
                 problem.subject_to(term, lower, upper, over=over, name=f"{name}, to {step.goal.name}")
-        _limit_rows(problem, model, self.task.bounds)
+        _limit_rows(problem, model, self.task.limits)
         for speed in self.task.tool_speeds:
             term, lower, upper, name = speed.row(MARGIN)
             problem.subject_to(term, lower, upper, name=name)
@@ -95,7 +95,6 @@ class TaskProblem:
     def _start(self, problem: trajopt.Problem, first: int) -> None:
         before = self.task.steps[first - 1] if first else None
         if before is None:
-            assert self.task.origin is not None
             _goal_rows(problem, self.task.origin.rows(), "start")
         if before is None or before.rests:
             problem.start_at(v=0.0, a=0.0)
@@ -104,7 +103,7 @@ class TaskProblem:
         """q(s) of normalised time, all arcs counted alike, and the seconds of every arc."""
         parts: list[tuple[Array, Array]] = []  # of every arc: times from its start, poses
         for run in _runs(stretch, self.task.steps):
-            parts += eased([self.guess[k] for k in run], self.task.bounds)
+            parts += eased([self.guess[k] for k in run], self.task.limits)
         seconds = np.array([times[-1] for times, _ in parts])
 
         def curve(s: Any) -> Array:
@@ -121,7 +120,7 @@ class TaskProblem:
         return curve, seconds
 
 
-def _runs(stretch: list[int], steps: list[Step]) -> list[list[int]]:
+def _runs(stretch: list[int], steps: tuple[Step, ...]) -> list[list[int]]:
     """The steps of a stretch from rest to rest."""
     runs: list[list[int]] = [[]]
     for k in stretch:

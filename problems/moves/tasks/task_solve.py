@@ -10,24 +10,19 @@ import numpy as np
 import trajopt
 from problems.moves.tasks.planned_motion import PlannedMotion
 from problems.moves.tasks.pose_sequence import first_guess
-from problems.moves.tasks.task import Task
+from problems.moves.tasks.reaching import pose_errors
+from problems.moves.tasks.stated_task import StatedTask
 from problems.moves.tasks.task_problem import MARGIN, TaskProblem
 from trajopt.base.arguments import check_count, numbers, short_repr
 from trajopt.base.arrays import Array
-from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
+from trajopt.base.errors import NotFiniteError, ShapeError
 
 
 def solved(
-    task: Task, paths: Sequence[Any] | None, intervals: int, time_limit: float | None
+    task: StatedTask, paths: Sequence[Any] | None, intervals: int, time_limit: float | None
 ) -> PlannedMotion:
     """The best motion from its own guess and those that are given; see `Task.solve`."""
     check_count("intervals", intervals, least=4)
-    if task.origin is None or not task.steps:
-        raise OptionError("the task has no start or no goal: call start(q=...) and to(...) first")
-    if not task.steps[-1].rests:
-        raise OptionError(
-            f"the task ends at {task.steps[-1].goal.name!r}, which is passed: end it by to(...)"
-        )
     best: PlannedMotion | None = None
     for guess in [first_guess(task), *_given_paths(task, paths)]:
         problem = TaskProblem(task, guess, intervals)
@@ -41,7 +36,7 @@ def solved(
     return best
 
 
-def _given_paths(task: Task, paths: Any) -> list[list[Array]]:
+def _given_paths(task: StatedTask, paths: Any) -> list[list[Array]]:
     """The poses of every path from goal to goal: cut where it comes nearest to each, in their order."""
     found = []
     for number, path in enumerate([] if paths is None else paths):
@@ -56,10 +51,8 @@ def _given_paths(task: Task, paths: Any) -> list[list[Array]]:
     return found
 
 
-def _cut(task: Task, path: Array) -> list[Array]:
+def _cut(task: StatedTask, path: Array) -> list[Array]:
     """A path in pieces, (k, n) each, from goal to goal."""
-    from problems.moves.tasks.reaching import pose_errors
-
     first, pieces = 0, []
     for count, step in enumerate(task.steps, 1 - len(task.steps)):
         last = len(path) - 1
