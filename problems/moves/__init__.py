@@ -1,4 +1,4 @@
-"""The fastest motions of a robot along given paths of its joints (`retime`), and what is proved of them."""
+"""Motions of robots: through goals of their tools in least time (`Task`), or along given paths (`retime`)."""
 
 from dynamics.model.scene import Scene as Scene
 from dynamics.model.shape import Shape as Shape
@@ -12,5 +12,10 @@ from problems.moves.certificate import LimitLine as LimitLine
 from problems.moves.certificate import MotionCertificate as MotionCertificate
 from problems.moves.controller.hand_over import hand_over as hand_over
 from problems.moves.controller.points import HandOver as HandOver
+from problems.moves.motion import Motion as Motion
 from problems.moves.retimed_motion import RetimedMotion as RetimedMotion
 from problems.moves.retiming import retime as retime
+from problems.moves.tasks.planned_motion import PlannedMotion as PlannedMotion
+from problems.moves.tasks.robot import Robot as Robot
+from problems.moves.tasks.robot import robot as robot
+from problems.moves.tasks.task import Task as Task

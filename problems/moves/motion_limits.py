@@ -1,8 +1,8 @@
-"""Limits of the joints on a motion: speed, acceleration and torque."""
+"""Limits of the joints on a motion: speed, acceleration, jerk and torque."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
-    """|v| <= velocity, |a| <= acceleration, torque_lower <= tau <= torque_upper, (n,); infinity: no limit."""
+    """|v| <= velocity, |a| <= acceleration, torque_lower <= tau <= torque_upper, |jerk| <= jerk, (n,).
+
+    Infinity: no limit.
+    """
 
     velocity: Array
     acceleration: Array
     torque_lower: Array
     torque_upper: Array
+    jerk: Array = field(default_factory=lambda: np.array(np.inf))
 
     @property
     def has_torque(self) -> bool:
@@ -30,11 +34,14 @@ class MotionLimits:
         return bool(np.any(np.isfinite([self.torque_lower, self.torque_upper])))
 
 
-def limits_of(model: KinematicTree, velocity: Any, acceleration: Any, torque: Any) -> MotionLimits:
+def limits_of(
+    model: KinematicTree, velocity: Any, acceleration: Any, torque: Any, jerk: Any = None
+) -> MotionLimits:
     """The limits given, and those of the model for None; see `retime`, also for errors."""
     own = model.limits
     v = _positive(own.velocity if velocity is None else velocity, "velocity", model)
-    a = np.full(model.n, np.inf) if acceleration is None else _positive(acceleration, "acceleration", model)
+    a = _positive(np.inf if acceleration is None else acceleration, "acceleration", model)
+    j = _positive(np.inf if jerk is None else jerk, "jerk", model)
     if torque is None:
         lower, upper = own.torque_lower, own.torque_upper
     elif np.ndim(torque) == 2:
@@ -42,8 +49,8 @@ def limits_of(model: KinematicTree, velocity: Any, acceleration: Any, torque: An
     else:
         upper = _positive(torque, "torque", model)
         lower = -upper
-    found = MotionLimits(v, a, lower, upper)
-    if not (found.has_torque or np.any(np.isfinite([v, a]))):
+    found = MotionLimits(v, a, lower, upper, j)
+    if not (found.has_torque or np.any(np.isfinite([v, a, j]))):
         raise UnboundedError(
             "no joint has a limit of speed, acceleration or torque, so that the motion takes no time: give "
             "velocity=, acceleration= or torque="

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,19 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from problems.moves.certificate import MotionCertificate
-from problems.moves.controller.hand_over import hand_over
-from problems.moves.controller.points import HandOver
-from problems.moves.controller.segments import Segments
-from problems.moves.limit_excess import relative_excess, worst_line
+from problems.moves.limit_excess import worst_line
+from problems.moves.motion import Motion
 from problems.moves.motion_limits import MotionLimits
-from problems.moves.motion_table import motion_table
 from problems.moves.path_quantities import motor_torques
 from problems.moves.spline_path import SplinePath
 from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.base.rounding import AGREEMENT
-from trajopt.display.samples import Samples
 
 if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel
@@ -32,7 +26,7 @@ SAMPLES = 8  # of the limits of every segment, at the middles of equal parts
 
 
 @dataclass(frozen=True, eq=False)
-class RetimedMotion:
+class RetimedMotion(Motion):
     """q(t) = p(s(t)), rest to rest, made by `moves.retime`.
 
     grid : (segments + 1,) s; speeds : (segments + 1,) s'^2 there, linear in s between: s'' is constant
@@ -45,11 +39,6 @@ class RetimedMotion:
     grid: Array
     speeds: Array
     certificate: MotionCertificate
-
-    @property
-    def converged(self) -> bool:
-        """Whether every limit holds within the tolerance of the certificate."""
-        return self.certificate.holds
 
     @property
     def duration(self) -> float:
@@ -115,23 +104,13 @@ class RetimedMotion:
         over a segment, "rest" the largest speed of a joint at both ends; both relative to
         the largest position or speed.
         """
-        names, limits, own = self.model.joint_names, self.limits, self.model.limits
+        names = self.joint_names
         part = (np.arange(SAMPLES) + 0.5) / SAMPLES
         t = (self.times[:-1, None] + np.diff(self.times)[:, None] * part).ravel()
-        values = {
-            "position": (self.q(t), own.q_lower, own.q_upper),
-            "speed": (self.v(t), -limits.velocity, limits.velocity),
-            "acceleration": (self.a(t), -limits.acceleration, limits.acceleration),
-            "torque": (self.tau(t), limits.torque_lower, limits.torque_upper),
-        }
-        lines = [
-            worst_line(name, names, relative_excess(*sides), t)
-            for name, sides in values.items()
-            if np.any(np.isfinite(sides[1:]))
-        ]
+        lines = self.sampled_limits(t)
         drift, rest = self._integral_error(), self.v(self.times[[0, -1]])
         lines.append(worst_line("path", names, drift / np.abs(self.q(t)).max(), self.times[1:]))
-        top = np.abs(values["speed"][0]).max()
+        top = np.abs(self.v(t)).max()
         lines.append(worst_line("rest", names, np.abs(rest) / top, self.times[[0, -1]]))
         return MotionCertificate(tuple(lines))
 
@@ -142,23 +121,6 @@ class RetimedMotion:
         v = self.v(self.times[:-1, None] + length[:, None] * 0.5 * (1.0 + nodes))
         integral = np.einsum("k,skn->sn", 0.5 * weights, v) * length[:, None]
         return np.abs(np.diff(self.q(self.times), axis=0) - integral)
-
-    def sample(self, rate: float) -> Samples:
-        """The motion at `rate` Hz and at its end: columns "q elbow", "v elbow", "a elbow" and "tau elbow"."""
-        curves: dict[str, Callable[[Any], Array]] = {"q": self.q, "v": self.v, "a": self.a, "tau": self.tau}
-        return motion_table(curves, self.model, self.duration, rate)
-
-    def to_csv(self, path: str | os.PathLike[str], rate: float = 100.0) -> None:
-        """Write `sample(rate)` as comma-separated values, units in the first line, "q elbow [rad]"."""
-        self.sample(rate).to_csv(path)
-
-    def to_ros(
-        self, path: str | os.PathLike[str], segments: Segments = "quintic", **options: Any
-    ) -> HandOver:
-        """`hand_over` with these options; its answer is written as a JointTrajectory of ROS 2, too."""
-        points = hand_over(self, segments, **options)
-        points.to_ros(path)
-        return points
 
     def __repr__(self) -> str:
         return f"RetimedMotion of {self.duration:.6g} s on {len(self.grid) - 1} segments\n{self.certificate}"

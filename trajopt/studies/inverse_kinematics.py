@@ -66,10 +66,10 @@ def inverse_kinematics(
         gtol=tolerance,
         max_nfev=iterations,
     )
-    return _without_turns(found.x, inside, dynamics)
+    return without_turns(found.x, inside, dynamics)
 
 
-def _without_turns(q: NDArray, start: NDArray, dynamics: Dynamics) -> NDArray:
+def without_turns(q: NDArray, start: NDArray, dynamics: Dynamics) -> NDArray:
     """The same pose by the angles that are nearest to those of the start, as far as limits allow."""
     turning = np.isin(dynamics.joint_names, _turning(dynamics))
     nearest = q - 2.0 * np.pi * np.round((q - start) / (2.0 * np.pi))

@@ -1,0 +1,107 @@
+"""What all motions have: curves in time, samples and tables of them, and their limits at given times."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from problems.moves.certificate import LimitLine, MotionCertificate
+from problems.moves.controller.hand_over import hand_over
+from problems.moves.controller.points import HandOver
+from problems.moves.controller.segments import Segments
+from problems.moves.limit_excess import relative_excess, worst_line
+from problems.moves.motion_limits import MotionLimits
+from problems.moves.motion_table import motion_table
+from trajopt.base.arrays import Array
+from trajopt.display.samples import Samples
+
+if TYPE_CHECKING:
+    from dynamics.rigid_body_model import RigidBodyModel
+
+
+class Motion(ABC):
+    """A motion of a robot's joints, from rest to rest.
+
+    model : of the robot; limits : that it was computed for
+    certificate : what is known of the limits
+    """
+
+    model: RigidBodyModel
+    limits: MotionLimits
+    certificate: MotionCertificate
+
+    @property
+    @abstractmethod
+    def duration(self) -> float:
+        """Seconds."""
+
+    @abstractmethod
+    def q(self, t: Any) -> Array:
+        """Positions of the joints at times in [0, duration], (..., n) rad or m."""
+
+    @abstractmethod
+    def v(self, t: Any) -> Array:
+        """Velocities, (..., n) rad/s or m/s."""
+
+    @abstractmethod
+    def a(self, t: Any) -> Array:
+        """Accelerations, (..., n) rad/s^2 or m/s^2."""
+
+    @abstractmethod
+    def jerk(self, t: Any) -> Array:
+        """Rates of the accelerations, (..., n) rad/s^3 or m/s^3."""
+
+    @abstractmethod
+    def tau(self, t: Any) -> Array:
+        """Torques of the motors, (..., n) N m or N, with springs and friction of the joints."""
+
+    @abstractmethod
+    def verify(self) -> MotionCertificate:
+        """All limits again, sampled from the curves alone."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether every limit holds within the tolerance of the certificate."""
+        return self.certificate.holds
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The joints in the order of q."""
+        return tuple(self.model.joint_names)
+
+    def sampled_limits(self, t: Array) -> list[LimitLine]:
+        """The largest excess at times (k,) of every kind of limit that there is."""
+        limits, own = self.limits, self.model.limits
+        values = {
+            "position": (self.q, own.q_lower, own.q_upper),
+            "speed": (self.v, -limits.velocity, limits.velocity),
+            "acceleration": (self.a, -limits.acceleration, limits.acceleration),
+            "jerk": (self.jerk, -limits.jerk, limits.jerk),
+            "torque": (self.tau, limits.torque_lower, limits.torque_upper),
+        }
+        return [
+            worst_line(name, self.joint_names, relative_excess(curve(t), lower, upper), t)
+            for name, (curve, lower, upper) in values.items()
+            if np.any(np.isfinite([lower, upper]))
+        ]
+
+    def sample(self, rate: float) -> Samples:
+        """The motion at `rate` Hz and at its end: columns "q elbow", "v elbow", "a elbow" and "tau elbow"."""
+        curves: dict[str, Callable[[Any], Array]] = {"q": self.q, "v": self.v, "a": self.a, "tau": self.tau}
+        return motion_table(curves, self.model, self.duration, rate)
+
+    def to_csv(self, path: str | os.PathLike[str], rate: float = 100.0) -> None:
+        """Write `sample(rate)` as comma-separated values, units in the first line, "q elbow [rad]"."""
+        self.sample(rate).to_csv(path)
+
+    def to_ros(
+        self, path: str | os.PathLike[str], segments: Segments = "quintic", **options: Any
+    ) -> HandOver:
+        """`hand_over` with these options; its answer is written as a JointTrajectory of ROS 2, too."""
+        points = hand_over(self, segments, **options)
+        points.to_ros(path)
+        return points

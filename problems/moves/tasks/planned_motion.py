@@ -1,0 +1,224 @@
+"""The motion of a task: a spline in time with the robot's load on every arc, and what is known of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import dynamics
+from problems.moves.certificate import TOLERANCE, LimitLine, MotionCertificate
+from problems.moves.limit_excess import relative_excess, worst_line
+from problems.moves.motion import Motion
+from problems.moves.motion_limits import MotionLimits
+from problems.moves.path_quantities import motor_torques
+from problems.moves.tasks.reaching import pose_errors
+from problems.moves.tasks.stated_task import StatedTask
+from trajopt.base.arguments import numbers
+from trajopt.base.arrays import Array
+from trajopt.splines.curve import Curve
+from trajopt.splines.polynomial_bounds import Pieces, pieces_of, upper_bound
+
+if TYPE_CHECKING:
+    from problems.moves.tasks.task_problem import TaskProblem
+    from trajopt.solution.solution import Answer
+
+SAMPLES = 16  # of every interval of the spline, for what is sampled
+DERIVATIVES = ("position", "speed", "acceleration", "jerk")
+MOST_SCALING, ROUNDS = 0.02, 6  # of the duration, so that limits hold between nodes
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedMotion(Motion):
+    """q(t) of a task, made by `Task.solve`.
+
+    curve : the spline, an arc to every goal; loaded : the robot with what it carries, on every arc
+    solution : how it was found, a `trajopt.Solution` or `PhasesSolution`, before time was scaled
+    slowed : relative increase of the duration by which time was scaled so that limits hold between nodes
+    """
+
+    task: StatedTask
+    curve: Curve
+    loaded: tuple[dynamics.RigidBodyModel, ...]
+    solution: Answer
+    slowed: float = 0.0
+
+    @staticmethod
+    def of(problem: TaskProblem, solution: Any) -> PlannedMotion:
+        """The motion of a solution, slowed until its limits hold between nodes, too, as far as that helps."""
+        task, curves = problem.task, [part.curve for part in solution.parts]
+        curve = Curve(
+            tuple(basis for each in curves for basis in each.bases),
+            tuple(points for each in curves for points in each.control_points),
+            np.concatenate([each.durations for each in curves]),
+        )
+        models = zip(problem.models, problem.stretches, strict=True)
+        loaded = tuple(model for model, stretch in models for _ in stretch)
+        found = PlannedMotion(task, curve, loaded, solution)
+        return found._slowed() if solution.converged else found
+
+    @property
+    def model(self) -> dynamics.RigidBodyModel:  # type: ignore[override]
+        return self.task.robot.model
+
+    @property
+    def limits(self) -> MotionLimits:  # type: ignore[override]
+        return self.task.limits
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver found an optimum, and every line of the certificate holds."""
+        return bool(self.solution.converged) and self.certificate.holds
+
+    @property
+    def duration(self) -> float:
+        return self.curve.duration
+
+    @property
+    def times(self) -> Array:
+        """Seconds of the start and of every goal, (goals + 1,)."""
+        return self.curve.starts
+
+    def q(self, t: Any) -> Array:
+        return self.curve(t)
+
+    def v(self, t: Any) -> Array:
+        return self.curve(t, 1)
+
+    def a(self, t: Any) -> Array:
+        return self.curve(t, 2)
+
+    def jerk(self, t: Any) -> Array:
+        """Rates of the accelerations, (..., n), the right limit at goals, where they may jump."""
+        return self.curve(t, 3)
+
+    def tau(self, t: Any) -> Array:
+        """Torques of the motors, (..., n) N m or N, with what is carried; Coulomb friction opposes v."""
+        return self.torque_of(t, self.q(t), self.v(t), self.a(t))
+
+    def torque_of(self, t: Any, q: Array, v: Array, a: Array) -> Array:
+        """Torques of the motors at q, v and a (..., n) with what is carried at times t (...,)."""
+        at = numbers(t, "t")
+        arc = np.searchsorted(self.times, at, side="right") - 1
+        return self._torques(np.clip(arc, 0, len(self.loaded) - 1), q, v, a)
+
+    def _torques(self, arc: Array, q: Array, v: Array, a: Array) -> Array:
+        """With the load of arcs (...,), of either side at their ends."""
+        found = np.empty_like(q)
+        for model in dict.fromkeys(self.loaded):
+            here = np.isin(arc, [k for k, each in enumerate(self.loaded) if each is model])
+            found[here] = motor_torques(model, q[here], v[here], np.array(1.0), a[here])
+        return found
+
+    def place(self, frame: str, t: Any) -> Array:
+        """Where a frame's origin is at times (...,), (..., 3) m, world axes."""
+        return dynamics.forward_kinematics(self.model, self.q(t), [frame]).position[..., 0, :]
+
+    @cached_property
+    def certificate(self) -> MotionCertificate:  # type: ignore[override]
+        """Position, speed, acceleration and jerk for all times; torque, goals and rules at samples.
+
+        Excesses of goals, lines and kept axes are in m, rad, or rad and m of joints, beyond the tolerance.
+        """
+        lines = [line for order in range(len(DERIVATIVES)) for line in self._proved(order)]
+        return MotionCertificate((*lines, *self._sampled(SAMPLES)))
+
+    def verify(self) -> MotionCertificate:
+        """All of it again, at other and more times, from the curves alone."""
+        t, _ = self._samples(SAMPLES + 3)
+        lines = [line for line in self.sampled_limits(t) if line.name != "torque"]
+        return MotionCertificate((*lines, *self._sampled(SAMPLES + 3)))
+
+    def _proved(self, order: int) -> list[LimitLine]:
+        """The largest excess for all times of one derivative of the spline."""
+        own, limits = self.model.limits, self.limits
+        size = (None, limits.velocity, limits.acceleration, limits.jerk)[order]
+        lower, upper = (own.q_lower, own.q_upper) if size is None else (-size, size)
+        lower, upper = (np.broadcast_to(each, (self.model.n,)) for each in (lower, upper))
+        if not np.any(np.isfinite([lower, upper])):
+            return []
+        highest, lowest, times = [], [], []
+        for joint in range(self.model.n):
+            pieces = pieces_of(self.curve, joint, order)
+            up = upper_bound(pieces)
+            down = upper_bound(Pieces(pieces.start, pieces.end, -pieces.coefficients))
+            highest.append(up.value)
+            lowest.append(-down.value)
+            times.append((up.time, down.time))
+        values = np.array([lowest, highest])
+        excess = relative_excess(values, lower, upper)
+        row, joint = np.unravel_index(int(np.argmax(excess)), excess.shape)
+        name = DERIVATIVES[order]
+        found = float(excess[row, joint]), self.joint_names[joint], float(times[joint][1 - row])
+        return [LimitLine(name, "proved", *found)]
+
+    def _samples(self, count: int) -> tuple[Array, Array]:
+        """Times in every interval of the spline, both ends among them, and the arc of each."""
+        times, arcs = [], []
+        for arc, knots in enumerate(self.curve.knot_times_of_arcs):
+            inner = np.linspace(knots[:-1], knots[1:], count, axis=1).ravel()
+            times.append(np.clip(inner, 0.0, self.duration))
+            arcs.append(np.full(inner.size, arc))
+        return np.concatenate(times), np.concatenate(arcs)
+
+    def _sampled(self, count: int) -> list[LimitLine]:
+        t, arc = self._samples(count)
+        return [*self._torque_line(t, arc), *self._goal_lines(), *self._rule_lines(t, arc)]
+
+    def _torque_line(self, t: Array, arc: Array) -> list[LimitLine]:
+        if not self.limits.has_torque:
+            return []
+        tau = self._torques(arc, self.q(t), self.v(t), self.a(t))
+        excess = relative_excess(tau, self.limits.torque_lower, self.limits.torque_upper)
+        return [worst_line("torque", self.joint_names, excess, t)]
+
+    def _goal_lines(self) -> list[LimitLine]:
+        found = []
+        for goal, time in zip(self.task.goals, self.times.tolist(), strict=True):
+            q = self.q(time)
+            error = pose_errors(self.model, goal, q[None])[0]
+            misses = [(abs(q[i] - goal.joints[i]), self.joint_names[i]) for i in np.flatnonzero(goal.fixed)]
+            if goal.frame is not None:
+                distance, angle = np.linalg.norm(error[:3]), np.linalg.norm(error[3:])
+                misses.append((max(distance - goal.distance, angle - goal.angle), goal.frame))
+            worst, where = max(misses)
+            found.append(LimitLine(goal.name, "sampled", float(worst), where, time, 1))
+        return found
+
+    def _rule_lines(self, t: Array, arc: Array) -> list[LimitLine]:
+        """What holds on the way, and the speeds of frames."""
+        found = []
+        for number, step in enumerate(self.task.steps):
+            for rule in step.rules:
+                here = t[arc == number]
+                poses = dynamics.forward_kinematics(self.model, self.q(here), [rule.frame])
+                excess = rule.excess(poses.position[:, 0], poses.rotation[:, 0])[:, None]
+                found.append(worst_line(f"{rule.name} to {step.goal.name}", (rule.frame,), excess, here))
+        for each in self.task.tool_speeds:
+            rate = dynamics.frame_velocity(self.model, self.q(t), self.v(t), each.frame)[:, 3:]
+            excess = (np.linalg.norm(rate, axis=1) / each.speed - 1.0)[:, None]
+            found.append(worst_line("tool speed", (each.frame,), excess, t))
+        return found
+
+    def _slowed(self) -> PlannedMotion:
+        """q(t / k) with the least k found so that limits of speed, its rates and torque hold."""
+        motion, growth = self, 0.0
+        timed = {*DERIVATIVES[1:], "torque", "tool speed"}
+        for _ in range(ROUNDS):
+            excess = [line.excess for line in motion.certificate.lines if line.name in timed]
+            if max(excess, default=0.0) <= TOLERANCE:
+                return motion
+            growth = 2.0 * growth + max(excess)
+            if growth > MOST_SCALING:
+                break
+            curve = replace(self.curve, durations=self.curve.durations * (1.0 + growth))
+            motion = replace(self, curve=curve, slowed=growth)
+        return self
+
+    def __repr__(self) -> str:
+        return (
+            f"PlannedMotion of {self.duration:.6g} s to {len(self.task.steps)} goals, "
+            f"{self.solution.status.value}\n{self.certificate}"
+        )

@@ -1,0 +1,102 @@
+"""The first guess of a task: one pose for every goal, chosen so that the way through all of them is short."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import dynamics
+from problems.moves.motion_limits import MotionLimits
+from problems.moves.tasks.goal import Goal
+from problems.moves.tasks.reaching import poses_that_reach
+from problems.moves.tasks.robot import Payload, Robot, carrying
+from problems.moves.tasks.stated_task import StatedTask
+from problems.moves.tasks.tool_path import Arc, Line
+from trajopt.base.arrays import Array
+from trajopt.base.errors import InfeasibleBoundsError
+from trajopt.studies.inverse_kinematics import without_turns
+
+MOST_POSES = 12  # of a goal, the nearest ones to the pose before
+ON_SEGMENT = np.linspace(0.0, 1.0, 6)[1:-1]  # of a line or an arc: where poses are sought between its ends
+
+
+def first_guess(task: StatedTask) -> list[Array]:
+    """Poses (k, n) from goal to goal, both ends among them."""
+    robot, speed = task.robot, _speeds(task)
+    poses = [_candidates(robot, task.origin, _middle(robot), task.limits, _payloads_at(task, 0), rests=True)]
+    if not np.all(task.origin.fixed):
+        poses[0] = poses[0][:1]
+    costs, origin = [np.zeros(len(poses[0]))], []
+    for number, step in enumerate(task.steps):
+        near = poses[-1][int(np.argmin(costs[-1]))]
+        held = (*step.payloads, *_payloads_at(task, number + 1))
+        found = _candidates(robot, step.goal, near, task.limits, tuple(dict.fromkeys(held)), step.rests)
+        found = np.array([without_turns(each, near, robot.model) for each in found])
+        apart = np.abs(found[:, None] - poses[-1][None]) / speed
+        total = costs[-1][None] + apart.max(axis=2) + 1e-3 * apart.sum(axis=2)
+        origin.append(np.argmin(total, axis=1))
+        costs.append(total.min(axis=1))
+        poses.append(found)
+    chosen = [int(np.argmin(costs[-1]))]
+    for before in reversed(origin):
+        chosen.append(int(before[chosen[-1]]))
+    way = [each[k] for each, k in zip(poses, reversed(chosen), strict=True)]
+    return [_segment(task, k, way[k], way[k + 1]) for k in range(len(task.steps))]
+
+
+def _payloads_at(task: StatedTask, number: int) -> tuple[Payload, ...]:
+    """What is carried away from the start, or from the goal before step `number`."""
+    return task.steps[number].payloads if number < len(task.steps) else ()
+
+
+def _segment(task: StatedTask, number: int, first: Array, last: Array) -> Array:
+    """Both ends, and on a line or an arc the poses near the straight way that put the frame on it."""
+    step = task.steps[number]
+    rules = [rule for rule in step.rules if isinstance(rule, Line | Arc)]
+    if not rules:
+        return np.stack([first, last])
+    way, places = [first], rules[0].at(ON_SEGMENT)
+    for s, place in zip(ON_SEGMENT, places, strict=True):
+        near = way[-1] + (last - way[-1]) / (1.0 + len(ON_SEGMENT) * (1.0 - s))
+        goal = Goal(step.goal.name, np.full(len(first), np.nan), rules[0].frame, place)
+        try:
+            way.append(poses_that_reach(task.robot, goal, near, starts=0)[0])
+        except InfeasibleBoundsError:
+            way.append(near)
+    return np.array([*way, last])
+
+
+def _candidates(
+    robot: Robot, goal: Goal, near: Array, bounds: MotionLimits, payloads: tuple[Payload, ...], rests: bool
+) -> Array:
+    """Poses (k, n) that meet a goal, in which the motors hold the robot still where it rests."""
+    found = poses_that_reach(robot, goal, near)[:MOST_POSES]
+    if not rests:
+        return found
+    model = carrying(robot.model, payloads)
+    zero = np.zeros_like(found)
+    torque = dynamics.rnea(model, found, zero, zero)
+    excess = np.maximum(torque - bounds.torque_upper, bounds.torque_lower - torque)
+    holds = np.all(excess <= 0.0, axis=1)
+    if holds.any():
+        return found[holds]
+    best = int(np.argmin(excess.max(axis=1)))
+    joint = int(np.argmax(excess[best]))
+    carried = f" with {', '.join(repr(each.name) for each in payloads)}" if payloads else ""
+    raise InfeasibleBoundsError(
+        f"{goal.name}: joint {robot.joint_names[joint]!r} needs {torque[best, joint]:.4g} to stand still"
+        f"{carried}, and its torque is limited to {bounds.torque_lower[joint]:.4g} to "
+        f"{bounds.torque_upper[joint]:.4g}: carry less, choose another pose, or raise the limit"
+    )
+
+
+def _middle(robot: Robot) -> Array:
+    """The middle of the joints' ranges, zero of those without."""
+    lower, upper = robot.model.limits.q_lower, robot.model.limits.q_upper
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    middle = np.where(bounded, 0.5 * (np.where(bounded, lower, 0.0) + np.where(bounded, upper, 0.0)), 0.0)
+    return np.clip(middle, lower, upper)
+
+
+def _speeds(task: StatedTask) -> Array:
+    """Of the joints, for comparing ways, (n,)."""
+    return np.where(np.isfinite(task.limits.velocity), task.limits.velocity, 1.0)

@@ -1,0 +1,124 @@
+"""Poses that reach a goal: damped Newton steps on the frame's error from several starts at once.
+
+With the error e(q) of position and rotation vector, and the geometric Jacobian J,
+
+    dq = J' (J J' + (|e|^2 + DAMPING) I)^-1 e,
+
+joints clipped to their limits; a joint that a step would push beyond its limit is left out of it. Source:
+Sugihara, "Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method", IEEE Transactions on
+Robotics 27(5), 2011.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import dynamics
+from problems.moves.tasks.goal import Goal
+from problems.moves.tasks.orientation import rotation_vectors
+from problems.moves.tasks.robot import Robot
+from trajopt.base.arguments import list_names
+from trajopt.base.arrays import Array
+from trajopt.base.errors import InfeasibleBoundsError
+from trajopt.base.rounding import AGREEMENT
+
+if TYPE_CHECKING:
+    from dynamics.rigid_body_model import RigidBodyModel
+
+STARTS = 48  # poses drawn within the joints' ranges, beside the one before
+STEPS = 60
+DAMPING = 1e-6
+REACHED = 1e-9  # m and rad
+LONGEST_STEP = 0.5  # rad or m, of a joint
+SAME_POSE = 1e-4  # rad or m between joints of solutions that count once
+
+
+def poses_that_reach(robot: Robot, goal: Goal, near: Array, starts: int = STARTS) -> Array:
+    """Poses (k, n) that meet a goal, different ones, the nearest to `near` (n,) first.
+
+    Free joints that nothing decides stay where the start had them. Raises InfeasibleBoundsError with the
+    nearest pose where none is found.
+    """
+    q = _starts(robot.model, near, starts)
+    q[:, goal.fixed] = goal.joints[goal.fixed]
+    if goal.frame is None:
+        return q[:1]
+    q = _newton(robot.model, goal, q)
+    error = pose_errors(robot.model, goal, q)
+    size = np.abs(error).max(axis=1)
+    if size.min() > REACHED:
+        raise InfeasibleBoundsError(_unreachable(robot, goal, q, error))
+    found: list[Array] = []
+    for each in q[np.argsort(np.abs(q - near).max(axis=1) + 1e6 * (size > REACHED), kind="stable")]:
+        if np.abs(pose_errors(robot.model, goal, each[None])).max() > REACHED:
+            break
+        if all(np.abs(each - other).max() > SAME_POSE for other in found):
+            found.append(each)
+    return np.array(found)
+
+
+def pose_errors(model: RigidBodyModel, goal: Goal, q: Array) -> Array:
+    """Position minus target, m, and the rotation vector from the target, rad, (k, 6); zero where free."""
+    error = np.zeros((len(q), 6))
+    if goal.frame is None:
+        return error
+    poses = dynamics.forward_kinematics(model, q, [goal.frame])
+    if goal.position is not None:
+        error[:, :3] = np.nan_to_num(poses.position[:, 0] - goal.position)
+    if goal.rotation is not None:
+        error[:, 3:] = rotation_vectors(poses.rotation[:, 0] @ goal.rotation.T)
+    return error
+
+
+def _newton(model: RigidBodyModel, goal: Goal, q: Array) -> Array:
+    """Damped Newton steps of all starts (k, n) together, none beyond the limits of joints."""
+    assert goal.frame is not None
+    given = np.concatenate([[goal.rotation is not None] * 3, _given(goal)])
+    lower, upper = model.limits.q_lower, model.limits.q_upper
+    for _ in range(STEPS):
+        error = pose_errors(model, goal, q)[:, [3, 4, 5, 0, 1, 2]]  # angular first, as in the Jacobian
+        if np.abs(error).max() <= REACHED:
+            break
+        J = np.array(dynamics.frame_jacobian(model, q, goal.frame)) * given[:, None]
+        J[:, :, goal.fixed] = 0.0
+        step = _damped(J, error)
+        blocked = ((q <= lower) & (step < 0.0)) | ((q >= upper) & (step > 0.0))
+        step = _damped(J * ~blocked[:, None, :], error)
+        q = np.clip(q + step, lower, upper)
+    return q
+
+
+def _given(goal: Goal) -> Array:
+    return np.zeros(3, dtype=bool) if goal.position is None else np.isfinite(goal.position)
+
+
+def _damped(J: Array, error: Array) -> Array:
+    """The step of every start (k, n)."""
+    damping = (np.sum(error**2, axis=1) + DAMPING * REACHED)[:, None, None] * np.eye(6)
+    lifted = J @ J.transpose(0, 2, 1) + damping + AGREEMENT * np.eye(6)
+    step = -np.einsum("kij,ki->kj", J, np.linalg.solve(lifted, error[..., None])[..., 0])
+    longest = np.abs(step).max(axis=1, keepdims=True)
+    return step * np.minimum(1.0, LONGEST_STEP / np.maximum(longest, LONGEST_STEP))
+
+
+def _starts(model: RigidBodyModel, near: Array, count: int) -> Array:
+    """The pose before, and poses drawn evenly within the joints' ranges, at most a turn around it."""
+    lower = np.maximum(model.limits.q_lower, near - np.pi)
+    upper = np.minimum(model.limits.q_upper, near + np.pi)
+    drawn = np.random.default_rng(0).uniform(lower, upper, (count, model.n))
+    return np.concatenate([near[None], drawn])
+
+
+def _unreachable(robot: Robot, goal: Goal, q: Array, error: Array) -> str:
+    # A rad counts as much as a metre: arms are about that long.
+    best = int(np.argmin(np.linalg.norm(error, axis=1)))
+    place = dynamics.forward_kinematics(robot.model, q[best], [goal.frame]).position[0]
+    pose = list_names(f"{name} {value:.4g}" for name, value in zip(robot.joint_names, q[best], strict=True))
+    distance, angle = np.linalg.norm(error[best, :3]), np.linalg.norm(error[best, 3:])
+    return (
+        f"{goal.name}: frame {goal.frame!r} cannot reach it within the joints' limits. The nearest pose that "
+        f"was found misses it by {distance:.4g} m and {angle:.4g} rad, with the frame at "
+        f"({', '.join(f'{x:.4g}' for x in place)}): {pose}"
+    )

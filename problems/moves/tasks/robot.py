@@ -1,0 +1,227 @@
+"""`robot`: a robot for moves, from a URDF or a model, with locked joints, a mounting pose and tools."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+import dynamics
+from dynamics.model.mass_properties import IDENTITY, NO_MASS, MassProperties, Pose
+from dynamics.model.rotation import about_axis
+from dynamics.model.shape import pose_of
+from trajopt.base.arguments import number, short_repr
+from trajopt.base.arrays import Array
+from trajopt.base.errors import InfeasibleBoundsError, OptionError, UnknownNameError, near_matches
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """A robot that moves between given poses.
+
+    model : its links, joints and frames; locked joints are part of the links that carry them
+    """
+
+    model: dynamics.RigidBodyModel
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The joints that move, in the order of q."""
+        return tuple(self.model.joint_names)
+
+    def frame(self, name: str) -> dynamics.Frame:
+        """A frame of the robot, or that of a link: what goals are given for.
+
+        Raises UnknownNameError naming those that are near.
+        """
+        for frame in self.model.frames:
+            if frame.name == name:
+                return frame
+        links = [body.name for body in self.model.bodies]
+        if name in links:
+            return dynamics.Frame(name, name)
+        known = [frame.name for frame in self.model.frames] + links
+        raise UnknownNameError(
+            f"the robot has no frame {short_repr(name)}{near_matches(name, known)}: there are "
+            f"{', '.join(known)}"
+        )
+
+    def with_tool(self, name: str, frame: str, pose: Any) -> Robot:
+        """The robot with one more frame: a tool at a pose in another frame.
+
+        pose : (3,) m, (position, rotation), or a matrix (4, 4)
+        """
+        carrier = self.frame(frame)
+        at = Pose(carrier.rotation, carrier.position).then(_pose(pose, f"tool {name!r}:"))
+        tool = dynamics.Frame(name, carrier.body, at.rotation, at.position)
+        return replace(self, model=replace(self.model, frames=(*self.model.frames, tool)))
+
+
+def robot(
+    path: str | os.PathLike[str] | dynamics.RigidBodyModel,
+    locked: Mapping[str, float] | None = None,
+    base: Any = None,
+) -> Robot:
+    """The robot of a URDF file, of its text, or of a model that is there already.
+
+    locked : joint -> where it stays, rad or m; its link is then part of the one that carries it
+    base : the mounting pose in the world: (3,) m, (position, rotation), or a matrix (4, 4)
+
+    Raises the errors of `dynamics.load_urdf`, UnknownNameError for a joint that the robot does not have, and
+    InfeasibleBoundsError for a locked joint beyond its limits.
+    """
+    model = path if isinstance(path, dynamics.RigidBodyModel) else dynamics.load_urdf(path)
+    if base is not None:
+        model = _mounted(model, _pose(base, "the base's"))
+    return Robot(with_locked_joints(model, locked or {}))
+
+
+def with_locked_joints(
+    model: dynamics.RigidBodyModel, locked: Mapping[str, float]
+) -> dynamics.RigidBodyModel:
+    """The model whose locked joints, and those that mimic them, are rigid; links behind them are frames."""
+    if not isinstance(locked, Mapping):
+        raise OptionError(f"locked is {short_repr(locked)}: give a dictionary, {{'finger_joint': 0.04}}")
+    for joint in locked:
+        if joint not in model.joint_names:
+            raise UnknownNameError(
+                f"no joint of the robot is called {short_repr(joint)}"
+                f"{near_matches(joint, model.joint_names)}: there are {', '.join(model.joint_names)}"
+            )
+    return _Merging(model, locked).model() if locked else model
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """A rigid body that a frame carries: kg, (3,) m and (3, 3) kg m^2 about it, in the frame's axes."""
+
+    name: str
+    frame: dynamics.Frame
+    mass: float
+    centre_of_mass: Array
+    inertia: Array
+
+
+class _Merging:
+    """Links of locked joints merged into the links that carry them."""
+
+    def __init__(self, model: dynamics.RigidBodyModel, locked: Mapping[str, float]) -> None:
+        self.original, self.locked = model, locked
+        self.merged: dict[str | None, tuple[str | None, Pose]] = {}  # link -> what carries it, and where
+        self.masses: dict[str | None, MassProperties] = {None: NO_MASS}
+        self.kept: list[dynamics.Body] = []
+        self.frames: list[dynamics.Frame] = []
+
+    def model(self) -> dynamics.RigidBodyModel:
+        for body in self.original.bodies:
+            carrier, place = self._place(body.parent, Pose(body.joint.rotation, body.joint.position))
+            own = own_mass(body)
+            if (body.joint.mimics or body.joint.name) not in self.locked:
+                joint = replace(body.joint, rotation=place.rotation, position=place.position)
+                self.kept.append(replace(body, joint=joint, parent=carrier))
+                self.masses[body.name] = own
+                continue
+            if body.joint.rotor is not None:
+                self._stop(body.joint.rotor, body.parent)
+            place = place.then(self._moved(body.joint))
+            self.merged[body.name] = carrier, place
+            self.masses[carrier] = self.masses[carrier].joined(own.seen_from(place))
+            self.frames.append(dynamics.Frame(body.name, carrier, place.rotation, place.position))
+        if not self.kept:
+            raise OptionError("all joints are locked: leave one that moves")
+        return replace(
+            self.original,
+            bodies=self._bodies(),
+            frames=(*self.frames, *self._frames()),
+            ground_mass=self.original.ground_mass + self.masses[None].mass,
+        )
+
+    def _place(self, parent: str | None, pose: Pose) -> tuple[str | None, Pose]:
+        carrier, place = self.merged.get(parent, (parent, None))
+        return carrier, pose if place is None else place.then(pose)
+
+    def _moved(self, joint: dynamics.Joint) -> Pose:
+        """The motion of a locked joint."""
+        if joint.kind == "rotation_vector":
+            raise OptionError(f"joint {joint.name!r} is part of a ball joint: it cannot be locked")
+        q = number(self.locked[joint.mimics or joint.name], f"the locked joint {joint.name!r}")
+        at = joint.ratio * q + joint.offset
+        if not joint.limits.q_lower - 1e-9 <= at <= joint.limits.q_upper + 1e-9:
+            raise InfeasibleBoundsError(
+                f"joint {joint.name!r} is locked at {at:.6g}, beyond its limits "
+                f"{joint.limits.q_lower:.6g} to {joint.limits.q_upper:.6g}"
+            )
+        if joint.kind == "prismatic":
+            return Pose(np.eye(3), at * joint.axis)
+        return Pose(about_axis(joint.axis, at), np.zeros(3))
+
+    def _stop(self, rotor: dynamics.Rotor, parent: str | None) -> None:
+        """The rotor of a locked joint is part of the link that carries it."""
+        carrier, place = self._place(parent, IDENTITY)
+        centre = rotor.position + rotor.centre_of_mass
+        own = MassProperties(rotor.mass, centre, rotor.inertia).seen_from(place)
+        if not rotor.is_massless:
+            self.masses[carrier] = self.masses[carrier].joined(own)
+
+    def _bodies(self) -> tuple[dynamics.Body, ...]:
+        return tuple(with_mass(body, self.masses[body.name]) for body in self.kept)
+
+    def _frames(self) -> list[dynamics.Frame]:
+        found = []
+        for frame in self.original.frames:
+            carrier, place = self._place(frame.body, Pose(frame.rotation, frame.position))
+            found.append(dynamics.Frame(frame.name, carrier, place.rotation, place.position))
+        return found
+
+
+def own_mass(body: dynamics.Body) -> MassProperties:
+    """The mass properties of a link, in its axes."""
+    return MassProperties(body.mass, body.centre_of_mass, body.inertia)
+
+
+def with_mass(body: dynamics.Body, own: MassProperties) -> dynamics.Body:
+    """The same link with another mass, centre of mass and inertia."""
+    return replace(body, mass=own.mass, centre_of_mass=own.centre_of_mass, inertia=own.inertia)
+
+
+def carrying(model: dynamics.RigidBodyModel, payloads: Iterable[Payload]) -> dynamics.RigidBodyModel:
+    """The model whose links carry these rigid bodies, too."""
+    added: dict[str | None, MassProperties] = {}
+    for each in payloads:
+        held = MassProperties(each.mass, each.centre_of_mass, each.inertia)
+        held = held.seen_from(Pose(each.frame.rotation, each.frame.position))
+        added[each.frame.body] = added.get(each.frame.body, NO_MASS).joined(held)
+    if not added:
+        return model
+    bodies = [
+        with_mass(body, own_mass(body).joined(added[body.name])) if body.name in added else body
+        for body in model.bodies
+    ]
+    return replace(model, bodies=tuple(bodies))
+
+
+def _pose(given: Any, what: str) -> Pose:
+    """A position (3,), a pair (position, rotation), or a matrix (4, 4); ShapeError or JointError."""
+    pair = isinstance(given, tuple | list) and len(given) == 2
+    at, turned = given if pair else (given, None)
+    position, rotation = pose_of(at, turned, what)
+    return Pose(rotation, position)
+
+
+def _mounted(model: dynamics.RigidBodyModel, base: Pose) -> dynamics.RigidBodyModel:
+    """The model whose ground has a pose in the world; gravity stays."""
+    bodies, frames = [], []
+    for body in model.bodies:
+        place = Pose(body.joint.rotation, body.joint.position)
+        if body.parent is None:
+            place = base.then(place)
+        joint = replace(body.joint, rotation=place.rotation, position=place.position)
+        bodies.append(replace(body, joint=joint))
+    for frame in model.frames:
+        place = Pose(frame.rotation, frame.position)
+        place = base.then(place) if frame.body is None else place
+        frames.append(dynamics.Frame(frame.name, frame.body, place.rotation, place.position))
+    return replace(model, bodies=tuple(bodies), frames=tuple(frames))

@@ -1,0 +1,51 @@
+"""What a task asks for, as values: where the robot starts, the segment to every goal, and the limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from problems.moves.motion_limits import MotionLimits
+from problems.moves.tasks.goal import Goal
+from problems.moves.tasks.robot import Payload, Robot
+from problems.moves.tasks.tool_path import SegmentRule, ToolSpeed
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """The segment to one goal.
+
+    rests : whether the robot stands still there
+    rules : what holds on the way; payloads : what is carried on it
+    """
+
+    goal: Goal
+    rests: bool
+    rules: tuple[SegmentRule, ...]
+    payloads: tuple[Payload, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class StatedTask:
+    """A task that is complete: `Task` makes one when it is solved.
+
+    tool_speed : m/s, of the frames of all goals; None: not limited
+    """
+
+    robot: Robot
+    origin: Goal
+    steps: tuple[Step, ...]
+    limits: MotionLimits
+    tool_speed: float | None = None
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        """The start and all goals."""
+        return (self.origin, *(step.goal for step in self.steps))
+
+    @property
+    def tool_speeds(self) -> tuple[ToolSpeed, ...]:
+        """The limits of frames' speeds."""
+        if self.tool_speed is None:
+            return ()
+        frames = dict.fromkeys(goal.frame for goal in self.goals if goal.frame is not None)
+        return tuple(ToolSpeed(frame, self.tool_speed) for frame in frames)

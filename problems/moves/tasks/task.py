@@ -1,0 +1,282 @@
+"""`Task`: what a robot's tool is to do, one goal after the other; `solve` finds the motion of least time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import dynamics
+from problems.moves.motion_limits import MotionLimits, limits_of
+from problems.moves.tasks.goal import Goal, frame_name, goal_of
+from problems.moves.tasks.orientation import unit_vector, vector
+from problems.moves.tasks.planned_motion import PlannedMotion
+from problems.moves.tasks.robot import Payload, Robot
+from problems.moves.tasks.stated_task import StatedTask, Step
+from problems.moves.tasks.task_solve import solved
+from problems.moves.tasks.tool_path import Arc, KeptAxis, Line, SegmentRule
+from trajopt.base import arguments
+from trajopt.base.arguments import check_positive, number, numbers
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError, ShapeError, UnknownNameError, near_matches
+
+DISTANCE, ANGLE = 1e-3, 0.1  # m and rad by which lines and kept axes may be missed by default
+
+
+@dataclass(eq=False)
+class Task:
+    """A sequence of goals for a robot, and what holds on the way to each.
+
+    `start` comes first; `to` and `line` end at rest, `via` is passed; `keep`, `attach` and `detach` count
+    from the goal before them on. `solve` minimizes the time of all of it.
+    """
+
+    robot: Robot
+    origin: Goal | None = field(default=None, init=False)
+    steps: list[Step] = field(default_factory=list, init=False)
+    kept: tuple[KeptAxis, ...] = field(default=(), init=False)
+    carried: tuple[Payload, ...] = field(default=(), init=False)
+    bounds: MotionLimits = field(init=False)
+    tool_speed: float | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.robot, Robot):
+            raise OptionError(f"the robot is {arguments.short_repr(self.robot)}: give moves.robot(path)")
+        self.bounds = limits_of(self.robot.model, None, None, None)
+
+    def start(
+        self,
+        frame: Any = None,
+        *,
+        q: Any = None,
+        position: Any = None,
+        rotation: Any = None,
+        tolerance: Any = 0.0,
+    ) -> None:
+        """Where the robot stands at first, as a goal of `to`; a pose q, mostly. OptionError a second time."""
+        if self.origin is not None:
+            raise OptionError("the task has a start already: give the next goal by to(...)")
+        self.origin = goal_of(self.robot, "start", frame, position, rotation, tolerance, q)
+
+    def to(
+        self,
+        frame: Any = None,
+        *,
+        position: Any = None,
+        rotation: Any = None,
+        tolerance: Any = 0.0,
+        q: Any = None,
+        name: str | None = None,
+    ) -> None:
+        """Move to a goal, and stand still there.
+
+        frame : `robot.frame(name)` or its name
+        position : (3,) m in the world, of the frame's origin, None in a free component
+        rotation : of the frame's axes to the world: a matrix (3, 3), a quaternion (x, y, z, w), or a rotation
+            vector (3,) in rad
+        tolerance : m, or (m, rad): largest distance and angle from both; zero: exactly
+        q : joint values, None in free joints, or a dictionary of those that are given; alone or with a frame
+
+        Raises UnknownNameError, ShapeError, NotFiniteError, OptionError or InfeasibleBoundsError, which name
+        the goal.
+        """
+        self._add(self._goal(frame, position, rotation, tolerance, q, name, "goal"), rests=True)
+
+    def via(
+        self,
+        frame: Any = None,
+        *,
+        position: Any = None,
+        rotation: Any = None,
+        tolerance: Any = 0.0,
+        q: Any = None,
+        name: str | None = None,
+    ) -> None:
+        """Pass a goal without a stop, at a time that is free; arguments and errors as of `to`."""
+        self._add(self._goal(frame, position, rotation, tolerance, q, name, "via"), rests=False)
+
+    def line(
+        self,
+        frame: Any,
+        *,
+        position: Any,
+        rotation: Any = None,
+        through: Any = None,
+        distance: float = DISTANCE,
+        tolerance: Any = 0.0,
+        stop: bool = True,
+        name: str | None = None,
+    ) -> None:
+        """Move a frame to a position on a straight segment, or on the arc of a circle through a point.
+
+        through : (3,) m, a point of the arc between both ends; None: straight
+        distance : m, from the segment, at most
+        stop : whether the robot stands still at its end
+        Other arguments and errors as of `to`. The segment starts where the goal before has this frame; that
+        one must give its position, or all joints.
+        """
+        goal = self._goal(frame, position, rotation, tolerance, None, name, "line")
+        check_positive(f"{goal.name}: distance", distance)
+        start, end = self._place_before(goal), vector(position, f"{goal.name}: position")
+        if np.linalg.norm(end - start) <= distance:
+            raise OptionError(f"{goal.name}: its ends are not farther apart than its distance, {distance} m")
+        assert goal.frame is not None
+        rule: SegmentRule = Line(goal.name, goal.frame, start, end, distance)
+        if through is not None:
+            point = vector(through, f"{goal.name}: through")
+            rule = Arc(goal.name, goal.frame, start, point, end, distance)
+        arguments.check_flag("stop", stop)
+        self._add(goal, bool(stop), rule)
+
+    def keep(
+        self, frame: Any, *, axis: Any = (0.0, 0.0, 1.0), along: Any = None, tolerance: float = ANGLE
+    ) -> None:
+        """Keep an axis of a frame near a direction from the last goal on, until `release`.
+
+        axis : (3,) in the frame's axes; along : (3,) in the world, None: as it is at the last goal, which
+        must give the frame's rotation, or all joints
+        tolerance : rad, at most, above zero
+        """
+        name, called = f"keep {len(self.kept) + 1}", frame_name(self.robot, frame)
+        check_positive(f"{name}: tolerance", tolerance)
+        own = unit_vector(axis, f"{name}: axis")
+        wanted = (
+            self._axis_before(name, called, own) if along is None else unit_vector(along, f"{name}: along")
+        )
+        self.kept = (*self.kept, KeptAxis(name, called, own, wanted, float(tolerance)))
+
+    def release(self) -> None:
+        """Keep no axis from the last goal on."""
+        self.kept = ()
+
+    def attach(
+        self,
+        name: str,
+        frame: Any,
+        *,
+        mass: float,
+        centre_of_mass: Any = (0.0, 0.0, 0.0),
+        inertia: Any = None,
+    ) -> None:
+        """Carry a rigid body from the last goal on.
+
+        mass : kg; centre_of_mass : (3,) m, and inertia : (3, 3) kg m^2 about it, both in the frame's axes;
+        None: none
+        Raises OptionError for a body that is carried already or a mass below zero.
+        """
+        arguments.name(name, "the name of a payload")
+        if name in [each.name for each in self.carried]:
+            raise OptionError(f"{name!r} is attached already: detach it first, or give another name")
+        check_positive(f"the mass of {name!r}", mass)
+        spread = numbers(np.zeros((3, 3)) if inertia is None else inertia, f"the inertia of {name!r}")
+        if spread.shape != (3, 3):
+            raise ShapeError(f"the inertia of {name!r} has shape {spread.shape}: give (3, 3) kg m^2")
+        held = self.robot.frame(getattr(frame, "name", frame))
+        if held.body is None:
+            raise OptionError(f"frame {held.name!r} is fixed to the ground and carries nothing")
+        centre = vector(centre_of_mass, f"the centre of mass of {name!r}")
+        self.carried = (*self.carried, Payload(name, held, float(mass), centre, spread))
+
+    def detach(self, name: str) -> None:
+        """Put a body down at the last goal; UnknownNameError for one that is not carried."""
+        known = [each.name for each in self.carried]
+        if name not in known:
+            raise UnknownNameError(
+                f"{arguments.short_repr(name)} is not attached{near_matches(name, known)}: "
+                f"{arguments.list_names(known) if known else 'nothing'} is"
+            )
+        self.carried = tuple(each for each in self.carried if each.name != name)
+
+    def limits(
+        self,
+        *,
+        velocity: Any = None,
+        acceleration: Any = None,
+        jerk: Any = None,
+        torque: Any = None,
+        tool_speed: float | None = None,
+    ) -> None:
+        """Limits of the whole motion; what is left out is as in the robot's file, or not limited.
+
+        velocity, acceleration, jerk : a number or (n,), rad/s or m/s and their rates
+        torque : a number, (n,), or (n, 2) lower and upper, N m or N, of the motors
+        tool_speed : m/s, of the origins of all frames that goals are given for
+        """
+        self.bounds = limits_of(self.robot.model, velocity, acceleration, torque, jerk)
+        check_positive("tool_speed", tool_speed, optional=True)
+        self.tool_speed = None if tool_speed is None else number(tool_speed, "tool_speed")
+
+    def solve(
+        self, paths: Sequence[Any] | None = None, *, intervals: int = 10, time_limit: float | None = None
+    ) -> PlannedMotion:
+        """The motion of least time, or the best that was found: `converged` says whether every limit holds.
+
+            minimize T   subject to   all goals, what is kept, |v|, |a|, |jerk| and tau within their limits
+
+        q(t) is a spline of degree four with continuous acceleration, at rest at its ends and at all stops.
+        The poses from which the search starts come from inverse kinematics, from several starts; of these the
+        sequence that is nearest in time is taken.
+
+        paths : motions to start from beside it, (k, n) joint positions from the start to the last goal each;
+            the shortest converged motion is returned
+        intervals : of the spline, from goal to goal
+        time_limit : wall seconds for each start
+
+        Raises InfeasibleBoundsError for a pose that cannot be reached, with the nearest one, and for a joint
+        whose torque does not suffice to stand still at a goal; OptionError for a task without start or goals.
+        """
+        return solved(self.stated, paths, intervals, time_limit)
+
+    @property
+    def stated(self) -> StatedTask:
+        """The task as it is; OptionError where it has no start or no goal, or ends at one that is passed."""
+        if self.origin is None or not self.steps:
+            raise OptionError("the task has no start or no goal: call start(q=...) and to(...) first")
+        last = self.steps[-1]
+        if not last.rests:
+            raise OptionError(f"the task ends at {last.goal.name!r}, which is passed: end it by to(...)")
+        return StatedTask(self.robot, self.origin, tuple(self.steps), self.bounds, self.tool_speed)
+
+    def _goal(
+        self, frame: Any, position: Any, rotation: Any, tolerance: Any, q: Any, name: str | None, kind: str
+    ) -> Goal:
+        if self.origin is None:
+            raise OptionError("the task has no start: call start(q=...) first")
+        label = (
+            f"{kind} {len(self.steps) + 1}" if name is None else arguments.name(name, "the name of a goal")
+        )
+        return goal_of(self.robot, label, frame, position, rotation, tolerance, q)
+
+    def _add(self, goal: Goal, rests: bool, *rules: SegmentRule) -> None:
+        self.steps.append(Step(goal, rests, (*rules, *self.kept), self.carried))
+
+    @property
+    def _last(self) -> Goal | None:
+        return self.steps[-1].goal if self.steps else self.origin
+
+    def _place_before(self, goal: Goal) -> Array:
+        """Where the frame of a goal is at the goal before, (3,) m."""
+        last = self._last
+        assert last is not None and goal.frame is not None
+        if last.frame == goal.frame and last.position is not None and np.all(np.isfinite(last.position)):
+            return last.position
+        if np.all(last.fixed):
+            return dynamics.forward_kinematics(self.robot.model, last.joints, [goal.frame]).position[0]
+        raise OptionError(
+            f"{goal.name}: it is not known where {goal.frame!r} starts, as {last.name!r} before gives "
+            "neither its position nor all joints: give one there"
+        )
+
+    def _axis_before(self, name: str, frame: str, axis: Array) -> Array:
+        """The direction of a frame's axis at the last goal, (3,), world axes."""
+        last = self._last
+        if last is not None and last.frame == frame and last.rotation is not None:
+            return last.rotation @ axis
+        if last is not None and np.all(last.fixed):
+            return dynamics.forward_kinematics(self.robot.model, last.joints, [frame]).rotation[0] @ axis
+        raise OptionError(
+            f"{name}: it is not known where the axis of {frame!r} points, as the goal before gives neither "
+            "its rotation nor all joints: give along=(0, 0, 1), say"
+        )

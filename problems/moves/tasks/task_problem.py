@@ -1,0 +1,190 @@
+"""The optimization problem of a task: an arc of the spline to every goal, a phase for everything carried."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import dynamics
+import trajopt
+from problems.moves.motion_limits import MotionLimits
+from problems.moves.path_quantities import coulomb_friction
+from problems.moves.tasks.robot import carrying
+from problems.moves.tasks.stated_task import StatedTask, Step
+from trajopt.base.arrays import Array
+from trajopt.base.errors import InfeasibleBoundsError
+
+MARGIN = (
+    1e-4  # of a limit: how much nearer it is in the program, and how far it may be exceeded between nodes
+)
+DEGREE = 4  # the least with a continuous jerk within an arc
+LONGEST, SHORTEST = 60.0, 0.01  # s, of an arc
+
+
+@dataclass(frozen=True, eq=False)
+class TaskProblem:
+    """The problem of a task from a guess: poses (k, n) from goal to goal.
+
+    intervals : of the spline, from goal to goal
+    """
+
+    task: StatedTask
+    guess: list[Array]
+    intervals: int
+
+    @cached_property
+    def stretches(self) -> list[list[int]]:
+        """The numbers of the steps, those together that carry the same."""
+        steps = self.task.steps
+        numbers = range(len(steps))
+        return [list(group) for _, group in itertools.groupby(numbers, key=lambda k: steps[k].payloads)]
+
+    @cached_property
+    def models(self) -> list[dynamics.RigidBodyModel]:
+        """The robot of every stretch, with what it carries."""
+        model, steps = self.task.robot.model, self.task.steps
+        return [carrying(model, steps[stretch[0]].payloads) for stretch in self.stretches]
+
+    @cached_property
+    def asked(self) -> Any:
+        """A problem, or phases where it carries different bodies."""
+        each = list(zip(self.stretches, self.models, strict=True))
+        problems = [self._problem(stretch, model) for stretch, model in each]
+        if len(problems) == 1:
+            return problems[0]
+        phases = trajopt.Phases(*problems, name="task")
+        for (before, after), stretch in zip(itertools.pairwise(problems), self.stretches, strict=False):
+            border = self.task.steps[stretch[-1]]
+            for term in (trajopt.q,) if border.rests else (trajopt.q, trajopt.v, trajopt.a):
+                name = f"{term.name} goes on after {border.goal.name}"
+                phases.link(term, before.at("end"), after.at("start"), name=name)
+        return phases
+
+    def _problem(self, stretch: list[int], model: dynamics.RigidBodyModel) -> trajopt.Problem:
+        mesh = trajopt.Trajectory.uniform(
+            self.intervals, DEGREE, (SHORTEST, LONGEST), arcs=len(stretch), continuity=2
+        )
+        steps = [self.task.steps[k] for k in stretch]
+        problem = trajopt.Problem(model, mesh, name=f"to {steps[-1].goal.name}")
+        problem.minimize(trajopt.duration, name="time")
+        self._start(problem, stretch[0])
+        for arc, step in enumerate(steps):
+            at = "end" if arc == len(steps) - 1 else trajopt.ArcNodes(arc, "end")
+            _goal_rows(problem, step.goal.rows(), at)
+            if step.rests:
+                for term in (trajopt.v, trajopt.a):
+                    name = f"{step.goal.name}: at rest, {term.name}"
+                    problem.subject_to(term, equals=0.0, over=at, name=name)
+            for rule in step.rules:
+                term, lower, upper, name = rule.row(MARGIN)
+                over = "path" if len(steps) == 1 else trajopt.ArcNodes(arc, "whole")
+                problem.subject_to(term, lower, upper, over=over, name=f"{name}, to {step.goal.name}")
+        _limit_rows(problem, model, self.task.limits)
+        for speed in self.task.tool_speeds:
+            term, lower, upper, name = speed.row(MARGIN)
+            problem.subject_to(term, lower, upper, name=name)
+        curve, durations = self._guessed(stretch)
+        problem.guess(curve, durations)
+        return problem
+
+    def _start(self, problem: trajopt.Problem, first: int) -> None:
+        before = self.task.steps[first - 1] if first else None
+        if before is None:
+            _goal_rows(problem, self.task.origin.rows(), "start")
+        if before is None or before.rests:
+            problem.start_at(v=0.0, a=0.0)
+
+    def _guessed(self, stretch: list[int]) -> tuple[Callable[[Any], Array], Array]:
+        """q(s) of normalised time, all arcs counted alike, and the seconds of every arc."""
+        parts: list[tuple[Array, Array]] = []  # of every arc: times from its start, poses
+        for run in _runs(stretch, self.task.steps):
+            parts += eased([self.guess[k] for k in run], self.task.limits)
+        seconds = np.array([times[-1] for times, _ in parts])
+
+        def curve(s: Any) -> Array:
+            from scipy.interpolate import PchipInterpolator
+
+            progress = np.clip(np.asarray(s, dtype=float), 0.0, 1.0) * len(parts)
+            arc = np.minimum(progress.astype(int), len(parts) - 1)
+            found = np.empty((*progress.shape, self.task.robot.model.n))
+            for k, (times, poses) in enumerate(parts):
+                here = arc == k
+                found[here] = PchipInterpolator(times, poses)((progress[here] - k) * seconds[k])
+            return found
+
+        return curve, seconds
+
+
+def _runs(stretch: list[int], steps: tuple[Step, ...]) -> list[list[int]]:
+    """The steps of a stretch from rest to rest."""
+    runs: list[list[int]] = [[]]
+    for k in stretch:
+        runs[-1].append(k)
+        if steps[k].rests:
+            runs.append([])
+    return [run for run in runs if run]
+
+
+def eased(segments: list[Array], limits: MotionLimits) -> list[tuple[Array, Array]]:
+    """Times and poses of every segment of a run from rest to rest, slow at both of its ends.
+
+    The share u of the way that is behind at a share x of the time is 3 x^2 - 2 x^3.
+    """
+    fine = [_refined(segment) for segment in segments]
+    speed = np.where(np.isfinite(limits.velocity), limits.velocity, 1.0)
+    lengths = [np.abs(np.diff(part, axis=0) / speed).max(axis=1) + SHORTEST / len(part) for part in fine]
+    total = sum(float(length.sum()) for length in lengths)
+    turned = total * speed
+    longest = np.max([np.full_like(turned, 1.5 * total), np.sqrt(6.0 * turned / limits.acceleration)], axis=0)
+    seconds = float(np.max([longest, np.cbrt(60.0 * turned / limits.jerk)]))
+    found, behind = [], 0.0
+    for part, length in zip(fine, lengths, strict=True):
+        share = np.clip((behind + np.concatenate([[0.0], np.cumsum(length)])) / total, 0.0, 1.0)
+        behind += float(length.sum())
+        times = seconds * (0.5 - np.sin(np.arcsin(1.0 - 2.0 * share) / 3.0))
+        found.append((times - times[0], part))
+    return found
+
+
+def _refined(poses: Array) -> Array:
+    """Poses with seven more, evenly, between each two."""
+    at = np.linspace(0.0, len(poses) - 1.0, 8 * (len(poses) - 1) + 1)
+    return np.stack([np.interp(at, np.arange(len(poses)), column) for column in poses.T], axis=1)
+
+
+def _goal_rows(problem: trajopt.Problem, rows: Any, over: Any) -> None:
+    for term, lower, upper, name in rows:
+        problem.subject_to(term, lower, upper, over=over, name=name)
+
+
+def _limit_rows(problem: trajopt.Problem, model: dynamics.RigidBodyModel, limits: MotionLimits) -> None:
+    """Positions and speeds by control points, for all times; acceleration, jerk and torque at nodes.
+
+    Coulomb friction has the sign of a speed that is not known: its size is taken from both limits.
+    """
+    own, inside = model.limits, 1.0 - MARGIN
+    if np.any(np.isfinite([own.q_lower, own.q_upper])):
+        problem.subject_to(trajopt.q, own.q_lower, own.q_upper, hold="hull", name="position limits")
+    for term, bound, hold, name in (
+        (trajopt.v, limits.velocity, "hull", "velocity limits"),
+        (trajopt.a, inside * limits.acceleration, "nodes", "acceleration limits"),
+        (trajopt.jerk, inside * limits.jerk, "nodes", "jerk limits"),
+    ):
+        if np.any(np.isfinite(bound)):
+            problem.subject_to(term, -bound, bound, hold=hold, name=name)  # type: ignore[arg-type]
+    if not limits.has_torque:
+        return
+    friction = coulomb_friction(model)
+    lower, upper = inside * limits.torque_lower + friction, inside * limits.torque_upper - friction
+    if np.any(lower >= upper):
+        joint = int(np.argmax(lower >= upper))
+        raise InfeasibleBoundsError(
+            f"joint {model.joint_names[joint]!r} has a Coulomb friction of {friction[joint]:.4g}, which its "
+            "torque limit does not exceed: raise the limit"
+        )
+    problem.subject_to(trajopt.Quantity("motor_torque"), lower, upper, name="torque limits")

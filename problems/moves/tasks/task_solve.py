@@ -1,0 +1,66 @@
+"""The motion of a task: poses of the goals, the problem with an arc to every goal, and its solution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import trajopt
+from problems.moves.tasks.planned_motion import PlannedMotion
+from problems.moves.tasks.pose_sequence import first_guess
+from problems.moves.tasks.reaching import pose_errors
+from problems.moves.tasks.stated_task import StatedTask
+from problems.moves.tasks.task_problem import MARGIN, TaskProblem
+from trajopt.base.arguments import check_count, numbers, short_repr
+from trajopt.base.arrays import Array
+from trajopt.base.errors import NotFiniteError, ShapeError
+
+
+def solved(
+    task: StatedTask, paths: Sequence[Any] | None, intervals: int, time_limit: float | None
+) -> PlannedMotion:
+    """The best motion from its own guess and those that are given; see `Task.solve`."""
+    check_count("intervals", intervals, least=4)
+    best: PlannedMotion | None = None
+    for guess in [first_guess(task), *_given_paths(task, paths)]:
+        problem = TaskProblem(task, guess, intervals)
+        solution = trajopt.solve(
+            problem.asked, refine=trajopt.LimitNodes(accuracy=MARGIN), starts=1, time_limit=time_limit
+        )
+        motion = PlannedMotion.of(problem, solution)
+        if best is None or (motion.converged, -motion.duration) > (best.converged, -best.duration):
+            best = motion
+    assert best is not None
+    return best
+
+
+def _given_paths(task: StatedTask, paths: Any) -> list[list[Array]]:
+    """The poses of every path from goal to goal: cut where it comes nearest to each, in their order."""
+    found = []
+    for number, path in enumerate([] if paths is None else paths):
+        given = numbers(path, f"path {number}")
+        if given.ndim != 2 or given.shape[0] < 2 or given.shape[1] != task.robot.model.n:
+            raise ShapeError(
+                f"path {number} is {short_repr(path)}: give (k, {task.robot.model.n}) joint positions"
+            )
+        if not np.all(np.isfinite(given)):
+            raise NotFiniteError(f"path {number} holds NaN or infinity: give finite joint positions")
+        found.append(_cut(task, given))
+    return found
+
+
+def _cut(task: StatedTask, path: Array) -> list[Array]:
+    """A path in pieces, (k, n) each, from goal to goal."""
+    first, pieces = 0, []
+    for count, step in enumerate(task.steps, 1 - len(task.steps)):
+        last = len(path) - 1
+        if count < 0:
+            rest = path[first + 1 : len(path) + count] if len(path) + count > first + 1 else path[first:]
+            error = np.abs(pose_errors(task.robot.model, step.goal, rest)).sum(axis=1)
+            error += np.nan_to_num(np.abs(rest - step.goal.joints)).sum(axis=1)
+            last = min(first + 1 + int(np.argmin(error)), len(path) - 1)
+        pieces.append(path[first : last + 1])
+        first = last
+    return pieces

@@ -1,0 +1,207 @@
+"""`moves.Task`: goals are reached, rules hold on the way, loads count, limits hold by a check of our own."""
+
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import dynamics
+from problems import moves
+from problems.moves.tasks.orientation import rotation_vectors
+
+DOWN = [np.pi, 0.0, 0.0]  # z of the tool points to the ground
+ROBOTS = files("problems") / "robots"
+UR5_HOME = [0.0, -1.2, 1.4, -1.8, -1.57, 0.0]
+PANDA_HOME = [0.0, -0.6, 0.0, -2.2, 0.0, 1.6, 0.8]
+
+
+def ur5(**options):
+    return moves.robot((ROBOTS / "ur5.urdf").read_text(encoding="utf-8"), **options)
+
+
+def panda():
+    return moves.robot(
+        (ROBOTS / "panda.urdf").read_text(encoding="utf-8"), locked={"panda_finger_joint1": 0.04}
+    )
+
+
+def pick_and_place(robot, tool, home):
+    task = moves.Task(robot)
+    task.start(q=home)
+    task.to(tool, position=(0.45, -0.2, 0.2), rotation=DOWN, tolerance=(1e-3, 0.01))
+    task.attach("cup", tool, mass=0.4, centre_of_mass=(0.0, 0.0, 0.05))
+    task.via(tool, position=(0.45, 0.0, 0.5))
+    task.to(tool, position=(0.4, 0.3, 0.2), rotation=DOWN)
+    task.detach("cup")
+    task.limits(acceleration=15.0, jerk=500.0, tool_speed=1.5)
+    return task
+
+
+@pytest.fixture(scope="module", params=["ur5", "panda"])
+def solved(request):
+    if request.param == "ur5":
+        robot, tool, home = ur5(), "tool0", UR5_HOME
+    else:
+        robot, tool, home = panda(), "panda_hand_tcp", PANDA_HOME
+    return robot, tool, home, pick_and_place(robot, tool, home).solve()
+
+
+def test_pick_and_place_converges_and_its_certificate_and_check_hold(solved):
+    *_, motion = solved
+    assert motion.converged and motion.certificate.holds
+    assert motion.verify().holds
+    assert motion.solution.verify().holds
+    proved = [line.name for line in motion.certificate.lines if line.evidence == "proved"]
+    assert proved == ["position", "speed", "acceleration", "jerk"]
+
+
+def test_the_motion_is_where_the_goals_say_when_it_says(solved):
+    robot, tool, home, motion = solved
+    poses = dynamics.forward_kinematics(robot.model, motion.q(motion.times), [tool])
+    position = poses.position[:, 0]
+    assert np.abs(motion.q(0.0) - home).max() < 1e-9
+    assert np.linalg.norm(position[1] - (0.45, -0.2, 0.2)) < 1e-3 + 1e-9
+    assert np.linalg.norm(position[2] - (0.45, 0.0, 0.5)) < 1e-8
+    assert np.linalg.norm(position[3] - (0.4, 0.3, 0.2)) < 1e-8
+    turned = Rotation.from_matrix(poses.rotation[[1, 3], 0] @ np.diag([1.0, -1.0, -1.0])).magnitude()
+    assert turned[0] < 0.01 + 1e-9 and turned[1] < 1e-8
+
+
+def test_it_rests_at_goals_and_passes_vias(solved):
+    *_, motion = solved
+    speed = np.abs(motion.v(motion.times)).max(axis=1)
+    assert speed[[0, 1, 3]].max() < 1e-9 < 1e-2 < speed[2]
+    assert np.abs(motion.a(motion.times[[0, 1, 3]])).max() < 1e-6
+
+
+def test_limits_hold_at_a_thousand_hertz(solved):
+    robot, tool, _, motion = solved
+    t = np.linspace(0.0, motion.duration, int(1000 * motion.duration) + 2)
+    assert np.all(np.abs(motion.v(t)) <= robot.model.limits.velocity + 1e-6)
+    assert np.abs(motion.a(t)).max() <= 15.0 * (1.0 + 1e-6)
+    assert np.abs(motion.jerk(t)).max() <= 500.0 * (1.0 + 1e-6)
+    rate = dynamics.frame_velocity(robot.model, motion.q(t), motion.v(t), tool)[:, 3:]
+    assert np.linalg.norm(rate, axis=1).max() <= 1.5 * (1.0 + 1e-6)
+
+
+def test_the_torque_carries_the_cup_from_the_first_goal_on(solved):
+    robot, tool, _, motion = solved
+    bare, loaded = np.array([0.5, 1.5]) * motion.times[1]
+    for t, mass in ((bare, 0.0), (loaded, 0.4)):
+        q, v, a = motion.q(t), motion.v(t), motion.a(t)
+        tau = dynamics.rnea(robot.model, q, v, a)
+        tau += np.array([j.damping for j in robot.model.joints]) * v
+        step = 1e-5
+        times = t + np.array([-step, 0.0, step])
+        poses = dynamics.forward_kinematics(robot.model, motion.q(times), [tool])
+        place = poses.position[:, 0] + poses.rotation[:, 0] @ (0.0, 0.0, 0.05)
+        force = mass * ((place[0] - 2.0 * place[1] + place[2]) / step**2 + (0.0, 0.0, 9.81))
+        jacobian = dynamics.frame_jacobian(robot.model, q, tool)
+        moment = np.cross(place[1] - poses.position[1, 0], force)
+        tau += jacobian[:3].T @ moment + jacobian[3:].T @ force
+        assert motion.tau(t) == pytest.approx(tau, abs=2e-3)
+
+
+def test_a_line_and_an_arc_are_followed_and_the_tool_stays_upright():
+    robot = ur5()
+    task = moves.Task(robot)
+    task.start(q=UR5_HOME)
+    task.to("tool0", position=(0.45, -0.2, 0.3), rotation=DOWN, name="above")
+    task.keep("tool0", tolerance=0.05)
+    task.line("tool0", position=(0.45, -0.2, 0.15), distance=1e-3, stop=False, name="down")
+    task.line("tool0", position=(0.45, 0.2, 0.15), through=(0.55, 0.0, 0.15), distance=2e-3, name="around")
+    task.limits(acceleration=10.0, jerk=300.0)
+    motion = task.solve()
+    assert motion.converged, motion
+    t = np.linspace(motion.times[1], motion.times[2], 300)
+    straight = motion.place("tool0", t) - (0.45, -0.2, 0.0)
+    assert np.linalg.norm(straight[:, :2], axis=1).max() < 1e-3 + 1e-8
+    t = np.linspace(motion.times[2], motion.times[3], 300)
+    # The circle through (0.45, -0.2), (0.55, 0) and (0.45, 0.2): x_c = 0.3, as 0.15^2 + 0.2^2 = 0.25^2.
+    around = motion.place("tool0", t) - (0.3, 0.0, 0.15)
+    off = np.hypot(np.linalg.norm(around[:, :2], axis=1) - 0.25, around[:, 2])
+    assert off.max() < 2e-3 + 1e-8
+    axes = dynamics.forward_kinematics(robot.model, motion.q(t), ["tool0"]).rotation[:, 0, :, 2]
+    assert np.arccos(-axes[:, 2]).max() < 0.05 + 1e-6
+    assert np.abs(motion.v(motion.times[2])).max() > 1e-2
+
+
+def test_joint_goals_leave_joints_free_that_are_none():
+    task = moves.Task(ur5())
+    task.start(q=UR5_HOME)
+    task.to(q=[0.5, None, None, None, None, None])
+    task.to("tool0", position=(None, None, 0.4), q={"wrist_3_joint": 1.0})
+    motion = task.solve()
+    assert motion.converged
+    assert motion.q(motion.times[1])[0] == pytest.approx(0.5, abs=1e-9)
+    assert motion.q(motion.duration)[5] == pytest.approx(1.0, abs=1e-9)
+    assert motion.place("tool0", motion.duration)[2] == pytest.approx(0.4, abs=1e-8)
+
+
+def test_a_path_that_is_given_is_a_start_and_the_better_motion_is_returned():
+    task = moves.Task(ur5())
+    task.start(q=UR5_HOME)
+    task.to(q=[1.0, -1.0, 1.2, -1.8, -1.57, 0.0])
+    task.limits(acceleration=10.0, jerk=300.0)
+    detour = [UR5_HOME, [0.3, -1.6, 1.6, -1.8, -1.57, 0.3], [1.0, -1.0, 1.2, -1.8, -1.57, 0.0]]
+    alone, both = task.solve(), task.solve(paths=[detour])
+    assert both.converged and both.duration <= alone.duration * (1.0 + 1e-6)
+
+
+def test_a_heavier_load_takes_longer_where_the_torque_is_short():
+    def duration(mass):
+        task = moves.Task(ur5())
+        task.start(q=UR5_HOME)
+        task.attach("block", "tool0", mass=mass)
+        task.to(q=[1.0, -0.6, 0.9, -1.8, -1.57, 0.0])
+        task.limits(torque=[150.0, 110.0, 75.0, 28.0, 28.0, 28.0], jerk=2000.0)
+        motion = task.solve()
+        assert motion.converged
+        return motion.duration
+
+    assert duration(4.0) > 1.02 * duration(0.1)
+
+
+def test_locked_joints_and_the_mounting_pose_give_the_same_robot():
+    whole = dynamics.load_urdf((ROBOTS / "panda.urdf").read_text(encoding="utf-8"))
+    robot = panda()
+    q = np.array(PANDA_HOME)
+    full = np.concatenate([q, [0.04]]) if whole.n == 8 else np.concatenate([q, [0.04, 0.04]])
+    torque = dynamics.rnea(whole, full, 0.0 * full, 0.0 * full)[:7]
+    assert dynamics.rnea(robot.model, q, 0.0 * q, 0.0 * q) == pytest.approx(torque, abs=1e-10)
+    at = dynamics.forward_kinematics(whole, full, ["panda_leftfinger"]).position
+    assert dynamics.forward_kinematics(robot.model, q, ["panda_leftfinger"]).position == pytest.approx(at)
+    base = ((0.0, 0.0, 1.0), [0.0, 0.0, np.pi / 2.0])
+    mounted = ur5(base=base).model
+    place = dynamics.forward_kinematics(ur5().model, UR5_HOME, ["tool0"]).position[0]
+    moved = dynamics.forward_kinematics(mounted, UR5_HOME, ["tool0"]).position[0]
+    assert moved == pytest.approx([-place[1], place[0], place[2] + 1.0])
+
+
+def test_orientations_are_matrices_quaternions_or_rotation_vectors():
+    vector = np.array([0.3, -1.2, 0.7])
+    wanted = Rotation.from_rotvec(vector)
+    for given in (wanted.as_matrix(), wanted.as_quat(), vector):
+        task = moves.Task(ur5())
+        task.start("tool0", rotation=given)
+        assert task.origin.rotation == pytest.approx(wanted.as_matrix(), abs=1e-14)
+    assert rotation_vectors(wanted.as_matrix()) == pytest.approx(vector, abs=1e-14)
+
+
+def test_a_tool_is_a_frame_at_a_pose_in_another_one():
+    robot = ur5().with_tool("tip", "tool0", ((0.0, 0.0, 0.1), [0.0, 0.0, np.pi / 2.0]))
+    both = dynamics.forward_kinematics(robot.model, UR5_HOME, ["tool0", "tip"])
+    assert both.position[1] == pytest.approx(both.position[0] + 0.1 * both.rotation[0][:, 2])
+    assert both.rotation[1][:, 0] == pytest.approx(both.rotation[0][:, 1])
+
+
+def test_tables_have_the_joints_as_columns(tmp_path):
+    task = moves.Task(ur5())
+    task.start(q=UR5_HOME)
+    task.to(q=[0.2, -1.2, 1.4, -1.8, -1.57, 0.0])
+    motion = task.solve()
+    motion.to_csv(tmp_path / "move.csv", rate=250.0)
+    head, *rows = (tmp_path / "move.csv").read_text(encoding="utf-8").splitlines()
+    assert head.split(",")[1] == "q shoulder_pan_joint [rad]"
+    assert len(rows) == int(np.floor(motion.duration * 250.0)) + 2
