@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from dynamics.errors import JointError as JointError
     from dynamics.errors import JsonError as JsonError
     from dynamics.errors import ModelError as ModelError
+    from dynamics.errors import MujocoError as MujocoError
+    from dynamics.errors import MujocoWarning as MujocoWarning
     from dynamics.errors import ShapeError as ShapeError
     from dynamics.errors import SourceError as SourceError
     from dynamics.errors import TreeError as TreeError
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from dynamics.formats.dh import DhRow as DhRow
     from dynamics.formats.dh import from_dh as from_dh
     from dynamics.formats.dh import from_modified_dh as from_modified_dh
+    from dynamics.formats.mujoco_model import from_mujoco as from_mujoco
     from dynamics.formats.urdf import load_urdf as load_urdf
     from dynamics.kernel_warmup import warmup as warmup
     from dynamics.model.body import Body as Body
@@ -99,6 +102,8 @@ export_lazily(
         "JointError": "dynamics.errors",
         "JsonError": "dynamics.errors",
         "ModelError": "dynamics.errors",
+        "MujocoError": "dynamics.errors",
+        "MujocoWarning": "dynamics.errors",
         "ShapeError": "dynamics.errors",
         "SourceError": "dynamics.errors",
         "TreeError": "dynamics.errors",
@@ -123,6 +128,7 @@ export_lazily(
         "DhRow": "dynamics.formats.dh",
         "from_dh": "dynamics.formats.dh",
         "from_modified_dh": "dynamics.formats.dh",
+        "from_mujoco": "dynamics.formats.mujoco_model",
         "load_urdf": "dynamics.formats.urdf",
         "GeneralizedForce": "dynamics.quantities.generalized_forces",
         "friction": "dynamics.quantities.generalized_forces",

@@ -10,9 +10,11 @@ DynamicsError (ValueError)
     └── SourceError     a table or file a model is read from
         ├── DhError     rows of Denavit-Hartenberg parameters
         ├── UrdfError   a URDF
+        ├── MujocoError a model of MuJoCo, or no MuJoCo
         └── JsonError   a saved model
 
 DegreesWarning (UserWarning)   angles that look like degrees where radians are meant
+MujocoWarning (UserWarning)    what of a model of MuJoCo is no part of the robot
 InertiaWarning (UserWarning)   an inertia of a file that no body can have, harmless or repaired
 """
 
@@ -59,12 +61,20 @@ class UrdfError(SourceError):
     """A URDF is malformed, refused, or says something this package cannot represent."""
 
 
+class MujocoError(SourceError):
+    """MuJoCo is not installed or refuses a model, or the model has no joint."""
+
+
 class JsonError(SourceError):
     """A text is not a model saved by `RigidBodyModel.to_json`."""
 
 
 class DegreesWarning(UserWarning):
     """An angle is so large that it looks like degrees."""
+
+
+class MujocoWarning(UserWarning):
+    """A part of a model of MuJoCo that no robot of this package has is left out."""
 
 
 class InertiaWarning(UserWarning):

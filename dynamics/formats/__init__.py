@@ -1,1 +1,1 @@
-"""Files and tables that describe robots: URDF and Denavit-Hartenberg rows."""
+"""Files and tables that describe robots: URDF, models of MuJoCo, and Denavit-Hartenberg rows."""
