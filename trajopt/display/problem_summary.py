@@ -129,10 +129,8 @@ def _costs(problem: ProblemData) -> Iterator[StatedLine]:
 
 def _constraints(problem: ProblemData, nlp: NLP) -> Iterator[StatedLine]:
     counts = Counter(label.constraint for label in nlp.row_labels)
-    told: set[str] = set()
     for each in problem.stated:
-        rows = 0 if each.name in told else counts[each.name]  # those of one name are counted once
-        told.add(each.name)
+        rows = counts.pop(each.name, 0)  # those of one name are counted once
         if isinstance(each, Periodicity):
             yield StatedLine(each.name, "the end follows from the start", "", rows)
             continue
@@ -145,9 +143,8 @@ def _constraints(problem: ProblemData, nlp: NLP) -> Iterator[StatedLine]:
         where = "where arcs meet" if lower.after is None else f"after arc {lower.after}"
         name = problem.dynamics.joint_names[lower.coordinate]
         yield StatedLine(f"continuity of {name}", f"{MAY_JUMP[lower.order]} may jump", where)
-    for name in counts:
-        if name not in told:
-            yield StatedLine(name, "", "", counts[name])
+    for name, rows in counts.items():
+        yield StatedLine(name, "", "", rows)
 
 
 def _unknowns(problem: ProblemData, nlp: NLP) -> Iterator[StatedLine]:
@@ -184,10 +181,8 @@ def _bounds(lower: Array, upper: Array, units: Sequence[str], names: Sequence[st
     if len(set(each)) == 1:
         return each[0] + unit * (each[0] != FREE)
     if names and FREE in each:
-        return (
-            list_names([f"{name} {text}" for name, text in zip(names, each, strict=True) if text != FREE])
-            + unit
-        )
+        bounded = (f"{name} {text}" for name, text in zip(names, each, strict=True) if text != FREE)
+        return f"{list_names(bounded)}{unit}"
     if all(text.startswith("= ") for text in each):
         return f"= [{list_names([text[2:] for text in each])}]{unit}"
     return f"[{list_names(each)}]{unit}"
