@@ -83,16 +83,13 @@ def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> Soluti
     """The solution of an open file, without its certificate."""
     curve = _curve(file, header)
     added = {name: _added_nodes(file, header, name) for name in ADDED_NODES}
-    own = {
-        **header.shared("degrees", "apart_degrees", "certificate"),
+    return SolutionData(
+        **header.shared("degrees", "apart_degrees", "certificate", "parameters", *ADDED_NODES),
         **solve_of(file, header, None, None),
         **added,
-        "parameters": {
+        parameters={
             name: file.numbers(f"parameter_{i}", (None,)) for i, name in enumerate(header.parameters)
         },
-    }
-    return SolutionData(
-        **own,
         curve=curve,
         node_times=_node_times(file, curve, sum(len(arc) for arcs in added.values() for arc in arcs)),
         known_problem=problem,

@@ -137,7 +137,7 @@ def _constraints(problem: ProblemData, nlp: NLP) -> Iterator[StatedLine]:
         width = each.lower.size
         units = units_of(problem, each.term, width)
         what = _bounds(each.lower, each.upper, units, problem.component_names(each.term.quantity, width))
-        held = "" if not isinstance(each, Constraint) else _held(each)
+        held = ", for all t" * (isinstance(each, Constraint) and each.hold == "hull")
         yield StatedLine(each.name, what, _part(each.over) + held, rows)
     for lower in problem.lower_continuities:
         where = "where arcs meet" if lower.after is None else f"after arc {lower.after}"
@@ -206,7 +206,3 @@ def _part(over: NodeSet) -> str:
     if isinstance(over, Instants):
         return f"at {over}"
     return f"at the {over.written}" if isinstance(over, MotionEnd) else str(over.written)
-
-
-def _held(constraint: Constraint) -> str:
-    return ", for all t" if constraint.hold == "hull" else ""

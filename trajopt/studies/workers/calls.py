@@ -8,7 +8,7 @@ of those that were done.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Future
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -110,7 +110,7 @@ class _Running:
             ) from error
         except Exception as error:
             deaths = self._workers.deaths(error) * attempt.number
-            if deaths and attempt.number < self._tries and self._workers.tries_again:
+            if isinstance(error, BrokenExecutor) and attempt.number < self._tries:  # Dask tries itself
                 return None
             cause = error if not deaths else WorkerDiedError(_died(deaths))
             return Outcome(attempt.call, error=cause, tries=attempt.number)
