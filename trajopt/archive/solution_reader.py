@@ -82,7 +82,7 @@ def solve_of(file: ArrayFile, header: SavedSolve, *shape: None) -> dict[str, Any
 def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> SolutionData:
     """The solution of an open file, without its certificate."""
     curve = _curve(file, header)
-    added = {name: _added_nodes(file, header, name) for name in ADDED_NODES}
+    added: dict[str, Any] = {name: _added_nodes(file, header, name) for name in ADDED_NODES}
     return SolutionData(
         **header.shared("degrees", "apart_degrees", "certificate", "parameters", *ADDED_NODES),
         **solve_of(file, header, None, None),

@@ -68,7 +68,9 @@ def boundary_sign_check(
     found: list[tuple[BoundaryArc, NDArray]] = []
     for index, limit in enumerate(problem.path_limits()):
         order = limit_order(problem, limit)
-        for arc in boundary_arcs(structure, index) if order in (0, 1) else ():
+        if order not in (0, 1):
+            continue
+        for arc in boundary_arcs(structure, index):
             measure = _measure(trial, structure, arc, limit, order)
             if measure is not None:
                 found.append((arc, measure))
