@@ -12,6 +12,7 @@ from scipy.integrate import trapezoid
 import trajopt
 from benchmarks.gait.costs import COSTS
 from benchmarks.gait.report_walks import LONG, PACKS, STRIDES, TRIAL, WALKS, headed, solved, timed, walks
+from benchmarks.gait.runs import active_count
 from problems import gait_stride
 from problems.human.assessment.criteria import Criterion, credibility
 from problems.human.assessment.identities import identities
@@ -21,7 +22,6 @@ from problems.human.assessment.whole_body import inclination, whole_body
 from problems.human.body.model import GRAVITY
 from problems.human.gait.cycle import gait_cycle
 from problems.human.gait.step_constraints import STEP_CONSTRAINTS
-from trajopt.report.active_constraints import active_count
 
 POINTS = (6, 8, 10)  # control points of each joint's curve, for criteria
 SLOPES = (-0.08, 0.0, 0.08)

@@ -14,7 +14,7 @@ import numpy as np
 import trajopt
 from problems import gait
 from problems.human.assessment.slip import slip
-from trajopt.report.active_constraints import active_count
+from trajopt.transcription.transcribe import transcribe
 
 TIME_LIMIT = 120.0  # s
 REPEATS = 3
@@ -83,6 +83,23 @@ def default_run(cost: str) -> dict[str, Any]:
         "slip": max(slip(solution).values()),
         "split": split,
     }
+
+
+def active_count(solution: trajopt.Solution) -> int:
+    """Number of rows and unknowns of the program whose multiplier is larger than their distance to the bound.
+
+    Both scaled. 0 without multipliers of the problem's own program, as after a certified search.
+    """
+    point = solution.point
+    if point is None or point.row_multipliers is None or solution.certificate is not None:
+        return 0
+    nlp = transcribe(solution.problem)
+    rows = nlp.rows(point.y)
+    distance = np.minimum(np.abs(rows - nlp.row_lower), np.abs(nlp.row_upper - rows))
+    held = int((np.abs(point.row_multipliers) > distance).sum())
+    for bound, multipliers in ((nlp.lower, point.lower_multipliers), (nlp.upper, point.upper_multipliers)):
+        held += int((np.asarray(multipliers) > np.abs(point.y - bound)).sum())
+    return held
 
 
 def timing_options(log: Path) -> dict[str, Any]:

@@ -63,11 +63,5 @@ def with_phases(solution: PhasesSolutionData, phases: Phases, source: Any) -> Ph
 def _known(linked: LinkedProblems, k: int, solution: SolutionData, source: Any) -> SolutionData:
     problem = linked.problems[k]
     check_fits(solution, problem, source)
-    widths = {name: parameter.lower.size for name, parameter in problem.parameters.items()}
-    if {name: values.size for name, values in solution.parameters.items()} != widths:
-        raise SolutionFileError(
-            f"{source} has the parameters {', '.join(solution.parameters) or 'none'} in phase {k}, the "
-            f"problem {', '.join(widths) or 'none'}: pass the phases that were solved"
-        )
     shared = {name: solution.parameters[name] for name, having in linked.shared.items() if k in having}
     return replace(solution, known_problem=held(problem, shared))

@@ -21,7 +21,7 @@ from trajopt.archive.solution_header import (
     SavedSolve,
     SolutionHeader,
 )
-from trajopt.archive.solution_reader import POINT, header_of, phase_prefix, solution_of
+from trajopt.archive.solution_reader import POINT, group_prefix, header_of, phase_prefix, solution_of
 from trajopt.base.errors import SolutionFileError
 from trajopt.base.files.array_file import ArrayFile, file_path
 from trajopt.base.files.atomic_file import whole_file
@@ -102,13 +102,12 @@ def contents(answer: Answer) -> dict[str, Any]:
 def _motion(solution: SolutionData) -> dict[str, Any]:
     """The arrays of a motion: splines, durations, nodes, parameters, and samples for other readers."""
     curve, arrays = solution.curve, {}
-    for i, (basis, points) in enumerate(zip(curve.bases, curve.control_points, strict=True)):
-        arrays[f"breakpoints_{i}"], arrays[f"multiplicities_{i}"] = basis.breakpoints, basis.multiplicities
-        arrays[f"control_points_{i}"] = points
-    for g, group in enumerate(curve.apart):
+    for g, group in enumerate(curve.groups):
+        prefix = group_prefix(g)
         for i, (basis, points) in enumerate(zip(group.bases, group.control_points, strict=True)):
-            arrays[f"apart_{g}_multiplicities_{i}"] = basis.multiplicities
-            arrays[f"apart_{g}_control_points_{i}"] = points
+            arrays[f"breakpoints_{i}"] = basis.breakpoints  # the same in all groups
+            arrays[f"{prefix}multiplicities_{i}"] = basis.multiplicities
+            arrays[f"{prefix}control_points_{i}"] = points
     arrays["durations"], arrays["node_times"] = curve.durations, solution.node_times
     time = np.linspace(0.0, solution.duration, SAMPLES)
     arrays |= {"t": time, "q": solution.q(time), "v": solution.v(time), "a": solution.a(time)}

@@ -82,17 +82,14 @@ def solve_of(file: ArrayFile, header: SavedSolve, *shape: None) -> dict[str, Any
 def solution_of(file: ArrayFile, header: SolutionHeader, problem: Any) -> SolutionData:
     """The solution of an open file, without its certificate."""
     curve = _curve(file, header)
-    added = {name: _added_nodes(file, header, name) for name in ADDED_NODES}
-    own = {
-        **header.shared("degrees", "apart_degrees", "certificate"),
+    added: dict[str, Any] = {name: _added_nodes(file, header, name) for name in ADDED_NODES}
+    return SolutionData(
+        **header.shared("degrees", "apart_degrees", "certificate", "parameters", *ADDED_NODES),
         **solve_of(file, header, None, None),
         **added,
-        "parameters": {
+        parameters={
             name: file.numbers(f"parameter_{i}", (None,)) for i, name in enumerate(header.parameters)
         },
-    }
-    return SolutionData(
-        **own,
         curve=curve,
         node_times=_node_times(file, curve, sum(len(arc) for arcs in added.values() for arc in arcs)),
         known_problem=problem,
@@ -115,36 +112,36 @@ def phase_prefix(k: int) -> str:
     return f"phase_{k}_"
 
 
+def group_prefix(group: int) -> str:
+    """How the names of the arrays of a group of curves begin; the first group has the joints."""
+    return f"apart_{group - 1}_" if group else ""
+
+
 def _curve(file: ArrayFile, header: SolutionHeader) -> Curve:
     arcs = len(header.degrees)
     if not arcs or not header.joint_names:
         file.refuse(f"{arcs} arcs of {len(header.joint_names)} joints")
-    parts = [_arc(file, index, degree) for index, degree in enumerate(header.degrees)]
-    widths = {points.shape[1] for _, points in parts}
-    if len(widths) > 1 or min(widths) < len(header.joint_names):
-        file.refuse(f"control points of {sorted(widths)} curves for {len(header.joint_names)} joints")
+    degrees = (header.degrees, *header.apart_degrees)
+    own, *apart = (_group(file, group_prefix(g), each, arcs) for g, each in enumerate(degrees))
+    if own.n < len(header.joint_names):
+        file.refuse(f"control points of {own.n} curves for {len(header.joint_names)} joints")
     durations = file.numbers("durations", (arcs,))
     if not np.all(durations > 0.0):
         file.refuse(f"durations are {durations}, expected positive seconds")
-    apart = tuple(_apart(file, g, degrees, arcs) for g, degrees in enumerate(header.apart_degrees))
-    bases, points = zip(*parts, strict=True)
-    return Curve(bases, points, durations, apart)
+    return Curve(own.bases, own.control_points, durations, tuple(apart))
 
 
-def _apart(file: ArrayFile, group: int, degrees: Sequence[int], arcs: int) -> CurveGroup:
-    """Curves with a basis of their own, on the breakpoints of the arcs."""
+def _group(file: ArrayFile, prefix: str, degrees: Sequence[int], arcs: int) -> CurveGroup:
+    """Curves with common bases, on the breakpoints of the arcs."""
     if len(degrees) != arcs:
         file.refuse(f"{len(degrees)} degrees of a control for {arcs} arcs")
-    parts = [_arc(file, index, degree, f"apart_{group}_") for index, degree in enumerate(degrees)]
+    parts = [_arc(file, prefix, index, degree) for index, degree in enumerate(degrees)]
     if len({points.shape[1] for _, points in parts}) > 1:
-        file.refuse(f"the curves of group {group} differ in number from arc to arc")
-    bases, points = zip(*parts, strict=True)
-    return CurveGroup(bases, points)
+        file.refuse(f"{prefix}control_points differ in number from arc to arc")
+    return CurveGroup(*zip(*parts, strict=True))
 
 
-def _arc(
-    file: ArrayFile, index: int, degree: int, prefix: str = ""
-) -> tuple[SplineBasis, NDArray[np.float64]]:
+def _arc(file: ArrayFile, prefix: str, index: int, degree: int) -> tuple[SplineBasis, NDArray[np.float64]]:
     """Basis and control points of an arc; a degree that the control points cannot have is never built."""
     points = file.numbers(f"{prefix}control_points_{index}", (None, None))
     breakpoints = file.numbers(f"breakpoints_{index}", (None,))

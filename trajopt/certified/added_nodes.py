@@ -97,7 +97,9 @@ class NodeRefinement:
             return refined, None
         if isinstance(certificate, PhasesCertificate):
             raise NoFurtherRound("with added nodes the solve did not converge")
-        margins = self._margins(solution, certificate)
+        factor = self.settings.tightening_factor
+        sizes = [max(0.0, factor * violation.value) for violation in certificate.violations]
+        margins = by_limit(sizes, solution.problem.path_limits())
         tighter = self._within_tighter_limits(solution, margins, solver)
         if tighter is None:
             raise NoFurtherRound("adding nodes and tightening limits did not converge")
@@ -133,12 +135,6 @@ class NodeRefinement:
         gain = FirstOrderGain.of(oversteps, cost, solution.objective)
         known = {"motion": solution, "equation_tolerance": self.equation_tol, "gain": gain}
         return Certificate(self.tol, violations, "added nodes", None, 0, reason, **known)
-
-    def _margins(self, solution: SolutionData, certificate: Certificate) -> Margins:
-        """Of every limit, in proportion to its violation."""
-        factor = self.settings.tightening_factor
-        sizes = [max(0.0, factor * violation.value) for violation in certificate.violations]
-        return by_limit(sizes, solution.problem.path_limits())
 
     def _within_tighter_limits(
         self, solution: SolutionData, margins: Margins, solver: TimedSolver

@@ -32,20 +32,19 @@ def time_scaled(
     """
     if not _may_be_scaled(solution, settings.most_time_scaling):
         return None
-    growth, violations = 0.0, tuple(largest_violations(solution))
-    largest = max(relative_violations(solution, violations), default=0.0)
-    if largest <= 0.0:  # it is no limit over the path that fails
-        return None
-    for _ in range(settings.time_scaling_attempts):
+    growth, slower = 0.0, solution
+    for _ in range(settings.time_scaling_attempts + 1):
+        violations = tuple(largest_violations(slower))
+        if growth and max(violation.value for violation in violations) <= tolerance:
+            return slower, violations
         # Torques fall by twice the growth of the duration, but for the part that carries gravity.
+        largest = max(relative_violations(slower, violations), default=0.0)
         growth = 2.0 * growth + largest
-        if growth > settings.most_time_scaling:
+        if (
+            largest <= 0.0 or growth > settings.most_time_scaling
+        ):  # or it is no limit over the path that fails
             return None
         slower = _scaled(solution, 1.0 + growth)
-        violations = tuple(largest_violations(slower))
-        if max((violation.value for violation in violations), default=0.0) <= tolerance:
-            return slower, violations
-        largest = max(relative_violations(slower, violations))
     return None
 
 

@@ -129,25 +129,22 @@ def _costs(problem: ProblemData) -> Iterator[StatedLine]:
 
 def _constraints(problem: ProblemData, nlp: NLP) -> Iterator[StatedLine]:
     counts = Counter(label.constraint for label in nlp.row_labels)
-    told: set[str] = set()
     for each in problem.stated:
-        rows = 0 if each.name in told else counts[each.name]  # those of one name are counted once
-        told.add(each.name)
+        rows = counts.pop(each.name, 0)  # those of one name are counted once
         if isinstance(each, Periodicity):
             yield StatedLine(each.name, "the end follows from the start", "", rows)
             continue
         width = each.lower.size
         units = units_of(problem, each.term, width)
         what = _bounds(each.lower, each.upper, units, problem.component_names(each.term.quantity, width))
-        held = "" if not isinstance(each, Constraint) else _held(each)
+        held = ", for all t" * (isinstance(each, Constraint) and each.hold == "hull")
         yield StatedLine(each.name, what, _part(each.over) + held, rows)
     for lower in problem.lower_continuities:
         where = "where arcs meet" if lower.after is None else f"after arc {lower.after}"
         name = problem.dynamics.joint_names[lower.coordinate]
         yield StatedLine(f"continuity of {name}", f"{MAY_JUMP[lower.order]} may jump", where)
-    for name in counts:
-        if name not in told:
-            yield StatedLine(name, "", "", counts[name])
+    for name, rows in counts.items():
+        yield StatedLine(name, "", "", rows)
 
 
 def _unknowns(problem: ProblemData, nlp: NLP) -> Iterator[StatedLine]:
@@ -184,10 +181,8 @@ def _bounds(lower: Array, upper: Array, units: Sequence[str], names: Sequence[st
     if len(set(each)) == 1:
         return each[0] + unit * (each[0] != FREE)
     if names and FREE in each:
-        return (
-            list_names([f"{name} {text}" for name, text in zip(names, each, strict=True) if text != FREE])
-            + unit
-        )
+        bounded = (f"{name} {text}" for name, text in zip(names, each, strict=True) if text != FREE)
+        return f"{list_names(bounded)}{unit}"
     if all(text.startswith("= ") for text in each):
         return f"= [{list_names([text[2:] for text in each])}]{unit}"
     return f"[{list_names(each)}]{unit}"
@@ -211,7 +206,3 @@ def _part(over: NodeSet) -> str:
     if isinstance(over, Instants):
         return f"at {over}"
     return f"at the {over.written}" if isinstance(over, MotionEnd) else str(over.written)
-
-
-def _held(constraint: Constraint) -> str:
-    return ", for all t" if constraint.hold == "hull" else ""

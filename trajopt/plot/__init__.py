@@ -9,23 +9,20 @@ rounds of a mesh refinement; `animate` writes a motion as a GIF. Colours are tho
 colour-blind readers distinguish; the first four curves of a panel have different line styles, too.
 """
 
-from trajopt.plot.animation import animate
-from trajopt.plot.joint_curves import joint_forces, joints, torques
-from trajopt.plot.refinement import refinement
-from trajopt.plot.snapshots import motion
-from trajopt.plot.starts import starts
-from trajopt.plot.state_curves import costates, states
-from trajopt.plot.study import study
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "animate",
-    "costates",
-    "joint_forces",
-    "joints",
-    "motion",
-    "refinement",
-    "starts",
-    "states",
-    "study",
-    "torques",
-]
+from trajopt.base.lazy_exports import export_lazily
+
+if TYPE_CHECKING:
+    from trajopt.plot.animation import animate as animate
+    from trajopt.plot.joint_curves import joint_forces as joint_forces
+    from trajopt.plot.joint_curves import joints as joints
+    from trajopt.plot.joint_curves import torques as torques
+    from trajopt.plot.refinement import refinement as refinement
+    from trajopt.plot.snapshots import motion as motion
+    from trajopt.plot.starts import starts as starts
+    from trajopt.plot.state_curves import costates as costates
+    from trajopt.plot.state_curves import states as states
+    from trajopt.plot.study import study as study
+
+export_lazily(__name__)

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError
 from trajopt.display.curves import Component, curves_of, problem_of
 from trajopt.plot.canvas import GivenAxes, panels, title
 from trajopt.plot.style import line_of, settings, times
@@ -105,17 +106,22 @@ def whole_curve(tracks: Sequence[Track]) -> Component:
 def draw_panels(
     answer: Answer,
     contents: Sequence[Panel],
-    columns: int,
     figure: Any,
     ax: GivenAxes,
     *,
+    each: int = 1,
     note: str = "",
     knots: bool = False,
 ) -> Figure:
     """The figure of all panels over the time of a motion, with the borders of arcs or phases.
 
+    each : panels that stay side by side, the curves of one joint
     note : of the title of a new figure;   knots : mark the knots of the spline
+    Raises OptionError where there is nothing to draw.
     """
+    if not contents:
+        raise OptionError(f"there is nothing to draw of {answer.name}: name curves that it has")
+    columns = columns_for(len(contents) // each, each)
     is_new = figure is None and ax is None
     borders, names = starts_of(answer), [name for name, _ in answer.named_parts]
     at = np.concatenate([start + part.knot_times for start, part in zip(borders, answer.parts, strict=False)])

@@ -19,7 +19,6 @@ from trajopt.plot.canvas import GivenAxes, check_solution
 from trajopt.plot.curve_panels import (
     Panel,
     Track,
-    columns_for,
     draw_panels,
     starts_of,
     tracks_of,
@@ -66,7 +65,7 @@ def torques(
     contents = [
         Panel(kinds.get(curves[i].unit, "torque or force"), tracks[i], curves[i].name) for i in chosen
     ]
-    return draw_panels(solution, contents, columns_for(len(chosen)), figure, ax, note=note, knots=knots)
+    return draw_panels(solution, contents, figure, ax, note=note, knots=knots)
 
 
 def joint_forces(
@@ -99,7 +98,7 @@ def joint_forces(
     contents = [Panel("force", [track], track.curve.name, bottom=0.0) for track in tracks]
     if together:
         contents = [Panel("internal joint force", tracks, legend=True, bottom=0.0)]
-    return draw_panels(solution, contents, columns_for(len(contents)), figure, ax, note=note, knots=knots)
+    return draw_panels(solution, contents, figure, ax, note=note, knots=knots)
 
 
 def joints(
@@ -128,8 +127,7 @@ def joints(
         for i in chosen
         for order in orders
     ]
-    columns = columns_for(len(chosen), len(orders))
-    return draw_panels(solution, contents, columns, figure, ax, note=note, knots=knots)
+    return draw_panels(solution, contents, figure, ax, each=len(orders), note=note, knots=knots)
 
 
 def parts_with(solution: Answer, quantity: str, what: str) -> list[SolutionData]:
@@ -204,18 +202,12 @@ def chosen_orders(curves: Sequence[str] | None, count: int, jerks: Sequence[Comp
 
 def same_curves(values: NDArray, chosen: Sequence[int]) -> list[list[int]]:
     """Joints in groups whose curves (times, joints) are equal, in their order."""
-    groups: list[list[int]] = []
+    groups: dict[int, list[int]] = {}
     size = NOISE * np.fmax.reduce(np.abs(values), axis=None, initial=NOISE)
     for i in chosen:
-        same = (
-            group for group in groups if np.allclose(values[:, i], values[:, group[0]], NOISE, size, True)
-        )
-        group = next(same, None)
-        if group is None:
-            groups.append([i])
-        else:
-            group.append(i)
-    return groups
+        same = (first for first in groups if np.allclose(values[:, i], values[:, first], NOISE, size, True))
+        groups.setdefault(next(same, i), []).append(i)
+    return list(groups.values())
 
 
 def group_label(names: Sequence[str], short: bool) -> str:

@@ -18,6 +18,7 @@ from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.graph.protocols.dynamics import GravityField, SkeletonDynamics
 from trajopt.plot.canvas import GivenAxes, check_place, check_solution, given_axes, new_figure, title
+from trajopt.plot.curve_panels import starts_of
 from trajopt.plot.scenery import Plane, draw_scenery, points_of, scenery, write_beside
 from trajopt.plot.style import LIMIT_COLOUR, NOISE, PANEL, SAMPLES, SHADES, WIDTH, settings
 from trajopt.solution.skeleton_view import FLAT, checked_segments, drawing_axes
@@ -122,7 +123,7 @@ def scene_of_motion(answer: Answer, snapshots: int) -> Scene:
 
 def _postures(answer: Answer, times: NDArray) -> NDArray:
     """The segments (k, segments, 2, 3) at times of all parts together."""
-    starts = np.cumsum([0.0, *(part.duration for part in answer.parts)])
+    starts = starts_of(answer)
     of_part = np.clip(np.searchsorted(starts, times, side="right") - 1, 0, len(answer.parts) - 1)
     found = []
     for k, part in enumerate(answer.parts):

@@ -29,21 +29,18 @@ def starts(result: SolutionData | StartTable | Any, *, figure: Any = None, ax: G
     Raises OptionError where there were no several starts.
     """
     rows = _rows(result)
-    own = [row for row in rows if row[2] and row[3]]
-    coarse = [row for row in rows if row[2] and not row[3]]
-    failed = [row for row in rows if not row[2]]
+    looks = {"on its own mesh": (True, PALETTE[0]), "on a coarse mesh": (False, "white")}
     with settings():
         figure, (axis,) = panels(["starts"], 1, figure, ax, x_label="start")
-        for label, face, some in (
-            ("on its own mesh", PALETTE[0], own),
-            ("on a coarse mesh", "white", coarse),
-        ):
-            if some:
+        for label, (finished, face) in looks.items():
+            places = [row[:2] for row in rows if row[2:] == (True, finished)]
+            if places:
                 style: dict[str, Any] = {"markerfacecolor": face, "color": PALETTE[0], "label": label}
-                axis.plot([row[0] for row in some], [row[1] for row in some], "o", zorder=3, **style)
-        mark_failures(axis, [row[0] for row in failed], "failed")
-        if own:
-            axis.axhline(min(row[1] for row in own), linestyle="--", **MARK)
+                axis.plot(*zip(*places, strict=True), "o", zorder=3, **style)
+        mark_failures(axis, [row[0] for row in rows if not row[2]], "failed")
+        lowest = min((row[1] for row in rows if row[2] and row[3]), default=None)
+        if lowest is not None:
+            axis.axhline(lowest, linestyle="--", **MARK)
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.set_ylabel("objective")
         axis.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3)

@@ -12,7 +12,7 @@ from trajopt.base.errors import UnknownNameError
 from trajopt.display.curves import Component, kinds_of
 from trajopt.graph.keys import EXTRA
 from trajopt.plot.canvas import GivenAxes, check_solution
-from trajopt.plot.curve_panels import Panel, Track, columns_for, draw_panels, starts_of, tracks_of
+from trajopt.plot.curve_panels import Panel, Track, draw_panels, starts_of, tracks_of
 from trajopt.plot.style import times
 from trajopt.problem.input_checks import index_of
 from trajopt.problem.systems.system import System
@@ -40,7 +40,7 @@ def states(
     for name in names or ():
         index_of(name, list(tracks), "state or control")
     contents = [Panel(name, tracks[name]) for name in (tracks if names is None else names)]
-    return draw_panels(solution, contents, columns_for(len(contents)), figure, ax)
+    return draw_panels(solution, contents, figure, ax)
 
 
 def costates(
@@ -49,25 +49,23 @@ def costates(
     """Costates dJ/dx of the states of a system, one panel per state; see `Solution.costate`.
 
     names : states to draw, in this order; all by default.   solution, figure, ax : as of `states`
-    Raises UnknownNameError for a name that no phase has, OptionError where a phase is no system x' = f.
+    Raises UnknownNameError for a name that no phase has, OptionError where no phase is a system x' = f.
     """
     check_solution(solution)
     tracks: dict[str, list[Track]] = {}
-    known: list[tuple[str, ...]] = [
-        tuple(getattr(part.problem.dynamics, "states", ())) for part in solution.parts
-    ]
-    anywhere = list(chain.from_iterable(known))
+    known = [getattr(part.problem.dynamics, "states", ()) for part in solution.parts]
+    elsewhere = set(chain.from_iterable(known))
     for part, start, own in zip(solution.parts, starts_of(solution), known, strict=False):
         t = times(part)
-        for state in dict.fromkeys(anywhere if names is None else names):
-            if state not in own and state in anywhere:
+        for state in own if names is None else dict.fromkeys(names):
+            if state not in own and state in elsewhere:
                 continue
             values = part.costate(state)(t)
             labels = [state] if values.shape[1] == 1 else [f"{state} {i}" for i in range(values.shape[1])]
             for label, column in zip(labels, values.T, strict=True):
                 tracks.setdefault(label, []).append(Track(start + t, Component(label, column)))
     contents = [Panel(f"costate of {name}", each) for name, each in tracks.items()]
-    return draw_panels(solution, contents, columns_for(len(contents)), figure, ax)
+    return draw_panels(solution, contents, figure, ax)
 
 
 def has_states(answer: Answer) -> bool:

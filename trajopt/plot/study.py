@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import Any, Protocol
 
@@ -49,13 +49,14 @@ def study(
     numeric = all(isinstance(value, Real) and not isinstance(value, bool) for value in values)
     if numeric:
         values.sort()
+    places = {value: value if numeric else number for number, value in enumerate(values)}
     curves = _curves(points, axis)
     with settings():
         is_new = ax is None
         label = "number" if axis is None else axis
         figure, axes = panels(list(PANELS), 1, figure, ax, x_label=label)
         for panel, (name, label) in zip(axes, PANELS.items(), strict=True):
-            _draw(panel, curves, axis, name, None if numeric else values)
+            _draw(panel, curves, lambda point: places[_place(point, axis)], name)
             panel.set_ylabel(label)
         if numeric and values[0] > 0 and values[-1] >= DECADES * values[0]:
             axes[-1].set_xscale("log")
@@ -73,15 +74,8 @@ def study(
     return figure
 
 
-def _draw(
-    panel: Axes, curves: Mapping[str, list[Any]], axis: str | None, name: str, places: list[Any] | None
-) -> None:
-    """One quantity of all curves; numbers where they are, other values side by side."""
-
-    def at(point: Any) -> float:
-        place = _place(point, axis)
-        return place if places is None else places.index(place)
-
+def _draw(panel: Axes, curves: Mapping[str, list[Any]], at: Callable[[Any], float], name: str) -> None:
+    """One quantity of all curves; at : where a point stands on the horizontal axis."""
     for index, (label, points) in enumerate(curves.items()):
         known = sorted((at(point), getattr(point, name)) for point in points if point.converged)
         panel.plot(*np.reshape(known, (-1, 2)).T, marker="o", label=label, **line_of(index))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,35 +39,15 @@ def active_constraints(solution: SolutionData) -> tuple[ActiveConstraint, ...]:
     found = []
     problem = solution.problem
     stated = {each.name: each for each in (*problem.constraints, *problem.integrals)}
-    for name, multipliers in solution.multipliers.items():
-        size = np.abs(multipliers).max(initial=0.0)
-        if not matters(solution, name, multipliers):
-            continue
+    for name, multipliers, labels in notable_multipliers(solution):
+        size = np.abs(multipliers).max()
         equation = name not in stated or bool(np.any(stated[name].lower == stated[name].upper))
-        for i, column in enumerate(np.abs(multipliers).T):
-            if column.max(initial=0.0) > NEGLIGIBLE * size:
+        for label, column in zip(labels, np.abs(multipliers).T, strict=True):
+            if column.max() > NEGLIGIBLE * size:
                 share = float(np.mean(column > NEGLIGIBLE * size))
-                label = labels_of(solution, name, multipliers.shape[1])[i]
                 found.append(ActiveConstraint(name, label, share, float(column.max()), equation))
     found += _linear_limits(solution)
     return tuple(sorted(found, key=lambda active: (active.equation, -active.largest)))
-
-
-def active_count(solution: SolutionData) -> int:
-    """Number of rows and unknowns of the program have a multiplier larger than their distance to the bound.
-
-    Both scaled. 0 without multipliers of the problem's own program, as after a certified search.
-    """
-    point = solution.point
-    if point is None or point.row_multipliers is None or solution.certificate is not None:
-        return 0
-    nlp = transcribe(solution.problem)
-    rows = nlp.rows(point.y)
-    distance = np.minimum(np.abs(rows - nlp.row_lower), np.abs(nlp.row_upper - rows))
-    held = int((np.abs(point.row_multipliers) > distance).sum())
-    for bound, multipliers in ((nlp.lower, point.lower_multipliers), (nlp.upper, point.upper_multipliers)):
-        held += int((np.asarray(multipliers) > np.abs(point.y - bound)).sum())
-    return held
 
 
 def _linear_limits(solution: SolutionData) -> list[ActiveConstraint]:
@@ -98,19 +79,21 @@ def _linear_limits(solution: SolutionData) -> list[ActiveConstraint]:
     return found
 
 
-def matters(solution: SolutionData, name: str, multipliers: NDArray) -> bool:
-    """Whether relaxing a constraint by the size of its limit changes the objective by more than NEGLIGIBLE.
+def notable_multipliers(solution: SolutionData) -> Iterator[tuple[str, NDArray, list[str]]]:
+    """Name, multipliers (rows, width) and components of every constraint whose relaxation pays.
 
-    Not for slacks, which are no constraints of the user.
+    Relaxed by the size of its limit it changes the objective by more than NEGLIGIBLE. Slacks, which are no
+    constraints of the user, are left out.
     """
     problem = solution.problem
-    if name in problem.slacks:
-        return False
-    stated = [each for each in (*problem.constraints, *problem.integrals) if each.name == name]
-    bounds = [np.abs([each.lower, each.upper]) for each in stated]
-    finite = [part[np.isfinite(part)] for part in bounds]
-    size = max([1.0, *(float(part.max(initial=0.0)) for part in finite)])
-    return float(np.abs(multipliers).max(initial=0.0)) * size > NEGLIGIBLE * abs(solution.objective)
+    for name, multipliers in solution.multipliers.items():
+        stated = [each for each in (*problem.constraints, *problem.integrals) if each.name == name]
+        bounds = np.abs([bound for each in stated for side in (each.lower, each.upper) for bound in side])
+        size = bounds[np.isfinite(bounds)].max(initial=1.0)
+        least = NEGLIGIBLE * abs(solution.objective)
+        if name not in problem.slacks and np.abs(multipliers).max(initial=0.0) * size > least:
+            quantity = next((each.term.quantity for each in problem.stated if each.name == name), "v")
+            yield name, multipliers, problem.component_names(quantity, multipliers.shape[1])
 
 
 def times_of_rows(solution: SolutionData, constraint: str, count: int) -> NDArray | None:
@@ -126,10 +109,3 @@ def times_of_rows(solution: SolutionData, constraint: str, count: int) -> NDArra
             return times[nodes]
     inside = ~np.isin(times, solution.curve.starts)  # the Gauss points of certified arcs
     return times[inside] if inside.sum() == count else None
-
-
-def labels_of(solution: SolutionData, constraint: str, width: int) -> list[str]:
-    """Names of the components of a constraint."""
-    problem = solution.problem
-    quantity = next((each.term.quantity for each in problem.stated if each.name == constraint), "v")
-    return solution.problem.component_names(quantity, width)

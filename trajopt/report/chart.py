@@ -92,19 +92,18 @@ class Chart:
 
 
 def charts(
-    x: NDArray,
+    t: NDArray,
     curves: Mapping[str, NDArray],
-    x_label: str,
     y_label: str,
     unit: str = "",
     limits: Limits = NO_LIMITS,
 ) -> Iterator[Chart]:
-    """Charts of curves, as many in each as there are colours."""
+    """Charts of curves over time t (k,) in seconds, as many in each as there are colours."""
     names = list(curves)
     groups = [names[start : start + len(PALETTE)] for start in range(0, len(names), len(PALETTE))]
     for number, group in enumerate(groups, start=1):
         label = y_label if len(groups) == 1 else f"{y_label}, {number} of {len(groups)}:"
-        yield Chart(x, {name: curves[name] for name in group}, x_label, label, unit, limits=limits)
+        yield Chart(t, {name: curves[name] for name in group}, "t [s]", label, unit, limits=limits)
 
 
 def plot_layout(title: str, rows: int = 1) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def motion_charts(curves: Mapping[str, Sequence[Component]], duration: float) ->
             alike = {curve.name: curve for curve in moving if curve.unit == unit}
             limits = {name: (curve.lower, curve.upper) for name, curve in alike.items()}
             values = {name: curve.values for name, curve in alike.items()}
-            yield from charts(t, values, "t [s]", f"{kind} [{unit}]" if unit else kind, unit, limits)
+            yield from charts(t, values, f"{kind} [{unit}]" if unit else kind, unit, limits)
 
 
 def limit_rows(curves: Mapping[str, Sequence[Component]]) -> Iterator[tuple[str, ...]]:

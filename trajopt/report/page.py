@@ -7,20 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from trajopt.api.phases_solution import PhasesSolution
+from trajopt.api.solution import Solution
 from trajopt.base.arguments import pluralize
 from trajopt.base.facts import MOST_LINES
 from trajopt.plot.canvas import check_solution
-from trajopt.report.active_constraints import (
-    active_constraints,
-    labels_of,
-    matters,
-    times_of_rows,
-)
+from trajopt.report.active_constraints import active_constraints, notable_multipliers, times_of_rows
 from trajopt.report.chart import Chart, charts
 from trajopt.report.interactive import is_wanted, scripts
 from trajopt.report.motion_section import limit_rows, motion_charts, motion_curves, picture
@@ -28,16 +24,12 @@ from trajopt.report.own_figures import own_figures
 from trajopt.report.run_section import parameter_rows, run_rows
 from trajopt.report.tables import rows_section, section, table, text_section
 from trajopt.solution.records import HEADER
+from trajopt.solution.solution import SolutionData
 
-if TYPE_CHECKING:
-    from trajopt.api.solution import Solution
-    from trajopt.solution.solution import SolutionData
-
-Answer: TypeAlias = "Solution | PhasesSolution"
+Answer: TypeAlias = Solution | PhasesSolution
 
 NO_FIGURES: Mapping[str, bytes] = MappingProxyType({})
 WORTH_A_LINE = 0.01  # of all seconds
-EARLIER = "solves before the last, and checks"
 
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; color: #222 }
@@ -200,12 +192,11 @@ def _active_table(solution: SolutionData) -> str:
 
 
 def _multiplier_charts(solution: SolutionData) -> Iterator[Chart]:
-    for name, multipliers in solution.multipliers.items():
+    for name, multipliers, labels in notable_multipliers(solution):
         times = times_of_rows(solution, name, len(multipliers))
-        if times is not None and times.size > 1 and matters(solution, name, multipliers):
-            labels = labels_of(solution, name, multipliers.shape[1])
+        if times is not None and times.size > 1:
             some = {label: each for label, each in zip(labels, multipliers.T, strict=True) if each.any()}
-            yield from charts(times, some, "t [s]", f"multipliers of {name} [objective per unit]")
+            yield from charts(times, some, f"multipliers of {name} [objective per unit]")
 
 
 def _history_charts(solution: Answer) -> Iterator[Chart]:

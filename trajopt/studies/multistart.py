@@ -21,8 +21,7 @@ from trajopt.solvers.solver import Solver, Status
 from trajopt.studies.many.point import StudyPoint
 from trajopt.studies.many.portable import Source, packed, unpacked
 from trajopt.studies.many.sent_solution import with_problem
-from trajopt.studies.many.solve_many import solve_points
-from trajopt.studies.many.study import Settings
+from trajopt.studies.many.study import Settings, solve_points
 from trajopt.studies.workers.workers import Where
 
 
@@ -94,7 +93,7 @@ def multistart(
     content = packed(source)
     sources = [({}, partial(_perturbed, content, seed, spread, i)) for i in range(starts)]
     settings = Settings(executor, 2 if processes is None and executor is None else processes)
-    study = solve_points(sources, solver, {"starts": 1}, settings, "silent")
+    study = solve_points(sources, solver, {"starts": 1}, settings)
     if study.interrupted:
         raise KeyboardInterrupt
     rows = tuple(map(_start, study.points))

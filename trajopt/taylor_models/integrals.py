@@ -16,7 +16,7 @@ from trajopt.base.arrays import Array
 from trajopt.splines.adaptive_quadrature import SHARE, largest_errors
 from trajopt.taylor_models.leaf_pieces import LeafPieces, Model
 from trajopt.taylor_models.suprema import MOST_PARTS, MOST_ROUNDS, Evaluation
-from trajopt.taylor_models.taylor_model import EPS, ORDER, UNDERFLOW, UPWARDS, TaylorModel
+from trajopt.taylor_models.taylor_model import EPS, ORDER, UNDERFLOW, UPWARDS, TaylorModel, as_model
 
 MOST_PIECES = 30_000  # on which models are evaluated, if the spans are not more
 SMALLEST = UNDERFLOW / EPS  # above what underflow leaves of an integral that is zero
@@ -88,9 +88,7 @@ def _over_pieces(pieces: LeafPieces, models: Model) -> tuple[Array, Array, Array
 
 def _mean(model: TaylorModel | float, count: int) -> tuple[Array, Array, Array, Array]:
     """Mean over each piece, radius, bound of absolute values, and least mean of |polynomial|, (P,) each."""
-    if not isinstance(model, TaylorModel):
-        value = np.full(count, float(model))
-        return value, np.zeros(count), np.abs(value), np.abs(value)
+    model = as_model(model)
     terms = len(model.coefficients)
     mean = (1.0 / np.arange(1, terms + 1, 2)) @ model.coefficients[::2]
     least = np.abs(_means_of_powers()[:, :terms] @ model.coefficients).sum(axis=0)

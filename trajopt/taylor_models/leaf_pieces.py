@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from math import comb
 
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.base.content_cache import read_only
 from trajopt.graph.graph import Graph
 from trajopt.graph.keys import TIME_LEAVES, SplineLeaf
 from trajopt.splines.curve import Curve
 from trajopt.splines.polynomial_bounds import divide, pieces_of_group
-from trajopt.taylor_models.taylor_model import EPS, ORDER, UNDERFLOW, UPWARDS, TaylorModel
+from trajopt.taylor_models.taylor_model import EPS, ORDER, UNDERFLOW, UPWARDS, TaylorModel, signed_products
 
 Model = list  # of TaylorModel or float, one per component
 
@@ -139,11 +139,5 @@ def graph_models(graph: Graph, pieces: LeafPieces) -> dict[str, Model]:
 @lru_cache
 def _to_powers(degree: int) -> Array:
     """Matrix (degree + 1, degree + 1) from Bernstein coefficients on [-1, 1] to those of powers of s."""
-    matrix = np.zeros((degree + 1, degree + 1))
-    for k in range(degree + 1):
-        column = np.ones(1)
-        for i in range(degree):  # ((1 + s) / 2)^k ((1 - s) / 2)^(degree - k), all numbers exact
-            column = np.convolve(column, [0.5, 0.5] if i < k else [0.5, -0.5])
-        matrix[:, k] = column * comb(degree, k)
-    matrix.flags.writeable = False
-    return matrix
+    products, binomials = signed_products(degree)  # of ((1 + s) / 2)^k ((1 - s) / 2)^(degree - k)
+    return read_only(np.ascontiguousarray((products * 0.5**degree).T * binomials))

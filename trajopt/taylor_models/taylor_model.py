@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.base.content_cache import read_only
 from trajopt.taylor_models import series
 
 ORDER = 10  # coefficients kept
@@ -88,7 +89,7 @@ class TaylorModel:
         if not isinstance(other, TaylorModel):
             if other == 0.0:
                 return self
-            other = _as_model(other)
+            other = as_model(other)
         few, many = sorted((self.coefficients, other.coefficients), key=len)
         total = np.zeros((len(many), *np.broadcast_shapes(few.shape[1:], many.shape[1:])))
         total += many
@@ -160,7 +161,7 @@ class TaylorModel:
             return self * other.reciprocal()
         if other in (1.0, -1.0):
             return self * other
-        return self * _as_model(other).reciprocal()
+        return self * as_model(other).reciprocal()
 
     def __rtruediv__(self, other: Any) -> Any:
         return self.reciprocal() * other
@@ -194,7 +195,7 @@ class TaylorModel:
 
     def atan2(self, x: TaylorModel | float) -> TaylorModel:
         """The angle of (x, self), anything where the pair may meet the half line x <= 0, self = 0."""
-        x = _as_model(x)
+        x = as_model(x)
         with np.errstate(all="ignore"):
             right, above = (self / x).atan(), (x / self).atan()
         quarter = TaylorModel(np.array([[QUARTER_TURN]]), np.array([EPS]))
@@ -206,7 +207,7 @@ class TaylorModel:
 
     def angle(self, y: TaylorModel | float) -> TaylorModel:
         """atan2(y, self)."""
-        return _as_model(y).atan2(self)
+        return as_model(y).atan2(self)
 
     # -- corners and jumps --------------------------------------------------------------------------------
 
@@ -221,7 +222,7 @@ class TaylorModel:
 
         Of a quantity without a bound, such as at a pole, that of the other one is kept.
         """
-        other = _as_model(other)
+        other = as_model(other)
         more = self - other
         low, high = more.range
         with np.errstate(all="ignore"):
@@ -309,7 +310,8 @@ def _indicator(one: Array, zero: Array) -> TaylorModel:
     return TaylorModel(value[None], np.where(one | zero, 0.0, 0.5))
 
 
-def _as_model(value: Any) -> TaylorModel:
+def as_model(value: Any) -> TaylorModel:
+    """A Taylor model itself, or that of a number, on all pieces."""
     if isinstance(value, TaylorModel):
         return value
     return TaylorModel(np.array([[float(value)]]), np.zeros(1))
@@ -329,12 +331,14 @@ def _from_powers(count: int) -> Array:
     The Bernstein coefficients of s^j are the elementary symmetric means of j of `count - 1` numbers -1 and 1:
     none is larger than one.
     """
-    degree = count - 1
-    matrix = np.zeros((count, count))
-    for k in range(count):
-        column = np.ones(1)
-        for i in range(degree):  # prod (1 + x_i z) with k numbers x_i = 1 and the others -1
-            column = np.convolve(column, [1.0, 1.0 if i < k else -1.0])
-        matrix[k] = [column[j] / comb(degree, j) for j in range(count)]
-    matrix.flags.writeable = False
-    return matrix
+    products, binomials = signed_products(count - 1)
+    return read_only(products / binomials)
+
+
+def signed_products(degree: int) -> tuple[Array, Array]:
+    """Coefficients of (1 + z)^k (1 - z)^(degree - k) in row k, and binomial coefficients; all exact."""
+    products = np.ones((degree + 1, 1))
+    sign = np.where(np.arange(degree) < np.arange(degree + 1)[:, None], 1.0, -1.0)
+    for factor in sign.T:
+        products = np.pad(products, ((0, 0), (0, 1))) + factor[:, None] * np.pad(products, ((0, 0), (1, 0)))
+    return products, np.array([comb(degree, k) for k in range(degree + 1)], dtype=float)

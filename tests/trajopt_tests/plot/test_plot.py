@@ -265,3 +265,9 @@ def test_a_certificate_of_phases_is_no_solution():
         for draw in (trajopt.plot.joints, trajopt.plot.states):
             with pytest.raises(OptionError, match="is no solution"):
                 draw(wrong)
+
+
+def test_a_figure_without_curves_is_refused_with_advice(rr):
+    for empty in (lambda: trajopt.plot.costates(rr), lambda: trajopt.plot.torques(rr, joints=[])):
+        with pytest.raises(OptionError, match="nothing to draw of two_link_rr: name curves that it has"):
+            empty()

@@ -10,7 +10,6 @@ Times are counted in knot intervals here, so that a mesh that is fine at the swi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -57,9 +56,6 @@ class KnotCoordinate:
         return np.interp(np.asarray(coordinate, dtype=float), knots, self.knot_times)
 
 
-# -- torques and accelerations, by their multipliers ------------------------------------------------------
-
-
 def largest_multiplier(solution: SolutionData) -> float:
     """Of all path limits, in objective per range of the limit."""
     found = [_multipliers_per_range(solution, limit) for limit in solution.problem.path_limits()]
@@ -77,34 +73,62 @@ def _multipliers_per_range(solution: SolutionData, limit: Constraint) -> NDArray
 
 
 @dataclass(frozen=True)
-class BangDetection:
-    """Reads the bang arcs of one limit off its multipliers.
-
-    scale : multiplier, in objective per range, that others are compared with
-    boundary : boundary arcs of each joint's velocity or position, on which its torque follows from the motion
-    """
+class LimitDetection:
+    """Reads the active intervals of one limit, by its number among the path limits."""
 
     solution: SolutionData
-    index: int  # of the limit among the path limits
-    limit: Constraint
+    index: int
     coordinate: KnotCoordinate
     options: DetectionOptions
-    scale: float
-    boundary: Mapping[int, list[ActiveInterval]]
     settings: SearchSettings
 
-    def intervals(self) -> list[ActiveInterval]:
-        """Active intervals of all components."""
+    @property
+    def limit(self) -> Constraint:
+        return self.solution.problem.path_limits()[self.index]
+
+    # -- velocities and positions, by their values --------------------------------------------------------
+
+    def boundary_intervals(self) -> list[ActiveInterval]:
+        """When a velocity or a position is within a small margin of one of its bounds."""
+        s, limit, end = self.settings, self.limit, self.coordinate.end
+        times = np.linspace(0.0, end, s.samples_per_interval * int(end) + 1)
+        values = self.solution.value(limit.term, self.coordinate.seconds(times))
+        found = []
+        for component in range(limit.lower.size):
+            lower, upper = limit.lower[component], limit.upper[component]
+            both = np.isfinite(lower) and np.isfinite(upper)
+            extent = upper - lower if both else max(np.ptp(values[:, component]), 1e-12)
+            margin = (s.fine_boundary_margin if self.options.fine else s.boundary_margin) * extent
+            at = np.where(values[:, component] >= upper - margin, 1, 0)
+            at = np.where(values[:, component] <= lower + margin, -1, at)
+            edges = np.concatenate([[0], np.flatnonzero(np.diff(at)) + 1, [at.size]])
+            for first, last in pairwise(edges):
+                start, stop = float(times[first]), float(times[min(last, times.size - 1)])
+                if at[first] and stop - start > s.shortest_boundary_arc:
+                    found.append(
+                        ActiveInterval(Saturation(self.index, component, int(at[first])), start, stop)
+                    )
+        return found
+
+    # -- torques and accelerations, by their multipliers --------------------------------------------------
+
+    def bang_intervals(self, scale: float, boundary: list[ActiveInterval]) -> list[ActiveInterval]:
+        """Bang arcs of all components.
+
+        scale : multiplier, in objective per range, that others are compared with
+        boundary : boundary arcs of velocities and positions, on which their joint's torque follows
+        """
         multipliers = _multipliers_per_range(self.solution, self.limit)
-        if multipliers is None or self.scale == 0.0:
+        if multipliers is None or scale == 0.0:
             return []
         nodes = self.coordinate.of(self.solution.node_times)
         follows = self.limit.term.quantity in ("tau", "a")
+        significant = np.abs(multipliers) > self.settings.significant_multiplier * scale
         found: list[ActiveInterval] = []
-        for component in range(self.limit.lower.size):
-            boundary = self.boundary.get(component, []) if follows else []
-            bangs = self._bangs(nodes, multipliers[:, component], boundary)
-            bangs += [_Draft(0, b.start, b.end, self._speed(b.saturation)) for b in boundary]
+        for component, signs in enumerate((significant * np.sign(multipliers)).T):
+            beside = [each for each in boundary if follows and each.saturation.component == component]
+            bangs = self._bangs(nodes, signs, beside)
+            bangs += [_Draft(0, b.start, b.end, self._speed(b.saturation)) for b in beside]
             bangs.sort(key=lambda draft: draft.start)
             self._join(component, bangs)
             found += [
@@ -114,19 +138,14 @@ class BangDetection:
             ]
         return found
 
-    def _bangs(self, nodes: NDArray, multipliers: NDArray, boundary: list[ActiveInterval]) -> list[_Draft]:
-        """Clusters of active nodes outside of boundary arcs."""
-        outside = np.ones(multipliers.size, dtype=bool)
+    def _bangs(self, nodes: NDArray, signs: NDArray, boundary: list[ActiveInterval]) -> list[_Draft]:
+        """Clusters of active nodes outside of boundary arcs; signs : of their multipliers, 0 elsewhere."""
         for interval in boundary:
-            outside &= (nodes < interval.start) | (nodes > interval.end)
-        significant = np.abs(multipliers) > self.settings.significant_multiplier * self.scale
-        active = np.flatnonzero(outside & significant)
-        clusters = _clusters(nodes[active], np.sign(multipliers[active]), self.settings.longest_gap)
-        return [
-            _Draft(side, first, last)
-            for i, (side, first, last, _) in enumerate(clusters)
-            if not _is_isolated(clusters, i, self.options.longest_switch, boundary)
-        ]
+            signs = np.where((nodes < interval.start) | (nodes > interval.end), signs, 0)
+        active = np.flatnonzero(signs)
+        clusters = _clusters(nodes[active], signs[active], self.settings.longest_gap)
+        gap = self.options.longest_switch
+        return [each for i, each in enumerate(clusters) if not _is_isolated(clusters, i, gap, boundary)]
 
     def _join(self, component: int, drafts: list[_Draft]) -> None:
         """Let neighbouring intervals meet at a switch, or leave room for an arc between them."""
@@ -187,61 +206,32 @@ class BangDetection:
 
 @dataclass
 class _Draft:
-    """An active interval whose ends may still move; side 0 is a boundary arc, with its speed or None."""
+    """An active interval whose ends may still move; side 0 is a boundary arc, with its speed or None.
+
+    count : of its active nodes
+    """
 
     side: int
     start: float
     end: float
     speed: float | None = None
+    count: int = 1
 
 
-def _clusters(times: NDArray, sides: NDArray, gap: float) -> list[tuple[int, float, float, int]]:
-    """(side, first, last, count) of neighbouring active nodes on the same side."""
-    found: list[tuple[int, float, float, int]] = []
+def _clusters(times: NDArray, sides: NDArray, gap: float) -> list[_Draft]:
+    """Neighbouring active nodes on the same side."""
+    found: list[_Draft] = []
     for time, side in zip(times, sides, strict=True):
-        if found and found[-1][0] == side and time - found[-1][2] <= gap:
-            found[-1] = (found[-1][0], found[-1][1], float(time), found[-1][3] + 1)
+        if found and found[-1].side == side and time - found[-1].end <= gap:
+            found[-1].end, found[-1].count = float(time), found[-1].count + 1
         else:
-            found.append((int(side), float(time), float(time), 1))
+            found.append(_Draft(int(side), float(time), float(time)))
     return found
 
 
-def _is_isolated(
-    clusters: list[tuple[int, float, float, int]], index: int, gap: float, boundary: list[ActiveInterval]
-) -> bool:
+def _is_isolated(clusters: list[_Draft], index: int, gap: float, boundary: list[ActiveInterval]) -> bool:
     """Whether a cluster is a single active node far from every other: that is no evidence of an arc."""
-    _, first, last, count = clusters[index]
-    before = [clusters[index - 1][2] if index else -np.inf, *(b.end for b in boundary if b.end <= first)]
-    after = [clusters[index + 1][1] if index + 1 < len(clusters) else np.inf]
-    after += [b.start for b in boundary if b.start >= last]
-    return count == 1 and min(first - max(before), min(after) - last) > gap
-
-
-# -- velocities and positions, by their values ------------------------------------------------------------
-
-
-def boundary_intervals(
-    solution: SolutionData,
-    index: int,
-    limit: Constraint,
-    coordinate: KnotCoordinate,
-    fine: bool,
-    settings: SearchSettings,
-) -> list[ActiveInterval]:
-    """When a velocity or a position is within a small margin of one of its bounds."""
-    times = np.linspace(0.0, coordinate.end, settings.samples_per_interval * int(coordinate.end) + 1)
-    values = solution.value(limit.term, coordinate.seconds(times))
-    found = []
-    for component in range(limit.lower.size):
-        lower, upper = limit.lower[component], limit.upper[component]
-        both = np.isfinite(lower) and np.isfinite(upper)
-        extent = upper - lower if both else max(np.ptp(values[:, component]), 1e-12)
-        margin = (settings.fine_boundary_margin if fine else settings.boundary_margin) * extent
-        at = np.where(values[:, component] >= upper - margin, 1, 0)
-        at = np.where(values[:, component] <= lower + margin, -1, at)
-        edges = np.concatenate([[0], np.flatnonzero(np.diff(at)) + 1, [at.size]])
-        for first, last in pairwise(edges):
-            start, end = float(times[first]), float(times[min(last, times.size - 1)])
-            if at[first] and end - start > settings.shortest_boundary_arc:
-                found.append(ActiveInterval(Saturation(index, component, int(at[first])), start, end))
-    return found
+    own, others = clusters[index], [*clusters[:index], *clusters[index + 1 :], *boundary]
+    before = max((each.end for each in others if each.end <= own.start), default=-np.inf)
+    after = min((each.start for each in others if each.start >= own.end), default=np.inf)
+    return own.count == 1 and min(own.start - before, after - own.end) > gap

@@ -65,32 +65,23 @@ def boundary_sign_check(
     trial : the solution on arcs with the multipliers of its own rows, before `read_back`
     The largest wrong sign comes first.
     """
-    found: list[tuple[BoundaryArc, float, float]] = []
-    checked = 0
+    found: list[tuple[BoundaryArc, NDArray]] = []
     for index, limit in enumerate(problem.path_limits()):
         order = limit_order(problem, limit)
         if order not in (0, 1):
             continue
         for arc in boundary_arcs(structure, index):
             measure = _measure(trial, structure, arc, limit, order)
-            if measure is None:
-                continue
-            checked += arc.last - arc.first + 1
-            rises = np.maximum(np.diff(measure), 0.0).sum()
-            found.append((arc, float(measure[0]), float(rises)))
-    scale = max((abs(mass) for _, mass, _ in found), default=0.0) or 1.0
-    wrong = [
-        Contradiction(
-            arc.first,
-            arc.saturation,
-            structure.times[arc.first],
-            structure.times[arc.last + 1],
-            rises / scale,
-        )
-        for arc, _, rises in found
-        if rises > 0.0
-    ]
-    return checked, tuple(sorted(wrong, key=lambda each: -each.impulse))
+            if measure is not None:
+                found.append((arc, measure))
+    scale = max((abs(float(measure[0])) for _, measure in found), default=0.0) or 1.0
+    wrong = []
+    for arc, measure in found:
+        impulse = float(np.maximum(np.diff(measure), 0.0).sum()) / scale
+        window = structure.times[arc.first], structure.times[arc.last + 1]
+        wrong.append(Contradiction(arc.first, arc.saturation, *window, impulse))
+    checked = sum(arc.last - arc.first + 1 for arc, _ in found)
+    return checked, tuple(sorted((w for w in wrong if w.impulse > 0.0), key=lambda each: -each.impulse))
 
 
 def _measure(

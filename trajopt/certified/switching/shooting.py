@@ -157,10 +157,8 @@ class Shooting:
         columns = []
         for i, seconds in enumerate(durations):
             step = STEP * max(float(seconds), 1e-3)
-            ahead, behind = durations.copy(), durations.copy()
-            ahead[i] += step
-            behind[i] -= step
-            columns.append((self.gap(ahead) - self.gap(behind)) / (2.0 * step))
+            change = step * np.eye(durations.size)[i]
+            columns.append((self.gap(durations + change) - self.gap(durations - change)) / (2.0 * step))
         return np.stack(columns, axis=1)
 
     def _rate(self, arc: int, state: NDArray) -> NDArray:

@@ -118,15 +118,9 @@ class StructureAttempt:
 
     def _round(self) -> SolutionData | str | None:
         """Solve and correct; None asks for another round."""
-        problem = arc_problem(
-            self.asked,
-            self.structure,
-            self.motion,
-            self.degree,
-            self.arc_settings,
-            self.settings.shortest_arc,
+        trial = self.solves.solve(
+            self._on_arcs(self.arc_settings), self._solved_alike(), self._has_free_joints()
         )
-        trial = self.solves.solve(problem, self._solved_alike(), self._has_free_joints())
         if not trial.converged and self._has_free_joints():
             # Finer knots help more than corrections.
             return f"the arcs did not converge ({trial.status.value})"
@@ -160,6 +154,11 @@ class StructureAttempt:
         both = tuple(sorted((*wrong, *wrong_states), key=lambda each: -each.impulse))
         self.violations, self.wrong = tuple(largest_violations(self.motion)), both
         return self._judged()
+
+    def _on_arcs(self, settings: ArcSettings) -> ProblemData:
+        """The problem on the arcs of the structure, guessed by the last motion."""
+        shortest = self.settings.shortest_arc
+        return arc_problem(self.asked, self.structure, self.motion, self.degree, settings, shortest)
 
     def _solved_alike(self) -> SolutionData | None:
         """The last solution, if it is one of these arcs and this degree."""
@@ -231,7 +230,7 @@ class StructureAttempt:
         self.reason = f"the arcs violate {worst.name} of {worst.component} by {worst.value:.3g}"
         free = of_free_joints(self.motion, self.structure, violations, self.regular)
         if max(relative) > (s.wrong_structure_free if free[largest] else s.wrong_structure):
-            split = corrected_violation(self.motion, self.structure, worst, s)
+            split = corrected_violation(self.motion, self.structure, largest, worst.time, s)
             if split is None:
                 return self.reason
             self.structure = split
@@ -344,10 +343,7 @@ class StructureAttempt:
             return ""
         motion = self.motion
         half = replace(self.arc_settings, effort_weight=0.5 * self.arc_settings.effort_weight)
-        problem = arc_problem(
-            self.asked, self.structure, motion, self.degree, half, self.settings.shortest_arc
-        )
-        lighter = self.solves.solve(problem, self._solved_alike(), free=True)
+        lighter = self.solves.solve(self._on_arcs(half), self._solved_alike(), free=True)
         other = read_back(lighter, self.asked, self.structure)
         change = abs(other.objective - motion.objective) / max(abs(motion.objective), NOT_ZERO)
         if other.converged and change <= self.settings.objective_change:

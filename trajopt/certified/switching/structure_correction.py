@@ -33,19 +33,17 @@ def contradictions(motion: SolutionData, structure: Structure) -> tuple[Contradi
     The multiplier's density in time is the NLP multiplier over quadrature weight and duration; its impulse
     over an interval is the sum of the NLP multipliers there.
     """
-    found: list[tuple[float, int, Saturation, float, float]] = []
-    largest = 0.0
+    found: list[Contradiction] = []
     points = gauss(motion.problem.trajectory.arcs[0].basis.degree - 1)[0]
     edges = np.concatenate([[0.0], 0.5 * (points[1:] + points[:-1]), [1.0]])
-    for number, s, signed in _held(motion, structure):
-        largest = max(largest, float(np.abs(signed).sum()))
-        start, seconds = structure.times[number], structure.durations[number]
+    held = list(_held(motion, structure))
+    scale = max([NOT_ZERO, *(float(np.abs(signed).sum()) for _, _, signed in held)])
+    for number, s, signed in held:
+        times = structure.times[number] + structure.durations[number] * edges
         for first, last in _index_ranges(signed < 0.0):
-            window = (start + seconds * edges[first], start + seconds * edges[last])
-            found.append((-float(signed[first:last].sum()), number, s, *window))
-    scale = max(largest, NOT_ZERO)
-    ordered = sorted(found, key=lambda entry: -entry[0])
-    return tuple(Contradiction(n, s, start, end, size / scale) for size, n, s, start, end in ordered)
+            impulse = -float(signed[first:last].sum()) / scale
+            found.append(Contradiction(number, s, times[first], times[last], impulse))
+    return tuple(sorted(found, key=lambda each: -each.impulse))
 
 
 def without_idle(motion: SolutionData, structure: Structure, settings: SearchSettings) -> Structure:
@@ -98,50 +96,52 @@ def without_collapsed(structure: Structure, duration: float, shortest: float) ->
 
 
 def corrected_violation(
-    motion: SolutionData, structure: Structure, worst: LimitViolation, settings: SearchSettings
+    motion: SolutionData, structure: Structure, number: int, time: float, settings: SearchSettings
 ) -> Structure | None:
-    """The structure with the most violated limit saturated where it is violated.
+    """The structure with a violated component of a limit saturated where it is violated.
 
+    number, time : of the component among `largest_violations`, and of its violation in seconds
     None where no arc can hold that limit, or where the arc holds it already.
     """
-    limits = motion.problem.path_limits()
-    for index, limit in enumerate(limits):
-        labels = motion.problem.component_names(limit.term.quantity, limit.lower.size)
-        if limit.name != worst.name or worst.component not in labels:
-            continue
-        component = labels.index(worst.component)
-        arc = structure.arc_at(worst.time)
-        known = {(s.limit, s.component) for s in structure.saturated[arc]}
-        if limit_order(motion.problem, limit) is None or (index, component) in known:
-            return None
-        before_end = np.nextafter(structure.times[arc + 1], 0.0)
-        times = np.linspace(structure.times[arc], before_end, settings.samples_per_arc)
-        value = motion.value(limit.term, np.minimum(times, motion.duration))[:, component]
-        side = 1 if value.max() - limit.upper[component] > limit.lower[component] - value.min() else -1
-        violated = value > limit.upper[component] if side > 0 else value < limit.lower[component]
-        if not violated.any():
-            return None
-        first, last = times[np.flatnonzero(violated)[[0, -1]]]
-        saturated = structure.saturated[arc] | {Saturation(index, component, side)}
-        if limit.term.quantity in ("q", "v"):
-            saturated -= {s for s in saturated if _follows(limits, s, component)}
-        window = _snapped(structure, arc, first, last, settings.snapped)
-        return structure.replaced(arc, *window, saturated)
-    return None
+    limits, arc = motion.problem.path_limits(), structure.arc_at(time)
+    index, component = path_components(limits)[number]
+    limit = limits[index]
+    if limit_order(motion.problem, limit) is None or _holds(structure, arc, index, component):
+        return None
+    before_end = np.nextafter(structure.times[arc + 1], 0.0)
+    times = np.linspace(structure.times[arc], before_end, settings.samples_per_arc)
+    value = motion.value(limit.term, np.minimum(times, motion.duration))[:, component]
+    side = 1 if value.max() - limit.upper[component] > limit.lower[component] - value.min() else -1
+    violated = value > limit.upper[component] if side > 0 else value < limit.lower[component]
+    if not violated.any():
+        return None
+    first, last = times[np.flatnonzero(violated)[[0, -1]]]
+    saturated = structure.saturated[arc] | {Saturation(index, component, side)}
+    if limit.term.quantity in ("q", "v"):
+        saturated -= {s for s in saturated if _follows(limits, s, component)}
+    window = _snapped(structure, arc, first, last, settings.snapped)
+    return structure.replaced(arc, *window, saturated)
+
+
+def path_components(limits: Sequence[Constraint]) -> list[tuple[int, int]]:
+    """Limit and component of each of `largest_violations`, in their order."""
+    return [(index, component) for index, limit in enumerate(limits) for component in range(limit.lower.size)]
 
 
 def of_free_joints(
     motion: SolutionData, structure: Structure, violations: Sequence[LimitViolation], regular: bool
 ) -> list[bool]:
     """Which of `largest_violations` are of inactive limits on arcs with free joints, in their order."""
-    free, found = free_arcs(structure, motion.problem.dynamics.n, regular), []
-    every = iter(violations)
-    for index, limit in enumerate(motion.problem.path_limits()):
-        for component in range(limit.lower.size):
-            arc = structure.arc_at(next(every).time)
-            saturated = {(s.limit, s.component) for s in structure.saturated[arc]}
-            found.append(free[arc] and (index, component) not in saturated)
-    return found
+    free = free_arcs(structure, motion.problem.dynamics.n, regular)
+    arcs = [structure.arc_at(violation.time) for violation in violations]
+    components = path_components(motion.problem.path_limits())
+    each = zip(arcs, components, strict=True)
+    return [free[arc] and not _holds(structure, arc, *component) for arc, component in each]
+
+
+def _holds(structure: Structure, arc: int, limit: int, component: int) -> bool:
+    """Whether a component of a limit is saturated on an arc."""
+    return any((s.limit, s.component) == (limit, component) for s in structure.saturated[arc])
 
 
 def _held(motion: SolutionData, structure: Structure) -> Iterator[tuple[int, Saturation, NDArray]]:

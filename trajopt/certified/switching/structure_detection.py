@@ -9,10 +9,9 @@ from trajopt.base.rounding import NOT_ZERO
 from trajopt.certificates.switching_structure import ActiveInterval, Structure
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.certified.switching.active_intervals import (
-    BangDetection,
     DetectionOptions,
     KnotCoordinate,
-    boundary_intervals,
+    LimitDetection,
     largest_multiplier,
 )
 from trajopt.problem.limit_order import limit_order
@@ -55,25 +54,21 @@ def detect(
     """The switching structure of a spline solution, of all limits that an arc can hold."""
     if options is None:
         options = DetectionOptions(is_regular(solution, settings), settings.longest_switch)
-    coordinate = KnotCoordinate(solution.knot_times)
-    limits, n = solution.problem.path_limits(), solution.problem.dynamics.n
-    orders = [limit_order(solution.problem, limit) for limit in limits]
-    found: list[ActiveInterval] = []
-    for index, limit in enumerate(limits):
-        if orders[index] in (0, 1):
-            found += boundary_intervals(solution, index, limit, coordinate, options.fine, settings)
-    widest = max((limit.lower.size for limit in limits), default=0)
-    boundary = {c: [each for each in found if each.saturation.component == c] for c in range(max(n, widest))}
-    floor = settings.multiplier_floor * abs(solution.objective)
-    scale = max(largest_multiplier(solution), floor)
-    for index, limit in enumerate(limits):
-        if orders[index] == 2:
-            found += BangDetection(
-                solution, index, limit, coordinate, options, scale, boundary, settings
-            ).intervals()
-    structure = Structure.of(found, coordinate.end, settings.merged_switches)
+    coordinate, problem = KnotCoordinate(solution.knot_times), solution.problem
+    boundary: list[ActiveInterval] = []
+    torques: list[LimitDetection] = []
+    for index, limit in enumerate(problem.path_limits()):
+        detection = LimitDetection(solution, index, coordinate, options, settings)
+        order = limit_order(problem, limit)
+        if order == 2:
+            torques.append(detection)
+        elif order is not None:
+            boundary += detection.boundary_intervals()
+    scale = max(largest_multiplier(solution), settings.multiplier_floor * abs(solution.objective))
+    bangs = [bang for detection in torques for bang in detection.bang_intervals(scale, boundary)]
+    structure = Structure.of([*boundary, *bangs], coordinate.end, settings.merged_switches)
     if options.fine:
-        structure = _without_short_free_arcs(structure, n, settings.longest_gap)
+        structure = _without_short_free_arcs(structure, problem.dynamics.n, settings.longest_gap)
     return Structure(tuple(coordinate.seconds(structure.times).tolist()), structure.saturated)
 
 

@@ -30,6 +30,7 @@ class StudyPoint:
     start : what the solve started from;  tries : how many workers had it
     file : name of its solution in the folder; empty without one
     error : name of the exception and its message
+    Attributes are the columns of a study's table, in their order.
     """
 
     number: int
@@ -42,10 +43,10 @@ class StudyPoint:
     seconds: float | None = None
     kkt_error: float | None = None
     start: str = ""
-    file: str = ""
     tries: int = 1
+    file: str = ""
     error: str = ""
-    _loaded: Callable[[], Any] | None = field(default=None, repr=False)
+    _loaded: Any = field(default=None, repr=False)  # a function, called where the solution is asked for
 
     @property
     def solution(self) -> Any:

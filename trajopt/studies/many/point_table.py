@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from trajopt.base.errors import OptionError
 from trajopt.base.files.atomic_file import whole_file
@@ -18,25 +21,10 @@ from trajopt.studies.many.point import StudyPoint
 
 IDENTITY, FILE_DIGEST = "identity", "file_digest"
 
+#: The attributes of a point beside its number, its parameters and its solution.
+COLUMNS = tuple(column.name for column in fields(StudyPoint)[2:-1])
+
 Row = Mapping[str, Any]
-
-
-def _number(text: str) -> float | None:
-    return float(text) if text else None
-
-
-#: Attribute of a point -> how its text is read.
-COLUMNS: Mapping[str, Callable[[str], Any]] = {
-    "status": str,
-    "converged": str(True).__eq__,
-    **dict.fromkeys(("duration", "objective"), _number),
-    "iterations": lambda text: int(text) if text else None,
-    **dict.fromkeys(("seconds", "kkt_error"), _number),
-    "start": str,
-    "tries": int,
-    "file": str,
-    "error": str,
-}
 
 
 def row_of(point: StudyPoint, identity: str = "", file_digest: str = "") -> dict[str, Any]:
@@ -102,8 +90,9 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 
 def point_of(row: Mapping[str, str], parameters: Mapping[str, Any]) -> StudyPoint:
     """The point of a row that was read; ValueError or KeyError for a row that is none."""
-    values = {name: read(row[name]) for name, read in COLUMNS.items()}
-    return StudyPoint(int(row["number"]), parameters, **values)
+    values = {name: row[name] for name in ("number", *COLUMNS) if row[name]}  # the others are the defaults
+    point = msgspec.convert({**values, "parameters": {}}, StudyPoint, strict=False)
+    return replace(point, parameters=parameters)
 
 
 def save_table(rows: Sequence[Row], path: Path) -> None:

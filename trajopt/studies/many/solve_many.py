@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 from trajopt.api.problem import Problem
-from trajopt.base.arguments import check_positive, short_repr
+from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
-from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.links.phases import Phases
-from trajopt.solvers.run import check_solver
 from trajopt.solvers.solver import Solver
-from trajopt.studies.many.point import Task
-from trajopt.studies.many.portable import Source, packed, packed_settings
-from trajopt.studies.many.progress import Report, report_of
-from trajopt.studies.many.study import Settings, Study, run
-from trajopt.studies.workers.worker_versions import versions
+from trajopt.studies.many.portable import Source
+from trajopt.studies.many.progress import Report
+from trajopt.studies.many.study import Settings, Study, solve_points
 from trajopt.studies.workers.workers import Where
-
-NOT_AT_HAND: Mapping[int, Problem | Phases] = MappingProxyType({})
 
 
 def solve_many(
@@ -68,39 +61,5 @@ def solve_many(
     if not given:
         raise OptionError("there are no problems: give at least one")
     at_hand = {number: source for number, source in enumerate(given) if isinstance(source, Problem | Phases)}
-    settings = Settings(executor, processes, folder, anew)
-    return solve_points([({}, source) for source in given], solver, options, settings, progress, at_hand)
-
-
-def solve_points(
-    points: Iterable[tuple[Mapping[str, Any], Source]],
-    solver: Solver | None,
-    options: Mapping[str, Any],
-    settings: Settings,
-    progress: Literal["auto", "silent"] | Report,
-    at_hand: Mapping[int, Problem | Phases] = NOT_AT_HAND,
-) -> Study:
-    """Solve points, each by its parameters and its source, with options of `solve`; see `solve_many`.
-
-    at_hand : problems of this process by number; others are built where a solution is asked for
-    """
-    check_options(solver, options)
-    report = report_of(progress)
-    sent, own, archive = packed_settings(solver, options), versions(), settings.folder is not None
-    keep = settings.warm or not archive
-    tasks = [
-        Task(i, parameters, packed(source), sent, keep, archive, own, is_recipe=isinstance(source, Recipe))
-        for i, (parameters, source) in enumerate(points)
-    ]
-    return run(tasks, settings, report, at_hand)
-
-
-def check_options(solver: Any, options: Mapping[str, Any]) -> None:
-    """OptionError for options that `solve` does not take, or that make no sense for many problems."""
-    known = ("refine", "starts", "coarse_to_fine", "time_limit")
-    for name in options:
-        if name not in known:
-            raise OptionError(f"there is no option {short_repr(name)}: solve takes {', '.join(known)}")
-    check_positive("time_limit", options.get("time_limit"), optional=True)
-    if solver is not None:
-        check_solver(solver)
+    settings = Settings(executor, processes, folder, anew, progress=progress)
+    return solve_points([({}, source) for source in given], solver, options, settings, at_hand)

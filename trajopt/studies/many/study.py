@@ -6,15 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
 from trajopt.api.problem import Problem
-from trajopt.base.arguments import check_flag
-from trajopt.base.errors import ClusterError
+from trajopt.base.arguments import check_flag, check_positive, short_repr
+from trajopt.base.errors import ClusterError, OptionError
 from trajopt.base.facts import Facts
 from trajopt.base.files.array_file import file_path
 from trajopt.base.files.run_folder import locked
+from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.links.phases import Phases
+from trajopt.solvers.run import check_solver
+from trajopt.solvers.solver import Solver
 from trajopt.studies.many.point import (
     INTERRUPTED,
     Before,
@@ -26,12 +30,15 @@ from trajopt.studies.many.point import (
 )
 from trajopt.studies.many.point_folder import PointFolder
 from trajopt.studies.many.point_table import csv_of, row_of, save_table
-from trajopt.studies.many.portable import unpacked
-from trajopt.studies.many.progress import Meter, Report
+from trajopt.studies.many.portable import Source, packed, packed_settings, unpacked
+from trajopt.studies.many.progress import Meter, Report, report_of
 from trajopt.studies.many.sent_solution import with_problem, without_problem
 from trajopt.studies.workers.calls import Call, Chain, Outcome, Outcomes, outcomes_of
 from trajopt.studies.workers.interrupts import interrupts_deferred
+from trajopt.studies.workers.worker_versions import versions
 from trajopt.studies.workers.workers import Workers, opened
+
+NOT_AT_HAND: Mapping[int, Problem | Phases] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,6 +88,7 @@ class Settings:
     folder: Any = None
     anew: bool = False
     warm: bool = False  # whether a point starts from the last one before it that converged
+    progress: Literal["auto", "silent"] | Report = "silent"
 
     def __post_init__(self) -> None:
         check_flag("anew", self.anew)
@@ -89,28 +97,50 @@ class Settings:
             object.__setattr__(self, "folder", file_path(self.folder))
 
 
-def run(
-    tasks: Sequence[Task],
+def solve_points(
+    points: Iterable[tuple[Mapping[str, Any], Source]],
+    solver: Solver | None,
+    options: Mapping[str, Any],
     settings: Settings,
-    report: Report,
-    problems: Mapping[int, Problem | Phases],
+    at_hand: Mapping[int, Problem | Phases] = NOT_AT_HAND,
 ) -> Study:
-    """Solve all tasks; at Ctrl-C the finished points are kept and the study is marked as interrupted.
+    """Solve points, each by its parameters and its source, with options of `solve`; see `solve_many`.
 
-    Raises ResultFolderError, OptionError or ClusterError before anything is solved, and ClusterError where
-    the connection to a cluster is lost; what was done is in the folder then.
+    at_hand : problems of this process by number; others are built where a solution is asked for
+    At Ctrl-C the finished points are kept and the study is marked as interrupted. Raises ResultFolderError,
+    OptionError or ClusterError before anything is solved, and ClusterError where the connection to a cluster
+    is lost; what was done is in the folder then.
     """
+    check_options(solver, options)
+    report = report_of(settings.progress)
+    sent, own, archive = packed_settings(solver, options), versions(), settings.folder is not None
+    keep = settings.warm or not archive
+    tasks = [
+        Task(i, parameters, packed(source), sent, keep, archive, own, is_recipe=isinstance(source, Recipe))
+        for i, (parameters, source) in enumerate(points)
+    ]
     with ExitStack() as stack:
         if settings.folder is not None:
             stack.enter_context(locked(settings.folder))
         workers = stack.enter_context(opened(settings.executor, settings.processes))
-        record = _Record(tasks, settings, problems)
+        record = _Record(tasks, settings, at_hand)
         stack.callback(record.finish)
         meter = Meter(len(tasks), len(record.points))
         pieces = workers.count if settings.warm else len(tasks)
         chains = (_chain(chain, settings.warm, record) for chain in _cut(tasks, pieces))
         interrupted = _recorded(chains, workers, record, lambda point: report(meter.counted(point)))
     return Study(record.in_order(), settings.folder, interrupted)
+
+
+def check_options(solver: Any, options: Mapping[str, Any]) -> None:
+    """OptionError for options that `solve` does not take, or that make no sense for many problems."""
+    known = ("refine", "starts", "coarse_to_fine", "time_limit")
+    for name in options:
+        if name not in known:
+            raise OptionError(f"there is no option {short_repr(name)}: solve takes {', '.join(known)}")
+    check_positive("time_limit", options.get("time_limit"), optional=True)
+    if solver is not None:
+        check_solver(solver)
 
 
 def _recorded(

@@ -13,8 +13,7 @@ from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.solvers.solver import Solver
 from trajopt.studies.many.progress import Report
-from trajopt.studies.many.solve_many import solve_points
-from trajopt.studies.many.study import Settings, Study
+from trajopt.studies.many.study import Settings, Study, solve_points
 from trajopt.studies.workers.workers import Where
 
 MOST_POINTS = 1_000_000
@@ -52,10 +51,10 @@ def sweep(
         raise OptionError(
             f"build is {short_repr(build)}: give a function of parameters, problems.two_link_pr.build"
         )
-    settings, points = Settings(executor, processes, folder, anew, warm), grid(axes)
+    settings, points = Settings(executor, processes, folder, anew, warm, progress), grid(axes)
     _check_first(build, points[0])
     sources = [(point, partial(build, **point)) for point in points]
-    return solve_points(sources, solver, options, settings, progress)
+    return solve_points(sources, solver, options, settings)
 
 
 def grid(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

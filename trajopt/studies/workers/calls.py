@@ -8,8 +8,9 @@ of those that were done.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass
+from concurrent.futures import BrokenExecutor, CancelledError, Future
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -45,34 +46,24 @@ class Outcome:
 Chain = Generator[Call, Outcome, None]
 
 
-@dataclass
-class _Attempt:
-    chain: Chain
-    call: Call
-    number: int
-
-
 class _Running:
-    """The calls that workers have at a time."""
+    """The calls that workers have at a time, each with its chain and its outcome without value or error."""
 
     def __init__(self, workers: Workers, tries: int) -> None:
         self._workers, self._tries = workers, tries
-        self._attempts: dict[Future, _Attempt] = {}
+        self._sent: dict[Future, tuple[Chain, Outcome]] = {}
         self._done: SimpleQueue[Future] = SimpleQueue()
 
     def __len__(self) -> int:
-        return len(self._attempts)
+        return len(self._sent)
 
-    def begin(self, chain: Chain, outcome: Outcome | None = None) -> bool:
-        """Give the next call of a chain to a worker; False behind the last."""
-        try:
+    def begin(self, chain: Chain, outcome: Outcome | None = None) -> None:
+        """Give the next call of a chain to a worker, if there is one."""
+        with suppress(StopIteration):
             call = chain.send(outcome)  # type: ignore[arg-type]  # None starts a generator
-        except StopIteration:
-            return False
-        self._submit(_Attempt(chain, call, 1))
-        return True
+            self._submit(chain, Outcome(call))
 
-    def next_done(self) -> tuple[_Attempt, Outcome]:
+    def next_done(self) -> tuple[Chain, Outcome]:
         """Wait for a call to be done; those that a dead worker took along are made again meanwhile."""
         while True:
             try:
@@ -80,45 +71,41 @@ class _Running:
             except Empty:
                 self._workers.check_presence()
                 continue
-            attempt = self._attempts.pop(future)
-            outcome = self._outcome(future, attempt)
+            chain, sent = self._sent.pop(future)
+            outcome = self._outcome(future, sent)
             if outcome is not None:
-                return attempt, outcome
-            self._submit(_Attempt(attempt.chain, attempt.call, attempt.number + 1))
+                return chain, outcome
+            self._submit(chain, replace(sent, tries=sent.tries + 1))
 
     def stop(self) -> Iterator[Outcome]:
         """End what runs; the outcomes of calls that were done already."""
         self._workers.stop()
-        for future, attempt in list(self._attempts.items()):
+        for future, (_, sent) in list(self._sent.items()):
             if not future.cancel() and future.done() and future.exception() is None:
-                yield Outcome(attempt.call, future.result(), tries=attempt.number)
-        self._attempts.clear()
+                yield replace(sent, value=future.result())
+        self._sent.clear()
 
-    def _submit(self, attempt: _Attempt) -> None:
-        future = self._workers.submit(attempt.call.function, *attempt.call.arguments)
-        self._attempts[future] = attempt
+    def _submit(self, chain: Chain, sent: Outcome) -> None:
+        future = self._workers.submit(sent.call.function, *sent.call.arguments)
+        self._sent[future] = chain, sent
         future.add_done_callback(self._done.put)
 
-    def _outcome(self, future: Future, attempt: _Attempt) -> Outcome | None:
+    def _outcome(self, future: Future, sent: Outcome) -> Outcome | None:
         """None where the worker died and the call is to be made once more."""
         try:
-            return Outcome(attempt.call, future.result(), tries=attempt.number)
+            return replace(sent, value=future.result())
         except CancelledError as error:
             raise ClusterError(
                 "the connection to the workers was lost: start them anew and run the same again; what was "
                 "done is kept"
             ) from error
         except Exception as error:
-            deaths = self._workers.deaths(error) * attempt.number
-            if deaths and attempt.number < self._tries and self._workers.tries_again:
+            if isinstance(error, BrokenExecutor) and sent.tries < self._tries:  # Dask tries itself
                 return None
-            cause = error if not deaths else WorkerDiedError(_died(deaths))
-            return Outcome(attempt.call, error=cause, tries=attempt.number)
-
-
-def _died(deaths: int) -> str:
-    times = "once" if deaths == 1 else f"{deaths} times"
-    return f"the worker that solved it died {times}: killed, or out of memory"
+            deaths = self._workers.deaths(error) * sent.tries
+            times = "once" if deaths == 1 else f"{deaths} times"
+            died = WorkerDiedError(f"the worker that solved it died {times}: killed, or out of memory")
+            return replace(sent, error=died if deaths else error)
 
 
 Outcomes = Generator[Outcome, None, None]
@@ -141,9 +128,9 @@ def outcomes_of(chains: Iterable[Chain], workers: Workers, tries: int = TRIES) -
                 running.begin(chain)
             if not len(running):
                 return
-            attempt, outcome = running.next_done()
+            chain, outcome = running.next_done()
             yield outcome
-            running.begin(attempt.chain, outcome)
+            running.begin(chain, outcome)
     except KeyboardInterrupt:
         yield from running.stop()
         raise

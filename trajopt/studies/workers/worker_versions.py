@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,19 +28,13 @@ def versions() -> dict[str, str]:
     }
 
 
-def version_differences(own: Mapping[str, str], theirs: Mapping[str, str]) -> Iterator[str]:
-    """Every difference in words: "casadi 3.6.5 there, 3.8.2 here"."""
-    for name, here in own.items():
-        there = theirs.get(name, "unknown")
-        if there != here:
-            yield f"{name} {there} there, {here} here"
-
-
 def check_same(wanted: Mapping[str, str], found: Any, worker: str) -> None:
     """ClusterError where a worker has other versions than wanted, or an error in the place of versions."""
     unlike = f"cannot report its version: {found}"
     if isinstance(found, Mapping):
-        unlike = ", ".join(version_differences(wanted, found))
+        theirs = {name: found.get(name, "unknown") for name in wanted}
+        others = (name for name in wanted if theirs[name] != wanted[name])
+        unlike = ", ".join(f"{name} {theirs[name]} there, {wanted[name]} here" for name in others)
     if unlike:
         raise ClusterError(
             f"{worker} has other software than the process that asks ({unlike}): install the same versions "

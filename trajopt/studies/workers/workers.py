@@ -38,11 +38,6 @@ class Workers:
         """Number of calls that are handed over at a time."""
         return 1 if isinstance(self._executor, ThisProcess) else PER_WORKER * self.count
 
-    @property
-    def tries_again(self) -> bool:
-        """Whether calls of dead workers are made again by us; Dask's scheduler has done so itself."""
-        return not cluster.is_dask(self._executor)
-
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future:
         """Hand a call over; processes of our own take the place of a user's pool that is broken."""
         try:
