@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trajopt.problem.contacts.statements import ContactProblem
+from trajopt.problem.contact_problem import ContactProblem
 from trajopt.problem.problem import ProblemData
 
 if TYPE_CHECKING:

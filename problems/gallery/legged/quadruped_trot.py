@@ -34,7 +34,7 @@ def build(
     clearance: float = 0.03,
 ) -> trajopt.Problem:
     """Half a period of a trot; period in s, forward (m per period), clearance in m."""
-    text = files("problems").joinpath("robots", "solo12.urdf").read_text(encoding="utf-8")
+    text = (files("problems") / "robots" / "solo12.urdf").read_text(encoding="utf-8")
     robot = dynamics.load_urdf(text, floating_base="free")
     gait = trajopt.Schedule.trot(("FL", "HR"), ("FR", "HL"), period=period).first(1)
     problem = trajopt.Problem(robot, gait.trajectory(intervals), name="quadruped_trot")

@@ -1,4 +1,4 @@
-"""The statements about contacts of a problem: `contact`, `passive_base`, `subject_to_periodic_gait`."""
+"""`ContactProblem`: what a problem says about feet, `contact`, `passive_base`, `subject_to_periodic_gait`."""
 
 from __future__ import annotations
 
