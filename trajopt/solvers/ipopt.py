@@ -28,8 +28,6 @@ from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.solver import Program, Result, Run, StartKind, Status, WarmStart
 from trajopt.solvers.tolerances import BOUND_RELAXATION, FEASIBILITY, WARM_BARRIER, WARM_PUSH
 
-__all__ = ["Ipopt"]
-
 # IpReturnCodes.h of IPOPT 3.14, complete.
 _STATUSES = {
     0: Status.CONVERGED,

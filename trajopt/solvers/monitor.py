@@ -25,8 +25,6 @@ from trajopt.solvers.optimality.kkt import largest_violation, multipliers_of
 from trajopt.solvers.solver import Callback, Iteration, Program, Result, Run, Status, WarmStart
 from trajopt.solvers.tolerances import ENDLESS
 
-__all__ = ["Monitor", "Refusal", "monitor_of"]
-
 _NEARLY_CONVERGED = (Status.ACCEPTABLE, Status.STEP_TOO_SMALL)
 # Outcomes that a last evaluation which was not finite explains.
 _EXPLAINED = (Status.RESTORATION_FAILED, Status.STEP_FAILED, Status.STEP_TOO_SMALL)

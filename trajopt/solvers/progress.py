@@ -13,8 +13,6 @@ from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
 from trajopt.solvers.solver import Callback, Iteration
 
-__all__ = ["Progress", "iteration_callback"]
-
 _REFRESH = 0.1  # seconds between changes of the live line; a reader cannot follow more
 _LONGEST_GAP = 10.0  # seconds after which a plain line is due whatever its number
 _DISPLAYS = ("live", "notebook", "plain", "silent")

@@ -22,23 +22,6 @@ from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.scaled_program import scaled_point, scaled_program, unscaled_result
 from trajopt.solvers.solver import Callback, Program, Result, Run, Solver, Status, WarmStart
 
-__all__ = [
-    "DEFAULT",
-    "OUT_OF_TIME",
-    "SOLVERS",
-    "RegisteredSolver",
-    "SolverSettings",
-    "SolvesStopped",
-    "TimedSolver",
-    "check_solver",
-    "create",
-    "run_of",
-    "run_solver",
-    "takes_hessian",
-    "with_options",
-    "without_checkpoints",
-]
-
 OUT_OF_TIME = "the time limit was reached"
 FORMER = (
     "solve(nlp, callback, start) is the former order, which goes in version 0.3: write "

@@ -17,8 +17,6 @@ import numpy as np
 
 from trajopt.solvers.solver import Program, ProgramValue, Result, WarmStart
 
-__all__ = ["scaled_point", "scaled_program", "unscaled_result"]
-
 
 def scaled_program(nlp: Program, sizes: np.ndarray) -> ProgramValue:
     """The program in z = y / sizes."""

@@ -25,15 +25,6 @@ from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
 from trajopt.solvers.tolerances import DEPENDENT, FEASIBILITY, ROUNDING
 
-__all__ = [
-    "ActiveSetNewton",
-    "NewtonFromMotion",
-    "NewtonIterates",
-    "Values",
-    "active_sides",
-    "dense_steps_fit",
-]
-
 MOST_STEPS = 12
 # Of the largest entry of the Hessian, added to its diagonal where the Lagrangian is concave in a direction on
 # the way; before it `FEASIBILITY`, which holds what the objective does not decide where it is, after it all.

@@ -23,8 +23,6 @@ from trajopt.solvers.optimality.kkt import KKT
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
 from trajopt.solvers.tolerances import MOST_STEPS, RANKED, SHARE
 
-__all__ = ["SquareNewton"]
-
 
 @dataclass(frozen=True)
 class SquareNewton:

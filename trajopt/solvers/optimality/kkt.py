@@ -19,22 +19,6 @@ from trajopt.solvers.scaled_program import scaled_point, scaled_program
 from trajopt.solvers.solver import Program, Result, WarmStart
 from trajopt.solvers.tolerances import FEASIBILITY, SUM_ROUNDING
 
-__all__ = [
-    "KKT",
-    "ActiveSet",
-    "active_set",
-    "bound_violation",
-    "is_optimal_to_rounding",
-    "kkt_residuals",
-    "kkt_residuals_of",
-    "kkt_scale",
-    "lagrangian_gradient",
-    "largest_violation",
-    "limit_distances",
-    "multipliers_of",
-    "side_violations",
-]
-
 _S_MAX = 100.0
 
 

@@ -26,8 +26,6 @@ from trajopt.base.rounding import AGREEMENT
 from trajopt.solvers.run import check_solver, run_of, run_solver
 from trajopt.solvers.solver import Callback, Iteration, Program, ProgramValue, Result, Run, Solver, WarmStart
 
-__all__ = ["Checkpointed"]
-
 FORMAT = "trajopt checkpoint"
 FINGERPRINT = ("start", "bounds", "values")
 

@@ -36,8 +36,6 @@ from trajopt.solvers.solver import (
 from trajopt.solvers.tolerances import RANKED
 from trajopt.solvers.wrappers.least_violation import least_violation
 
-__all__ = ["ConstraintGeneration"]
-
 ROUNDS = 8  # most rounds with a working set; then all rows enter
 # Where an answer violates more than half of the rows left out, or one of them by FAR, scaled, all rows
 # enter, and the answer is no start for them.
