@@ -23,14 +23,6 @@ from trajopt.solvers.tolerances import ENDLESS
 WIDEST = 10_000  # components of a parameter or an additional curve
 
 
-def finite_number(value: Any, what: str) -> float:
-    """`value` as a float; NotFiniteError where it is no finite number."""
-    factor = numbers(value, what)
-    if factor.ndim or not np.isfinite(factor):
-        raise NotFiniteError(f"{what} is {short_repr(value)}: give a finite number")
-    return float(factor)
-
-
 def bound_of(
     value: ArrayLike | None, absent: float, width: int, label: str, names: Sequence[str] = ()
 ) -> NDArray:
@@ -113,11 +105,7 @@ def unknown(
 
     named : how many components have names, 0 where none has
     """
-    if not isinstance(width, (int, np.integer)) or isinstance(width, bool) or not 1 <= width <= WIDEST:
-        raise ShapeError(
-            f"{kind} '{name}' has width {short_repr(width)}: give a whole number of at least 1, {WIDEST} "
-            "at most"
-        )
+    arguments.check_count(f"the width of {kind} '{name}'", width, 1, WIDEST, ShapeError)
     label, written = f"{kind} '{name}'", (lower, upper, 0.0 if guess is None else guess)
     parts = [numbers(part, f"a bound or the guess of {label}") for part in written]
     size = max(width, named, *(part.size for part in parts))

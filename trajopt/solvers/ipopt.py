@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trajopt.base.arguments import short_repr
+from trajopt.base.arguments import check_choice, short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.solvers import bundled_ipopt
@@ -141,11 +141,8 @@ class Ipopt(SolverSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.hessian, str) or self.hessian not in ("exact", "lbfgs"):
-            raise OptionError(f"hessian = {short_repr(self.hessian)}: expected 'exact' or 'lbfgs'")
-        named = isinstance(self.library, str) and self.library in ("casadi", "cyipopt")
-        if not named and self.library is not None:
-            raise OptionError(f"library = {short_repr(self.library)}: expected 'casadi', 'cyipopt' or None")
+        check_choice("hessian", self.hessian, ("exact", "lbfgs"))
+        check_choice("library", self.library, ("casadi", "cyipopt", None))
         if not isinstance(self.options, Mapping):
             raise OptionError(f"options = {short_repr(self.options)}: expected a dictionary, option -> value")
         for name in _OWN_FIELDS.keys() & self.options.keys():

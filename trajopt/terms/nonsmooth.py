@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.arguments import numbers, short_repr
+from trajopt.base.arguments import finite_numbers, short_repr
 from trajopt.base.arrays import Array
-from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
+from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.keys import own_term
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.term import Term
@@ -198,9 +198,7 @@ def _check_pieces(terms: Any) -> None:
 
 
 def _floor(value: Any) -> Array:
-    floor = numbers(value, "a number of a maximum")
-    if floor.ndim > 1 or not np.all(np.isfinite(floor)):
-        raise NotFiniteError(
-            f"a number of a maximum is {short_repr(value)}: give finite numbers, one per component"
-        )
+    floor = finite_numbers(value, "a number of a maximum")
+    if floor.ndim > 1:
+        raise ShapeError(f"a number of a maximum has shape {floor.shape}: give one, or one per component")
     return floor

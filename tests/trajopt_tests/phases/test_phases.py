@@ -206,7 +206,7 @@ def test_what_cannot_be_meant_is_refused():
             OptionError,
             "'third' belongs to none",
         ),
-        (lambda: both.link(3.0, *ends), OptionError, r"3\.0 is no function"),
+        (lambda: both.link(3.0, *ends), OptionError, r"is 3\.0: give a function"),
         (lambda: both.link(lambda a: a.x, *ends), OptionError, "is called with 2 nodes"),
         (lambda: both.link(lambda a, b: 1.0, *ends), OptionError, "uses no quantity"),
         (lambda: both.link(lambda a, b: a.x - b.x, *ends, equals=[0.0, 1.0]), ShapeError, "1 components"),

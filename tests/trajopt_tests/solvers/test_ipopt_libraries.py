@@ -74,7 +74,7 @@ def test_without_any_ipopt_the_error_says_what_to_install(no_casadis, no_cyipopt
 
 @pytest.mark.parametrize("name", ["ipopt", "CasADi", 3, True, ["casadi"], np.array(["casadi"])])
 def test_another_library_is_refused(name):
-    with pytest.raises(OptionError, match=r"library = .*: expected 'casadi', 'cyipopt' or None"):
+    with pytest.raises(OptionError, match=r"library = .*: expected 'casadi' or 'cyipopt' or None"):
         Ipopt(library=name)
 
 

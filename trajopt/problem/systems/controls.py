@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt.base.arguments import check_flag, pluralize, short_repr
+from trajopt.base.arguments import check_count, check_flag, pluralize, short_repr
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError, near_matches
 from trajopt.problem.costs_and_constraints import AdditionalCurve, PiecewisePolynomial
 from trajopt.problem.input_checks import unknown
@@ -61,10 +61,7 @@ def _default_degree(trajectory: Trajectory) -> int:
 
 
 def _check_degree(name: str, degree: Any, continuous: bool) -> None:
-    if not isinstance(degree, (int, np.integer)) or isinstance(degree, bool) or degree < 0:
-        raise OptionError(
-            f"the degree of control '{name}' is {short_repr(degree)}: use 0 (constant), 1 (linear), 2 ..."
-        )
+    check_count(f"the degree of control '{name}' (0: constant, 1: linear)", degree)
     if continuous and degree == 0:
         raise OptionError(
             f"control '{name}' is constant on every interval and continuous, so one number: use degree=1, "

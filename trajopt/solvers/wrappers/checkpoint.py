@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.arguments import check_positive
 from trajopt.base.errors import OptionError, SolutionFileError
 from trajopt.base.files.array_file import ArrayFile, file_path
 from trajopt.base.files.atomic_file import whole_file
@@ -56,8 +57,7 @@ class Checkpointed:
 
     def __post_init__(self) -> None:
         check_solver(self.solver, "the solver of a checkpoint")
-        if not (isinstance(self.every, int | float) and np.isfinite(self.every) and self.every >= 0.0):
-            raise OptionError(f"every is {self.every!r}: give seconds between two checkpoints, 0 or more")
+        check_positive("every, the seconds between two checkpoints,", self.every, or_zero=True)
         if not file_path(self.path).parent.is_dir():
             raise OptionError(f"{Path(self.path).parent} is no folder: make it before the solve")
 

@@ -88,10 +88,7 @@ class ConstraintGeneration:
             )
         check_positive("margin", self.margin)
         check_positive("time_limit", self.time_limit, optional=True)
-        if not (isinstance(self.coarse, int | float) and 0.0 <= self.coarse < np.inf):
-            raise OptionError(
-                f"coarse is {short_repr(self.coarse)}: give a tolerance, 0 for the solver's own"
-            )
+        check_positive("coarse", self.coarse, or_zero=True)
         check_positive("newton", self.newton, optional=True)
         if self.patience is not None:
             check_count("patience", self.patience, least=1)
