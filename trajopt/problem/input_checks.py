@@ -34,9 +34,10 @@ def bound_of(
     if np.any(np.isnan(array)):
         raise NotFiniteError(f"a bound of '{label}' is NaN: use an infinity for a bound that is absent")
     if array.ndim > 1 or (array.ndim == 1 and array.size != width):
-        whose = f" ({', '.join(names)})" if len(names) > 1 else ""
+        whose = f" ({', '.join(names)})" if any(names) else ""
         raise ShapeError(
-            f"a bound of '{label}' has shape {array.shape} but the term has {width} components{whose}"
+            f"numbers of shape {array.shape} are given for the {width} components{whose} of '{label}': give "
+            "one for all, or one each"
         )
     wrong = -np.sign(absent) * array >= ENDLESS if np.isinf(absent) else np.isinf(array)
     if np.any(wrong):
@@ -52,11 +53,11 @@ def bound_of(
 
 
 def equal_to(value: ArrayLike, width: int, label: str, names: Sequence[str] = ()) -> NDArray:
-    """A value (width,) that a term must have; NotFiniteError where it is infinite."""
-    if np.any(np.isinf(numbers(value, f"the value of '{label}'"))):
+    """A value (width,) that a term must have; NotFiniteError where it is NaN or infinite."""
+    if not np.all(np.isfinite(numbers(value, f"the value of '{label}'"))):
         raise NotFiniteError(
-            f"'{label}' has to equal {value}: give finite numbers; to leave a component free, bound it with "
-            "lower = -inf and upper = inf"
+            f"'{label}' has to equal {short_repr(value)}: give finite numbers; a free component is None "
+            "in start_at and end_at, and has the bounds -inf and inf in subject_to"
         )
     return bound_of(value, 0.0, width, label, names)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module
 from types import MappingProxyType
@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 from trajopt.base.arguments import check_count, check_positive, implements, short_repr
 from trajopt.base.errors import OptionError, near_matches
 from trajopt.solvers.monitor import Monitor
-from trajopt.solvers.scaled_program import scaled_point, scaled_program, unscaled_result
-from trajopt.solvers.solver import Callback, Program, Result, Run, Solver, Status, WarmStart
+from trajopt.solvers.scaled_program import scaled_point, scaled_program
+from trajopt.solvers.solver import Program, Result, Run, Solver, Status, WarmStart
 
 OUT_OF_TIME = "the time limit was reached"
 FORMER = (
@@ -29,6 +29,7 @@ FORMER = (
 )
 
 SettingsT = TypeVar("SettingsT", bound="SolverSettings")
+SolveT = TypeVar("SolveT", bound=Callable[..., Result])
 
 DEFAULT = "ipopt"  # where neither user nor problem names a solver
 
@@ -103,7 +104,7 @@ def run_solver(solver: Any, nlp: Program, start: WarmStart | None = None, run: R
     """
     if (sizes := getattr(nlp, "unknown_sizes", None)) is not None:
         at = start and scaled_point(start, sizes)
-        return unscaled_result(run_solver(solver, scaled_program(nlp, sizes), at, run), sizes)
+        return scaled_point(run_solver(solver, scaled_program(nlp, sizes), at, run), 1.0 / sizes)
     if _takes_run(getattr(solver.solve, "__func__", solver.solve)):
         return solver.solve(nlp, start, run)
     run = run or Run()
@@ -137,14 +138,19 @@ def _takes_run(solve: Any) -> bool:
     return found
 
 
-def run_of(start: Any, run: Any, callback: Callback | None = None) -> tuple[WarmStart | None, Run]:
-    """Start and run from the arguments of `solve`, which may be in the former order, callback first."""
-    if callback is None and not callable(start) and not isinstance(run, WarmStart):
-        return start, run or Run()
-    warnings.warn(FORMER, DeprecationWarning, stacklevel=3)
-    if callable(start) or isinstance(run, WarmStart):
-        start, run, callback = run, None, start or callback
-    return start, replace(run or Run(), callback=callback)
+def takes_former_order(solve: SolveT) -> SolveT:
+    """A method `solve(nlp, start, run)` that also takes the former arguments, callback first or by name."""
+
+    @functools.wraps(solve)
+    def made(self: Any, nlp: Program, start: Any = None, run: Any = None, callback: Any = None) -> Result:
+        if callback is not None or callable(start) or isinstance(run, WarmStart):
+            warnings.warn(FORMER, DeprecationWarning, stacklevel=2)
+            if callable(start) or isinstance(run, WarmStart):
+                start, run, callback = run, None, start or callback
+            run = replace(run or Run(), callback=callback)
+        return solve(self, nlp, start, run)
+
+    return made  # type: ignore[return-value]
 
 
 def takes_hessian(solver: Solver) -> bool:
@@ -212,19 +218,14 @@ class SolverSettings:
             time_limit=min((limit for limit in limits if limit is not None), default=None),
         )
 
-    def solve(
-        self,
-        nlp: Program,
-        start: WarmStart | None = None,
-        run: Run | None = None,
-        callback: Callback | None = None,
-    ) -> Result:
+    @takes_former_order
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """Solve `nlp` from `nlp.start`, or from `start`, whose multipliers SLSQP does not use.
 
         Raises what a function of the problem or the callback raised, and EvaluationError where the problem is
         not finite at the start; every other outcome is a status of the Result.
         """
-        start, run = run_of(start, run, callback)
+        run = run or Run()
         return self.within(run)._solved(nlp, start, run)
 
     def _solved(self, nlp: Program, start: WarmStart | None, run: Run) -> Result:

@@ -20,13 +20,13 @@ def arm(intervals=5, **trajectory):
         (
             lambda p: p.start_at(q=[1.0]),
             errors.ShapeError,
-            r"shape \(1,\) but the dynamics has n = 2 joints \(shoulder",
+            r"shape \(1,\) are given for the 2 components \(shoulder",
         ),
-        (lambda p: p.end_at(v=[0.0, np.nan]), errors.NotFiniteError, "v at the end is"),
+        (lambda p: p.end_at(v=[0.0, np.nan]), errors.NotFiniteError, "v at the end' has to equal"),
         (
             lambda p: p.subject_to(trajopt.tau, [1, 2, 3], 5),
             errors.ShapeError,
-            r"has 2 components \(shoulder, elbow\)",
+            r"2 components \(shoulder, elbow\) of .tau",
         ),
         (
             lambda p: p.subject_to(trajopt.tau, 2.0, 1.0),
@@ -70,7 +70,7 @@ def arm(intervals=5, **trajectory):
             r"each of 0 \.\. 1 once",
         ),
         (lambda p: p.subject_to_periodic(trajopt.tau, order=[1, 0]), errors.OptionError, "reorder inside"),
-        (lambda p: p.start_at(q=["a", "b"]), errors.ShapeError, "q at the start is .* give a number"),
+        (lambda p: p.start_at(q=["a", "b"]), errors.ShapeError, "q at the start' is .* give a number"),
         (lambda p: p.minimize(trajopt.tau, weight="x"), errors.ShapeError, "weight of 'tau' is 'x'"),
         (lambda p: p.minimize(trajopt.tau, weight=[1, 2]), errors.ShapeError, "weight of 'tau'"),
         (lambda p: p.minimize("duration"), errors.OptionError, "'duration' is no term: use trajopt.tau"),

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trajopt.base.arguments import check_count, check_flag, pluralize, short_repr
-from trajopt.base.errors import OptionError, ShapeError, UnknownNameError, near_matches
+from trajopt.base.errors import OptionError, ShapeError
 from trajopt.problem.costs_and_constraints import AdditionalCurve, PiecewisePolynomial
-from trajopt.problem.input_checks import unknown
+from trajopt.problem.input_checks import index_of, unknown
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.problem.systems.system import System
@@ -29,11 +29,8 @@ def control_of(
 ) -> AdditionalCurve:
     """The control of a call of `Problem.control`; see there, also for errors."""
     known = controls_of(dynamics)
-    if known is not None and (not isinstance(name, str) or name not in known):
-        raise UnknownNameError(
-            f"the system has no control {short_repr(name)}{near_matches(name, known)}: its controls are "
-            f"{', '.join(known) or 'none'}; a curve that is none of them is `Problem.extra`"
-        )
+    if known is not None:
+        index_of(name, list(known), "control of the system")
     degree, continuous = pieces
     check_flag(f"continuous of control {short_repr(name)}", continuous)
     width = 1 if known is None else known[name]

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from keyword import iskeyword
 from typing import Any, overload
 
-from trajopt.base.arguments import LONGEST_NAME, check_count, check_function, short_repr, unit
+from trajopt.base.arguments import check_count, check_function, short_repr, unit
+from trajopt.base.arguments import name as check_name
 from trajopt.base.errors import OptionError
 from trajopt.graph.declared_quantities import DEFINED
 from trajopt.graph.keys import TIME_LEAVES
@@ -138,10 +139,7 @@ def _widths(names: Any, what: str, taken: Iterable[str] = ()) -> dict[str, int]:
                 f"{what} has {short_repr(name)}, but terms write node.NAME: use letters, digits and _, no "
                 "word of Python's own"
             )
-        if len(name) > LONGEST_NAME:
-            raise OptionError(
-                f"{what} has {short_repr(name)}: give a name of at most {LONGEST_NAME} characters"
-            )
+        check_name(name, f"a name among the {what}")
         if name in RESERVED:
             raise OptionError(f"{what} has {name!r}, which a node has already: choose another name")
         if name in (*found, *taken):

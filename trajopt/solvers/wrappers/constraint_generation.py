@@ -20,9 +20,8 @@ from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.newton.damped_newton import DampedNewton
 from trajopt.solvers.newton.newton import NewtonFromMotion, dense_steps_fit
 from trajopt.solvers.optimality.kkt import bound_violation, largest_violation
-from trajopt.solvers.run import run_of, run_solver, takes_hessian
+from trajopt.solvers.run import run_solver, takes_former_order, takes_hessian
 from trajopt.solvers.solver import (
-    Callback,
     Iteration,
     Program,
     ProgramValue,
@@ -98,13 +97,8 @@ class ConstraintGeneration:
         """Whether starts are told apart faster than they are solved: Newton steps right after one round."""
         return self.newton is not None
 
-    def solve(
-        self,
-        nlp: Program,
-        start: WarmStart | None = None,
-        run: Run | None = None,
-        callback: Callback | None = None,
-    ) -> Result:
+    @takes_former_order
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """Solve `nlp`; the result is that of the last round, with multipliers of all rows.
 
         Where a relaxation is unbounded or does not converge for another reason, all rows enter. A start near
@@ -112,7 +106,7 @@ class ConstraintGeneration:
         method first. Objectives that are only compared are found to about a thousandth, and given up after
         half as many iterations where rows are not met.
         """
-        start, run = run_of(start, run, callback)
+        run = run or Run()
         settings, tol = self, run.tol or self.solver.tol  # type: ignore[attr-defined]  # checked above
         if run.ranking and self.newton is not None:
             patience = None if self.patience is None else max(self.patience // 2, 1)
