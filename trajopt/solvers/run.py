@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from trajopt.base.arguments import check_count, check_positive, implements, short_repr
@@ -58,25 +57,23 @@ class RegisteredSolver:
         return self.solver_class.version()  # type: ignore[attr-defined]
 
 
-SOLVERS = MappingProxyType(
-    {
-        entry.name: entry
-        for entry in (
-            RegisteredSolver(
-                "ipopt", "trajopt.solvers.ipopt", "Ipopt", "interior point, sparse, second derivatives"
-            ),
-            RegisteredSolver(
-                "dense",
-                "trajopt.solvers.dense.interior_point",
-                "DenseInteriorPoint",
-                "interior point, dense, second derivatives, up to 400 unknowns",
-            ),
-            RegisteredSolver(
-                "slsqp", "trajopt.solvers.slsqp", "Slsqp", "sequential quadratic programming, dense, small"
-            ),
-        )
-    }
-)
+SOLVERS: Mapping[str, RegisteredSolver] = {
+    entry.name: entry
+    for entry in (
+        RegisteredSolver(
+            "ipopt", "trajopt.solvers.ipopt", "Ipopt", "interior point, sparse, second derivatives"
+        ),
+        RegisteredSolver(
+            "dense",
+            "trajopt.solvers.dense.interior_point",
+            "DenseInteriorPoint",
+            "interior point, dense, second derivatives, up to 400 unknowns",
+        ),
+        RegisteredSolver(
+            "slsqp", "trajopt.solvers.slsqp", "Slsqp", "sequential quadratic programming, dense, small"
+        ),
+    )
+}
 
 
 def create(name: str = DEFAULT) -> Solver:
