@@ -231,8 +231,7 @@ class SolverSettings:
 
     def _monitor(self, nlp: Program, start: WarmStart | None, run: Run, **how: Any) -> Monitor:
         feasibility = self.feasibility  # type: ignore[attr-defined]  # a field of each subclass, after its own
-        limits = {"feasibility": feasibility, "time_limit": self.time_limit}
-        return Monitor(nlp, start, callback=run.callback, **limits, **how)
+        return Monitor(nlp, start, run.within(self.time_limit), feasibility=feasibility, **how)
 
 
 class SolvesStopped(Exception):

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from trajopt.solvers.matrices import largest_entry, row_lengths, shifted
-from trajopt.solvers.monitor import Monitor, monitor_of
+from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.newton.kkt_factors import SparseKkt
 from trajopt.solvers.newton.matrices import Matrices, sparse_steps_pay
 from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, followed
@@ -74,7 +74,7 @@ class ActiveSetNewton:
 
         start : without multipliers, least squares over the constraints that it meets or violates give them
         """
-        monitor = monitor_of(nlp, start, run, self.tol)
+        monitor = Monitor(nlp, start, run, feasibility=self.tol)
         with monitor.interruptible():
             at = monitor.start
             if not at.has_multipliers:
