@@ -150,6 +150,14 @@ def check_choice(
         raise error(f"{what} = {short_repr(value)}: expected {' or '.join(map(repr, choices))}")
 
 
+def check_instance(
+    what: str, value: Any, kind: type, example: str, error: type[TrajoptError] = OptionError
+) -> None:
+    """Raise an error unless `value` is an instance of a class or of a protocol; the class itself is none."""
+    if isinstance(value, type) or not isinstance(value, kind):
+        raise error(f"{what} is {short_repr(value)}: give {example}")
+
+
 def check_function(what: str, value: Any, others: str = "") -> None:
     """Raise OptionError unless `value` is a function; `others`: what else it may be."""
     if not callable(value) or isinstance(value, type):

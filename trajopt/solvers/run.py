@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module
 from typing import Any, TypeVar
 
-from trajopt.base.arguments import check_count, check_positive, implements, short_repr
+from trajopt.base.arguments import check_count, check_instance, check_positive
 from trajopt.base.errors import OptionError, near_matches
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.scaled_program import scaled_point, scaled_program
@@ -87,9 +87,8 @@ def create(name: str = DEFAULT) -> Solver:
 
 def check_solver(solver: Any, what: str = "solver") -> None:
     """Raise OptionError unless `solver` is an instance of something with `solve`; a class is not."""
-    if not implements(solver, Solver) or isinstance(solver, type):
-        examples = " or ".join(f"trajopt.{entry.class_name}()" for entry in SOLVERS.values())
-        raise OptionError(f"{what} is {short_repr(solver)}: give an instance such as {examples}")
+    examples = " or ".join(f"trajopt.{entry.class_name}()" for entry in SOLVERS.values())
+    check_instance(what, solver, Solver, f"an instance such as {examples}")
 
 
 def run_solver(solver: Any, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import check_choice, check_count, numbers, pluralize, short_repr
+from trajopt.base.arguments import check_choice, check_count, check_instance, numbers, pluralize, short_repr
 from trajopt.base.content_cache import Content, cached_if_small
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SAME_TIME, SplineBasis
@@ -43,8 +43,7 @@ class Arc:
     collocated: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.basis, SplineBasis):
-            raise ShapeError(f"basis is {short_repr(self.basis)}: give trajopt.SplineBasis.uniform(20)")
+        check_instance("basis", self.basis, SplineBasis, "trajopt.SplineBasis.uniform(20)", ShapeError)
         shortest, longest = self.duration_bounds
         if not (0.0 < shortest <= longest) or not np.isfinite(shortest):
             raise ShapeError(

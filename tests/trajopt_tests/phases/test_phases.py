@@ -200,7 +200,7 @@ def test_what_cannot_be_meant_is_refused():
         (lambda: trajopt.Phases(first, first), OptionError, "given twice"),
         (lambda: trajopt.Phases([first, second]), ShapeError, "given as a list"),
         (lambda: both.link(lambda a: a.x), OptionError, "no instant is given"),
-        (lambda: both.link(lambda a: a.x, "end"), ShapeError, "'end' is no instant"),
+        (lambda: both.link(lambda a: a.x, "end"), ShapeError, "an instant is 'end': give problem.at"),
         (
             lambda: both.link(lambda a: a.x, moving_mass("third").at("end")),
             OptionError,

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
-from trajopt.base.arguments import short_repr
+from trajopt.base.arguments import check_instance, short_repr
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.protocols.term import Term
 from trajopt.problem import input_checks
@@ -186,8 +186,7 @@ class Phases:
             raise OptionError("no instant is given: name them, first.at('end'), second.at('start')")
         found = []
         for instant in instants:
-            if not isinstance(instant, Instant):
-                raise ShapeError(f"{short_repr(instant)} is no instant: write problem.at('end')")
+            check_instance("an instant", instant, Instant, "problem.at('end')", ShapeError)
             phases = [k for k, problem in enumerate(self.problems) if problem is instant.problem]
             if not phases:
                 raise OptionError(

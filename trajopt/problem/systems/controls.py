@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt.base.arguments import check_count, check_flag, pluralize, short_repr
+from trajopt.base.arguments import check_count, check_flag, check_instance, pluralize, short_repr
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.problem.costs_and_constraints import AdditionalCurve, PiecewisePolynomial
 from trajopt.problem.input_checks import index_of, unknown
@@ -130,10 +130,7 @@ def fitting_trajectory(dynamics: Any, trajectory: Trajectory) -> Trajectory:
     OptionError for one that cannot hold the equations.
     """
     has_states = isinstance(dynamics, StateEquations)
-    if not isinstance(trajectory, Trajectory):
-        raise OptionError(
-            f"the trajectory is {short_repr(trajectory)}: give one such as trajopt.Trajectory.uniform(20)"
-        )
+    check_instance("the trajectory", trajectory, Trajectory, "one such as trajopt.Trajectory.uniform(20)")
     if has_states and trajectory.scheme is None:
         raise OptionError(
             f"the states ({', '.join(dynamics.states)}) of a system need a mesh with as many nodes as their "
