@@ -19,6 +19,7 @@ import numpy as np
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.spline_path import SplinePath
 from trajopt.base.arrays import Array
+from trajopt.splines.polynomial_bounds import elevated
 
 if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel
@@ -114,7 +115,7 @@ def torque_on(model: RigidBodyModel, path: SplinePath, grid: Array, limits: Moti
     coulomb = coulomb_friction(model)
     lower = limits.torque_lower + np.where(backwards, coulomb, -coulomb)
     upper = limits.torque_upper - np.where(forwards, coulomb, -coulomb)
-    return SegmentQuantity(y, x, _elevated(c, y.shape[1]), lower[:, None], upper[:, None])
+    return SegmentQuantity(y, x, elevated(c, y.shape[1]), lower[:, None], upper[:, None])
 
 
 def with_viscous_friction(
@@ -135,7 +136,7 @@ def with_viscous_friction(
         quantity,
         y=quantity.y + y,
         x=quantity.x + x,
-        constant=quantity.constant + _elevated(c, y.shape[1]),
+        constant=quantity.constant + elevated(c, y.shape[1]),
     )
 
 
@@ -176,8 +177,8 @@ def _of_motion(of_second: Array, of_square: Array, grid: Array) -> tuple[Array, 
     """of_second s'' + of_square x as factors of (y, x_i), both with the same number of coefficients."""
     y, x = _times_linear(of_square)
     count = max(of_second.shape[1], y.shape[1])
-    second = _elevated(of_second, count) / (2.0 * np.diff(grid)[:, None, None])
-    return _elevated(y, count) + second, _elevated(x, count) - second
+    second = elevated(of_second, count) / (2.0 * np.diff(grid)[:, None, None])
+    return elevated(y, count) + second, elevated(x, count) - second
 
 
 def _times_linear(coefficients: Array) -> tuple[Array, Array]:
@@ -188,14 +189,6 @@ def _times_linear(coefficients: Array) -> tuple[Array, Array]:
     before = np.concatenate([zero, coefficients], axis=1)
     after = np.concatenate([coefficients, zero], axis=1)
     return rising * before, (1.0 - rising) * after
-
-
-def _elevated(coefficients: Array, count: int) -> Array:
-    """The same polynomials with `count` coefficients: z f + (1 - z) f, as often as needed."""
-    while coefficients.shape[1] < count:
-        y, x = _times_linear(coefficients)
-        coefficients = y + x
-    return coefficients
 
 
 def _product(one: Array, other: Array) -> Array:

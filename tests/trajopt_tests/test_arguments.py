@@ -162,7 +162,7 @@ def test_what_is_no_number_is_refused_and_what_is_one_is_taken():
     assert numbers([1, True, np.float32(0.5)], "x").tolist() == [1.0, 1.0, 0.5]
     with pytest.raises(errors.ShapeError, match="give one number"):
         arguments.number([1.0], "x")
-    with pytest.raises(errors.OptionError, match="give a finite number"):
+    with pytest.raises(errors.NotFiniteError, match="x is inf"):
         arguments.number(np.inf, "x")
     with pytest.raises(errors.OptionError, match="at most 200"):
         arguments.name("x" * 201, "a name")

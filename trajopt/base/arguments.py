@@ -7,14 +7,14 @@ checks of arrays with the errors of that package: the two packages do not import
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.errors import LONGEST_NAME, OptionError, ShapeError
+from trajopt.base.errors import LONGEST_NAME, NotFiniteError, OptionError, ShapeError, TrajoptError
 
 SHOWN, DOTS = 80, "..."  # characters of a value in a message, and the end of a text that was cut
 LISTED = 6  # names of a list in a message
@@ -102,13 +102,19 @@ def numbers(value: Any, what: str) -> NDArray[np.float64]:
         ) from error
 
 
-def number(value: Any, what: str) -> float:
-    """`value` as one finite float; ShapeError or OptionError, naming `what`, where it is none."""
+def finite_numbers(value: Any, what: str) -> NDArray[np.float64]:
+    """`numbers`; NotFiniteError, naming `what`, where one is NaN or infinite."""
     found = numbers(value, what)
+    if not np.all(np.isfinite(found)):
+        raise NotFiniteError(f"{what} is {short_repr(value)}: give finite numbers, not NaN or infinity")
+    return found
+
+
+def number(value: Any, what: str) -> float:
+    """`value` as one finite float; ShapeError or NotFiniteError, naming `what`, where it is none."""
+    found = finite_numbers(value, what)
     if found.shape != ():
         raise ShapeError(f"{what} has shape {found.shape}: give one number")
-    if not np.isfinite(found):
-        raise OptionError(f"{what} is {found}: give a finite number")
     return float(found)
 
 
@@ -136,20 +142,44 @@ def check_flag(what: str, value: Any) -> None:
         raise OptionError(f"{what} = {short_repr(value)}: expected True or False")
 
 
-def check_positive(what: str, value: Any, *, optional: bool = False) -> None:
-    """Raise OptionError unless `value` is a finite number above zero (or None, where that is allowed)."""
+def check_choice(
+    what: str, value: Any, choices: Collection[str | None], error: type[TrajoptError] = OptionError
+) -> None:
+    """Raise an error unless `value` is one of some texts, or None where that is among them."""
+    if not isinstance(value, str | None) or value not in choices:
+        raise error(f"{what} = {short_repr(value)}: expected {' or '.join(map(repr, choices))}")
+
+
+def check_instance(
+    what: str, value: Any, kind: type, example: str, error: type[TrajoptError] = OptionError
+) -> None:
+    """Raise an error unless `value` is an instance of a class or of a protocol; the class itself is none."""
+    if isinstance(value, type) or not isinstance(value, kind):
+        raise error(f"{what} is {short_repr(value)}: give {example}")
+
+
+def check_function(what: str, value: Any, others: str = "") -> None:
+    """Raise OptionError unless `value` is a function; `others`: what else it may be."""
+    if not callable(value) or isinstance(value, type):
+        raise OptionError(f"{what} is {short_repr(value)}: give a function of a node{others}")
+
+
+def check_positive(what: str, value: Any, *, optional: bool = False, or_zero: bool = False) -> None:
+    """Raise OptionError unless `value` is a finite number above zero (or None, or zero, where allowed)."""
     if optional and value is None:
         return
     is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not is_number or not 0 < value <= sys.float_info.max:  # of an integer that no float holds, too
-        raise OptionError(
-            f"{what} = {short_repr(value)}: expected a finite number above 0{' or None' * optional}"
-        )
+    in_range = is_number and 0 <= value <= sys.float_info.max  # false for an integer that no float holds
+    if not in_range or (value == 0 and not or_zero):
+        expected = f"a finite number{', 0 or more' if or_zero else ' above 0'}{' or None' * optional}"
+        raise OptionError(f"{what} = {short_repr(value)}: expected {expected}")
 
 
-def check_count(what: str, value: Any, least: int = 0, most: int = MOST) -> None:
-    """Raise OptionError unless `value` is a whole number from `least` to `most`."""
+def check_count(
+    what: str, value: Any, least: int = 0, most: int = MOST, error: type[TrajoptError] = OptionError
+) -> None:
+    """Raise an error unless `value` is a whole number from `least` to `most`."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise OptionError(f"{what} = {short_repr(value)}: expected a whole number, {least} or more")
+        raise error(f"{what} = {short_repr(value)}: expected a whole number, {least} or more")
     if value > most:
-        raise OptionError(f"{what} = {short_repr(value)}: expected a whole number, {most} at most")
+        raise error(f"{what} = {short_repr(value)}: expected a whole number, {most} at most")

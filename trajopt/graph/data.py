@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.base.arguments import numbers, short_repr
+from trajopt.base.arguments import check_choice, finite_numbers
 from trajopt.base.arrays import Array
-from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
+from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Block, Pairs, Values
 
@@ -44,20 +44,15 @@ class Data:
 
 def data_of(name: str, times: ArrayLike, values: ArrayLike, clock: str, unit: str = "") -> Data:
     """Check and copy; see `Problem.data`."""
-    at = np.array(numbers(times, f"the times of data '{name}'"))
-    samples = np.array(numbers(values, f"the values of data '{name}'"))
+    at = np.array(finite_numbers(times, f"the times of data '{name}'"))
+    samples = np.array(finite_numbers(values, f"the values of data '{name}'"))
     samples = samples[:, None] if samples.ndim == 1 else samples
-    if not isinstance(clock, str) or clock not in ("seconds", "progress"):
-        raise OptionError(
-            f"clock is {short_repr(clock)}: use 'seconds' or 'progress', which runs from 0 to 1"
-        )
+    check_choice("clock", clock, ("seconds", "progress"))
     if at.ndim != 1 or samples.ndim != 2 or at.size != samples.shape[0] or at.size < 2:
         raise ShapeError(
             f"data '{name}' has times of shape {at.shape} and values of shape {samples.shape}: "
             "give (k,) and (k, width), k at least 2"
         )
-    if not (np.all(np.isfinite(at)) and np.all(np.isfinite(samples))):
-        raise NotFiniteError(f"data '{name}' contains NaN or infinity: leave such samples out")
     if np.any(np.diff(at) <= 0.0):
         raise OptionError(f"the times of data '{name}' do not rise: sort them, one sample each")
     return Data(name, at, samples, clock, unit)  # type: ignore[arg-type]

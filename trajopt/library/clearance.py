@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
-from trajopt.base.errors import OptionError
 from trajopt.library.tracking import vector_in_metres
 from trajopt.terms.scene import Capsule
 from trajopt.terms.term import ExpressionTerm
@@ -99,7 +98,5 @@ def _length(d: Any) -> Any:
 
 
 def _radius(radius: float) -> float:
-    found = arguments.number(radius, "a radius")
-    if found < 0.0:
-        raise OptionError(f"a radius is {found}: give a number of metres, zero or more")
-    return found
+    arguments.check_positive("a radius in metres", radius, or_zero=True)
+    return float(radius)

@@ -18,12 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import check_count, short_repr
+from trajopt.base.arguments import check_count, number, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import EvaluationError, OptionError
 from trajopt.parametric.input_table import rows_for
 from trajopt.parametric.optimality_system import OptimalitySystem, check_converged, system_at
-from trajopt.problem.input_checks import finite_number
 from trajopt.solution.solution import Answer
 from trajopt.solvers.tolerances import ROUNDING
 from trajopt.transcription.links.linked_program import AskedStructure
@@ -107,7 +106,7 @@ def covariance(solution: Answer, measurements: int | None, variance: float | Non
                 "variance could be estimated: give variance="
             )
         variance = sum(part.objective for part in solution.parts) / freedom
-    residual = finite_number(variance, "the variance")
+    residual = number(variance, "the variance")
     if residual < 0.0:
         raise OptionError(
             f"the variance of a residual is {residual:.6g}: minimize squares, or give variance= of at least 0"

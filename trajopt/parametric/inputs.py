@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.arguments import short_repr
+from trajopt.base.arguments import number, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError, StructureError, TrajoptError
 from trajopt.graph.data import data_of
-from trajopt.problem.input_checks import bounds_or_value, equal_to, finite_number
+from trajopt.problem.input_checks import bounds_or_value, equal_to
 
 UNKNOWNS = ("parameters", "extras")  # tables of a problem whose entries have a guess
 COMPILE_AGAIN = "compile the problem again with this value"
@@ -281,7 +281,7 @@ class WeightInput(Input):
         return "a number"
 
     def put(self, problem: Any, value: Any) -> None:
-        weight = finite_number(value, f"the weight of '{self.name}'")
+        weight = number(value, f"the weight of '{self.name}'")
         if self.number is None:
             problem.duration_weight = weight
         else:

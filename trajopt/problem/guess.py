@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.base.arguments import implements, numbers
+from trajopt.base.arguments import finite_numbers, implements, numbers
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
 from trajopt.splines.curve import Curve
 
@@ -101,13 +101,11 @@ def curve_of(q: Any, n: int) -> GuessedCurve:
     """A curve q(s) as it is, or the one through even samples (k, n), linear in between."""
     if callable(q):
         return q
-    samples = numbers(q, "the guess")
+    samples = finite_numbers(q, "the guess")
     if samples.ndim != 2 or samples.shape[1] != n or samples.shape[0] < 2:
         raise ShapeError(
             f"the guess has shape {samples.shape} but needs (samples, {n}): rows are evenly spaced times"
         )
-    if not np.all(np.isfinite(samples)):
-        raise NotFiniteError("the guess contains NaN or infinity: give finite joint positions")
     return SampledGuess(samples)
 
 

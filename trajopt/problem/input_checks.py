@@ -23,14 +23,6 @@ from trajopt.solvers.tolerances import ENDLESS
 WIDEST = 10_000  # components of a parameter or an additional curve
 
 
-def finite_number(value: Any, what: str) -> float:
-    """`value` as a float; NotFiniteError where it is no finite number."""
-    factor = numbers(value, what)
-    if factor.ndim or not np.isfinite(factor):
-        raise NotFiniteError(f"{what} is {short_repr(value)}: give a finite number")
-    return float(factor)
-
-
 def bound_of(
     value: ArrayLike | None, absent: float, width: int, label: str, names: Sequence[str] = ()
 ) -> NDArray:
@@ -42,9 +34,10 @@ def bound_of(
     if np.any(np.isnan(array)):
         raise NotFiniteError(f"a bound of '{label}' is NaN: use an infinity for a bound that is absent")
     if array.ndim > 1 or (array.ndim == 1 and array.size != width):
-        whose = f" ({', '.join(names)})" if len(names) > 1 else ""
+        whose = f" ({', '.join(names)})" if any(names) else ""
         raise ShapeError(
-            f"a bound of '{label}' has shape {array.shape} but the term has {width} components{whose}"
+            f"numbers of shape {array.shape} are given for the {width} components{whose} of '{label}': give "
+            "one for all, or one each"
         )
     wrong = -np.sign(absent) * array >= ENDLESS if np.isinf(absent) else np.isinf(array)
     if np.any(wrong):
@@ -60,11 +53,11 @@ def bound_of(
 
 
 def equal_to(value: ArrayLike, width: int, label: str, names: Sequence[str] = ()) -> NDArray:
-    """A value (width,) that a term must have; NotFiniteError where it is infinite."""
-    if np.any(np.isinf(numbers(value, f"the value of '{label}'"))):
+    """A value (width,) that a term must have; NotFiniteError where it is NaN or infinite."""
+    if not np.all(np.isfinite(numbers(value, f"the value of '{label}'"))):
         raise NotFiniteError(
-            f"'{label}' has to equal {value}: give finite numbers; to leave a component free, bound it with "
-            "lower = -inf and upper = inf"
+            f"'{label}' has to equal {short_repr(value)}: give finite numbers; a free component is None "
+            "in start_at and end_at, and has the bounds -inf and inf in subject_to"
         )
     return bound_of(value, 0.0, width, label, names)
 
@@ -113,11 +106,7 @@ def unknown(
 
     named : how many components have names, 0 where none has
     """
-    if not isinstance(width, (int, np.integer)) or isinstance(width, bool) or not 1 <= width <= WIDEST:
-        raise ShapeError(
-            f"{kind} '{name}' has width {short_repr(width)}: give a whole number of at least 1, {WIDEST} "
-            "at most"
-        )
+    arguments.check_count(f"the width of {kind} '{name}'", width, 1, WIDEST, ShapeError)
     label, written = f"{kind} '{name}'", (lower, upper, 0.0 if guess is None else guess)
     parts = [numbers(part, f"a bound or the guess of {label}") for part in written]
     size = max(width, named, *(part.size for part in parts))

@@ -92,7 +92,7 @@ class ProblemData(ProblemParts):
             term.check_over(over, None)
             term, over, name = term.term, term.over, name or term.term.name
         self.width_of_term(term)  # an unknown quantity is reported here, where it was written
-        factor = input_checks.finite_number(weight, f"the weight of '{term.name}'")
+        factor = arguments.number(weight, f"the weight of '{term.name}'")
         where = term_checks.part_of_cost(term, over)
         self.trajectory = where.placed_on(self.trajectory)
         for part in where.each() if isinstance(where, Instants) and has_kinks(term) else (where,):

@@ -10,9 +10,9 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import implements, short_repr
+from trajopt.base.arguments import check_instance, implements
 from trajopt.base.arrays import Array
-from trajopt.base.errors import OptionError, ShapeError
+from trajopt.base.errors import ShapeError
 from trajopt.graph.data import Data
 from trajopt.graph.declared_quantities import DeclaredQuantity
 from trajopt.graph.keys import EXTRA, SPLINE_LEAVES, SplineLeaf, bare, extra_leaf, parameter_leaf, rate_leaf
@@ -204,18 +204,13 @@ class ProblemParts:
 
 def check_refinement(refine: Any, what: str) -> None:
     """Raise OptionError for an object that is neither None nor an instance with a method `refine`."""
-    if refine is not None and (not implements(refine, Refinement) or isinstance(refine, type)):
-        raise OptionError(
-            f"{what} is {short_repr(refine)}: give an instance such as trajopt.Certified(tol=1e-6)"
-        )
+    if refine is not None:
+        check_instance(what, refine, Refinement, "an instance such as trajopt.Certified(tol=1e-6)")
 
 
 def checked_problem(problem: T) -> T:
     """`problem` itself; ShapeError for an object that is no problem."""
-    if not isinstance(problem, ProblemParts):
-        raise ShapeError(
-            f"the problem is {short_repr(problem)}: give a trajopt.Problem, or call build() first"
-        )
+    check_instance("the problem", problem, ProblemParts, "a trajopt.Problem, as build() makes", ShapeError)
     return problem
 
 

@@ -91,8 +91,7 @@ def check_components(term: Term, width: int) -> None:
 
 def check_hold(hold: str, label: str, has_hull: bool) -> None:
     """Raise OptionError for a way to hold a constraint that does not exist, or that it does not have."""
-    if not isinstance(hold, str) or hold not in ("nodes", "hull"):
-        raise OptionError(f"hold is {short_repr(hold)}: use 'nodes' or 'hull'")
+    arguments.check_choice("hold", hold, ("nodes", "hull"))
     if hold == "hull" and not has_hull:
         raise OptionError(
             f"'{label}': hold='hull' bounds control points, which q, v, a and jerk over the path have; "

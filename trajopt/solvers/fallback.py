@@ -12,8 +12,6 @@ import numpy as np
 from trajopt.solvers.run import run_solver
 from trajopt.solvers.solver import Callback, Iteration, Program, Result, Run, Solver, Status, WarmStart
 
-__all__ = ["Fallback", "FirstSolver", "continued", "counted_on", "joined_results"]
-
 
 class FirstSolver(Solver, Protocol):
     """A solver that is made for some programs, and says STEP_TOO_SMALL where it gives up."""

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trajopt.base.arguments import short_repr
+from trajopt.base.arguments import check_choice, short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.solvers import bundled_ipopt
@@ -27,8 +27,6 @@ from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, kkt_residuals
 from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.solver import Program, Result, Run, StartKind, Status, WarmStart
 from trajopt.solvers.tolerances import BOUND_RELAXATION, FEASIBILITY, WARM_BARRIER, WARM_PUSH
-
-__all__ = ["Ipopt"]
 
 # IpReturnCodes.h of IPOPT 3.14, complete.
 _STATUSES = {
@@ -54,21 +52,19 @@ _STATUSES = {
     -199: Status.SOLVER_ERROR,
 }
 
-_DEFAULTS = MappingProxyType(
-    {
-        "nlp_scaling_method": "none",
-        # IPOPT's own 1e-8 leaves violations above tol, 0 costs accuracy and iterations where two bounds meet.
-        "bound_relax_factor": BOUND_RELAXATION,
-        "mu_strategy": "adaptive",
-        "adaptive_mu_globalization": "kkt-error",  # the filter kind never ends where nothing is feasible
-        # Dense rows over few unknowns: matching and its scaling cost more than they save.
-        "mumps_permuting_scaling": 0,
-        "mumps_pivot_order": 0,
-        "print_level": 0,
-        "sb": "yes",
-        "option_file_name": "",  # else a stray ipopt.opt in the working directory changes the answer
-    }
-)
+_DEFAULTS: Mapping[str, Any] = {
+    "nlp_scaling_method": "none",
+    # IPOPT's own 1e-8 leaves violations above tol, 0 costs accuracy and iterations where two bounds meet.
+    "bound_relax_factor": BOUND_RELAXATION,
+    "mu_strategy": "adaptive",
+    "adaptive_mu_globalization": "kkt-error",  # the filter kind never ends where nothing is feasible
+    # Dense rows over few unknowns: matching and its scaling cost more than they save.
+    "mumps_permuting_scaling": 0,
+    "mumps_pivot_order": 0,
+    "print_level": 0,
+    "sb": "yes",
+    "option_file_name": "",  # else a stray ipopt.opt in the working directory changes the answer
+}
 # Where constraints repeat each other, multipliers may grow to 1e17, and IPOPT divides its errors by their
 # mean size: it called points solved whose objective was 0.5 too high. So its word is not taken alone. The
 # library's problems have a divisor (`KKT.dual_scale`) of 129 at most; from a million on nothing is divided.
@@ -77,19 +73,17 @@ WRONG = 1e-4
 # From a thousand spans of six joints on, accelerations and jerks are 1e4 to 1e9 times the control points:
 # with MUMPS's own threshold of 1e-6, pivots lose digits, curvature is judged wrongly and the last iterations
 # make no progress. The order is the one that knows dense rows, as those of a free duration are.
-_LARGE_DEFAULTS = MappingProxyType({"mumps_pivtol": 1e-3, "mumps_pivot_order": 6})
+_LARGE_DEFAULTS: Mapping[str, Any] = {"mumps_pivtol": 1e-3, "mumps_pivot_order": 6}
 LARGE = 3000  # unknowns
 _PUSHED = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac")
 # Without these IPOPT would push the given point, and multipliers near zero, back into the interior.
-_WARM_DEFAULTS = MappingProxyType(
-    {
-        "warm_start_init_point": "yes",
-        **{f"warm_start_{bound}": WARM_PUSH for bound in _PUSHED},
-        "warm_start_mult_bound_push": WARM_PUSH,
-        "mu_strategy": "monotone",  # the adaptive one would choose its own, larger, first barrier
-        "mu_init": WARM_BARRIER,
-    }
-)
+_WARM_DEFAULTS: Mapping[str, Any] = {
+    "warm_start_init_point": "yes",
+    **{f"warm_start_{bound}": WARM_PUSH for bound in _PUSHED},
+    "warm_start_mult_bound_push": WARM_PUSH,
+    "mu_strategy": "monotone",  # the adaptive one would choose its own, larger, first barrier
+    "mu_init": WARM_BARRIER,
+}
 # Solves of a refinement start near their solution, and IPOPT's defaults push the start away from it: these
 # values took 8 iterations instead of 16 on three links, 25 instead of more than 100 on six axes. Whether
 # unknowns (durations above all) may start near their bounds makes 6 iterations or more than 100 of some
@@ -98,26 +92,22 @@ _WARM_DEFAULTS = MappingProxyType(
 # optimum, slacks of active limits stay small and multipliers of bounds begin at barrier / slack: 28
 # iterations instead of 67 on 173 spans of three links.
 _NEAR_START = {"mu_init": 1e-3, **dict.fromkeys(_PUSHED[2:], 1e-4)}
-_BY_START_KIND: Mapping[StartKind, Mapping[str, Any]] = MappingProxyType(
-    {
-        StartKind.NEAR_START: _NEAR_START,
-        StartKind.NEAR_BOUNDS: {**_NEAR_START, **dict.fromkeys(_PUSHED, 1e-4)},
-        StartKind.SAME_MOTION: {"mu_init": 1e-5},
-        StartKind.NEAR_OPTIMUM: {
-            "mu_init": 1e-5,
-            **dict.fromkeys(_PUSHED, 1e-6),
-            "bound_mult_init_method": "mu-based",
-        },
-    }
-)
-_OWN_FIELDS = MappingProxyType(
-    {
-        "tol": "tol",
-        "max_iter": "max_iterations",
-        "max_wall_time": "time_limit",
-        "hessian_approximation": "hessian",
-    }
-)
+_BY_START_KIND: Mapping[StartKind, Mapping[str, Any]] = {
+    StartKind.NEAR_START: _NEAR_START,
+    StartKind.NEAR_BOUNDS: {**_NEAR_START, **dict.fromkeys(_PUSHED, 1e-4)},
+    StartKind.SAME_MOTION: {"mu_init": 1e-5},
+    StartKind.NEAR_OPTIMUM: {
+        "mu_init": 1e-5,
+        **dict.fromkeys(_PUSHED, 1e-6),
+        "bound_mult_init_method": "mu-based",
+    },
+}
+_OWN_FIELDS: Mapping[str, str] = {
+    "tol": "tol",
+    "max_iter": "max_iterations",
+    "max_wall_time": "time_limit",
+    "hessian_approximation": "hessian",
+}
 
 
 @dataclass(frozen=True)
@@ -143,11 +133,8 @@ class Ipopt(SolverSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.hessian, str) or self.hessian not in ("exact", "lbfgs"):
-            raise OptionError(f"hessian = {short_repr(self.hessian)}: expected 'exact' or 'lbfgs'")
-        named = isinstance(self.library, str) and self.library in ("casadi", "cyipopt")
-        if not named and self.library is not None:
-            raise OptionError(f"library = {short_repr(self.library)}: expected 'casadi', 'cyipopt' or None")
+        check_choice("hessian", self.hessian, ("exact", "lbfgs"))
+        check_choice("library", self.library, ("casadi", "cyipopt", None))
         if not isinstance(self.options, Mapping):
             raise OptionError(f"options = {short_repr(self.options)}: expected a dictionary, option -> value")
         for name in _OWN_FIELDS.keys() & self.options.keys():
@@ -186,14 +173,14 @@ class Ipopt(SolverSettings):
     def _solved(self, nlp: Program, start: WarmStart | None, run: Run) -> Result:
         ipopt = _library(self.library)
         monitor = self._monitor(nlp, start, run, refusal=ipopt.CyIpoptEvaluationError, shorten=True)
-        calls = _Calls(nlp, monitor)
         second_order = self.hessian == "exact" and nlp.has_hessian
+        calls = _Calls(nlp, monitor, second_order)
         if self.hessian == "exact" and not second_order:
             logging.getLogger("trajopt").warning("no second derivatives: IPOPT uses L-BFGS instead")
         problem = ipopt.Problem(
             n=nlp.variable_count,
             m=nlp.row_count,
-            problem_obj=calls.callbacks(second_order),
+            problem_obj=calls,
             lb=nlp.lower,
             ub=nlp.upper,
             cl=nlp.row_lower,
@@ -223,27 +210,20 @@ class Ipopt(SolverSettings):
 
 
 class _Calls:
-    """One solve: what IPOPT calls, and the translation of what it returns."""
+    """One solve: what IPOPT calls, by the names that cyipopt has, and the translation of what it returns."""
 
-    def __init__(self, nlp: Program, monitor: Monitor) -> None:
+    def __init__(self, nlp: Program, monitor: Monitor, second_order: bool) -> None:
         self.nlp, self.monitor = nlp, monitor
         self.iterations = 0
         self.problem: Any = None
-
-    def callbacks(self, second_order: bool) -> SimpleNamespace:
-        nlp, monitor = self.nlp, self.monitor
-        functions: dict[str, Any] = {
-            "objective": monitor.objective,
-            "gradient": monitor.gradient,
-            "constraints": monitor.rows,
-            "jacobian": monitor.jacobian,
-            "jacobianstructure": lambda: (nlp.jacobian_rows, nlp.jacobian_columns),
-            "intermediate": self.intermediate,
-        }
+        self.objective, self.gradient = monitor.objective, monitor.gradient
+        self.constraints, self.jacobian = monitor.rows, monitor.jacobian
         if second_order:
-            functions["hessian"] = monitor.hessian
-            functions["hessianstructure"] = lambda: (nlp.hessian_rows, nlp.hessian_columns)
-        return SimpleNamespace(**functions)
+            self.hessian = monitor.hessian
+            self.hessianstructure = lambda: (nlp.hessian_rows, nlp.hessian_columns)
+
+    def jacobianstructure(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.nlp.jacobian_rows, self.nlp.jacobian_columns
 
     def intermediate(
         self,
@@ -307,28 +287,23 @@ class _Calls:
 
 def _library(name: str | None) -> Any:
     """`bundled_ipopt` or cyipopt, which have the same interface: the one named, else the first there is."""
-    missing = ""
-    if name != "cyipopt":
+    missing = []
+    for each in ("casadi", "cyipopt") if name is None else (name,):
         try:
+            if each == "cyipopt":
+                import cyipopt  # 0.4 s, so on first use; compiled, so without types
+
+                return cyipopt
             bundled_ipopt.library()
-        except ImportError as error:
-            missing = str(error)
-            if name == "casadi":
-                raise OptionError(f"library = 'casadi': {missing}") from error
-        else:
             return bundled_ipopt
-    try:
-        import cyipopt  # 0.4 s, so on first use; compiled, so without types
-    except ImportError as error:
-        if name == "cyipopt":
-            raise OptionError(
-                "library = 'cyipopt': it is not installed; pip install cyipopt-wheels"
-            ) from error
-        raise ImportError(
-            f"IPOPT is missing: {missing}, and cyipopt is not installed; pip install cyipopt-wheels, or use "
-            "trajopt.Slsqp() for small problems"
-        ) from error
-    return cyipopt
+        except ImportError as error:
+            missing.append(str(error))
+    if name is not None:
+        raise OptionError(f"library = {name!r}: {missing[0]}; pip install casadi or cyipopt-wheels")
+    raise ImportError(
+        f"IPOPT is missing: {', and '.join(missing)}; pip install cyipopt-wheels, or use trajopt.Slsqp() for "
+        "small problems"
+    )
 
 
 @functools.cache

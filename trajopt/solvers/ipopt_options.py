@@ -21,8 +21,6 @@ import numpy as np
 
 from trajopt.base.errors import OptionError, near_matches
 
-__all__ = ["IpoptOption", "converted_options", "parsed_options"]
-
 _ENTRY = re.compile(
     r"<strong>(?P<name>\w+)</strong>(?: \(<em>advanced</em>\))?(?P<summary>[^\n]*)\n"
     r"<blockquote>\n(?P<text>.*?)</blockquote>",

@@ -9,8 +9,6 @@ import numpy as np
 
 from trajopt.solvers.solver import Program
 
-__all__ = ["MatrixPlaces", "Triplets", "dense_jacobian", "largest_entry", "row_lengths", "shifted"]
-
 
 class MatrixPlaces:
     """Where the entries of a matrix stand; those that stand twice add up.

@@ -22,10 +22,8 @@ import numpy as np
 
 from trajopt.base.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
 from trajopt.solvers.optimality.kkt import largest_violation, multipliers_of
-from trajopt.solvers.solver import Callback, Iteration, Program, Result, Run, Status, WarmStart
+from trajopt.solvers.solver import Iteration, Program, Result, Run, Status, WarmStart
 from trajopt.solvers.tolerances import ENDLESS
-
-__all__ = ["Monitor", "Refusal", "monitor_of"]
 
 _NEARLY_CONVERGED = (Status.ACCEPTABLE, Status.STEP_TOO_SMALL)
 # Outcomes that a last evaluation which was not finite explains.
@@ -40,8 +38,8 @@ class Refusal(Exception):
 class Monitor:
     """The evaluations, iterates and limits of one solve.
 
+    run          whose deadline ends the solve, and whose callback is called
     feasibility  largest violation at which an iterate counts as feasible when the best one is chosen
-    time_limit   wall seconds allowed from construction on, None: no limit
     refusal      the exception by which the solver's callbacks report a failed evaluation
     shorten      whether an objective or row that is not finite only fails the evaluation, so that the line
                  search tries a shorter step; a derivative that is not finite always ends the solve
@@ -54,10 +52,9 @@ class Monitor:
         self,
         nlp: Program,
         start: WarmStart | None,
+        run: Run | None,
         *,
         feasibility: float,
-        time_limit: float | None,
-        callback: Callback | None,
         refusal: type[Exception] = Refusal,
         shorten: bool = False,
     ) -> None:
@@ -72,9 +69,10 @@ class Monitor:
         )
         self.seconds: dict[str, float] = dict.fromkeys((*_FUNCTIONS, "callback"), 0.0)
         self._began = time.perf_counter()
-        self._deadline = np.inf if time_limit is None else self._began + time_limit
-        self._feasibility, self._callback = feasibility, callback
-        self._refusal, self._shorten = refusal, shorten
+        limit = None if run is None else run.seconds_left
+        self._deadline = np.inf if limit is None else self._began + limit
+        self._callback = None if run is None else run.callback
+        self._feasibility, self._refusal, self._shorten = feasibility, refusal, shorten
         self._history = array("d")
         self._check_start()
         self._best: Any = None  # rank, point, objective, infeasibility
@@ -236,12 +234,6 @@ class Monitor:
                     f"{_cause(self.nlp, y)}: start elsewhere, "
                     "or bound the variables away from where the term is undefined"
                 )
-
-
-def monitor_of(nlp: Program, start: WarmStart | None, run: Run | None, feasibility: float) -> Monitor:
-    """The monitor of a run of steps that are Newton's."""
-    run = run or Run()
-    return Monitor(nlp, start, feasibility=feasibility, time_limit=run.seconds_left, callback=run.callback)
 
 
 def _cause(nlp: Program, y: np.ndarray) -> str:

@@ -9,15 +9,11 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import IO, Any, Literal
 
-from trajopt.base.arguments import short_repr
-from trajopt.base.errors import OptionError
+from trajopt.base.arguments import check_choice
 from trajopt.solvers.solver import Callback, Iteration
-
-__all__ = ["Progress", "iteration_callback"]
 
 _REFRESH = 0.1  # seconds between changes of the live line; a reader cannot follow more
 _LONGEST_GAP = 10.0  # seconds after which a plain line is due whatever its number
-_DISPLAYS = ("live", "notebook", "plain", "silent")
 
 
 class Progress:
@@ -37,10 +33,7 @@ class Progress:
         display: Literal["auto", "live", "notebook", "plain", "silent"] = "auto",
         stream: IO[str] | None = None,
     ) -> None:
-        if not isinstance(display, str) or display not in ("auto", *_DISPLAYS):
-            raise OptionError(
-                f"display = {short_repr(display)}: expected one of auto, {', '.join(_DISPLAYS)}"
-            )
+        check_choice("display", display, ("auto", "live", "notebook", "plain", "silent"))
         self._stream = sys.stderr if stream is None else stream
         if display == "auto":
             terminal = self._stream.isatty()

@@ -10,34 +10,16 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any, TypeVar
 
-from trajopt.base.arguments import check_count, check_positive, implements, short_repr
+from trajopt.base.arguments import check_count, check_instance, check_positive
 from trajopt.base.errors import OptionError, near_matches
 from trajopt.solvers.monitor import Monitor
-from trajopt.solvers.scaled_program import scaled_point, scaled_program, unscaled_result
-from trajopt.solvers.solver import Callback, Program, Result, Run, Solver, Status, WarmStart
-
-__all__ = [
-    "DEFAULT",
-    "OUT_OF_TIME",
-    "SOLVERS",
-    "RegisteredSolver",
-    "SolverSettings",
-    "SolvesStopped",
-    "TimedSolver",
-    "check_solver",
-    "create",
-    "run_of",
-    "run_solver",
-    "takes_hessian",
-    "with_options",
-    "without_checkpoints",
-]
+from trajopt.solvers.scaled_program import scaled_point, scaled_program
+from trajopt.solvers.solver import Program, Result, Run, Solver, Status, WarmStart
 
 OUT_OF_TIME = "the time limit was reached"
 FORMER = (
@@ -46,6 +28,7 @@ FORMER = (
 )
 
 SettingsT = TypeVar("SettingsT", bound="SolverSettings")
+SolveT = TypeVar("SolveT", bound=Callable[..., Result])
 
 DEFAULT = "ipopt"  # where neither user nor problem names a solver
 
@@ -74,25 +57,23 @@ class RegisteredSolver:
         return self.solver_class.version()  # type: ignore[attr-defined]
 
 
-SOLVERS = MappingProxyType(
-    {
-        entry.name: entry
-        for entry in (
-            RegisteredSolver(
-                "ipopt", "trajopt.solvers.ipopt", "Ipopt", "interior point, sparse, second derivatives"
-            ),
-            RegisteredSolver(
-                "dense",
-                "trajopt.solvers.dense.interior_point",
-                "DenseInteriorPoint",
-                "interior point, dense, second derivatives, up to 400 unknowns",
-            ),
-            RegisteredSolver(
-                "slsqp", "trajopt.solvers.slsqp", "Slsqp", "sequential quadratic programming, dense, small"
-            ),
-        )
-    }
-)
+SOLVERS: Mapping[str, RegisteredSolver] = {
+    entry.name: entry
+    for entry in (
+        RegisteredSolver(
+            "ipopt", "trajopt.solvers.ipopt", "Ipopt", "interior point, sparse, second derivatives"
+        ),
+        RegisteredSolver(
+            "dense",
+            "trajopt.solvers.dense.interior_point",
+            "DenseInteriorPoint",
+            "interior point, dense, second derivatives, up to 400 unknowns",
+        ),
+        RegisteredSolver(
+            "slsqp", "trajopt.solvers.slsqp", "Slsqp", "sequential quadratic programming, dense, small"
+        ),
+    )
+}
 
 
 def create(name: str = DEFAULT) -> Solver:
@@ -106,9 +87,8 @@ def create(name: str = DEFAULT) -> Solver:
 
 def check_solver(solver: Any, what: str = "solver") -> None:
     """Raise OptionError unless `solver` is an instance of something with `solve`; a class is not."""
-    if not implements(solver, Solver) or isinstance(solver, type):
-        examples = " or ".join(f"trajopt.{entry.class_name}()" for entry in SOLVERS.values())
-        raise OptionError(f"{what} is {short_repr(solver)}: give an instance such as {examples}")
+    examples = " or ".join(f"trajopt.{entry.class_name}()" for entry in SOLVERS.values())
+    check_instance(what, solver, Solver, f"an instance such as {examples}")
 
 
 def run_solver(solver: Any, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
@@ -120,7 +100,7 @@ def run_solver(solver: Any, nlp: Program, start: WarmStart | None = None, run: R
     """
     if (sizes := getattr(nlp, "unknown_sizes", None)) is not None:
         at = start and scaled_point(start, sizes)
-        return unscaled_result(run_solver(solver, scaled_program(nlp, sizes), at, run), sizes)
+        return scaled_point(run_solver(solver, scaled_program(nlp, sizes), at, run), 1.0 / sizes)
     if _takes_run(getattr(solver.solve, "__func__", solver.solve)):
         return solver.solve(nlp, start, run)
     run = run or Run()
@@ -154,14 +134,19 @@ def _takes_run(solve: Any) -> bool:
     return found
 
 
-def run_of(start: Any, run: Any, callback: Callback | None = None) -> tuple[WarmStart | None, Run]:
-    """Start and run from the arguments of `solve`, which may be in the former order, callback first."""
-    if callback is None and not callable(start) and not isinstance(run, WarmStart):
-        return start, run or Run()
-    warnings.warn(FORMER, DeprecationWarning, stacklevel=3)
-    if callable(start) or isinstance(run, WarmStart):
-        start, run, callback = run, None, start or callback
-    return start, replace(run or Run(), callback=callback)
+def takes_former_order(solve: SolveT) -> SolveT:
+    """A method `solve(nlp, start, run)` that also takes the former arguments, callback first or by name."""
+
+    @functools.wraps(solve)
+    def made(self: Any, nlp: Program, start: Any = None, run: Any = None, callback: Any = None) -> Result:
+        if callback is not None or callable(start) or isinstance(run, WarmStart):
+            warnings.warn(FORMER, DeprecationWarning, stacklevel=2)
+            if callable(start) or isinstance(run, WarmStart):
+                start, run, callback = run, None, start or callback
+            run = replace(run or Run(), callback=callback)
+        return solve(self, nlp, start, run)
+
+    return made  # type: ignore[return-value]
 
 
 def takes_hessian(solver: Solver) -> bool:
@@ -229,19 +214,14 @@ class SolverSettings:
             time_limit=min((limit for limit in limits if limit is not None), default=None),
         )
 
-    def solve(
-        self,
-        nlp: Program,
-        start: WarmStart | None = None,
-        run: Run | None = None,
-        callback: Callback | None = None,
-    ) -> Result:
+    @takes_former_order
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """Solve `nlp` from `nlp.start`, or from `start`, whose multipliers SLSQP does not use.
 
         Raises what a function of the problem or the callback raised, and EvaluationError where the problem is
         not finite at the start; every other outcome is a status of the Result.
         """
-        start, run = run_of(start, run, callback)
+        run = run or Run()
         return self.within(run)._solved(nlp, start, run)
 
     def _solved(self, nlp: Program, start: WarmStart | None, run: Run) -> Result:
@@ -250,8 +230,7 @@ class SolverSettings:
 
     def _monitor(self, nlp: Program, start: WarmStart | None, run: Run, **how: Any) -> Monitor:
         feasibility = self.feasibility  # type: ignore[attr-defined]  # a field of each subclass, after its own
-        limits = {"feasibility": feasibility, "time_limit": self.time_limit}
-        return Monitor(nlp, start, callback=run.callback, **limits, **how)
+        return Monitor(nlp, start, run.within(self.time_limit), feasibility=feasibility, **how)
 
 
 class SolvesStopped(Exception):

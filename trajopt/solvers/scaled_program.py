@@ -11,13 +11,13 @@ multipliers of rows stay as they are and those of bounds are multiplied by D.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from trajopt.solvers.solver import Program, ProgramValue, Result, WarmStart
 
-__all__ = ["scaled_point", "scaled_program", "unscaled_result"]
+PointT = TypeVar("PointT", bound=WarmStart | Result)
 
 
 def scaled_program(nlp: Program, sizes: np.ndarray) -> ProgramValue:
@@ -47,22 +47,12 @@ def scaled_program(nlp: Program, sizes: np.ndarray) -> ProgramValue:
     )
 
 
-def scaled_point(start: WarmStart, sizes: np.ndarray) -> WarmStart:
-    """A point of a program with its multipliers as one of the scaled program."""
-    low, high = start.lower_multipliers, start.upper_multipliers
+def scaled_point(point: PointT, sizes: np.ndarray) -> PointT:
+    """A point of a program with its multipliers as one of the scaled program; by 1 / sizes the way back."""
+    low, high = point.lower_multipliers, point.upper_multipliers
     return replace(
-        start,
-        y=start.y / sizes,
+        point,
+        y=point.y / sizes,
         lower_multipliers=None if low is None else low * sizes,
         upper_multipliers=None if high is None else high * sizes,
-    )
-
-
-def unscaled_result(found: Result, sizes: np.ndarray) -> Result:
-    """A result of the scaled program as one of the program."""
-    return replace(
-        found,
-        y=sizes * found.y,
-        lower_multipliers=found.lower_multipliers / sizes,
-        upper_multipliers=found.upper_multipliers / sizes,
     )

@@ -26,7 +26,6 @@ from trajopt.solvers.tolerances import FEASIBILITY
 if TYPE_CHECKING:
     from scipy.optimize import NonlinearConstraint
 
-__all__ = ["Slsqp"]
 
 # All exit modes of SLSQP; -1 and 1 ask for an evaluation and are final only when that was refused. Modes 2
 # to 8 are ways of giving up, told apart by the point.

@@ -25,20 +25,6 @@ import numpy as np
 
 from trajopt.base.errors import ShapeError
 
-__all__ = [
-    "Callback",
-    "Iteration",
-    "Program",
-    "ProgramValue",
-    "Result",
-    "RowTolerances",
-    "Run",
-    "Solver",
-    "StartKind",
-    "Status",
-    "WarmStart",
-]
-
 LEAST_BARRIER = 1e-11  # barrier parameters of interior-point methods: products of scaled gaps and multipliers
 LEAST_TIME = 1e-3  # seconds that a solve is given, also behind its deadline: enough to return its start
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.base.arguments import numbers, short_repr
+from trajopt.base.arguments import check_count, numbers, short_repr
 from trajopt.base.content_cache import cached_if_small, read_only
 from trajopt.base.errors import OptionError, ShapeError
 
@@ -43,11 +43,7 @@ class SplineBasis:
     @staticmethod
     def clamped(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | None = None) -> SplineBasis:
         """Check and build; breakpoints (l + 1,) rise from 0 to 1, multiplicities (l - 1,) default to one."""
-        if not isinstance(degree, (int, np.integer)) or isinstance(degree, bool) or degree < 2:
-            raise ShapeError(
-                f"degree is {short_repr(degree)} but torques need the second derivative: use an integer "
-                "from 2 up"
-            )
+        check_count("degree, of a curve with second derivatives,", degree, 2, error=ShapeError)
         return _checked(breakpoints, degree, multiplicities, most=degree)
 
     @staticmethod
@@ -58,8 +54,7 @@ class SplineBasis:
 
         Where the multiplicity is degree + 1 the curve itself may jump.
         """
-        if not isinstance(degree, (int, np.integer)) or degree < 0:
-            raise ShapeError(f"degree is {short_repr(degree)}: use a whole number from 0 up")
+        check_count("degree", degree, error=ShapeError)
         return _checked(breakpoints, degree, multiplicities, most=degree + 1)
 
     @staticmethod
@@ -71,10 +66,7 @@ class SplineBasis:
     @staticmethod
     def uniform(intervals: int, degree: int = 3) -> SplineBasis:
         """Evenly spaced breakpoints (Barman 2020, eq. 4.14 with the step written as T / l)."""
-        if not isinstance(intervals, (int, np.integer)) or isinstance(intervals, bool) or intervals < 1:
-            raise ShapeError(f"intervals is {short_repr(intervals)}: use a whole number of at least 1")
-        if intervals > MOST_SPANS:
-            raise OptionError(f"intervals is {short_repr(intervals)}: at most {MOST_SPANS} are computed with")
+        check_count("intervals", intervals, 1, MOST_SPANS, ShapeError)
         return SplineBasis.clamped(np.linspace(0.0, 1.0, intervals + 1), degree)
 
     @cached_property

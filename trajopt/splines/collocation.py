@@ -14,8 +14,7 @@ from typing import get_args
 
 import numpy as np
 
-from trajopt.base.arguments import short_repr
-from trajopt.base.errors import OptionError
+from trajopt.base.arguments import check_choice, check_count
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.gauss_rules import RuleName
 
@@ -30,16 +29,11 @@ class Collocation:
     points: RuleName
 
     def __post_init__(self) -> None:
-        if not isinstance(self.points, str) or self.points not in get_args(RuleName):
-            known = " or ".join(map(repr, get_args(RuleName)))
-            raise OptionError(f"points is {short_repr(self.points)}: use {known}")
+        check_choice("points", self.points, get_args(RuleName))
         fewest = 2 if self.points == "lobatto" else 1
-        whole = isinstance(self.order, (int, np.integer)) and not isinstance(self.order, bool)
-        if not whole or not fewest <= self.order <= MOST_POINTS:
-            raise OptionError(
-                f"order is {short_repr(self.order)}: {self.points} collocation has {fewest} to {MOST_POINTS} "
-                "points per interval; take more intervals for more accuracy"
-            )
+        check_count(
+            f"order, the number of {self.points} points per interval,", self.order, fewest, MOST_POINTS
+        )
 
     def basis(self, breakpoints: np.ndarray, equation_order: int) -> SplineBasis:
         """The basis of curves whose derivative of that order the equations give."""

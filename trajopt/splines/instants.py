@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import numbers, short_repr
+from trajopt.base.arguments import check_choice, numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.splines.basis import SAME_TIME
@@ -38,10 +38,7 @@ class Instants(NodeSet):
         is_row = times.ndim == 1 and times.size > 0 and np.isfinite(times).all()
         if not is_row or np.any(np.diff(times) <= 0.0):
             raise OptionError(f"over is {short_repr(self.times)}: single times rise, [0.5, 1.0] for instance")
-        if self.clock not in ("seconds", "progress"):
-            raise OptionError(
-                f"clock is {short_repr(self.clock)}: use 'seconds' or 'progress', which runs from 0 to 1"
-            )
+        check_choice("clock", self.clock, ("seconds", "progress"))
         object.__setattr__(self, "times", tuple(times.tolist()))
 
     def each(self) -> list[Instants]:

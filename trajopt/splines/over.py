@@ -49,8 +49,7 @@ def node_set(over: Any) -> NodeSet:
     instant = _of_instant(over) if isinstance(over, Real) and not isinstance(over, bool) else ""
     raise OptionError(
         f"over is {short_repr(over)}{near}: use 'path', 'start', 'end', a window (s0, s1), single times "
-        "[t1, t2], ArcNodes or Neighbours"
-        f"{instant}"
+        f"[t1, t2], ArcNodes or Neighbours{instant}"
     )
 
 

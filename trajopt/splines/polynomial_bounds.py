@@ -118,7 +118,7 @@ def _all_columns(curve: Curve, group: CurveGroup, order: int) -> tuple[Pieces, A
         part, error = _of_arc(group, arc, order, first, float(curve.durations[arc]))
         start.append(part.start)
         end.append(part.end)
-        coefficients.append(_elevated(part.coefficients, degree + 1))
+        coefficients.append(elevated(part.coefficients, degree + 1))
         errors.append(np.broadcast_to(error, (part.start.size, group.n)))
     return Pieces(*map(np.concatenate, (start, end, coefficients))), np.concatenate(errors)
 
@@ -207,7 +207,7 @@ def _bernstein_coefficients(knots: Array, points: Array, degree: int, left: Arra
     return np.moveaxis(row[..., 0, :], 0, 1)
 
 
-def _elevated(coefficients: Array, width: int) -> Array:
+def elevated(coefficients: Array, width: int) -> Array:
     """The same polynomials with `width` coefficients along the second axis."""
     while coefficients.shape[1] < width:
         d = coefficients.shape[1]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import check_count, numbers, pluralize, short_repr
+from trajopt.base.arguments import check_choice, check_count, check_instance, numbers, pluralize, short_repr
 from trajopt.base.content_cache import Content, cached_if_small
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SAME_TIME, SplineBasis
@@ -43,8 +43,7 @@ class Arc:
     collocated: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.basis, SplineBasis):
-            raise ShapeError(f"basis is {short_repr(self.basis)}: give trajopt.SplineBasis.uniform(20)")
+        check_instance("basis", self.basis, SplineBasis, "trajopt.SplineBasis.uniform(20)", ShapeError)
         shortest, longest = self.duration_bounds
         if not (0.0 < shortest <= longest) or not np.isfinite(shortest):
             raise ShapeError(
@@ -55,16 +54,9 @@ class Arc:
                 f"a duration of {shortest} s is given: give seconds from {1.0 / LARGEST_DURATION:g} to "
                 f"{LARGEST_DURATION:g}"
             )
-        count = self.nodes_per_span
         fewest = 1 if self.collocated else 2
-        if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < fewest:
-            raise ShapeError(
-                f"nodes_per_span is {short_repr(count)}: give a whole number of at least {fewest}"
-            )
-        if count > MOST_NODES_PER_SPAN:
-            raise ShapeError(f"nodes_per_span is {short_repr(count)}: give at most {MOST_NODES_PER_SPAN}")
-        if not isinstance(self.rule, str) or self.rule not in SPAN_RULES:
-            raise ShapeError(f"rule is {short_repr(self.rule)}: use {' or '.join(map(repr, SPAN_RULES))}")
+        check_count("nodes_per_span", self.nodes_per_span, fewest, MOST_NODES_PER_SPAN, ShapeError)
+        check_choice("rule", self.rule, SPAN_RULES, ShapeError)
 
     @cached_property
     def unit_rule(self) -> Rule:
@@ -143,11 +135,7 @@ class Trajectory:
             raise ShapeError(
                 "a trajectory needs at least one arc: Trajectory.uniform(intervals=20) makes one"
             )
-        if not isinstance(self.continuity, int) or not 0 <= self.continuity <= 2:
-            raise ShapeError(
-                f"continuity is {short_repr(self.continuity)}: use 0 (position), 1 (velocity) or 2 "
-                "(acceleration)"
-            )
+        check_count("continuity (0: position, 1: velocity)", self.continuity, 0, 2, ShapeError)
         for name in ADDED_NODES:
             entries = len(getattr(self, name))
             if entries not in (0, len(self.arcs)):

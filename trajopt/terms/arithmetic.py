@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
@@ -149,27 +149,12 @@ class Combination(Arithmetic):
         return "+".join(f"{factor}*({term.quantity})" for factor, term in self.parts)
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
-        inner: dict[str, Block] = {}
+        blocks, widths = blocks_of_one_width(self.operands, width_of, "terms of different widths were added")
         sources: dict[str, Array] = {}
         for factor, term in self.parts:
-            blocks, width = inner_blocks(term, width_of)
-            for block in blocks:
-                inner.setdefault(next(iter(block.outputs)), block)
-            values = np.asarray(factor, dtype=float)
-            if values.ndim and values.size != width:
-                raise ShapeError(
-                    f"'{term.name}' has {width} components but was multiplied by {values.size} numbers: "
-                    "give one number, or one per component"
-                )
-            sources[term.quantity] = sources.get(term.quantity, 0.0) + np.broadcast_to(values, (width,))
-        widths = {name: factors.size for name, factors in sources.items()}
-        if len(set(widths.values())) > 1:
-            listed = ", ".join(f"'{name}' {width}" for name, width in widths.items())
-            raise ShapeError(
-                f"terms of different widths were added: {listed} components; add terms of one width, or "
-                "write the sum inside one @trajopt.term"
-            )
-        return (*inner.values(), WeightedSum(sources, self.quantity))
+            values = by_component(factor, widths[term.quantity], f"'{term.name}'")
+            sources[term.quantity] = sources.get(term.quantity, 0.0) + values
+        return (*blocks, WeightedSum(sources, self.quantity))
 
 
 def _added(one: Any, other: Any, factor: float = 1.0) -> Combination:
@@ -276,3 +261,34 @@ def inner_blocks(term: Any, width_of: Callable[[str], int]) -> tuple[tuple[Block
     blocks = term.blocks(width_of)
     offered = {name: size for block in blocks for name, size in block.outputs.items()}
     return blocks, offered[term.quantity] if term.quantity in offered else width_of(term.quantity)
+
+
+def blocks_of_one_width(
+    terms: Iterable[Any], width_of: Callable[[str], int], otherwise: str
+) -> tuple[tuple[Block, ...], dict[str, int]]:
+    """The blocks of several terms, each once, and widths by quantity; ShapeError where these differ.
+
+    otherwise : what is wrong then
+    """
+    inner: dict[str, Block] = {}
+    widths: dict[str, int] = {}
+    for term in terms:
+        blocks, widths[term.quantity] = inner_blocks(term, width_of)
+        for block in blocks:
+            inner.setdefault(next(iter(block.outputs)), block)
+    if len(set(widths.values())) > 1:
+        listed = ", ".join(f"'{name}' {width}" for name, width in widths.items())
+        raise ShapeError(
+            f"{otherwise}: {listed} components; give terms of one width, or write it inside one @trajopt.term"
+        )
+    return tuple(inner.values()), widths
+
+
+def by_component(given: Factor, width: int, what: str) -> Array:
+    """One number, or one per component, as (width,); ShapeError, naming `what`, for another count."""
+    values = np.asarray(given, dtype=float)
+    if values.ndim and values.size != width:
+        raise ShapeError(
+            f"{what} has {width} components but is given {values.size} numbers: give one, or one each"
+        )
+    return np.broadcast_to(values, (width,))

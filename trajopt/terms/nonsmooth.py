@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.arguments import numbers, short_repr
+from trajopt.base.arguments import finite_numbers, short_repr
 from trajopt.base.arrays import Array
-from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
+from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.keys import own_term
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.term import Term
@@ -22,8 +22,9 @@ from trajopt.terms.arithmetic import (
     Combination,
     Factor,
     Squared,
+    blocks_of_one_width,
+    by_component,
     factor_of,
-    inner_blocks,
     written,
 )
 from trajopt.terms.term import ExpressionTerm, operands_of
@@ -60,23 +61,10 @@ class Maximum(Arithmetic):
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
         from trajopt.graph.expression import function_block
 
-        inner: dict[str, Block] = {}
-        widths: dict[str, int] = {}
-        for piece in self.pieces:
-            blocks, widths[piece.quantity] = inner_blocks(piece, width_of)
-            inner |= {next(iter(block.outputs)): block for block in blocks}
-        if len(set(widths.values())) > 1:
-            listed = ", ".join(f"'{piece.name}' {widths[piece.quantity]}" for piece in self.pieces)
-            raise ShapeError(
-                f"a maximum of terms of different widths: {listed} components; give terms of one width"
-            )
-        floor, width = np.asarray(self.floor), next(iter(widths.values()))
-        if floor.ndim and floor.size != width:
-            raise ShapeError(
-                f"a maximum of terms of {width} components and {floor.size} numbers: give one number, or one "
-                "per component"
-            )
-        return (*inner.values(), function_block("fmax", widths, self.quantity, self.floor))
+        blocks, widths = blocks_of_one_width(self.pieces, width_of, "a maximum of terms of different widths")
+        if self.floor is not None:
+            by_component(self.floor, next(iter(widths.values())), "a maximum")
+        return (*blocks, function_block("fmax", widths, self.quantity, self.floor))
 
 
 @dataclass(frozen=True)
@@ -198,9 +186,7 @@ def _check_pieces(terms: Any) -> None:
 
 
 def _floor(value: Any) -> Array:
-    floor = numbers(value, "a number of a maximum")
-    if floor.ndim > 1 or not np.all(np.isfinite(floor)):
-        raise NotFiniteError(
-            f"a number of a maximum is {short_repr(value)}: give finite numbers, one per component"
-        )
+    floor = finite_numbers(value, "a number of a maximum")
+    if floor.ndim > 1:
+        raise ShapeError(f"a number of a maximum has shape {floor.shape}: give one, or one per component")
     return floor

@@ -35,9 +35,8 @@ class Quantity(Arithmetic):
         """One component as a term, (1,): `trajopt.q[1]` is the second joint's position."""
         if not isinstance(component, int | np.integer) or isinstance(component, bool):
             raise OptionError(
-                f"{self.quantity}[{short_repr(component)}]: give the number of a component, from 0; that "
-                "of a "
-                "joint is list(model.joint_names).index('elbow'), and x, y, z are 0, 1, 2"
+                f"{self.quantity}[{short_repr(component)}]: give the number of a component, from 0; that of "
+                "a joint is list(model.joint_names).index('elbow'), and x, y, z are 0, 1, 2"
             )
 
         def chosen(node: Any) -> Any:
@@ -77,8 +76,7 @@ class ExpressionTerm(Arithmetic):
     scene: Capsule | Target | None = None
 
     def __post_init__(self) -> None:
-        if not callable(self.function) or isinstance(self.function, type):
-            raise OptionError(f"@trajopt.term takes a function of a node, not {short_repr(self.function)}")
+        arguments.check_function("what @trajopt.term decorates", self.function)
         if self.function.__doc__:
             documented(self, self.function.__doc__)
 

@@ -10,8 +10,8 @@ import numpy as np
 import trajopt
 from problems.human.gait.step import Step
 from trajopt.solvers.optimality.kkt import bound_violation
-from trajopt.solvers.run import run_of
-from trajopt.solvers.solver import Callback, Program, Result, Run, StartKind, Status, WarmStart
+from trajopt.solvers.run import takes_former_order
+from trajopt.solvers.solver import Program, Result, Run, StartKind, Status, WarmStart
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.unknowns import RowLabel
 
@@ -40,15 +40,10 @@ class GaitSolver(trajopt.ConstraintGeneration):
         """Damped Newton steps follow right after one round where starts are ranked."""
         return True
 
-    def solve(
-        self,
-        nlp: Program,
-        start: WarmStart | None = None,
-        run: Run | None = None,
-        callback: Callback | None = None,
-    ) -> Result:
+    @takes_former_order
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """Solve `nlp`; where it is infeasible, the detail names joints or foot points and phases."""
-        start, run = run_of(start, run, callback)
+        run = run or Run()
         newton = run.ranking or run.start_kind is StartKind.SAME_MOTION
         rounds = replace(self, newton=NEWTON) if newton else self
         result = super(GaitSolver, rounds).solve(nlp, start, run)

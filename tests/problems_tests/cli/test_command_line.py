@@ -176,7 +176,7 @@ MISUSES = [
     (["solve", "two_link_rr", "--solver", "simplex"], "'simplex' is not one of"),
     (["solve", "nowhere/arm.py"], "arm.py is not a file"),
     (["verify", "nowhere.npz"], "nowhere.npz does not exist"),
-    (["plot", __file__], "cannot be read as a solution"),
+    (["plot", __file__], "is not a solution that trajopt saved"),
     (["solve"], "Missing argument"),
 ]  # fmt: skip
 

@@ -135,7 +135,7 @@ def test_velocities_at_free_durations_are_rows_where_they_are_declared():
     ("values", "error", "told"),
     [
         ({"q_finish": 1.0}, UnknownNameError, "no input is called 'q_finish'.*q_end"),
-        ({"q_end": (1.0, 2.0, 3.0)}, ShapeError, "shape \\(3,\\) but the term has 2 components"),
+        ({"q_end": (1.0, 2.0, 3.0)}, ShapeError, "shape \\(3,\\) are given for the 2 components"),
         ({"q_end": (1.0, None)}, StructureError, "component slider 1, was fixed"),
         ({"torque_limits": (-1.0, None)}, StructureError, "lacks an upper limit but had one"),
         (

@@ -50,11 +50,11 @@ def test_data_stay_constant_beyond_their_ends():
 
 def test_data_that_cannot_be_a_curve_are_refused():
     problem = masses()
-    with pytest.raises(errors.OptionError, match="clock is 'hours': use 'seconds' or 'progress'"):
+    with pytest.raises(errors.OptionError, match="clock = 'hours': expected 'seconds' or 'progress'"):
         problem.data("path", [0.0, 1.0], [0.0, 1.0], "hours")
     with pytest.raises(errors.ShapeError, match=r"times of shape \(2,\) and values of shape \(3, 1\)"):
         problem.data("path", [0.0, 1.0], [0.0, 1.0, 2.0])
-    with pytest.raises(errors.NotFiniteError, match="data 'path' contains NaN or infinity"):
+    with pytest.raises(errors.NotFiniteError, match=r"values of data 'path' is .0.0, nan.: give finite"):
         problem.data("path", [0.0, 1.0], [0.0, np.nan])
     with pytest.raises(errors.OptionError, match="times of data 'path' do not rise"):
         problem.data("path", [0.0, 0.0], [0.0, 1.0])
@@ -228,7 +228,10 @@ def test_impossible_settings_of_library_terms_are_refused():
         (lambda: library.effort([1.0, np.inf]), "effort was given the limits .*: give finite"),
         (lambda: library.mechanical_work(0.0), "rounding in watts = 0.0: expected a finite number above 0"),
         (lambda: library.force_norm("knee", 0.0), "rounding = 0.0: expected a finite number above 0"),
-        (lambda: library.sphere_clearance("tool", [0, 0, 0], -1.0), "a radius is -1.0"),
+        (
+            lambda: library.sphere_clearance("tool", [0, 0, 0], -1.0),
+            "a radius in metres = -1.0: expected a finite number, 0 or more",
+        ),
         (lambda: library.position_error("tool", [0, 0]), "target is .*: give three finite numbers"),
         (lambda: library.orientation_error("tool", np.ones((3, 3))), "give a .3, 3. rotation matrix"),
     ):

@@ -203,7 +203,7 @@ def test_times_outside_the_motion_and_other_clocks_are_refused():
         decay(times=[0.0, 0.3, 0.5, 0.9, 1.5])
     with pytest.raises(OptionError, match="0 to 1 of normalised time"):
         Instants([1.2], "progress").places(trajopt.Trajectory.uniform())
-    with pytest.raises(OptionError, match="use 'seconds' or 'progress'"):
+    with pytest.raises(OptionError, match="expected 'seconds' or 'progress'"):
         Instants([1.2], "minutes")
     assert (
         str(node_set([0.5])) == "0.5 s" and str(Instants([0.1, 0.2], "progress")) == "2 times, 0.1 to 0.2 T"

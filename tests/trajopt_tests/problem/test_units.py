@@ -203,7 +203,7 @@ def test_units_that_are_no_short_text_are_refused(given):
 
 
 def test_units_of_what_is_not_there_are_refused():
-    with pytest.raises(UnknownNameError, match=r"units has 'mas'.*did you mean 'mass'"):
+    with pytest.raises(UnknownNameError, match=r"no state or control is called 'mas'.*did you mean 'mass'"):
         trajopt.system(("mass",), ("u",), len, units={"mas": "kg"})
     with pytest.raises(OptionError, match="give a dictionary"):
         trajopt.system(("mass",), ("u",), len, units=["kg"])  # type: ignore[call-overload]

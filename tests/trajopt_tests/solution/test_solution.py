@@ -123,7 +123,7 @@ def test_foreign_files_are_refused(solution, tmp_path):
     np.savez(tmp_path / "pickle.npz", header=np.array([{"a": 1}], dtype=object))
     np.save(tmp_path / "single.npy", np.zeros(3))
     for name, message in (
-        ("text.npz", "cannot be read as a solution"),
+        ("text.npz", "is not a solution that trajopt saved .BadZipFile"),
         ("foreign.npz", "is not a solution that trajopt saved"),
         ("pickle.npz", "no .npz archive of plain arrays"),
         ("single.npy", "holds one array"),

@@ -61,7 +61,7 @@ def test_a_library_that_cannot_be_loaded_is_as_good_as_none(monkeypatch, tmp_pat
 
 
 def test_a_missing_cyipopt_that_was_asked_for_is_named(no_cyipopt):
-    with pytest.raises(OptionError, match=r"library = 'cyipopt': it is not installed; pip install"):
+    with pytest.raises(OptionError, match=r"library = 'cyipopt': .*; pip install"):
         Ipopt(library="cyipopt").solve(hs071())
 
 
@@ -74,7 +74,7 @@ def test_without_any_ipopt_the_error_says_what_to_install(no_casadis, no_cyipopt
 
 @pytest.mark.parametrize("name", ["ipopt", "CasADi", 3, True, ["casadi"], np.array(["casadi"])])
 def test_another_library_is_refused(name):
-    with pytest.raises(OptionError, match=r"library = .*: expected 'casadi', 'cyipopt' or None"):
+    with pytest.raises(OptionError, match=r"library = .*: expected 'casadi' or 'cyipopt' or None"):
         Ipopt(library=name)
 
 

@@ -108,8 +108,8 @@ def test_control_points_on_a_line_at_the_greville_abscissae_give_that_line():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0.0, 1.0], 1), "degree is 1 but torques need the second derivative"),
-        (([0.0, 1.0], 3.5), "degree is 3.5"),
+        (([0.0, 1.0], 1), "degree, of a curve with second derivatives, = 1: expected"),
+        (([0.0, 1.0], 3.5), "= 3.5: expected a whole number, 2 or more"),
         (([0.0, 0.5, 0.5, 1.0], 3), "must rise strictly from 0 to 1"),
         (([0.0, np.nan, 1.0], 3), "must rise strictly"),
         (([0.0, 2.0], 3), "must rise strictly from 0 to 1"),
@@ -124,7 +124,7 @@ def test_impossible_bases_are_refused(arguments, message):
 
 
 def test_zero_intervals_are_refused():
-    with pytest.raises(ShapeError, match="whole number of at least 1"):
+    with pytest.raises(ShapeError, match="intervals = 0: expected a whole number, 1 or more"):
         SplineBasis.uniform(0)
 
 

@@ -46,7 +46,7 @@ def test_products_odd_factors_and_widths_are_refused():
         np.nan * trajopt.q
     with pytest.raises(errors.OptionError, match="divided by 0"):
         trajopt.q / 0
-    with pytest.raises(errors.ShapeError, match="'q' has 2 components but was multiplied by 3 numbers"):
+    with pytest.raises(errors.ShapeError, match="'q' has 2 components but is given 3 numbers"):
         two_link_minimum_time(5).minimize(trajopt.q * [1.0, 2.0, 3.0])
     with pytest.raises(errors.ShapeError, match="different widths were added: 'q' 2, 'duration' 1"):
         two_link_minimum_time(5).minimize(trajopt.q + trajopt.duration)

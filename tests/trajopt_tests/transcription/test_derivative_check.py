@@ -166,7 +166,7 @@ def test_a_term_that_is_undefined_elsewhere_is_named_with_its_node():
     y = nlp.start + 0.0
     y[1] += 10.0
     assert re.match(r"term 'root', component slider 1, is nan at t = 0.\d+ s .node \d+.", nlp.culprit(y))
-    monitor = Monitor(nlp, None, feasibility=1e-6, time_limit=None, callback=None)
+    monitor = Monitor(nlp, None, None, feasibility=1e-6)
     with pytest.raises(Refusal):
         monitor.objective(y)
     result = monitor.result(Status.EVALUATION_ERROR, None, 0, "")

@@ -96,12 +96,6 @@ class ArrayFile:
             f"{self.path} is not a {self.what} that trajopt saved ({problem}): {self.advice}"
         ) from cause
 
-    def unreadable(self, problem: str, cause: BaseException | None = None) -> NoReturn:
-        """SolutionFileError: the file cannot be read at all."""
-        raise SolutionFileError(
-            f"{self.path} cannot be read as a {self.what} ({problem}): {self.advice}"
-        ) from cause
-
     def record(self, kind: type[T], name: str = "header") -> T:
         """A member of JSON text as a value of a dataclass, checked against its annotations."""
         return self.converted(self.json(name), kind, name)
@@ -144,23 +138,23 @@ class ArrayFile:
             near = near_files(self.path, ENDINGS)
             raise SolutionFileError(f"{self.path} does not exist{near}: give the path of a {self.what}")
         if not self.path.is_file():
-            self.unreadable("it is a folder or a device")
+            self.refuse("it is a folder or a device")
         try:
             with self.path.open("rb") as stream:
                 start = stream.read(len(npy.MAGIC_PREFIX))
             if start == npy.MAGIC_PREFIX:
-                self.unreadable("it holds one array")
+                self.refuse("it holds one array")
             archive = zipfile.ZipFile(self.path)
         except SolutionFileError:
             raise
         except Exception as error:  # zipfile raises whatever its parser meets
-            self.unreadable(_told(error), error)
+            self.refuse(_told(error), error)
         entries: dict[str, zipfile.ZipInfo] = {}
         for entry in archive.infolist():
             entries.setdefault(entry.filename.removesuffix(".npy"), entry)
         if len(archive.infolist()) > min(MEMBERS, len(entries)):
             archive.close()
-            self.unreadable(f"{len(archive.infolist())} members, {len(entries)} names")
+            self.refuse(f"{len(archive.infolist())} members, {len(entries)} names")
         return archive, entries
 
     def _member(self, name: str, kinds: str, shape: Sequence[int | None]) -> Member:
@@ -174,7 +168,7 @@ class ArrayFile:
         except Exception as error:  # zipfile, zlib and NumPy's parser raise whatever they meet
             self.refuse(f"{name}: {_told(error)}", error)
         if member.dtype.hasobject:
-            self.unreadable(f"it is no .npz archive of plain arrays, {name} holds Python objects")
+            self.refuse(f"it is no .npz archive of plain arrays, {name} holds Python objects")
         if member.dtype.kind not in kinds:
             self.refuse(f"{name} is an array of {member.dtype}, expected {_KINDS[kinds]}")
         fits = len(member.shape) == len(shape) and all(

@@ -49,8 +49,7 @@ def lower_continuity(
         known = " or ".join(f"{k} ({MAY_JUMP[k]} may jump)" for k in range(-1, highest + 1))
         raise OptionError(
             f"the continuity of '{coordinate}' is {short_repr(order)}, but where arcs meet the trajectory "
-            "has "
-            f"{trajectory.continuity}, and only less can be asked for: use {known}"
+            f"has {trajectory.continuity}, and only less can be asked for: use {known}"
         )
     if after is not None:
         check_count("after, the number of the arc before the border", after)

@@ -8,13 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.base.arguments import check_flag, numbers, short_repr
-from trajopt.base.errors import InfeasibleBoundsError, NotFiniteError, OptionError, ShapeError
+from trajopt.base.arguments import check_flag
+from trajopt.base.errors import InfeasibleBoundsError, OptionError
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.problem.input_checks import equal_to, index_of
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.robot_on_path import RobotOnPath
-from trajopt.problem.systems.system import System
 from trajopt.terms import term as terms
 
 Limit = tuple[terms.Quantity, NDArray, NDArray, Literal["nodes", "hull"], str]
@@ -36,12 +35,11 @@ def boundary_values(
         raise OptionError(f"q and x at the {place} are both given: x are the states of a system, q joints")
     for letter in ("q", "v", "a") if further else ("x", "q", "v", "a"):
         if given[letter] is not None:
-            label, system = f"{letter} at the {place}", letter == "x" or isinstance(dynamics, System)
-            kind = "states" if system else "joints"
-            bounds = bounds_of_values(given[letter], label, dynamics.joint_names, kind)
+            label = f"{letter} at the {place}"
+            bounds = bounds_of_values(given[letter], label, dynamics.joint_names)
             yield terms.Quantity("q" if letter == "x" else letter), *bounds, label
     if further and given["x"] is not None:
-        lower, upper = bounds_of_values(given["x"], f"x at the {place}", dynamics.state_names, "states")
+        lower, upper = bounds_of_values(given["x"], f"x at the {place}", dynamics.state_names)
         first = 0
         for name, width in dynamics.states.items():
             own = slice(first, first + width)
@@ -50,26 +48,18 @@ def boundary_values(
                 yield terms.extra(name), lower[own], upper[own], f"{name} at the {place}"
 
 
-def bounds_of_values(value: Any, name: str, coordinates: Sequence[str], kind: str) -> tuple[NDArray, NDArray]:
+def bounds_of_values(value: Any, name: str, coordinates: Sequence[str]) -> tuple[NDArray, NDArray]:
     """Lower and upper bounds (n,) that fix the given coordinates and leave those that are None free.
 
-    kind : the word for the coordinates in messages, "joints" or "states"
     Raises ShapeError, NotFiniteError or, where nothing is fixed, OptionError.
     """
     listed = isinstance(value, (list, tuple))
     free = np.array([each is None for each in value] if listed else [False], dtype=bool)
-    array = numbers([0.0 if each is None else each for each in value] if listed else value, name)
-    if array.shape not in ((), (len(coordinates),)):
-        raise ShapeError(
-            f"{name} has shape {array.shape} but the dynamics has n = {len(coordinates)} "
-            f"{kind} ({', '.join(coordinates)}): give one number for all, or one each"
-        )
-    if not np.all(np.isfinite(array)):
-        raise NotFiniteError(f"{name} is {short_repr(array)}: give finite numbers, or None for a free one")
+    given = [0.0 if each is None else each for each in value] if listed else value
+    values = equal_to(given, len(coordinates), name, coordinates)
     if free.size and free.all():
         raise OptionError(f"{name} leaves all of {', '.join(coordinates)} free: leave it out")
-    every = np.ones(len(coordinates))
-    return np.where(free, -np.inf, array) * every, np.where(free, np.inf, array) * every
+    return np.where(free, -np.inf, values), np.where(free, np.inf, values)
 
 
 def locked_bounds(

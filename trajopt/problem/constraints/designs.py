@@ -98,8 +98,7 @@ def _term_of(name: str, value: Any) -> Any:
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise OptionError(
             f"'{name}' is given as {short_repr(value)}: give a term of parameters, a function of a node, "
-            "or a "
-            "list of parameters and numbers"
+            "or a list of parameters and numbers"
         )
     parts = [part if isinstance(part, Quantity) else number(part, f"a part of '{name}'") for part in value]
 

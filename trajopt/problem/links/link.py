@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.base.arguments import check_function
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
 from trajopt.graph.declared_quantities import DeclaredQuantity
@@ -146,10 +147,9 @@ class _TableOfPhase(QuantityTable):
             raise UnknownNameError(f"in phase '{self._phase}' {error}") from None
 
 
-def function_of(
-    function: Callable[..., Any], name: str, instants: tuple[PhaseInstant, ...], phases: Any
-) -> Function:
+def function_of(function: Any, name: str, instants: tuple[PhaseInstant, ...], phases: Any) -> Function:
     """A function of the nodes at several instants of phases, traced."""
+    check_function(f"link '{name}'", function, " per instant, lambda before, after: ..., or one term")
     tables = [
         _TableOfPhase(phases.problems[instant.phase].quantities, phases.phase_names[instant.phase])
         for instant in instants

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
-from trajopt.base.arguments import short_repr
+from trajopt.base.arguments import check_instance, short_repr
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.protocols.term import Term
 from trajopt.problem import input_checks
@@ -97,7 +97,7 @@ class Phases:
             refuse_kinks(what, "a link")
             self.links.append(term_link_of(what, label, chosen, self))
             return
-        function = function_of(self._function(what), label, chosen, self)
+        function = function_of(what, label, chosen, self)
         wanted = (None, None, 0.0) if all(bound is None for bound in bounds) else bounds
         components = [str(i) for i in range(function.width)] if function.width > 1 else [""]
         low, high = input_checks.bounds_or_value(*wanted, function.width, label, components)
@@ -112,11 +112,11 @@ class Phases:
     ) -> None:
         """Add weight * g(node, node, ...) to the phases' own costs, or weight * `trajopt.duration` of all."""
         label = self._label(what, name)
-        factor = input_checks.finite_number(weight, f"the weight of '{label}'")
+        factor = arguments.number(weight, f"the weight of '{label}'")
         if what is duration and not instants:
             self.duration_weight += factor
             return
-        function = function_of(self._function(what), label, self._instants(instants), self)
+        function = function_of(what, label, self._instants(instants), self)
         self.costs.append(LinkedCost(function, factor))
 
     def subject_to(
@@ -132,8 +132,7 @@ class Phases:
         if what is not duration:
             raise OptionError(
                 f"{short_repr(what)} belongs to a phase: call subject_to of its problem, or "
-                "link(function, ...) "
-                "for what depends on several"
+                "link(function, ...) for what depends on several"
             )
         ends = [problem.at("end") for problem in self.problems]
         self.link(_total, *ends, lower=lower, upper=upper, equals=equals, name=name)
@@ -187,8 +186,7 @@ class Phases:
             raise OptionError("no instant is given: name them, first.at('end'), second.at('start')")
         found = []
         for instant in instants:
-            if not isinstance(instant, Instant):
-                raise ShapeError(f"{short_repr(instant)} is no instant: write problem.at('end')")
+            check_instance("an instant", instant, Instant, "problem.at('end')", ShapeError)
             phases = [k for k, problem in enumerate(self.problems) if problem is instant.problem]
             if not phases:
                 raise OptionError(
@@ -197,15 +195,6 @@ class Phases:
                 )
             found.append(PhaseInstant(phases[0], instant.over, str(instant)))
         return tuple(found)
-
-    def _function(self, what: Any) -> Callable[..., Any]:
-        if not callable(what) or isinstance(what, type):
-            raise OptionError(
-                f"{short_repr(what)} is no function of nodes: give one with an argument per instant, "
-                "lambda before, after: before.x - after.x, or to `link` one term that is the same at both, "
-                "trajopt.state('x')"
-            )
-        return what
 
     def _label(self, what: Any, name: str | None) -> str:
         given = name

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt.base.arguments import check_flag, pluralize, short_repr
-from trajopt.base.errors import OptionError, ShapeError, UnknownNameError, near_matches
+from trajopt.base.arguments import check_count, check_flag, check_instance, pluralize, short_repr
+from trajopt.base.errors import OptionError, ShapeError
 from trajopt.problem.costs_and_constraints import AdditionalCurve, PiecewisePolynomial
-from trajopt.problem.input_checks import unknown
+from trajopt.problem.input_checks import index_of, unknown
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.problem.systems.system import System
@@ -29,11 +29,8 @@ def control_of(
 ) -> AdditionalCurve:
     """The control of a call of `Problem.control`; see there, also for errors."""
     known = controls_of(dynamics)
-    if known is not None and (not isinstance(name, str) or name not in known):
-        raise UnknownNameError(
-            f"the system has no control {short_repr(name)}{near_matches(name, known)}: its controls are "
-            f"{', '.join(known) or 'none'}; a curve that is none of them is `Problem.extra`"
-        )
+    if known is not None:
+        index_of(name, list(known), "control of the system")
     degree, continuous = pieces
     check_flag(f"continuous of control {short_repr(name)}", continuous)
     width = 1 if known is None else known[name]
@@ -61,10 +58,7 @@ def _default_degree(trajectory: Trajectory) -> int:
 
 
 def _check_degree(name: str, degree: Any, continuous: bool) -> None:
-    if not isinstance(degree, (int, np.integer)) or isinstance(degree, bool) or degree < 0:
-        raise OptionError(
-            f"the degree of control '{name}' is {short_repr(degree)}: use 0 (constant), 1 (linear), 2 ..."
-        )
+    check_count(f"the degree of control '{name}' (0: constant, 1: linear)", degree)
     if continuous and degree == 0:
         raise OptionError(
             f"control '{name}' is constant on every interval and continuous, so one number: use degree=1, "
@@ -136,10 +130,7 @@ def fitting_trajectory(dynamics: Any, trajectory: Trajectory) -> Trajectory:
     OptionError for one that cannot hold the equations.
     """
     has_states = isinstance(dynamics, StateEquations)
-    if not isinstance(trajectory, Trajectory):
-        raise OptionError(
-            f"the trajectory is {short_repr(trajectory)}: give one such as trajopt.Trajectory.uniform(20)"
-        )
+    check_instance("the trajectory", trajectory, Trajectory, "one such as trajopt.Trajectory.uniform(20)")
     if has_states and trajectory.scheme is None:
         raise OptionError(
             f"the states ({', '.join(dynamics.states)}) of a system need a mesh with as many nodes as their "

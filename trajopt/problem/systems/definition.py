@@ -6,14 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from keyword import iskeyword
 from typing import Any, overload
 
-from trajopt.base.arguments import LONGEST_NAME, check_count, short_repr, unit
-from trajopt.base.errors import OptionError, UnknownNameError, near_matches
+from trajopt.base.arguments import check_count, check_function, short_repr, unit
+from trajopt.base.arguments import name as check_name
+from trajopt.base.errors import OptionError
 from trajopt.graph.declared_quantities import DEFINED
 from trajopt.graph.keys import TIME_LEAVES
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.problem.dynamics_check import check_dynamics
-from trajopt.problem.input_checks import WIDEST
+from trajopt.problem.input_checks import WIDEST, index_of
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.state_equations import Function
 from trajopt.problem.systems.system import System
@@ -112,17 +113,12 @@ def _units(units: Any, names: Sequence[str]) -> dict[str, str]:
     if units is not None and not isinstance(units, Mapping):
         raise OptionError(f"units is {short_repr(units)}: give a dictionary such as {{'{names[0]}': 'm'}}")
     for name in units or ():
-        if name not in names:
-            raise UnknownNameError(
-                f"units has {short_repr(name)}{near_matches(str(name), names)}: states and controls are "
-                f"{', '.join(names)}"
-            )
+        index_of(name, names, "state or control")
     return {name: unit(given, f"'{name}'") for name, given in (units or {}).items()}
 
 
 def _check_function(what: str, given: Any, other: str) -> None:
-    if not callable(given) or isinstance(given, type):
-        raise OptionError(f"{what} is {short_repr(given)}: give a function of a node{other}")
+    check_function(what, given, other)
     from trajopt.graph.trace import refuse_other_arguments
 
     refuse_other_arguments(given, 1, f"the function of the {what}")
@@ -141,13 +137,9 @@ def _widths(names: Any, what: str, taken: Iterable[str] = ()) -> dict[str, int]:
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("_") or iskeyword(name):
             raise OptionError(
                 f"{what} has {short_repr(name)}, but terms write node.NAME: use letters, digits and _, no "
-                "word of "
-                "Python's own"
+                "word of Python's own"
             )
-        if len(name) > LONGEST_NAME:
-            raise OptionError(
-                f"{what} has {short_repr(name)}: give a name of at most {LONGEST_NAME} characters"
-            )
+        check_name(name, f"a name among the {what}")
         if name in RESERVED:
             raise OptionError(f"{what} has {name!r}, which a node has already: choose another name")
         if name in (*found, *taken):

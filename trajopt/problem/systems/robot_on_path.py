@@ -23,7 +23,7 @@ from trajopt.graph.quantity_table import declared_by
 from trajopt.problem.dynamics_check import DECLARED, check_dynamics
 from trajopt.problem.systems.joint_path import JointPath, PathLike, path_of
 from trajopt.problem.systems.path_block import JOINTS, ON_PATH, JointMotionBlock
-from trajopt.problem.systems.state_equations import StateEquations, limits_of
+from trajopt.problem.systems.state_equations import StateEquations, derivatives_of, limits_of
 
 COORDINATE = "s"
 OF_PATH = "path"  # the block that computes the motion of the joints
@@ -96,15 +96,7 @@ class RobotOnPath:
     def quantities(self) -> Mapping[str, Any]:
         """The robot's, the motion of the joints, and s with its derivatives."""
         names, n = tuple(self.robot.joint_names), self.robot.n
-        found: dict[str, Any] = {
-            letter: DeclaredQuantity(1, "", text, (COORDINATE,))
-            for letter, text in (
-                ("q", "coordinate s along the path"),
-                ("v", "rate of s"),
-                ("a", "second derivative of s"),
-                ("jerk", "third derivative of s"),
-            )
-        }
+        found: dict[str, Any] = derivatives_of("the coordinate s along the path", 1, (COORDINATE,))
         for name, letter in zip(JOINTS, "qva", strict=True):
             found[name] = DeclaredQuantity(
                 n, LEAVES[letter].unit, LEAVES[letter].description, names, block=OF_PATH

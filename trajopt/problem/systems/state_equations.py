@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
+from trajopt.graph.declared_quantities import DeclaredQuantity
+from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.splines.node_sets import PATH
 from trajopt.terms.term import ExpressionTerm
@@ -110,6 +112,15 @@ def limits_of(n: int, **known: Any) -> Any:
     none = np.full(n, np.inf)
     free = {"q_lower": -none, "q_upper": none, "velocity": none, "torque_lower": -none, "torque_upper": none}
     return SimpleNamespace(**(free | known))
+
+
+def derivatives_of(
+    coordinates: str, width: int | None, components: tuple[str, ...] = ()
+) -> dict[str, DeclaredQuantity]:
+    """Declarations of coordinates, "q", and of their derivatives by time, in units that are not known."""
+    words = ("", "rates of ", "second derivatives of ", "third derivatives of ")
+    each = zip(SPLINE_LEAVES, words, strict=True)
+    return {name: DeclaredQuantity(width, "", f"{word}{coordinates}", components) for name, word in each}
 
 
 def checked_column(returned: Any, what: str, kind: str, names: Sequence[str]) -> Any:

@@ -13,11 +13,16 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.errors import ProblemError, ShapeError
-from trajopt.graph.declared_quantities import DeclaredQuantity
 from trajopt.graph.elementary import Power, WeightedSum
 from trajopt.graph.keys import SPLINE_LEAVES, extra_leaf, is_parameter
 from trajopt.graph.protocols.block import Block
-from trajopt.problem.systems.state_equations import EQUATIONS, Function, StateEquations, limits_of
+from trajopt.problem.systems.state_equations import (
+    EQUATIONS,
+    Function,
+    StateEquations,
+    derivatives_of,
+    limits_of,
+)
 from trajopt.terms.block_term import block_term
 from trajopt.terms.term import ExpressionTerm
 
@@ -63,12 +68,7 @@ class System(StateEquations):
     @property
     def quantities(self) -> Mapping[str, Any]:
         """The states and their derivatives, whose units are not known; nothing else."""
-        return {
-            "q": DeclaredQuantity(None, "", "states"),
-            "v": DeclaredQuantity(None, "", "rates of the states"),
-            "a": DeclaredQuantity(None, "", "second derivatives of the states"),
-            "jerk": DeclaredQuantity(None, "", "third derivatives of the states"),
-        }
+        return derivatives_of("the states", None)
 
     @property
     def aliases(self) -> Mapping[str, tuple[str, int]]:

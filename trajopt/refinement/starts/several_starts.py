@@ -38,7 +38,6 @@ FEWEST_SPANS = 7  # of the mesh that starts are solved on, in the arc with the m
 RANKED = 2  # further starts, at most, that are solved to the end where all are on one mesh; more are ranked
 WITHIN = 0.1  # relative distance to the best one on a mesh beyond which none is carried on
 EQUAL = 1e-6  # relative difference of objectives of one and the same optimum
-AGREED = 3  # starts, at least, that must have found the lowest optimum before the others are left out
 # Sizes of perturbations, as a part of each joint's travel, and those of a guess that is the user's own: of
 # nine walks that begin 0.3 or 1.0 beside a measured one, four are found, of those 0.1 beside it seven.
 NEAR, WIDE, GUESSED = 0.3, 1.0, 0.1
@@ -84,15 +83,14 @@ def best_of_starts(asked: Asked, timed: TimedSolver, first: Any, rule: StartRule
     levels = (own_mesh(asked),) if rule.on_own_mesh else _levels(asked, searched)
     able = getattr(timed.solver, "can_rank", False) and not rule.on_own_mesh
     ranking = able and len(levels) == 1 and rule.count > 1 + RANKED
-    carried = rule.count // 2 if rule.carried is None else rule.carried
     if ranking:
-        levels, carried = (*levels, *levels), min(carried, RANKED)
+        levels = (*levels, *levels)
     starts = [_Start(0, first, finished=True, interrupted=first.status is Status.INTERRUPTED)]
     if not _stopped(starts[0], timed):
         coarse = timed.asking(ranking=True) if ranking else timed
         near = timed.asking(start_kind=StartKind.SAME_MOTION) if ranking else timed
         _solve_coarse(asked, starts, levels[0], coarse, rule, searched)
-        _carry_best(asked, starts, levels, near, carried)
+        _carry_best(asked, starts, levels, near, min(rule.carried, RANKED) if ranking else rule.carried)
     finished = [start for start in starts if start.finished]
     lowest = min(start.value for start in finished)
     chosen = next((start for start in finished if equal(start.value, lowest)), finished[0])
@@ -153,7 +151,6 @@ def _solve_coarse(
             guesses = simulated_guesses(guessed, program, rule.count)
         else:
             guesses = searched_guesses(program, guessed.dynamics.n, rule.count)
-    agreed = max(AGREED, 1 + rule.count // 2) if rule.agreed is None else rule.agreed
     for number in range(1, rule.count):
         start = _Start(number)
         try:
@@ -166,7 +163,7 @@ def _solve_coarse(
             break
         _mark_repeated(starts, known)
         values = [known, *(start.value for start in starts[1:])]
-        if sum(equal(value, min(values)) for value in values) >= agreed:
+        if sum(equal(value, min(values)) for value in values) >= rule.agreed:
             break
 
 

@@ -43,6 +43,7 @@ MISSED = frozenset(
         Status.EVALUATION_ERROR,
     }
 )  # ends of a solve that another guess may do better than; limits of time and iterations are the user's
+AGREED = 3  # starts, at least, that must have found the lowest optimum before the others are left out
 # What start 1, 2, ... is, in turn: found by the search for guesses, or a perturbation of the best optimum of
 # the starts before. Where nothing is searched, or not so many are found, the own guess is perturbed, narrowly
 # and widely in turn.
@@ -54,9 +55,8 @@ class StartRule:
     """How many starts are solved on a coarse mesh, and what becomes of them.
 
     count : starts, the problem's own guess among them
-    agreed : starts that must have found the lowest optimum before the others are left out; None: three, or
-        more than half
-    carried : optima that are carried to the second mesh; None: half as many as starts
+    agreed : starts that must have found the lowest optimum before the others are left out
+    carried : optima that are carried to the second mesh
     after_failure : whether the others are tried, too, where the first finds no optimum
     on_own_mesh : whether they are solved on the own mesh and not on coarse ones
     most_iterations : of a start on the first mesh; None: those of the solver
@@ -64,8 +64,8 @@ class StartRule:
     """
 
     count: int
-    agreed: int | None = None
-    carried: int | None = None
+    agreed: int
+    carried: int = 1
     after_failure: bool = True
     on_own_mesh: bool = False
     most_iterations: int | None = MOST_ITERATIONS
@@ -87,7 +87,12 @@ def given_rule(asked: Asked, count: int) -> StartRule:
     if isinstance(asked, Phases):
         never = count + 1
         return StartRule(count, never, on_own_mesh=True, most_iterations=None, turns=("search",))
-    return StartRule(count, turns=SIMULATED.turns if searching(asked) and can_be_simulated(asked) else TURNS)
+    return _rule_of(count, turns=SIMULATED.turns if searching(asked) and can_be_simulated(asked) else TURNS)
+
+
+def _rule_of(count: int, **others: Any) -> StartRule:
+    """So many starts of which more than half, or three, have to agree and half are carried on."""
+    return StartRule(count, max(AGREED, 1 + count // 2), count // 2, **others)
 
 
 def start_rule(problem: Asked, solver: Solver) -> StartRule:
@@ -95,7 +100,7 @@ def start_rule(problem: Asked, solver: Solver) -> StartRule:
     if isinstance(problem, Phases) or without_checkpoints(solver) is not solver:
         return ONE
     if problem.starts > 1:
-        return StartRule(problem.starts, after_failure=False)
+        return _rule_of(problem.starts, after_failure=False)
     if _guessed(problem):
         return ONE
     if can_be_simulated(problem):

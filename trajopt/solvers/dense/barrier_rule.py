@@ -15,8 +15,6 @@ import numpy as np
 from trajopt.solvers.dense.newton_step import NewtonStep, Residuals
 from trajopt.solvers.solver import LEAST_BARRIER
 
-__all__ = ["BarrierRule"]
-
 # Of the other errors, where H is shifted: a parameter far below them stops steps at limits that do not bind.
 BEHIND = 1e-2
 MEMORY = 4  # iterates, below whose errors the next ones must fall

@@ -13,8 +13,6 @@ import numpy as np
 from trajopt.solvers.dense.newton_step import Direction, NewtonStep
 from trajopt.solvers.tolerances import SHARE
 
-__all__ = ["CORRECTIONS", "centred"]
-
 CORRECTIONS = 2  # of a direction
 LONGER = 0.3  # by how much the steps are longer for which a direction is corrected
 # Of the barrier parameter: products; the most are as much above it. Of `LONGER`: what a correction brings.

@@ -18,8 +18,6 @@ from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
 from trajopt.solvers.tolerances import FEASIBILITY
 
-__all__ = ["DenseInteriorPoint"]
-
 LARGEST = 400  # unknowns and equations together: above, sparse algebra is faster
 
 

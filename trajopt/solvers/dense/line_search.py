@@ -13,8 +13,6 @@ from trajopt.solvers.dense.slack_program import Point
 from trajopt.solvers.monitor import Refusal
 from trajopt.solvers.tolerances import SUM_ROUNDING
 
-__all__ = ["LineSearch"]
-
 LESS_VIOLATION, LESS_BARRIER = 1e-5, 1e-8  # gamma_theta; gamma_phi and eta_phi
 SWITCH_BARRIER, SWITCH_VIOLATION = 2.3, 1.1  # s_phi, s_theta; delta is 1
 # Of the violation at the beginning, or of 1; the largest ones are as much above it. Shorter steps, of the

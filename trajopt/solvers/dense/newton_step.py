@@ -11,8 +11,6 @@ from trajopt.solvers.dense.slack_program import Iterate, SlackProgram
 from trajopt.solvers.optimality.kkt import kkt_scale
 from trajopt.solvers.tolerances import SHARE
 
-__all__ = ["Direction", "NewtonStep", "Residuals", "longest"]
-
 
 class Residuals:
     """Residuals of the optimality conditions at an iterate; `error(mu)` is the largest one, scaled.

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["RowWindows", "row_windows"]
-
 SHARE = 0.2  # of the multiplications of the whole product: the most that the groups may need
 
 

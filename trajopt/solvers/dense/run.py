@@ -15,8 +15,6 @@ from trajopt.solvers.optimality.kkt import is_optimal_to_rounding
 from trajopt.solvers.solver import Result, Status, WarmStart
 from trajopt.solvers.tolerances import FEASIBILITY, MOST_STEPS, WARM_BARRIER, WARM_PUSH
 
-__all__ = ["InteriorPointRun"]
-
 LARGEST_ESTIMATE = 1e3  # multipliers estimated at the start: larger ones are not used
 FAR = 1e10  # kappa_Sigma: between z t / mu and its inverse
 PUSH = 1e-2  # off limits at a start without multipliers: kappa_1 and kappa_2

@@ -19,8 +19,6 @@ from trajopt.solvers.optimality.kkt import lagrangian_gradient
 from trajopt.solvers.solver import WarmStart
 from trajopt.solvers.tolerances import BOUND_RELAXATION
 
-__all__ = ["Iterate", "Multipliers", "Point", "SlackProgram", "Slopes"]
-
 
 class Point(NamedTuple):
     """x with its slacks s, all rows of the program, f(x), G(x), c(x), and the gaps t.

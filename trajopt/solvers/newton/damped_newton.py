@@ -34,8 +34,6 @@ from trajopt.solvers.optimality.kkt import KKT, bound_violation
 from trajopt.solvers.solver import Program, Run, WarmStart
 from trajopt.solvers.tolerances import FLAT, MOST_STEPS, ROUNDING
 
-__all__ = ["DampedNewton"]
-
 
 @dataclass(frozen=True)
 class DampedNewton(ActiveSetNewton):

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from trajopt.solvers.tolerances import FEASIBILITY, FLAT, GROWTH, LITTLE_GROWTH, REGULARIZATION, ROUNDING
 
-__all__ = ["POOR", "Damping"]
-
 # Of the decrease that was promised, and of the way through a quadratic program: poor steps are not taken.
 POOR, FAIR, GOOD = 0.1, 0.3, 0.75
 

@@ -16,8 +16,6 @@ from scipy.linalg import lapack
 from trajopt.solvers.matrices import Triplets, largest_entry
 from trajopt.solvers.tolerances import FEASIBILITY, REGULARIZATION, ROUNDING
 
-__all__ = ["KktFactors", "Patterns", "SparseKkt", "factorized"]
-
 
 def factorized(H: Any, A: Any, active: list[int], patterns: Patterns) -> KktFactors | None:
     """The factors for active constraints of A (m, n); None where K is singular up to rounding."""

@@ -14,8 +14,6 @@ from trajopt.solvers.matrices import MatrixPlaces
 from trajopt.solvers.newton.kkt_factors import Patterns
 from trajopt.solvers.solver import Program
 
-__all__ = ["Matrices", "sparse_steps_pay"]
-
 # Sparse factors pay where so few entries of a step's matrix are not zero: a cart-pole's horizon, 260 unknowns
 # and 2 % of the entries, takes a tenth of the time.
 DENSEST = 0.1

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from trajopt.solvers.matrices import largest_entry, row_lengths, shifted
-from trajopt.solvers.monitor import Monitor, monitor_of
+from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.newton.kkt_factors import SparseKkt
 from trajopt.solvers.newton.matrices import Matrices, sparse_steps_pay
 from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, followed
@@ -24,15 +24,6 @@ from trajopt.solvers.optimality.kkt import KKT, kkt_residuals_of
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
 from trajopt.solvers.tolerances import DEPENDENT, FEASIBILITY, ROUNDING
-
-__all__ = [
-    "ActiveSetNewton",
-    "NewtonFromMotion",
-    "NewtonIterates",
-    "Values",
-    "active_sides",
-    "dense_steps_fit",
-]
 
 MOST_STEPS = 12
 # Of the largest entry of the Hessian, added to its diagonal where the Lagrangian is concave in a direction on
@@ -83,7 +74,7 @@ class ActiveSetNewton:
 
         start : without multipliers, least squares over the constraints that it meets or violates give them
         """
-        monitor = monitor_of(nlp, start, run, self.tol)
+        monitor = Monitor(nlp, start, run, feasibility=self.tol)
         with monitor.interruptible():
             at = monitor.start
             if not at.has_multipliers:

@@ -27,8 +27,6 @@ from trajopt.solvers.newton.damping import POOR
 from trajopt.solvers.newton.kkt_factors import KktFactors, Patterns, factorized
 from trajopt.solvers.tolerances import DEPENDENT, FLAT, ROUNDING
 
-__all__ = ["QuadraticProgram", "QuadraticSolution", "followed"]
-
 ACCURATE = 10.0 * ROUNDING  # residual of a minimum: above, the inverse has lost too much by its updates
 BEYOND = 0.01  # of what d = 0 violates a limit by: how far on the other side of d = 0 the limit begins
 

@@ -15,15 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.solvers.monitor import monitor_of
+from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.newton.matrices import Matrices
 from trajopt.solvers.newton.newton import NewtonIterates, Values
 from trajopt.solvers.newton.quadratic_program import QuadraticSolution
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
 from trajopt.solvers.tolerances import MOST_STEPS, RANKED, SHARE
-
-__all__ = ["SquareNewton"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class SquareNewton:
         """The result of the steps from a start, whose multipliers are not used; else STEP_TOO_SMALL."""
         assert run is not None and run.row_tolerances is not None
         rows, n = run.row_tolerances, nlp.variable_count
-        monitor = monitor_of(nlp, start, run, rows.acceptable)
+        monitor = Monitor(nlp, start, run, feasibility=rows.acceptable)
         at = WarmStart(monitor.start.y, np.zeros(nlp.row_count), np.zeros(n), np.zeros(n))
         matrices = Matrices(nlp, is_sparse=True)
         steps = SquareIterates(nlp, monitor, at, rows.acceptable, rows.rows, matrices)

@@ -19,22 +19,6 @@ from trajopt.solvers.scaled_program import scaled_point, scaled_program
 from trajopt.solvers.solver import Program, Result, WarmStart
 from trajopt.solvers.tolerances import FEASIBILITY, SUM_ROUNDING
 
-__all__ = [
-    "KKT",
-    "ActiveSet",
-    "active_set",
-    "bound_violation",
-    "is_optimal_to_rounding",
-    "kkt_residuals",
-    "kkt_residuals_of",
-    "kkt_scale",
-    "lagrangian_gradient",
-    "largest_violation",
-    "limit_distances",
-    "multipliers_of",
-    "side_violations",
-]
-
 _S_MAX = 100.0
 
 
@@ -103,9 +87,8 @@ def kkt_residuals_of(
 ) -> KKT:
     """The residuals where g(y) and grad f + J' row_multipliers are known; as the solver sees the unknowns."""
     if (sizes := getattr(nlp, "unknown_sizes", None)) is not None:
-        point = answer if isinstance(answer, WarmStart) else answer.warm_start
-        scaled = scaled_program(nlp, sizes)
-        return kkt_residuals_of(scaled, scaled_point(point, sizes), rows, sizes * of_lagrangian)
+        scaled, point = scaled_program(nlp, sizes), scaled_point(answer, sizes)
+        return kkt_residuals_of(scaled, point, rows, sizes * of_lagrangian)
     y = answer.y
     of_rows, of_lower, of_upper = multipliers_of(nlp, answer)
     equalities = nlp.row_lower == nlp.row_upper

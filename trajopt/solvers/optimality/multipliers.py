@@ -18,8 +18,6 @@ from trajopt.solvers.optimality.kkt import KKT, ActiveSet, active_set, kkt_resid
 from trajopt.solvers.solver import Program, WarmStart
 from trajopt.solvers.tolerances import FEASIBILITY
 
-__all__ = ["kkt_of_fit", "least_squares_multipliers"]
-
 
 def least_squares_multipliers(
     nlp: Program, y: np.ndarray, tolerance: float = FEASIBILITY, *, signed: bool = True

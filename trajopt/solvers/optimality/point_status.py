@@ -33,8 +33,6 @@ from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import Program, Result, Status, WarmStart
 from trajopt.solvers.tolerances import LITTLE, ROUNDING
 
-__all__ = ["LinearisedViolation", "linearised_violation", "status_of_point"]
-
 
 def status_of_point(
     result: Result, nlp: Program, answer: WarmStart, feasibility: float, kkt_tol: float, acceptable_tol: float

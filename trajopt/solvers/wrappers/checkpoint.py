@@ -19,14 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.arguments import check_positive
 from trajopt.base.errors import OptionError, SolutionFileError
 from trajopt.base.files.array_file import ArrayFile, file_path
 from trajopt.base.files.atomic_file import whole_file
 from trajopt.base.rounding import AGREEMENT
-from trajopt.solvers.run import check_solver, run_of, run_solver
-from trajopt.solvers.solver import Callback, Iteration, Program, ProgramValue, Result, Run, Solver, WarmStart
-
-__all__ = ["Checkpointed"]
+from trajopt.solvers.run import check_solver, run_solver, takes_former_order
+from trajopt.solvers.solver import Iteration, Program, ProgramValue, Result, Run, Solver, WarmStart
 
 FORMAT = "trajopt checkpoint"
 FINGERPRINT = ("start", "bounds", "values")
@@ -58,8 +57,7 @@ class Checkpointed:
 
     def __post_init__(self) -> None:
         check_solver(self.solver, "the solver of a checkpoint")
-        if not (isinstance(self.every, int | float) and np.isfinite(self.every) and self.every >= 0.0):
-            raise OptionError(f"every is {self.every!r}: give seconds between two checkpoints, 0 or more")
+        check_positive("every, the seconds between two checkpoints,", self.every, or_zero=True)
         if not file_path(self.path).parent.is_dir():
             raise OptionError(f"{Path(self.path).parent} is no folder: make it before the solve")
 
@@ -68,15 +66,10 @@ class Checkpointed:
         """The solver itself, for NLPs other than the one asked for (those of a refinement)."""
         return self.solver
 
-    def solve(
-        self,
-        nlp: Program,
-        start: WarmStart | None = None,
-        run: Run | None = None,
-        callback: Callback | None = None,
-    ) -> Result:
+    @takes_former_order
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """Solve from `start`, or from the checkpoint, writing checkpoints on the way."""
-        start, run = run_of(start, run, callback)
+        run = run or Run()
         if start is None and self.resume and Path(self.path).exists():
             start = WarmStart(read(self.path, nlp))
         content, latest = fingerprint(nlp, nlp.start), time.monotonic() if self.every else -np.inf

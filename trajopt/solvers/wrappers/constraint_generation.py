@@ -20,9 +20,8 @@ from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.newton.damped_newton import DampedNewton
 from trajopt.solvers.newton.newton import NewtonFromMotion, dense_steps_fit
 from trajopt.solvers.optimality.kkt import bound_violation, largest_violation
-from trajopt.solvers.run import run_of, run_solver, takes_hessian
+from trajopt.solvers.run import run_solver, takes_former_order, takes_hessian
 from trajopt.solvers.solver import (
-    Callback,
     Iteration,
     Program,
     ProgramValue,
@@ -35,8 +34,6 @@ from trajopt.solvers.solver import (
 )
 from trajopt.solvers.tolerances import RANKED
 from trajopt.solvers.wrappers.least_violation import least_violation
-
-__all__ = ["ConstraintGeneration"]
 
 ROUNDS = 8  # most rounds with a working set; then all rows enter
 # Where an answer violates more than half of the rows left out, or one of them by FAR, scaled, all rows
@@ -90,10 +87,7 @@ class ConstraintGeneration:
             )
         check_positive("margin", self.margin)
         check_positive("time_limit", self.time_limit, optional=True)
-        if not (isinstance(self.coarse, int | float) and 0.0 <= self.coarse < np.inf):
-            raise OptionError(
-                f"coarse is {short_repr(self.coarse)}: give a tolerance, 0 for the solver's own"
-            )
+        check_positive("coarse", self.coarse, or_zero=True)
         check_positive("newton", self.newton, optional=True)
         if self.patience is not None:
             check_count("patience", self.patience, least=1)
@@ -103,13 +97,8 @@ class ConstraintGeneration:
         """Whether starts are told apart faster than they are solved: Newton steps right after one round."""
         return self.newton is not None
 
-    def solve(
-        self,
-        nlp: Program,
-        start: WarmStart | None = None,
-        run: Run | None = None,
-        callback: Callback | None = None,
-    ) -> Result:
+    @takes_former_order
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """Solve `nlp`; the result is that of the last round, with multipliers of all rows.
 
         Where a relaxation is unbounded or does not converge for another reason, all rows enter. A start near
@@ -117,7 +106,7 @@ class ConstraintGeneration:
         method first. Objectives that are only compared are found to about a thousandth, and given up after
         half as many iterations where rows are not met.
         """
-        start, run = run_of(start, run, callback)
+        run = run or Run()
         settings, tol = self, run.tol or self.solver.tol  # type: ignore[attr-defined]  # checked above
         if run.ranking and self.newton is not None:
             patience = None if self.patience is None else max(self.patience // 2, 1)

@@ -22,8 +22,6 @@ from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.solvers.solver import Program
 from trajopt.solvers.tolerances import LITTLE, MOST_STEPS
 
-__all__ = ["least_violation"]
-
 EQUALITY_WEIGHT = 100.0
 LOOK_BACK = 5  # iterations
 

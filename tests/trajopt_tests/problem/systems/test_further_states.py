@@ -190,9 +190,9 @@ def test_what_only_robots_have_is_refused_without_one():
 def test_meshes_controls_and_values_that_do_not_fit_are_refused():
     with pytest.raises(OptionError, match=r"use Trajectory.collocation"):
         trajopt.Problem(linear_motor(), trajopt.Trajectory.uniform(10))
-    with pytest.raises(UnknownNameError, match="no control 'volt'"):
+    with pytest.raises(UnknownNameError, match="no control of the system is called 'volt'"):
         least_heat().control("volt", -1.0, 1.0)
     with pytest.raises(ShapeError, match="has 1 component"):
         least_heat().control("voltage", [-1.0, -1.0], 1.0)
-    with pytest.raises(ShapeError, match=r"n = 1 states \(current\)"):
+    with pytest.raises(ShapeError, match=r"1 components \(current\)"):
         least_heat().start_at(x=[1.0, 2.0])

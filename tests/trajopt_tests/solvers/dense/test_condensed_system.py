@@ -24,7 +24,7 @@ def iterate(seed=0, n=5, rows=7, equations=2):
     nlp = quadratic_with_rows(
         M @ M.T, rng.standard_normal(n), rng.standard_normal((rows, n)), lower, upper, **bounds
     )
-    monitor = Monitor(nlp, None, feasibility=1e-6, time_limit=None, callback=None)
+    monitor = Monitor(nlp, None, None, feasibility=1e-6)
     program = SlackProgram(monitor)
     x = rng.uniform(-0.5, 0.5, n)
     point = program.point(x, program.inside(rng.uniform(-0.5, 0.5, program.slack_count), 1e-2))
@@ -93,7 +93,7 @@ def without_limits(H, C, shifts):
     """The condensed system of a program whose only rows are equations."""
     n = len(H)
     unknowns = quadratic_with_rows(np.eye(n), np.zeros(n), np.empty((0, n)), np.empty(0), np.empty(0))
-    program = SlackProgram(Monitor(unknowns, None, feasibility=1e-6, time_limit=None, callback=None))
+    program = SlackProgram(Monitor(unknowns, None, None, feasibility=1e-6))
     return CondensedSystem(program, H, Slopes(np.zeros(n), np.empty((0, n)), C), np.empty(0), 1e-2, shifts)
 
 

@@ -111,7 +111,7 @@ def test_checkpoints_of_another_problem_and_foreign_files_are_refused(tmp_path):
     with pytest.raises(errors.SolutionFileError, match="file of another kind"):
         solve_with_checkpoints(heavier, path)
     path.write_text("not a checkpoint")
-    with pytest.raises(errors.SolutionFileError, match="cannot be read as a checkpoint"):
+    with pytest.raises(errors.SolutionFileError, match="is not a checkpoint that trajopt saved"):
         solve_with_checkpoints(two_link_minimum_time(12), path)
 
 
