@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from trajopt import report as report
     from trajopt.api.compile import compile as compile
     from trajopt.api.compiled_program import CompiledProgram as CompiledProgram
+    from trajopt.api.inverse_kinematics import inverse_kinematics as inverse_kinematics
     from trajopt.api.phases_solution import PhasesSolution as PhasesSolution
     from trajopt.api.problem import Problem as Problem
     from trajopt.api.solution import Solution as Solution
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from trajopt.splines.node_sets import Neighbours as Neighbours
     from trajopt.splines.trajectory import Arc as Arc
     from trajopt.splines.trajectory import Trajectory as Trajectory
-    from trajopt.studies.inverse_kinematics import inverse_kinematics as inverse_kinematics
     from trajopt.studies.many.solve_many import solve_many as solve_many
     from trajopt.studies.many.study import Study as Study
     from trajopt.studies.many.sweep import sweep as sweep

@@ -11,9 +11,9 @@ from problems.moves.tasks.reaching import poses_that_reach
 from problems.moves.tasks.robot import Payload, Robot, carrying
 from problems.moves.tasks.stated_task import StatedTask
 from problems.moves.tasks.tool_path import Arc, Line
+from trajopt.api.inverse_kinematics import without_turns
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
-from trajopt.studies.inverse_kinematics import without_turns
 
 MOST_POSES = 12  # of a goal, the nearest ones to the pose before
 ON_SEGMENT = np.linspace(0.0, 1.0, 6)[1:-1]  # of a line or an arc: where poses are sought between its ends
