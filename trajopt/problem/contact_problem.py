@@ -13,6 +13,7 @@ from trajopt.base import arguments
 from trajopt.base.errors import OptionError
 from trajopt.problem.contacts.contact import (
     DIRECTIONS,
+    EDGES,
     Contact,
     contact_of,
     height_of,
@@ -24,10 +25,9 @@ from trajopt.problem.problem import ProblemData
 from trajopt.splines.node_sets import ArcNodes
 from trajopt.terms import term as terms
 
-MIDDLE = (0.4, 0.6)  # of an arc in the air, and up to the next breakpoints: there a foot has its clearance
+MIDDLE = 0.1  # of an arc in the air, before and after its middle, up to breakpoints: there a foot is high
 FLAT = Ground()
 GAIT = "gait"  # name of the periodicity of q
-COMPONENTS = ("+x", "-x", "+y", "-y")  # of the four lambda of a point
 
 
 @dataclass(eq=False, repr=False)
@@ -152,11 +152,11 @@ class ContactProblem(ProblemData):
         """The unknown curves of a contact, zero where it does not stand."""
         width, arcs = DIRECTIONS * len(contact.points), range(len(self.trajectory.arcs))
         share = 0.5 / width
-        sole = [f"{point} {way}" for point in range(1, 1 + len(contact.points)) for way in COMPONENTS]
+        sole = [f"{point} {way}" for point in range(1, 1 + len(contact.points)) for way in EDGES]
         for curve, own in zip(contact.curves, contact.grounds.values(), strict=True):
             zero, guess = np.zeros(width), np.full(width, share)
             push = self.control(curve, lower=zero, guess=guess, unit="BW")
-            components = COMPONENTS if contact.is_point else tuple(sole)
+            components = EDGES if contact.is_point else tuple(sole)
             self.extras[curve] = replace(self.extras[curve], components=components)
             for arc in (arc for arc in arcs if arc not in own):
                 name = f"no {curve}, arc {arc}"
@@ -197,9 +197,9 @@ def lands(frame: str, arc: int) -> str:
 
 
 def middle(breakpoints: np.ndarray) -> tuple[float, float]:
-    """The window of an arc that begins and ends at breakpoints, where there are nodes, and holds MIDDLE."""
-    low, high = MIDDLE
-    return float(breakpoints[breakpoints <= low].max()), float(breakpoints[breakpoints >= high].min())
+    """The window around the middle of an arc that begins and ends at breakpoints, where there are nodes."""
+    before, after = breakpoints <= 0.5 - MIDDLE, breakpoints >= 0.5 + MIDDLE
+    return float(breakpoints[before].max()), float(breakpoints[after].min())
 
 
 def units_of_twist(contact: Contact) -> str | list[str]:

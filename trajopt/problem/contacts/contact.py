@@ -28,7 +28,8 @@ from trajopt.graph.protocols.dynamics import FloatingDynamics
 from trajopt.problem.contacts.ground import Ground, cross
 from trajopt.terms.term import ExpressionTerm
 
-DIRECTIONS = 4  # of the friction pyramid
+EDGES = ("+x", "-x", "+y", "-y")  # of the friction pyramid, by their lambda
+DIRECTIONS = len(EDGES)
 
 
 @dataclass(frozen=True, eq=False)
