@@ -137,6 +137,7 @@ class ProblemData(ProblemParts):
         term, low, high = term_checks.on_whole_quantity(term, low, high, self.quantities)
         over = node_set(over)
         self.trajectory = over.placed_on(self.trajectory)
+        term_checks.check_whole_arc(over, low, high, self.trajectory, label)
         term_checks.check_hold(hold, label, term.quantity in SPLINE_LEAVES and over == PATH)
         curve = self.extras.get(term.quantity.removeprefix(EXTRA)) if is_extra(term.quantity) else None
         continuous = term.quantity == "q" or (curve is not None and curve.is_state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.protocols.term import NamedTerm, Term
 from trajopt.graph.quantity_table import QuantityTable
-from trajopt.splines.node_sets import END, PATH, NodeSet, no_cost
+from trajopt.splines.node_sets import END, PATH, ArcNodes, NodeSet, no_cost
 from trajopt.splines.over import Over, node_set
+from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.term import ComponentTerm, Quantity, StateTerm, operands_of
 
 
@@ -96,6 +98,19 @@ def check_hold(hold: str, label: str, has_hull: bool) -> None:
         raise OptionError(
             f"'{label}': hold='hull' bounds control points, which q, v, a and jerk over the path have; "
             "others hold between nodes, too, by solve(problem, refine=trajopt.Certified(tol=1e-3))"
+        )
+
+
+def check_whole_arc(over: NodeSet, low: Array, high: Array, trajectory: Trajectory, label: str) -> None:
+    """OptionError for an equation inside an arc that leaves out an end where the equations of motion hold."""
+    if not isinstance(over, ArcNodes) or over.part != "inside" or not np.any(low == high):
+        return
+    nodes, whole = trajectory.nodes, replace(over, part="whole").nodes(trajectory)
+    left_out = np.setdiff1d(whole, over.nodes(trajectory))
+    if np.any(nodes.collocated[left_out] & (nodes.weight[left_out] > 0.0)):
+        raise OptionError(
+            f"'{label}' over {over} leaves out an end of the arc that is a collocation point, where the "
+            f"equations of motion hold, too: forces may be missing there. Use ArcNodes({over.arc}, 'whole')"
         )
 
 

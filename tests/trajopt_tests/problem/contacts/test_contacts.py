@@ -182,3 +182,15 @@ def test_partners_that_are_no_mirror_images_are_named():
         SOLO.mirrored({"FL": "HL", "FR": "HR"})
     with pytest.raises(dynamics.ModelError, match="parts of names"):
         SOLO.mirrored("FL")
+
+
+@pytest.mark.parametrize("points", ["radau", "lobatto"])
+def test_an_equation_that_leaves_out_the_last_collocation_point_is_refused(points):
+    """A trot with feet held "inside" its arcs converged with 5 body weights missing at the arcs' ends."""
+    problem = trajopt.Problem(SOLO, trajopt.Trajectory.collocation(4, 3, points, duration=0.2))
+    still = trajopt.Quantity("velocity:FL_FOOT")
+    with pytest.raises(OptionError, match=r"Use ArcNodes\(0, 'whole'\)"):
+        problem.subject_to(still, equals=0.0, over=trajopt.ArcNodes(0))
+    problem.subject_to(still, upper=9.0, over=trajopt.ArcNodes(0))
+    gauss = trajopt.Problem(SOLO, trajopt.Trajectory.collocation(4, 3, "gauss", duration=0.2))
+    gauss.subject_to(still, equals=0.0, over=trajopt.ArcNodes(0))
