@@ -22,7 +22,17 @@ from trajopt.base import errors
 
 PROBLEMS = (*textbook.PROBLEMS, *reactors.PROBLEMS, *aircraft.PROBLEMS, *spacecraft.PROBLEMS)
 SECONDS, NEAR = 120.0, 1e-3
-HEADINGS = ("problem", "CPU s", "iterations", "objective", "difference", "estimate", "status", "verdict", "found")
+HEADINGS = (
+    "problem",
+    "CPU s",
+    "iterations",
+    "objective",
+    "difference",
+    "estimate",
+    "status",
+    "verdict",
+    "found",
+)
 
 
 def difference(objective: float, reference: float) -> float:
