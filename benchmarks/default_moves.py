@@ -8,7 +8,8 @@ the straight line.
 Printed for every arm: how many moves converged; the largest excess of a torque, speed or position over its
 limit, in percent of the larger of the limit's two bounds in size, at 20,001 uniform times; what an integrator
 does with the torques found, clipped at their limits (the largest error of a joint at the end, rad, by SciPy's
-DOP853 with a relative tolerance of 1e-10 on the forward dynamics); and processor seconds.
+DOP853 with a relative tolerance of 1e-10 on the forward dynamics, and by MuJoCo where it is installed, in
+steps of 1 ms, over the motion and restarted at every knot: `mujoco_replay`); and processor seconds.
 
 --way : default; mesh (limits at the nodes of the mesh alone); dense (DenseInteriorPoint); certified
 --moves : moves of every arm and payload, 30;   --robots : some of ur5 ur10 panda xarm7 kinova
@@ -22,12 +23,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, files
+from importlib.util import find_spec
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 import dynamics
 import trajopt
+from benchmarks.mujoco_replay import replay_errors
 from benchmarks.timing import loaded_machine
 
 ROBOTS = {
@@ -100,13 +103,15 @@ def move(model: dynamics.RigidBodyModel, seed: int) -> trajopt.Problem:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one move came to: excess in percent of a limit, and the error at the end of a replay in rad."""
+    """What one move came to: excess in percent of a limit, and errors at the end of replays in rad."""
 
     converged: bool
     duration: float
     seconds: float
     excess: float
     end_error: float
+    end_error_of_mujoco: float
+    restarted_error_of_mujoco: float
 
 
 def excess(solution: trajopt.Solution) -> float:
@@ -146,8 +151,12 @@ def outcome(name: str, payload: float, seed: int, way: str, replay: bool) -> Out
     began = time.process_time()
     solution = WAYS[way](problem)
     seconds = time.process_time() - began
-    error = end_error(model, solution) if replay else np.nan
-    return Outcome(solution.converged, solution.duration, seconds, excess(solution), error)
+    error, of_mujoco = np.nan, (np.nan, np.nan)
+    if replay:
+        error = end_error(model, solution)
+    if replay and find_spec("mujoco"):
+        of_mujoco = replay_errors(model, solution)
+    return Outcome(solution.converged, solution.duration, seconds, excess(solution), error, *of_mujoco)
 
 
 def main() -> None:
@@ -159,8 +168,11 @@ def main() -> None:
     parser.add_argument("--no-replay", action="store_true")
     given = parser.parse_args()
     print(f"{loaded_machine()}; {given.way}, {given.moves} moves each")
-    print("| arm | payload, kg | converged | largest, median excess, % | replay, rad | duration, s | ms |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print(
+        "| arm | payload, kg | converged | largest, median excess, % "
+        "| DOP853, rad | MuJoCo, rad | restarted, rad | duration, s | ms |"
+    )
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for name in given.robots:
         for payload in (0.0, PAYLOAD):
             model = robot(name, payload)
@@ -170,6 +182,8 @@ def main() -> None:
             print(
                 f"| {name} | {payload:g} | {sum(each.converged for each in found)} of {len(found)} | "
                 f"{max(over):.3g}, {np.median(over):.2g} | {max(each.end_error for each in found):.2g} | "
+                f"{max(each.end_error_of_mujoco for each in found):.2g} | "
+                f"{max(each.restarted_error_of_mujoco for each in found):.2g} | "
                 f"{np.mean([each.duration for each in found]):.6f} | "
                 f"{1e3 * np.median([each.seconds for each in found]):.0f}, "
                 f"mean {1e3 * np.mean([each.seconds for each in found]):.0f} |",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,9 @@ class Certificate(CertifiedLines, CertificateRecord):
     @cached_property
     def _contradiction(self) -> str:
         """The first difference to its motion of a certificate that was read from a file, or nothing."""
-        return next(self.contradictions(self.motion), "") if self.stored and self.motion is not None else ""
+        if not self.stored or self.motion is None:
+            return ""
+        return next(chain(self.motion.contradictions, self.contradictions(self.motion)), "")
 
     @property
     def first_violation(self) -> str:

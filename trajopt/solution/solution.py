@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.base.arguments import implements, numbers, pluralize, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.printable_text import printable
+from trajopt.base.rounding import AGREEMENT
 from trajopt.graph.graph import Graph
 from trajopt.graph.keys import TIME_LEAVES, parameter_leaf
 from trajopt.graph.protocols.block import Values
@@ -141,6 +142,16 @@ class SolutionData(Answer):
     @property
     def named_parts(self) -> tuple[tuple[str, SolutionData], ...]:
         return (("", self),)
+
+    @property
+    def contradictions(self) -> Iterator[str]:
+        """What is told in two ways: in the file, or by an objective that is not the sum of its costs."""
+        for each in self.altered:
+            yield f"the file contradicts itself: {each}"
+        costs = list(self.cost_terms.values())
+        total, slack = sum(costs, 0.0), AGREEMENT * sum(map(abs, costs))
+        if not np.isclose(self.objective, total, rtol=0.0, atol=slack, equal_nan=True):
+            yield f"objective: {self.objective:.9g}, but its costs add up to {total:.9g}"
 
     # -- curves -------------------------------------------------------------------------------------------
 

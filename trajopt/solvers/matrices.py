@@ -24,7 +24,9 @@ class MatrixPlaces:
 
     def dense(self, values: np.ndarray) -> np.ndarray:
         found = np.bincount(self._places, values, minlength=self.size)
-        return found[: self.size].reshape(self.shape)
+        return (
+            found[: self.size].reshape(self.shape).astype(float, copy=False)
+        )  # of no entries they are integers
 
     def sparse(self, values: np.ndarray) -> Triplets:
         return Triplets(self.rows, self.columns, values, self.shape)

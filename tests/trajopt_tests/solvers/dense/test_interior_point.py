@@ -213,3 +213,17 @@ def test_a_problem_is_solved_by_name_and_tells_the_solver():
     problem = catalogue.build("two_link_rr", {"intervals": 10})
     solution = trajopt.solve(problem, DenseInteriorPoint(), starts=1, coarse_to_fine=False)
     assert solution.converged and solution.verify().holds
+
+
+def test_a_program_without_any_curvature_is_solved():
+    system = trajopt.system(["x"], ["u"], rates=lambda node: [node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 2, duration=1.0))
+    problem.start_at(x=[0.0])
+    problem.end_at(x=[0.0])
+    peak = problem.parameter("peak", 0.0, guess=3.0)
+    problem.subject_to(
+        trajopt.term(lambda node: node.parameter("peak") - node.x, name="gap"), lower=2.0, over="end"
+    )
+    problem.minimize(peak)
+    solution = trajopt.solve(problem, trajopt.DenseInteriorPoint(), refine=None)
+    assert solution.converged and solution.objective == pytest.approx(2.0, abs=1e-6)
