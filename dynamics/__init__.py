@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     )
     from dynamics.quantities.armature_error import ArmatureError as ArmatureError
     from dynamics.quantities.armature_error import armature_error as armature_error
+    from dynamics.quantities.clearances import Clearances as Clearances
     from dynamics.quantities.generalized_forces import GeneralizedForce as GeneralizedForce
     from dynamics.quantities.generalized_forces import friction as friction
     from dynamics.quantities.generalized_forces import joint_springs as joint_springs
@@ -114,6 +115,7 @@ export_lazily(
         "ball_joint": "dynamics.model.rotation_joint",
         "free_joint": "dynamics.model.rotation_joint",
         "Rotor": "dynamics.model.rotor",
+        "Clearances": "dynamics.quantities.clearances",
         "Scene": "dynamics.model.scene",
         "Shape": "dynamics.model.shape",
         "box": "dynamics.model.shape",
