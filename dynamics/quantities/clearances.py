@@ -3,8 +3,8 @@
 With x = a + t (b - a) the nearest point of the robot's segment, n the normal of the solid there and J the
 Jacobian of x on its body,
     d = s(x) - radii,   dd/dq = n' J,   d2d/dq2 = J' H J + n . d2x/dq2 - g g' / h,
-with g = J' H l + n . dl/dq, h = l' H l, H the Hessian of s and l = b - a: the last term is the slide of x along its segment, for 0 < t < 1. Distances
-of the robot to itself leave it out, which is exact for spheres.
+with g = J' H l + n . dl/dq, h = l' H l, H the Hessian of s and l = b - a: the last term is the slide of x
+along its segment, for 0 < t < 1. Distances of the robot to itself leave it out, which is exact for spheres.
 """
 
 from __future__ import annotations
