@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from dynamics.errors import TreeError as TreeError
     from dynamics.errors import UnknownNameError as UnknownNameError
     from dynamics.errors import UrdfError as UrdfError
+    from dynamics.formats.collision_shapes import load_allowed_pairs as load_allowed_pairs
+    from dynamics.formats.collision_shapes import load_spheres as load_spheres
+    from dynamics.formats.collision_shapes import urdf_shapes as urdf_shapes
     from dynamics.formats.dh import DhRow as DhRow
     from dynamics.formats.dh import from_dh as from_dh
     from dynamics.formats.dh import from_modified_dh as from_modified_dh
@@ -116,6 +119,9 @@ export_lazily(
         "free_joint": "dynamics.model.rotation_joint",
         "Rotor": "dynamics.model.rotor",
         "Clearances": "dynamics.quantities.clearances",
+        "load_allowed_pairs": "dynamics.formats.collision_shapes",
+        "load_spheres": "dynamics.formats.collision_shapes",
+        "urdf_shapes": "dynamics.formats.collision_shapes",
         "Scene": "dynamics.model.scene",
         "Shape": "dynamics.model.shape",
         "box": "dynamics.model.shape",

@@ -223,6 +223,27 @@ def _derivatives(
                 target[r, c] += factor * second
 
 
+@kernel
+def _levers(tree, numbers, q, body, ends, out):
+    """Largest speeds of the ends of every segment per rate of a coordinate, (nodes, segments, n)."""
+    lanes = width(q)
+    work, world = workspace(q, tree.shape[0] * POSED), np.empty((len(body), 6))
+    for first in range(0, q.shape[0], lanes):
+        sweep(work, tree, numbers, q, first)
+        for lane in range(min(lanes, q.shape[0] - first)):
+            segment_ends(work, lanes, lane, body, ends, world)
+            for segment in range(len(body)):
+                k = body[segment]
+                while k > 0:
+                    at, longest = k * POSED + AXIS, 0.0
+                    for side in (0, 3):
+                        x = from_row(world, segment, side)
+                        J = add(three(work, at + 3, lanes, lane), cross(three(work, at, lanes, lane), x))
+                        longest = max(longest, math.sqrt(dot(J, J)))
+                    out[first + lane, segment, tree[k, COORDINATE]] += longest
+                    k = tree[k, PARENT]
+
+
 class Clearances:
     """Signed distances of pairs: the robot's shapes to those of a scene, and to each other.
 
@@ -283,6 +304,16 @@ class Clearances:
         values, slopes = np.empty(len(node)), np.empty((len(node), self.model.n))
         out = np.zeros((len(q), self.model.n, self.model.n))
         self._run(q, node, pair, np.ascontiguousarray(weights), values, slopes, out)
+        return out
+
+    def levers(self, q: Array) -> Array:
+        """How fast the ends of the robot's segments move per rate of a coordinate, (k, segments, n) m.
+
+        q (k, n); an upper bound, sharp where each coordinate moves one body on the way to the segment.
+        """
+        out = np.zeros((len(q), len(self.segments.body), self.model.n))
+        given = batch(self.model.packed, q=q).arrays[0]
+        _levers(*self._robot(given), self.segments.body, self.segments.ends, out)
         return out
 
     def _run(self, q: Array, node: Array, pair: Array, weights: Array, *out: Array) -> None:
