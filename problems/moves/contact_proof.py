@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dynamics.model.packed_model import COORDINATE, OFFSET, PARENT, POSITION, RATIO, SLIDE, TURN
+from problems.moves.certificate import LimitLine
 from trajopt.base.arrays import Array
 from trajopt.splines.polynomial_bounds import Pieces, pieces_of_group
 
@@ -44,6 +45,11 @@ class ClearanceBound:
     pair: str
     time: float
     spans: int
+
+    def line(self, clearance: float) -> LimitLine:
+        """The line "contact" of a motion's certificate, its excess relative to the clearance asked for, m."""
+        evidence = "proved" if self.proved else "sampled"
+        return LimitLine("contact", evidence, -self.value / clearance, self.pair, self.time, self.spans)
 
     def __str__(self) -> str:
         known = "at least, for all times" if self.proved else "at a time, so that no more is proved"

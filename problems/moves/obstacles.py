@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from problems.moves.clearance_rows import clearance_term
 from trajopt.base.arguments import check_count, check_positive
 from trajopt.base.arrays import Array
 from trajopt.display.samples import times_at_rate
-from trajopt.refinement.limit_nodes import with_limit_nodes
+from trajopt.refinement.limit_nodes import asked_with_limit_nodes
 
 if TYPE_CHECKING:
     from dynamics.quantities.clearances import Clearances
@@ -41,34 +42,40 @@ def least_clearances(clearances: Clearances, motion: Any, reach: float = REACH) 
 
 
 def solve_clear(
-    problem: Any, clearances: Clearances, clearance: float, solver: Any = None, rounds: int = 6
-) -> trajopt.Solution:
-    """Solve a problem with `keep_clear`; where a check at 1 kHz finds less than half of it, add nodes there.
+    problem: Any,
+    clearances: Clearances | Sequence[Clearances],
+    clearance: float,
+    solver: Any = None,
+    rounds: int = 6,
+) -> Any:
+    """Solve a problem, or phases, with `keep_clear`; a check at 1 kHz adds nodes where half of it is missed.
 
+    clearances : of the problem, or of every phase
     rounds : most solves; each later one starts from the motion before it, with nodes for limits at the
-    deepest time of every interval of violation and half-way to its ends. The solution that comes closest is
-    returned: look at `least_clearances`. Raises OptionError.
+        deepest time of every interval of violation and half-way to its ends
+    The solution that comes closest is returned: look at `least_clearances`. Raises OptionError.
     """
     check_count("rounds", rounds, 1)
-    best, deepest = None, -np.inf
+    asked, best, closest = problem, None, (False, -np.inf)
+    of_parts = clearances if isinstance(clearances, Sequence) else (clearances,)
     for _ in range(rounds):
-        solution = trajopt.solve(problem, solver, refine=None, starts=1, coarse_to_fine=False)
-        times, least = least_clearances(clearances, solution)
-        if best is None or (solution.converged, least.min()) > (best.converged, deepest):
-            best, deepest = solution, float(least.min())
-        if not solution.converged or least.min() >= 0.5 * clearance:
+        solution: Any = trajopt.solve(asked, solver, refine=None, starts=1, coarse_to_fine=False)
+        checks = [least_clearances(*pair) for pair in zip(of_parts, solution.parts, strict=True)]
+        deepest = min(float(least.min()) for _, least in checks)
+        if best is None or (solution.converged, deepest) > closest:
+            best, closest = solution, (solution.converged, deepest)
+        if not solution.converged or deepest >= 0.5 * clearance:
             break
-        problem = problem.on(with_limit_nodes(solution, missed_times(times, least - 0.5 * clearance)))
-        problem.guess(solution)
-    assert best is not None
+        times = [missed_times(times, least - 0.5 * clearance) for times, least in checks]
+        asked = asked_with_limit_nodes(solution, times)
     return best
 
 
 def missed_times(times: Array, excess: Array) -> Array:
     """Of every interval with `excess` below zero the time of its least, and those half-way to its ends."""
-    below = np.flatnonzero(excess < 0.0)
-    found = []
+    below, found = np.flatnonzero(excess < 0.0), []
     for run in np.split(below, np.flatnonzero(np.diff(below) > 1) + 1):
-        deepest = run[np.argmin(excess[run])]
-        found += [deepest, (run[0] + deepest) // 2, (run[-1] + deepest + 1) // 2]
-    return times[np.unique(found)]
+        if run.size:
+            deepest = run[np.argmin(excess[run])]
+            found += [deepest, (run[0] + deepest) // 2, (run[-1] + deepest + 1) // 2]
+    return times[np.unique(found).astype(int)]
