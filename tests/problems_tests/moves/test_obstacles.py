@@ -137,7 +137,7 @@ def test_missed_times_are_the_deepest_of_every_interval():
 
 
 def test_a_clearance_is_positive(clearances):
-    with pytest.raises(trajopt.OptionError, match="clearance"):
+    with pytest.raises(ValueError, match="clearance"):
         keep_clear(
             trajopt.Problem(crane(), trajopt.Trajectory.uniform(4, 4)), clearances, 0.0, np.zeros((1, 3))
         )
