@@ -24,8 +24,6 @@ def first_guess(task: StatedTask) -> list[Array]:
     """Poses (k, n) from goal to goal, both ends among them."""
     robot, speed = task.robot, _speeds(task)
     poses = [_candidates(task, task.origin, _middle(robot), _payloads_at(task, 0), rests=True)]
-    if not np.all(task.origin.fixed):
-        poses[0] = poses[0][:1]
     costs, origin = [np.zeros(len(poses[0]))], []
     for number, step in enumerate(task.steps):
         near = poses[-1][int(np.argmin(costs[-1]))]
