@@ -21,6 +21,7 @@ ARM = (
 )
 WALL = moves.box((0.5, 0.04, 0.5), at=(0.6, 0.0, 0.2), name="wall")
 LEFT, RIGHT = (0.45, 0.3, 0.25), (0.45, -0.3, 0.25)
+AT_LEFT = [0.385, -1.373, 1.832, -2.029, -1.571, -1.186]  # with the elbow up
 DOWN = [np.pi, 0.0, 0.0]
 
 
@@ -30,7 +31,7 @@ def arm():
 
 def around(scene, **load):
     task = moves.Task(arm(), scene, clearance=0.01)
-    task.start("tool0", position=LEFT, rotation=DOWN)
+    task.start(q=AT_LEFT)
     if load:
         task.attach("rod", "tool0", **load)
     task.to("tool0", position=RIGHT, rotation=DOWN)
