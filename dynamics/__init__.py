@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from dynamics.errors import TreeError as TreeError
     from dynamics.errors import UnknownNameError as UnknownNameError
     from dynamics.errors import UrdfError as UrdfError
+    from dynamics.formats.collision_shapes import load_allowed_pairs as load_allowed_pairs
+    from dynamics.formats.collision_shapes import load_spheres as load_spheres
+    from dynamics.formats.collision_shapes import urdf_shapes as urdf_shapes
     from dynamics.formats.dh import DhRow as DhRow
     from dynamics.formats.dh import from_dh as from_dh
     from dynamics.formats.dh import from_modified_dh as from_modified_dh
@@ -74,6 +77,7 @@ if TYPE_CHECKING:
     )
     from dynamics.quantities.armature_error import ArmatureError as ArmatureError
     from dynamics.quantities.armature_error import armature_error as armature_error
+    from dynamics.quantities.clearances import Clearances as Clearances
     from dynamics.quantities.generalized_forces import GeneralizedForce as GeneralizedForce
     from dynamics.quantities.generalized_forces import friction as friction
     from dynamics.quantities.generalized_forces import joint_springs as joint_springs
@@ -114,6 +118,10 @@ export_lazily(
         "ball_joint": "dynamics.model.rotation_joint",
         "free_joint": "dynamics.model.rotation_joint",
         "Rotor": "dynamics.model.rotor",
+        "Clearances": "dynamics.quantities.clearances",
+        "load_allowed_pairs": "dynamics.formats.collision_shapes",
+        "load_spheres": "dynamics.formats.collision_shapes",
+        "urdf_shapes": "dynamics.formats.collision_shapes",
         "Scene": "dynamics.model.scene",
         "Shape": "dynamics.model.shape",
         "box": "dynamics.model.shape",

@@ -10,6 +10,7 @@ import click
 
 from problems.cli.commands.completion_script import completion
 from problems.cli.commands.list_problems import list_problems
+from problems.cli.commands.move import move
 from problems.cli.commands.new import new
 from problems.cli.commands.retime import retime
 from problems.cli.commands.saved_solution import plot, verify
@@ -33,7 +34,7 @@ def main() -> None:
     """Solve trajectory optimization problems, check the answers and draw them."""
 
 
-for command in (list_problems, new, show, solve, sweep, retime, verify, plot, warmup, completion):
+for command in (list_problems, new, show, solve, sweep, move, retime, verify, plot, warmup, completion):
     main.add_command(command)
 
 

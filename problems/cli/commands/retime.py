@@ -14,7 +14,7 @@ from problems.cli.misuse import explained
 from problems.cli.output import Output, echo, output_options
 
 if TYPE_CHECKING:
-    from problems.moves import RetimedMotion
+    from problems.moves import Motion
 
 MESSAGES = ".json", ".yaml", ".yml"  # of ROS 2
 A_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -67,18 +67,17 @@ def retime(
     else:
         motion.to_csv(out, rate)
     output.answer(f"written: {out}")
-    output.values(answer_of(motion, out))
+    output.values({**answer_of(motion, out), "segments": len(motion.grid) - 1})
     if not motion.converged:
         echo("the answer fails: a limit is exceeded", err=True)
         sys.exit(NOT_CONVERGED)
 
 
-def answer_of(motion: RetimedMotion, out: Path) -> dict[str, Any]:
+def answer_of(motion: Motion, out: Path) -> dict[str, Any]:
     """The answer for programs."""
     return {
         "converged": motion.converged,
         "duration": motion.duration,
-        "segments": len(motion.grid) - 1,
         "limits": [
             {"name": line.name, "evidence": line.evidence, "excess": line.excess, "joint": line.joint}
             for line in motion.certificate.lines

@@ -10,14 +10,17 @@ import numpy as np
 
 import dynamics
 from problems.moves.certificate import TOLERANCE, LimitLine, MotionCertificate
+from problems.moves.contact_proof import least_clearance_bound
 from problems.moves.limit_excess import relative_excess, worst_line
 from problems.moves.motion import Motion
 from problems.moves.motion_limits import MotionLimits
+from problems.moves.obstacles import RATE, REACH
 from problems.moves.path_quantities import motor_torques
 from problems.moves.tasks.reaching import pose_errors
 from problems.moves.tasks.stated_task import StatedTask
 from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
+from trajopt.display.samples import times_at_rate
 from trajopt.splines.curve import Curve
 from trajopt.splines.polynomial_bounds import Pieces, pieces_of, upper_bound
 
@@ -123,13 +126,14 @@ class PlannedMotion(Motion):
         Excesses of goals, lines and kept axes are in m, rad, or rad and m of joints, beyond the tolerance.
         """
         lines = [line for order in range(len(DERIVATIVES)) for line in self._proved(order)]
-        return MotionCertificate((*lines, *self._sampled(SAMPLES)))
+        return MotionCertificate((*lines, *self._sampled(SAMPLES), *self._clearance_lines))
 
     def verify(self) -> MotionCertificate:
         """All of it again, at other and more times, from the curves alone."""
         t, _ = self._samples(SAMPLES + 3)
         lines = [line for line in self.sampled_limits(t) if line.name != "torque"]
-        return MotionCertificate((*lines, *self._sampled(SAMPLES + 3)))
+        clear = [self._sampled_clearance(k, each) for k, each in self._clearances]
+        return MotionCertificate((*lines, *self._sampled(SAMPLES + 3), *clear))
 
     def _proved(self, order: int) -> list[LimitLine]:
         """The largest excess for all times of one derivative of the spline."""
@@ -201,6 +205,45 @@ class PlannedMotion(Motion):
             excess = (np.linalg.norm(rate, axis=1) / each.speed - 1.0)[:, None]
             found.append(worst_line("tool speed", (each.frame,), excess, t))
         return found
+
+    @cached_property
+    def _clearances(self) -> list[tuple[int, dynamics.Clearances]]:
+        """The distances of every load, with the arc that it begins with."""
+        models = dict.fromkeys(self.loaded)
+        each = [(self.loaded.index(model), self.task.clearances(model)) for model in models]
+        return [(arc, clearances) for arc, clearances in each if clearances is not None]
+
+    @cached_property
+    def _clearance_lines(self) -> list[LimitLine]:
+        """The least clearance with every load, for all times where it can be proved; excess in m."""
+        found = []
+        for arc, clearances in self._clearances:
+            start, curve = self._carried_from(arc)
+            bound = least_clearance_bound(clearances, curve, self.task.clearance - TOLERANCE)
+            if not bound.proved:
+                found.append(self._sampled_clearance(arc, clearances))
+                continue
+            excess, time = self.task.clearance - bound.value, start + bound.time
+            found.append(LimitLine("clearance", "proved", excess, bound.pair, time))
+        return found
+
+    def _sampled_clearance(self, arc: int, clearances: dynamics.Clearances) -> LimitLine:
+        """The least clearance at 1 kHz."""
+        start, curve = self._carried_from(arc)
+        t = times_at_rate(curve.duration, RATE)
+        distances = clearances.distances(curve(t), REACH)
+        row, pair = np.unravel_index(int(np.argmin(distances)), distances.shape)
+        excess, name = self.task.clearance - float(distances[row, pair]), clearances.pair_name(int(pair))
+        return LimitLine("clearance", "sampled", excess, name, start + float(t[row]), len(t))
+
+    def _carried_from(self, arc: int) -> tuple[float, Curve]:
+        """When a load begins with an arc, and the spline until it ends."""
+        last = arc
+        while last < len(self.loaded) and self.loaded[last] is self.loaded[arc]:
+            last += 1
+        part = slice(arc, last)
+        curve = Curve(self.curve.bases[part], self.curve.control_points[part], self.curve.durations[part])
+        return float(self.times[arc]), curve
 
     def _slowed(self) -> PlannedMotion:
         """q(t / k) with the least k found so that limits of speed, its rates and torque hold."""

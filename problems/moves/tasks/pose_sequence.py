@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 import dynamics
-from problems.moves.motion_limits import MotionLimits
 from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.reaching import poses_that_reach
 from problems.moves.tasks.robot import Payload, Robot, carrying
@@ -16,23 +15,24 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 
 MOST_POSES = 12  # of a goal, the nearest ones to the pose before
+BETWEEN = np.linspace(0.0, 1.0, 10)[1:-1]  # of a way between two poses: where its clearance is looked at
+DETOUR = 0.05  # m/s: a sample that is so many m too near to something counts as so many seconds
 ON_SEGMENT = np.linspace(0.0, 1.0, 6)[1:-1]  # of a line or an arc: where poses are sought between its ends
 
 
 def first_guess(task: StatedTask) -> list[Array]:
     """Poses (k, n) from goal to goal, both ends among them."""
     robot, speed = task.robot, _speeds(task)
-    poses = [_candidates(robot, task.origin, _middle(robot), task.limits, _payloads_at(task, 0), rests=True)]
-    if not np.all(task.origin.fixed):
-        poses[0] = poses[0][:1]
+    poses = [_candidates(task, task.origin, _middle(robot), _payloads_at(task, 0), rests=True)]
     costs, origin = [np.zeros(len(poses[0]))], []
     for number, step in enumerate(task.steps):
         near = poses[-1][int(np.argmin(costs[-1]))]
         held = (*step.payloads, *_payloads_at(task, number + 1))
-        found = _candidates(robot, step.goal, near, task.limits, tuple(dict.fromkeys(held)), step.rests)
+        found = _candidates(task, step.goal, near, tuple(dict.fromkeys(held)), step.rests)
         found = np.array([without_turns(each, near, robot.model) for each in found])
         apart = np.abs(found[:, None] - poses[-1][None]) / speed
         total = costs[-1][None] + apart.max(axis=2) + 1e-3 * apart.sum(axis=2)
+        total += _detours(task, step.payloads, poses[-1], found)
         origin.append(np.argmin(total, axis=1))
         costs.append(total.min(axis=1))
         poses.append(found)
@@ -66,16 +66,44 @@ def _segment(task: StatedTask, number: int, first: Array, last: Array) -> Array:
 
 
 def _candidates(
-    robot: Robot, goal: Goal, near: Array, bounds: MotionLimits, payloads: tuple[Payload, ...], rests: bool
+    task: StatedTask, goal: Goal, near: Array, payloads: tuple[Payload, ...], rests: bool
 ) -> Array:
-    """Poses (k, n) that meet a goal, in which the motors hold the robot still where it rests."""
-    found = poses_that_reach(robot, goal, near)[:MOST_POSES]
-    if not rests:
+    """Poses (k, n) that meet a goal, clear of obstacles, and held by the motors where the robot rests."""
+    found = poses_that_reach(task.robot, goal, near)
+    model = carrying(task.robot.model, payloads)
+    found = _clear(task, goal, model, found)[:MOST_POSES]
+    return _held(task, goal, model, found, payloads) if rests else found
+
+
+def _clear(task: StatedTask, goal: Goal, model: dynamics.RigidBodyModel, found: Array) -> Array:
+    """The poses in which no shapes come too near to each other; InfeasibleBoundsError where there is none."""
+    clearances = task.clearances(model)
+    if clearances is None:
         return found
-    model = carrying(robot.model, payloads)
-    zero = np.zeros_like(found)
+    distances = clearances.distances(found)
+    least = distances.min(axis=1)
+    if np.any(least >= task.clearance):
+        return found[least >= task.clearance]
+    best = int(np.argmax(least))
+    pair = clearances.pair_name(int(np.argmin(distances[best])))
+    how = f"overlap by {-least[best]:.4g} m" if least[best] < 0.0 else f"are {least[best]:.4g} m apart"
+    raise InfeasibleBoundsError(
+        f"{goal.name}: {pair} {how} in the best of {len(found)} poses that were found, and a clearance of "
+        f"{task.clearance:.4g} m is asked for: move the goal or the obstacle, or allow the pair to touch"
+    )
+
+
+def _held(
+    task: StatedTask,
+    goal: Goal,
+    model: dynamics.RigidBodyModel,
+    found: Array,
+    payloads: tuple[Payload, ...],
+) -> Array:
+    """The poses in which the motors hold the robot still; InfeasibleBoundsError where there is none."""
+    zero, limits = np.zeros_like(found), task.limits
     torque = dynamics.rnea(model, found, zero, zero)
-    excess = np.maximum(torque - bounds.torque_upper, bounds.torque_lower - torque)
+    excess = np.maximum(torque - limits.torque_upper, limits.torque_lower - torque)
     holds = np.all(excess <= 0.0, axis=1)
     if holds.any():
         return found[holds]
@@ -83,10 +111,20 @@ def _candidates(
     joint = int(np.argmax(excess[best]))
     carried = f" with {', '.join(repr(each.name) for each in payloads)}" if payloads else ""
     raise InfeasibleBoundsError(
-        f"{goal.name}: joint {robot.joint_names[joint]!r} needs {torque[best, joint]:.4g} to stand still"
-        f"{carried}, and its torque is limited to {bounds.torque_lower[joint]:.4g} to "
-        f"{bounds.torque_upper[joint]:.4g}: carry less, choose another pose, or raise the limit"
+        f"{goal.name}: joint {model.joint_names[joint]!r} needs {torque[best, joint]:.4g} to stand still"
+        f"{carried}, and its torque is limited to {limits.torque_lower[joint]:.4g} to "
+        f"{limits.torque_upper[joint]:.4g}: carry less, choose another pose, or raise the limit"
     )
+
+
+def _detours(task: StatedTask, payloads: tuple[Payload, ...], first: Array, last: Array) -> Array:
+    """What straight ways between poses (i, n) and (j, n) cost more where shapes touch on them, (j, i) s."""
+    clearances = task.clearances(carrying(task.robot.model, payloads))
+    if clearances is None:
+        return np.zeros((len(last), len(first)))
+    way = first[None, :, None] + (last[:, None] - first[None])[:, :, None] * BETWEEN[:, None]
+    least = clearances.distances(way, task.clearance).min(axis=-1)
+    return np.sum(task.clearance - least, axis=-1) / DETOUR
 
 
 def _middle(robot: Robot) -> Array:

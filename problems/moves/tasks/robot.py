@@ -13,6 +13,7 @@ import dynamics
 from dynamics.model.mass_properties import IDENTITY, NO_MASS, MassProperties, Pose
 from dynamics.model.rotation import about_axis
 from dynamics.model.shape import pose_of
+from problems.moves.tasks.robot_shapes import with_given_shapes
 from trajopt.base.arguments import number, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, OptionError, UnknownNameError, near_matches
@@ -63,20 +64,27 @@ class Robot:
 def robot(
     path: str | os.PathLike[str] | dynamics.RigidBodyModel,
     locked: Mapping[str, float] | None = None,
+    shapes: Any = None,
     base: Any = None,
+    allowed: Any = (),
 ) -> Robot:
     """The robot of a URDF file, of its text, or of a model that is there already.
 
     locked : joint -> where it stays, rad or m; its link is then part of the one that carries it
+    shapes : for clearances: "fit", the file's <collision> elements, meshes covered by capsules; the name of a
+        JSON file with spheres of every link, see `dynamics.load_spheres`; or a list of shapes. None: none
+    allowed : pairs of links or frames that may touch each other, or the name of a JSON file of them; of
+        "fit", pairs that touch in nearly all poses may do so, too
     base : the mounting pose in the world: (3,) m, (position, rotation), or a matrix (4, 4)
 
-    Raises the errors of `dynamics.load_urdf`, UnknownNameError for a joint that the robot does not have, and
-    InfeasibleBoundsError for a locked joint beyond its limits.
+    Raises the errors of `dynamics.load_urdf` and of files of shapes, UnknownNameError for a joint that the
+    robot does not have, and InfeasibleBoundsError for a locked joint beyond its limits.
     """
     model = path if isinstance(path, dynamics.RigidBodyModel) else dynamics.load_urdf(path)
     if base is not None:
         model = _mounted(model, _pose(base, "the base's"))
-    return Robot(with_locked_joints(model, locked or {}))
+    model = with_locked_joints(model, locked or {})
+    return Robot(model if shapes is None else with_given_shapes(model, path, shapes, allowed))
 
 
 def with_locked_joints(
@@ -96,13 +104,17 @@ def with_locked_joints(
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """A rigid body that a frame carries: kg, (3,) m and (3, 3) kg m^2 about it, in the frame's axes."""
+    """A rigid body that a frame carries: kg, (3,) m and (3, 3) kg m^2 about it, in the frame's axes.
+
+    shape : for clearances, on the frame; None: it has none
+    """
 
     name: str
     frame: dynamics.Frame
     mass: float
     centre_of_mass: Array
     inertia: Array
+    shape: dynamics.Shape | None = None
 
 
 class _Merging:
@@ -188,9 +200,11 @@ def with_mass(body: dynamics.Body, own: MassProperties) -> dynamics.Body:
 
 
 def carrying(model: dynamics.RigidBodyModel, payloads: Iterable[Payload]) -> dynamics.RigidBodyModel:
-    """The model whose links carry these rigid bodies, too."""
+    """The model whose links carry these rigid bodies, and their shapes, too."""
     added: dict[str | None, MassProperties] = {}
+    shapes = list(model.shapes)
     for each in payloads:
+        shapes += [] if each.shape is None else [each.shape]
         held = MassProperties(each.mass, each.centre_of_mass, each.inertia)
         held = held.seen_from(Pose(each.frame.rotation, each.frame.position))
         added[each.frame.body] = added.get(each.frame.body, NO_MASS).joined(held)
@@ -200,7 +214,7 @@ def carrying(model: dynamics.RigidBodyModel, payloads: Iterable[Payload]) -> dyn
         with_mass(body, own_mass(body).joined(added[body.name])) if body.name in added else body
         for body in model.bodies
     ]
-    return replace(model, bodies=tuple(bodies))
+    return replace(model, bodies=tuple(bodies), shapes=tuple(shapes))
 
 
 def _pose(given: Any, what: str) -> Pose:

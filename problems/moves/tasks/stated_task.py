@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import dynamics
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.robot import Payload, Robot
@@ -29,18 +30,28 @@ class StatedTask:
     """A task that is complete: `Task` makes one when it is solved.
 
     tool_speed : m/s, of the frames of all goals; None: not limited
+    scene : what stands around the robot; clearance : m, from it and between the robot's own links
     """
 
     robot: Robot
     origin: Goal
     steps: tuple[Step, ...]
     limits: MotionLimits
-    tool_speed: float | None = None
+    tool_speed: float | None
+    scene: dynamics.Scene
+    clearance: float
 
     @property
     def goals(self) -> tuple[Goal, ...]:
         """The start and all goals."""
         return (self.origin, *(step.goal for step in self.steps))
+
+    def clearances(self, model: dynamics.RigidBodyModel) -> dynamics.Clearances | None:
+        """The distances of the robot with a load; None where it has no shapes, or nothing to touch."""
+        if not model.shapes:
+            return None
+        found = dynamics.Clearances(model, self.scene)
+        return found if len(found) else None
 
     @property
     def tool_speeds(self) -> tuple[ToolSpeed, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,17 +23,23 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError, near_matches
 
 DISTANCE, ANGLE = 1e-3, 0.1  # m and rad by which lines and kept axes may be missed by default
+CLEARANCE = 0.002  # m, from obstacles and between the robot's links by default
 
 
 @dataclass(eq=False)
 class Task:
     """A sequence of goals for a robot, and what holds on the way to each.
 
+    scene : what stands around it, `moves.Scene`; clearance : m, least distance of the robot's shapes, and of
+        those of what it carries, from the scene and from each other
+
     `start` comes first; `to` and `line` end at rest, `via` is passed; `keep`, `attach` and `detach` count
     from the goal before them on. `solve` minimizes the time of all of it.
     """
 
     robot: Robot
+    scene: dynamics.Scene = field(default_factory=dynamics.Scene)
+    clearance: float = CLEARANCE
     origin: Goal | None = field(default=None, init=False)
     steps: list[Step] = field(default_factory=list, init=False)
     kept: tuple[KeptAxis, ...] = field(default=(), init=False)
@@ -44,6 +50,16 @@ class Task:
     def __post_init__(self) -> None:
         if not isinstance(self.robot, Robot):
             raise OptionError(f"the robot is {arguments.short_repr(self.robot)}: give moves.robot(path)")
+        if not isinstance(self.scene, dynamics.Scene):
+            raise OptionError(
+                f"the scene is {arguments.short_repr(self.scene)}: give moves.Scene([moves.box(...)]) or "
+                "moves.Scene.load(path)"
+            )
+        if self.scene.shapes and not self.robot.model.shapes:
+            raise OptionError(
+                "the robot has no shapes that could touch the scene: give moves.robot(path, shapes='fit')"
+            )
+        check_positive("clearance", self.clearance)
         self.bounds = limits_of(self.robot.model, None, None, None)
 
     def start(
@@ -159,11 +175,13 @@ class Task:
         mass: float,
         centre_of_mass: Any = (0.0, 0.0, 0.0),
         inertia: Any = None,
+        shape: dynamics.Shape | None = None,
     ) -> None:
         """Carry a rigid body from the last goal on.
 
         mass : kg; centre_of_mass : (3,) m, and inertia : (3, 3) kg m^2 about it, both in the frame's axes;
         None: none
+        shape : for clearances, `moves.capsule(radius, length)` say, at its pose in the frame's axes
         Raises OptionError for a body that is carried already or a mass below zero.
         """
         arguments.name(name, "the name of a payload")
@@ -177,7 +195,10 @@ class Task:
         if held.body is None:
             raise OptionError(f"frame {held.name!r} is fixed to the ground and carries nothing")
         centre = vector(centre_of_mass, f"the centre of mass of {name!r}")
-        self.carried = (*self.carried, Payload(name, held, float(mass), centre, spread))
+        if shape is not None and not isinstance(shape, dynamics.Shape):
+            raise OptionError(f"the shape of {name!r} is {arguments.short_repr(shape)}: give moves.box(...)")
+        solid = None if shape is None else replace(shape.on(held.name), name=name)
+        self.carried = (*self.carried, Payload(name, held, float(mass), centre, spread, solid))
 
     def detach(self, name: str) -> None:
         """Put a body down at the last goal; UnknownNameError for one that is not carried."""
@@ -204,6 +225,16 @@ class Task:
         torque : a number, (n,), or (n, 2) lower and upper, N m or N, of the motors
         tool_speed : m/s, of the origins of all frames that goals are given for
         """
+        if not isinstance(self.scene, dynamics.Scene):
+            raise OptionError(
+                f"the scene is {arguments.short_repr(self.scene)}: give moves.Scene([moves.box(...)]) or "
+                "moves.Scene.load(path)"
+            )
+        if self.scene.shapes and not self.robot.model.shapes:
+            raise OptionError(
+                "the robot has no shapes that could touch the scene: give moves.robot(path, shapes='fit')"
+            )
+        check_positive("clearance", self.clearance)
         self.bounds = limits_of(self.robot.model, velocity, acceleration, torque, jerk)
         check_positive("tool_speed", tool_speed, optional=True)
         self.tool_speed = None if tool_speed is None else number(tool_speed, "tool_speed")
@@ -224,8 +255,9 @@ class Task:
         intervals : of the spline, from goal to goal
         time_limit : wall seconds for each start
 
-        Raises InfeasibleBoundsError for a pose that cannot be reached, with the nearest one, and for a joint
-        whose torque does not suffice to stand still at a goal; OptionError for a task without start or goals.
+        Raises InfeasibleBoundsError for a pose that cannot be reached, with the nearest one, for a joint
+        whose torque does not suffice to stand still at a goal, and for a start or a goal at which shapes come
+        too near to each other, with their names and the depth; OptionError without start or goals.
         """
         return solved(self.stated, paths, intervals, time_limit)
 
@@ -237,7 +269,15 @@ class Task:
         last = self.steps[-1]
         if not last.rests:
             raise OptionError(f"the task ends at {last.goal.name!r}, which is passed: end it by to(...)")
-        return StatedTask(self.robot, self.origin, tuple(self.steps), self.bounds, self.tool_speed)
+        return StatedTask(
+            self.robot,
+            self.origin,
+            tuple(self.steps),
+            self.bounds,
+            self.tool_speed,
+            self.scene,
+            self.clearance,
+        )
 
     def _goal(
         self, frame: Any, position: Any, rotation: Any, tolerance: Any, q: Any, name: str | None, kind: str

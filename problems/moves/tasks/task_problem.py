@@ -13,15 +13,15 @@ import numpy as np
 import dynamics
 import trajopt
 from problems.moves.motion_limits import MotionLimits
+from problems.moves.obstacles import keep_clear
 from problems.moves.path_quantities import coulomb_friction
 from problems.moves.tasks.robot import carrying
 from problems.moves.tasks.stated_task import StatedTask, Step
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 
-MARGIN = (
-    1e-4  # of a limit: how much nearer it is in the program, and how far it may be exceeded between nodes
-)
+MARGIN = 1e-3  # of a limit, by which the program narrows it, and by which it may be exceeded between nodes
+CLOSER = 1e-4  # m, by which the program keeps farther away than is asked for
 DEGREE = 4  # the least with a continuous jerk within an arc
 LONGEST, SHORTEST = 60.0, 0.01  # s, of an arc
 
@@ -88,6 +88,10 @@ class TaskProblem:
         for speed in self.task.tool_speeds:
             term, lower, upper, name = speed.row(MARGIN)
             problem.subject_to(term, lower, upper, name=name)
+        clearances = self.task.clearances(model)
+        if clearances is not None:
+            way = np.concatenate([_refined(self.guess[k]) for k in stretch])
+            keep_clear(problem, clearances, self.task.clearance + CLOSER, way)
         curve, durations = self._guessed(stretch)
         problem.guess(curve, durations)
         return problem

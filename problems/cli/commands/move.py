@@ -1,0 +1,44 @@
+"""The command `trajopt move`: the motion of least time through the goals of a task that a file states."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from problems.cli.commands.retime import A_FILE, answer_of
+from problems.cli.exit_status import NOT_CONVERGED
+from problems.cli.misuse import explained
+from problems.cli.output import Output, echo, output_options
+
+
+@click.command()
+@click.argument("task", metavar="TASK.json", type=A_FILE)
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), default="motion.csv", show_default=True
+)
+@click.option("--rate", type=float, default=100.0, show_default=True, help="Hz, of the rows of the table.")
+@click.option(
+    "--ros", type=click.Path(dir_okay=False, path_type=Path), help="A JointTrajectory of ROS 2, too."
+)
+@output_options("json", "quiet")
+@explained
+def move(task: Path, out: Path, rate: float, ros: Path | None, output: Output) -> None:
+    """Write the motion of least time through the goals of TASK.json, or .yaml, as a table.
+
+    Robot, scene, goals, loads and limits stand in the file; problems/moves/tasks/task.schema.json describes
+    it. Exit status 1 where no optimum is found or a limit is exceeded.
+    """
+    from problems.moves.tasks.task_file import task_from_file
+
+    stated, options = task_from_file(task)
+    motion = stated.solve(**options)
+    motion.to_csv(out, rate)
+    if ros is not None:
+        motion.to_ros(ros)
+    output.answer(f"{motion}\nwritten: {out}{'' if ros is None else f', {ros}'}")
+    output.values({**answer_of(motion, out), "status": motion.solution.status.value})
+    if not motion.converged:
+        echo("the answer fails: no optimum was found, or a limit is exceeded", err=True)
+        sys.exit(NOT_CONVERGED)

@@ -1,0 +1,104 @@
+"""A term of clearances whose rows follow the motion: at every node those pairs that are close to each other.
+
+Every pair of shapes has the value min(d, reach), d its signed distance. Pairs that are further apart than
+`reach` have the same value and no slope, so that they need no row: a node has a fixed number of rows, which
+the pairs take that come within reach, and leave when they go. What the solver sees stays continuous, as a
+pair enters and leaves at the value that free rows have; pairs keep their row meanwhile, and with it their
+multiplier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import trajopt
+from trajopt.base.arrays import Array
+
+if TYPE_CHECKING:
+    from dynamics.quantities.clearances import Clearances
+
+FREE = -1  # a row that no pair has
+
+
+class ClearanceRows:
+    """A block for `trajopt.block_term`: q -> the clearances of the `width` closest pairs at every node, m.
+
+    reach : m, largest value; more pairs than rows within reach: the closest have them
+    """
+
+    derivatives_are_tested = True  # by differences, in the tests of `dynamics.Clearances`
+
+    def __init__(self, clearances: Clearances, reach: float, width: int) -> None:
+        self.clearances, self.reach = clearances, reach
+        self.inputs: Mapping[str, int] = {"q": clearances.model.n}
+        self.outputs: Mapping[str, int] = {"clearance": width}
+        self._pairs = np.empty((0, width), np.int64)  # of the rows at the nodes of the last call
+
+    def value(self, u: Mapping[str, Array]) -> dict[str, Array]:
+        """min(d, reach) of every row, (nodes, width)."""
+        distances = self.clearances.distances(u["q"], self.reach)
+        pairs = self._assigned(distances)
+        values = np.where(
+            pairs == FREE, self.reach, np.take_along_axis(distances, np.maximum(pairs, 0), axis=1)
+        )
+        return {"clearance": values}
+
+    def partials(self, u: Mapping[str, Array]) -> dict[tuple[str, str], Array]:
+        """Slopes, (nodes, width, n), zero of free rows."""
+        node, row, pair = self._taken(u["q"])
+        slopes = np.zeros((len(u["q"]), self.outputs["clearance"], self.clearances.model.n))
+        slopes[node, row] = self.clearances.derivatives(u["q"], node, pair)[1]
+        return {("clearance", "q"): slopes}
+
+    def curvature(
+        self, u: Mapping[str, Array], adjoints: Mapping[str, Array]
+    ) -> dict[tuple[str, str], Array]:
+        """Second derivatives of the weighted sum of rows, (nodes, n, n)."""
+        node, row, pair = self._taken(u["q"])
+        weights = adjoints["clearance"][node, row]
+        return {("q", "q"): self.clearances.curvature(u["q"], node, pair, weights)}
+
+    def pattern(self) -> dict[tuple[str, str], Array]:
+        """Every coordinate that moves a shape, for all rows."""
+        return {("clearance", "q"): np.ones((self.outputs["clearance"], self.clearances.model.n), bool)}
+
+    def curvature_pattern(self) -> dict[tuple[str, str], Array]:
+        """All pairs of coordinates."""
+        n = self.clearances.model.n
+        return {("q", "q"): np.ones((n, n), bool)}
+
+    def _taken(self, q: Array) -> tuple[Array, Array, Array]:
+        """Node, row and pair of all rows that are taken at q."""
+        distances = self.clearances.distances(q, self.reach)
+        pairs = self._assigned(distances)
+        node, row = np.nonzero(pairs != FREE)
+        pair = pairs[node, row]
+        close = distances[node, pair] < self.reach
+        return node[close], row[close], pair[close]
+
+    def _assigned(self, distances: Array) -> Array:
+        """The pair of every row, (nodes, width): pairs within reach, in the rows that they had."""
+        width = self.outputs["clearance"]
+        if self._pairs.shape[0] != len(distances):
+            self._pairs = np.full((len(distances), width), FREE)
+        for pairs, d in zip(self._pairs, distances, strict=True):
+            close = np.flatnonzero(d < self.reach)
+            if len(close) > width:
+                close = close[np.argsort(d[close], kind="stable")[:width]]
+            staying = np.isin(pairs, close)
+            pairs[~staying] = FREE
+            entering = np.setdiff1d(close, pairs, assume_unique=True)
+            pairs[np.flatnonzero(~staying)[: len(entering)]] = entering
+        return self._pairs
+
+
+def clearance_term(clearances: Clearances, reach: float, width: int) -> Any:
+    """The clearances of the closest pairs, m, as a term: `problem.subject_to(term, lower=0.002)`.
+
+    reach : m; pairs within it have rows, at most `width` at a node. Above the bound, and by what a motion
+    changes between two iterations, some centimetres.
+    """
+    return trajopt.block_term(ClearanceRows(clearances, reach, width), name="clearance", unit="m")

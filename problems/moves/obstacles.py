@@ -1,0 +1,81 @@
+"""Motions past obstacles: clearances as limits of a problem, and further nodes where they are missed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import trajopt
+from problems.moves.clearance_rows import clearance_term
+from trajopt.base.arguments import check_count, check_positive
+from trajopt.base.arrays import Array
+from trajopt.display.samples import times_at_rate
+from trajopt.refinement.limit_nodes import asked_with_limit_nodes
+
+if TYPE_CHECKING:
+    from dynamics.quantities.clearances import Clearances
+
+REACH = 0.05  # m beyond the clearance asked for: pairs within it have rows
+FEWEST, MOST = 16, 64  # rows of a node
+RATE = 1000.0  # Hz, of the check between nodes
+
+
+def keep_clear(problem: Any, clearances: Clearances, clearance: float, path: Array) -> None:
+    """Add d >= clearance, m, for all pairs of shapes; a node's rows are those of pairs within 5 cm of it.
+
+    path : (k, n), configurations near which the motion begins; how many pairs are close there says how many
+    rows a node gets, half as many more, from 16 to 64. Raises OptionError for a clearance of zero or less.
+    """
+    check_positive("clearance", clearance)
+    reach = clearance + REACH
+    close = int((clearances.distances(path, reach) < reach).sum(axis=1).max(initial=0))
+    width = min(max(FEWEST, close + close // 2), MOST)
+    problem.subject_to(clearance_term(clearances, reach, width), lower=clearance, name="clearance")
+
+
+def least_clearances(clearances: Clearances, motion: Any, reach: float = REACH) -> tuple[Array, Array]:
+    """Times at 1 kHz, (k,) s, and the least clearance at each, (k,) m, `reach` where all are larger."""
+    times = times_at_rate(motion.duration, RATE)
+    return times, clearances.distances(motion.q(times), reach).min(axis=1, initial=reach)
+
+
+def solve_clear(
+    problem: Any,
+    clearances: Clearances | Sequence[Clearances],
+    clearance: float,
+    solver: Any = None,
+    rounds: int = 6,
+) -> Any:
+    """Solve a problem, or phases, with `keep_clear`; a check at 1 kHz adds nodes where half of it is missed.
+
+    clearances : of the problem, or of every phase
+    rounds : most solves; each later one starts from the motion before it, with nodes for limits at the
+        deepest time of every interval of violation and half-way to its ends
+    The solution that comes closest is returned: look at `least_clearances`. Raises OptionError.
+    """
+    check_count("rounds", rounds, 1)
+    asked, best, closest = problem, None, (False, -np.inf)
+    of_parts = clearances if isinstance(clearances, Sequence) else (clearances,)
+    for _ in range(rounds):
+        solution: Any = trajopt.solve(asked, solver, refine=None, starts=1, coarse_to_fine=False)
+        checks = [least_clearances(*pair) for pair in zip(of_parts, solution.parts, strict=True)]
+        deepest = min(float(least.min()) for _, least in checks)
+        if best is None or (solution.converged, deepest) > closest:
+            best, closest = solution, (solution.converged, deepest)
+        if not solution.converged or deepest >= 0.5 * clearance:
+            break
+        times = [missed_times(times, least - 0.5 * clearance) for times, least in checks]
+        asked = asked_with_limit_nodes(solution, times)
+    return best
+
+
+def missed_times(times: Array, excess: Array) -> Array:
+    """Of every interval with `excess` below zero the time of its least, and those half-way to its ends."""
+    below, found = np.flatnonzero(excess < 0.0), []
+    for run in np.split(below, np.flatnonzero(np.diff(below) > 1) + 1):
+        if run.size:
+            deepest = run[np.argmin(excess[run])]
+            found += [deepest, (run[0] + deepest) // 2, (run[-1] + deepest + 1) // 2]
+    return times[np.unique(found).astype(int)]

@@ -1,0 +1,151 @@
+"""Tasks from files: `task_from_file` reads JSON or YAML, whose keys are the arguments of `Task`'s methods.
+
+`task.schema.json` and `scene.schema.json` beside this file describe them for editors and validators.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import dynamics
+from problems.moves.tasks.robot import Robot, robot
+from problems.moves.tasks.task import Task
+from trajopt.base.arguments import short_repr
+from trajopt.base.errors import OptionError, TrajoptError, UnknownNameError, near_matches
+
+STEPS = ("start", "to", "via", "line", "keep", "release", "attach", "detach", "limits")  # methods of `Task`
+KEYS = ("$schema", "robot", "scene", "clearance", "steps", "solve")
+ROBOT_KEYS = ("urdf", "locked", "base", "shapes", "allowed", "tools")
+SOLVE_KEYS = ("intervals", "time_limit")
+POSE_KEYS = ("position", "rotation")
+
+
+def task_from_file(path: Path) -> tuple[Task, Mapping[str, Any]]:
+    """The task of a .json, .yaml or .yml file, and the options of `Task.solve` that it gives.
+
+    Names of other files in it are relative to its folder.
+    Raises OptionError for another ending or a text that is neither, UnknownNameError for a key that has no
+    meaning, and the errors of `moves.robot`, `Scene` and `Task`; all name the file and the place in it.
+    """
+    content = _checked(_parsed(path), KEYS, str(path), needed=("robot", "steps"))
+    folder = path.parent
+    task = Task(
+        _at(f"{path}: robot", _robot, content["robot"], folder),
+        _at(f"{path}: scene", _scene, content.get("scene", []), folder),
+        **({"clearance": content["clearance"]} if "clearance" in content else {}),
+    )
+    steps = content["steps"]
+    if not isinstance(steps, list):
+        raise OptionError(f"{path}: steps is {short_repr(steps)}: give a list, [{{'start': ...}}, ...]")
+    for number, step in enumerate(steps):
+        where = f"{path}: steps[{number}]"
+        if not isinstance(step, dict) or len(step) != 1:
+            raise OptionError(f"{where} is {short_repr(step)}: give one of {', '.join(STEPS)} and its values")
+        ((name, given),) = _checked(step, STEPS, where).items()
+        _at(where, _called, task, name, given)
+    return task, _checked(content.get("solve", {}), SOLVE_KEYS, f"{path}: solve")
+
+
+def _parsed(path: Path) -> Any:
+    text = path.read_text(encoding="utf-8-sig")
+    if path.suffix == ".json":
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise OptionError(f"{path} is no JSON: {error}") from error
+    if path.suffix not in (".yaml", ".yml"):
+        raise OptionError(f"{path} has the ending {path.suffix!r}: give a task as .json or .yaml")
+    try:
+        import yaml
+    except ImportError as error:
+        raise OptionError(f"{path} needs the package pyyaml: install it, or write JSON") from error
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise OptionError(f"{path} is no YAML: {' '.join(str(error).split())}") from error
+
+
+def _robot(given: Any, folder: Path) -> Robot:
+    options = dict(_checked(given, ROBOT_KEYS, "it", needed=("urdf",)))
+    for key in ("urdf", "shapes", "allowed"):
+        if isinstance(options.get(key), str) and options[key] != "fit":
+            options[key] = str(folder / options[key])
+    if "base" in options:
+        options["base"] = _pose(options["base"], "base")
+    if isinstance(options.get("shapes"), list):
+        options["shapes"] = [_shape(each) for each in options["shapes"]]
+    tools = options.pop("tools", {})
+    made = robot(options.pop("urdf"), **options)
+    for name, tool in _checked(tools, None, "tools").items():
+        place = _checked(tool, ("frame", *POSE_KEYS), f"tool {name!r}", needed=("frame",))
+        pose = {key: place[key] for key in POSE_KEYS if key in place}
+        made = made.with_tool(name, place["frame"], _pose(pose, name))
+    return made
+
+
+def _pose(given: Any, what: str) -> Any:
+    """A pose as a pair, of a list of three numbers or of an object with position and rotation."""
+    if not isinstance(given, dict):
+        return given
+    pose = _checked(given, POSE_KEYS, what)
+    return pose.get("position", (0.0, 0.0, 0.0)), pose.get("rotation")
+
+
+def _scene(given: Any, folder: Path) -> dynamics.Scene:
+    if isinstance(given, str):
+        return dynamics.Scene.load(folder / given)
+    return dynamics.Scene.from_json(json.dumps(given))
+
+
+def _shape(given: Any) -> dynamics.Shape:
+    """A shape of a scene's file, on the link "carrier" where it has one."""
+    entries = dict(_checked(given, None, "the shape"))
+    carrier = entries.pop("carrier", None)
+    (shape,) = dynamics.Scene.from_json(json.dumps([entries])).shapes
+    return shape.on(carrier)
+
+
+def _called(task: Task, name: str, given: Any) -> None:
+    method = getattr(task, name)
+    values = dict(_checked({} if given is None else given, argument_names(method), name))
+    if isinstance(values.get("shape"), dict):
+        values["shape"] = _shape(values["shape"])
+    try:
+        inspect.signature(method).bind(**values)
+    except TypeError as error:
+        raise OptionError(f"{name}: {error}") from error
+    method(**values)
+
+
+def argument_names(method: Callable[..., Any]) -> tuple[str, ...]:
+    """The arguments of a method."""
+    return tuple(inspect.signature(method).parameters)
+
+
+def _checked(
+    given: Any, known: tuple[str, ...] | None, what: str, needed: tuple[str, ...] = ()
+) -> Mapping[str, Any]:
+    """An object with no other keys than the known ones; OptionError or UnknownNameError."""
+    if not isinstance(given, dict):
+        raise OptionError(f"{what} is {short_repr(given)}: give an object of names and values")
+    for key in given:
+        if known is not None and key not in known:
+            raise UnknownNameError(
+                f"{what} has a key {short_repr(key)}{near_matches(key, known)}: there are {', '.join(known)}"
+            )
+    for key in needed:
+        if key not in given:
+            raise OptionError(f"{what} has no {key!r}: give it")
+    return given
+
+
+def _at(place: str, made: Callable[..., Any], *given: Any) -> Any:
+    """What a function makes; its errors begin with the place in the file."""
+    try:
+        return made(*given)
+    except (TrajoptError, dynamics.DynamicsError) as error:
+        raise type(error)(f"{place}: {error}") from error

@@ -1,0 +1,120 @@
+"""Shapes from files: URDF collision elements, meshes that capsules cover, spheres, allowed pairs."""
+
+import json
+
+import numpy as np
+import pytest
+
+import dynamics
+from dynamics.formats.capsule_fit import fitted_capsules, volume
+
+URDF = """<robot name="arm"><link name="base"/>
+<link name="upper"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+{collisions}</link>
+<joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 0 1"/>
+<limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
+
+
+def with_collisions(*geometries):
+    elements = "".join(
+        f'<collision><origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/>'
+        f"<geometry>{each}</geometry></collision>"
+        for each in geometries
+    )
+    return URDF.format(collisions=elements)
+
+
+def inside(points, shape):
+    """How far points are outside of a capsule, m."""
+    local = (points - shape.position) @ shape.rotation
+    along = np.clip(local[:, 2], -0.5 * shape.size[1], 0.5 * shape.size[1])
+    return np.linalg.norm(local - along[:, None] * [0, 0, 1], axis=1) - shape.size[0]
+
+
+def test_solids_are_read_as_they_are_written():
+    text = with_collisions(
+        '<sphere radius="0.1"/>', '<cylinder radius="0.1" length="0.4"/>', '<box size="0.1 0.2 0.3"/>'
+    )
+    ball, tube, block = dynamics.urdf_shapes(text)
+    assert [shape.kind for shape in (ball, tube, block)] == ["sphere", "cylinder", "box"]
+    np.testing.assert_array_equal(block.size, [0.1, 0.2, 0.3])
+    np.testing.assert_allclose(tube.rotation, [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-15)
+    np.testing.assert_array_equal(ball.position, [1, 2, 3])
+    model = dynamics.load_urdf(text).with_shapes((ball, tube, block))
+    assert {shape.carrier for shape in model.shapes} == {"upper"}
+
+
+@pytest.mark.parametrize(
+    ("geometry", "message"),
+    [
+        ('<sphere radius="-1"/>', "collision 0.*radius is -1"),
+        ("<sphere/>", "radius"),
+        ('<cone radius="1"/>', "holds cone"),
+        ("", "holds nothing"),
+        ('<mesh filename="package://none/arm.stl"/>', "none of the folders|needs trimesh"),
+    ],
+)
+def test_elements_that_cannot_be_meant_are_named(geometry, message):
+    with pytest.raises(dynamics.UrdfError, match=message):
+        dynamics.urdf_shapes(with_collisions(geometry))
+
+
+def test_meshes_are_covered_and_left_out_on_demand(tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    folder = tmp_path / "arm" / "meshes"
+    folder.mkdir(parents=True)
+    mesh = trimesh.creation.capsule(height=0.4, radius=0.05)
+    mesh.export(folder / "upper.stl")
+    (folder / "broken.stl").write_text("no mesh")
+    text = with_collisions('<mesh filename="package://arm/meshes/upper.stl" scale="2 2 2"/>')
+    (shape,) = dynamics.urdf_shapes(text, folders=[tmp_path])
+    assert volume(shape) < 1.15 * mesh.volume * 8
+    assert dynamics.urdf_shapes(text, meshes="skip") == ()
+    (tmp_path / "arm" / "arm.urdf").write_text(text)
+    assert len(dynamics.urdf_shapes(tmp_path / "arm" / "arm.urdf")) == 1  # found above the file's own folder
+    with pytest.raises(dynamics.UrdfError, match=r"cannot be read|vertices"):
+        dynamics.urdf_shapes(with_collisions('<mesh filename="broken.stl"/>'), folders=[folder])
+
+
+@pytest.mark.parametrize(
+    ("sides", "most"), [((0.1, 0.1, 0.6), 2.6), ((0.2, 0.25, 0.3), 3.5), ((0.1, 0.1, 0.1), 3.0)]
+)
+def test_capsules_cover_the_hull_tightly(sides, most):
+    rng = np.random.default_rng(0)
+    corners = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3)).reshape(3, -1).T * sides + [0.3, 0.2, 0.1]
+    shapes = fitted_capsules(corners)
+    points = rng.dirichlet(np.full(8, 0.2), 3000) @ corners
+    assert np.min([inside(points, shape) for shape in shapes], axis=0).max() < 1e-12
+    assert sum(map(volume, shapes)) / np.prod(sides) < most
+
+
+def test_a_bent_hull_takes_several_capsules_and_a_flat_one_is_thickened():
+    rng = np.random.default_rng(1)
+    cone = rng.normal(size=(400, 3))
+    cone[:, :2] /= np.linalg.norm(cone[:, :2], axis=1)[:, None]
+    cone[:, 2] = np.linspace(0, 1, 400)
+    cone[:, :2] *= 0.02 + 0.25 * cone[:, 2:]
+    shapes = fitted_capsules(cone)
+    assert len(shapes) > 1
+    assert np.min([inside(cone, shape) for shape in shapes], axis=0).max() < 1e-12
+    assert fitted_capsules(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0.0]]))
+    with pytest.raises(dynamics.UrdfError, match="one point"):
+        fitted_capsules(np.zeros((5, 3)))
+
+
+def test_spheres_and_allowed_pairs_of_json(tmp_path):
+    file = tmp_path / "spheres.json"
+    file.write_text(json.dumps({"hand": [[0, 0, 0.1, 0.05], [0, 0.1, 0, 0.02]]}))
+    first, second = dynamics.load_spheres(file)
+    assert (first.carrier, second.name, first.size.tolist()) == ("hand", "hand 1", [0.05])
+    file.write_text(json.dumps({"hand": [[0, 0, 0.1]]}))
+    with pytest.raises(dynamics.JsonError, match="spheres of 'hand'"):
+        dynamics.load_spheres(file)
+    file.write_text(json.dumps({"entry_names": ["a", "b"], "entry_values": [[True, True], [True, False]]}))
+    assert dynamics.load_allowed_pairs(file) == (("a", "b"),)
+    file.write_text("[1]")
+    with pytest.raises(dynamics.JsonError, match="entry_names"):
+        dynamics.load_allowed_pairs(file)
+    with pytest.raises(dynamics.JsonError, match="cannot be read"):
+        dynamics.load_spheres(tmp_path / "none.json")

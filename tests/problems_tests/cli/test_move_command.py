@@ -1,0 +1,38 @@
+"""`trajopt move`: a task from a file becomes a table; mistakes in it are one paragraph and status two."""
+
+import json
+from importlib.resources import files
+
+from click.testing import CliRunner
+
+from problems.cli.command_line import main
+
+STEPS = [
+    {"start": {"q": [0.0, -1.2, 1.4, -1.8, -1.57, 0.0]}},
+    {"to": {"frame": "tool0", "position": [0.5, 0.1, 0.4]}},
+    {"limits": {"acceleration": 10.0, "jerk": 300.0}},
+]
+
+
+def run(folder, steps, *options):
+    source = (files("problems") / "robots" / "ur5.urdf").read_text(encoding="utf-8")
+    (folder / "ur5.urdf").write_text(source, encoding="utf-8")
+    task = folder / "task.json"
+    task.write_text(json.dumps({"robot": {"urdf": "ur5.urdf"}, "steps": steps}), encoding="utf-8")
+    return CliRunner().invoke(main, ["move", str(task), "--out", str(folder / "motion.csv"), *options])
+
+
+def test_a_table_and_a_trajectory_are_written(tmp_path):
+    done = run(tmp_path, STEPS, "--json", "--ros", str(tmp_path / "motion.json"))
+    assert done.exit_code == 0, done.output
+    answer = json.loads(done.output)
+    assert answer["converged"] and answer["duration"] > 0.1 and answer["status"] == "converged"
+    rows = (tmp_path / "motion.csv").read_text(encoding="utf-8").splitlines()
+    assert rows[0].startswith("t [s],q shoulder_pan_joint [rad]")
+    assert "joint_names" in (tmp_path / "motion.json").read_text(encoding="utf-8")
+
+
+def test_a_mistake_is_a_paragraph_and_status_two(tmp_path):
+    done = run(tmp_path, [*STEPS[:1], {"to": {"frame": "tool", "position": [0.5, 0.1, 0.4]}}])
+    assert done.exit_code == 2
+    assert "steps[1]: the robot has no frame 'tool' (did you mean 'tool0'" in " ".join(done.output.split())

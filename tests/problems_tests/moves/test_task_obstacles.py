@@ -1,0 +1,130 @@
+"""`moves.Task` in a scene: clear at a rate of our own check, loads count, what overlaps is named."""
+
+import itertools
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+import dynamics
+from problems import moves
+from trajopt.base import errors
+
+SOURCE = (files("problems") / "robots" / "ur5.urdf").read_text(encoding="utf-8")
+HOME = [0.0, -1.2, 1.4, -1.8, -1.57, 0.0]
+ARM = (
+    moves.capsule(0.06, 0.42, at=(0.0, 0.0, 0.21), carrier="upper_arm_link"),
+    moves.capsule(0.05, 0.39, at=(0.0, 0.0, 0.2), carrier="forearm_link"),
+    moves.sphere(0.05, carrier="wrist_1_link"),
+    moves.sphere(0.05, carrier="wrist_2_link"),
+    moves.sphere(0.05, carrier="wrist_3_link"),
+)
+WALL = moves.box((0.5, 0.04, 0.5), at=(0.6, 0.0, 0.2), name="wall")
+LEFT, RIGHT = (0.45, 0.3, 0.25), (0.45, -0.3, 0.25)
+AT_LEFT = [0.385, -1.373, 1.832, -2.029, -1.571, -1.186]  # with the elbow up
+DOWN = [np.pi, 0.0, 0.0]
+
+
+def arm():
+    return moves.robot(SOURCE, shapes=ARM, allowed=[("forearm_link", "wrist_2_link")])
+
+
+def around(scene, **load):
+    task = moves.Task(arm(), scene, clearance=0.01)
+    task.start(q=AT_LEFT)
+    if load:
+        task.attach("rod", "tool0", **load)
+    task.to("tool0", position=RIGHT, rotation=DOWN)
+    task.limits(acceleration=10.0, jerk=300.0)
+    return task
+
+
+@pytest.fixture(scope="module")
+def past_the_wall():
+    return around(moves.Scene([WALL])).solve()
+
+
+def least_distance(motion, model, scene):
+    """By the capsules' own points: 21 along every axis, at 2 kHz, to the box."""
+    t = np.linspace(0.0, motion.duration, int(2000 * motion.duration))
+    (box,) = scene.shapes
+    least = np.inf
+    for shape in model.shapes:
+        poses = dynamics.forward_kinematics(model, motion.q(t), [shape.carrier])
+        half = 0.5 * shape.size[1] if shape.kind == "capsule" else 0.0
+        for along in np.linspace(-half, half, 21):
+            point = shape.position + along * shape.rotation[:, 2]
+            place = poses.position[:, 0] + poses.rotation[:, 0] @ point
+            outside = np.maximum(np.abs((place - box.position) @ box.rotation) - 0.5 * box.size, 0.0)
+            least = min(least, float(np.linalg.norm(outside, axis=1).min()) - shape.size[0])
+    return least
+
+
+def test_a_wall_is_passed_with_the_clearance_asked_for(past_the_wall):
+    motion = past_the_wall
+    assert motion.converged, motion
+    assert least_distance(motion, arm().model, moves.Scene([WALL])) > 0.01 - 1e-5
+    lines = [line for line in motion.certificate.lines if line.name == "clearance"]
+    assert [line.evidence for line in lines] == ["proved"]
+    assert motion.verify().holds
+
+
+def test_the_wall_costs_time(past_the_wall):
+    free = around(moves.Scene()).solve()
+    assert free.converged and free.duration < past_the_wall.duration - 0.05
+    assert least_distance(free, arm().model, moves.Scene([WALL])) < 0.0
+
+
+def test_the_shape_of_a_load_keeps_clear_too():
+    rod = moves.capsule(0.02, 0.2, at=(0.0, 0.0, 0.12))  # from the tool to 0.24 m below it
+    scene = moves.Scene([moves.box((0.5, 0.04, 0.2), at=(0.6, 0.0, 0.02), name="kerb")])
+    bare, loaded = around(scene).solve(), around(scene, mass=0.2, shape=rod).solve()
+    assert bare.converged and loaded.converged, loaded
+    with_rod = loaded.loaded[0]
+    assert len(with_rod.shapes) == len(ARM) + 1
+    assert least_distance(loaded, with_rod, scene) > 0.01 - 1e-5
+    assert least_distance(bare, with_rod, scene) < 0.0
+
+
+def test_a_start_and_a_goal_in_collision_name_pair_and_depth():
+    task = moves.Task(arm(), moves.Scene([moves.sphere(0.2, at=(0.45, 0.3, 0.25), name="ball")]))
+    task.start("tool0", position=LEFT, rotation=DOWN)
+    task.to(q=HOME)
+    with pytest.raises(errors.InfeasibleBoundsError, match=r"start: wrist_\d_link and ball overlap by 0"):
+        task.solve()
+    task = moves.Task(arm(), moves.Scene([moves.sphere(0.2, at=RIGHT, name="ball")]))
+    task.start("tool0", position=LEFT, rotation=DOWN)
+    task.to("tool0", position=RIGHT, rotation=DOWN, name="place")
+    with pytest.raises(errors.InfeasibleBoundsError, match=r"place: .* and ball overlap by .* of \d+ poses"):
+        task.solve()
+
+
+def test_scenes_need_shapes_of_the_robot():
+    with pytest.raises(errors.OptionError, match="the robot has no shapes that could touch"):
+        moves.Task(moves.robot(SOURCE), moves.Scene([WALL]))
+    with pytest.raises(errors.OptionError, match=r"the scene is 'shelf\.json'"):
+        moves.Task(arm(), "shelf.json")
+    with pytest.raises(errors.OptionError, match="clearance"):
+        moves.Task(arm(), moves.Scene([WALL]), clearance=0.0)
+    with pytest.raises(errors.OptionError, match="shapes is"):
+        moves.robot(SOURCE, shapes=["sphere"])
+    with pytest.raises(errors.OptionError, match='"fit" reads a URDF'):
+        moves.robot(dynamics.load_urdf(SOURCE), shapes="fit")
+
+
+def test_links_that_nearly_always_touch_may_do_so():
+    source = """<robot name="r"><link name="a"/>{links}{joints}</robot>"""
+    link = (
+        '<link name="{name}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" '
+        'iyz="0"/></inertial><collision><geometry><sphere radius="{radius}"/></geometry></collision></link>'
+    )
+    joint = (
+        '<joint name="to_{child}" type="revolute"><parent link="{parent}"/><child link="{child}"/>'
+        '<origin xyz="0.2 0 0"/><axis xyz="0 0 1"/>'
+        '<limit lower="-1" upper="1" effort="9" velocity="2"/></joint>'
+    )
+    names = "abcd"
+    links = "".join(link.format(name=n, radius=r) for n, r in zip("bcd", (0.25, 0.1, 0.25), strict=True))
+    joints = "".join(joint.format(parent=p, child=c) for p, c in itertools.pairwise(names))
+    robot = moves.robot(source.format(links=links, joints=joints), shapes="fit")
+    assert robot.model.allowed_pairs == (("d", "b"),) or robot.model.allowed_pairs == (("b", "d"),)
