@@ -49,11 +49,6 @@ class KKT:
             self.sign,
         )
 
-    @property
-    def absolute_error(self) -> float:
-        """The largest residual, nothing scaled."""
-        return max(self.stationarity, self.primal, self.complementarity, self.sign)
-
 
 def lagrangian_gradient(nlp: Program, y: np.ndarray, row_multipliers: np.ndarray) -> np.ndarray:
     """grad f(y) + J(y)' row_multipliers, (n,)."""
