@@ -98,5 +98,6 @@ def _length(d: Any) -> Any:
 
 
 def _radius(radius: float) -> float:
-    arguments.check_positive("a radius in metres", radius, or_zero=True)
-    return float(radius)
+    found = arguments.number(radius, "a radius in metres")
+    arguments.check_positive("a radius in metres", found, or_zero=True)
+    return found

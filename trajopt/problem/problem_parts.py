@@ -148,17 +148,11 @@ class ProblemParts:
         return [""] if width == 1 else [str(i) for i in range(width)]
 
     def labels(self, quantity: str, width: int) -> list[str]:
-        """Names of components in figures and tables: `curve_names` of a curve, else `component_names`."""
-        if quantity.startswith(EXTRA):
-            return self.curve_names(quantity.removeprefix(EXTRA))
-        return self.component_names(quantity, width)
-
-    def curve_names(self, extra: str) -> list[str]:
-        """Names of the components of an additional curve in figures and tables: "force", or "force x" ..."""
-        width = self.extras[extra].lower.size
-        if width == 1:
-            return [extra]
-        return [f"{extra} {component}" for component in self.component_names(extra_leaf(extra), width)]
+        """Names of components in figures and tables: "force", or "force x" ..., of an additional curve."""
+        names, extra = self.component_names(quantity, width), quantity.removeprefix(EXTRA)
+        if extra == quantity:
+            return names
+        return [extra] if width == 1 else [f"{extra} {name}" for name in names]
 
     @property
     def stated(self) -> tuple[Constraint | IntegralConstraint | Periodicity, ...]:

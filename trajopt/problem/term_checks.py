@@ -78,17 +78,13 @@ def label_of(given: Any, term: Any, ending: str = "") -> str:
 
 def check_components(term: Term, width: int) -> None:
     """Raise ShapeError where a term names its components, or their units, but not each of them once."""
-    units = getattr(term, "unit", "")
-    if isinstance(units, tuple) and len(units) != width:
-        raise ShapeError(
-            f"{term_of(term.quantity)} has {width} components but {len(units)} units "
-            f"({', '.join(units)}): give one for each, or one for all"
-        )
-    if implements(term, NamedTerm) and term.components and len(term.components) != width:
-        raise ShapeError(
-            f"{term_of(term.quantity)} has {width} components but {len(term.components)} names "
-            f"({', '.join(term.components)}): name each of them"
-        )
+    units, names = getattr(term, "unit", ""), term.components if implements(term, NamedTerm) else ()
+    for given, what in ((units if isinstance(units, tuple) else (), "units"), (names, "names")):
+        if given and len(given) != width:
+            raise ShapeError(
+                f"{term_of(term.quantity)} has {width} components but {len(given)} {what} "
+                f"({', '.join(given)}): give one for each, or none"
+            )
 
 
 def check_hold(hold: str, label: str, has_hull: bool) -> None:

@@ -62,10 +62,8 @@ class IpoptOption:
     def _convert_string(self, value: Any) -> str:
         if isinstance(value, bool) and {"yes", "no"} <= set(self.choices):
             return "yes" if value else "no"
-        if not isinstance(value, str):
+        if not isinstance(value, str) or (self.choices and value not in self.choices):
             raise self._refuse(value, "one of " + ", ".join(self.choices) if self.choices else "a string")
-        if self.choices and value not in self.choices:
-            raise self._refuse(value, "one of " + ", ".join(self.choices))
         return value
 
     def _refuse(self, value: Any, expected: str) -> OptionError:

@@ -83,6 +83,13 @@ def dense_jacobian(nlp: Program, values: np.ndarray) -> np.ndarray:
     )
 
 
+def scattered(values: np.ndarray, places: Any, size: int) -> np.ndarray:
+    """Values at places, numbers or a mask, of a vector (size,) that is zero elsewhere."""
+    whole = np.zeros(size)
+    whole[places] = values
+    return whole
+
+
 def largest_entry(H: Any) -> float:
     """The largest absolute entry, or 1 where that is larger."""
     entries = H.data if isinstance(H, Triplets) else H

@@ -39,7 +39,7 @@ def gauss_lobatto(count: int) -> Rule:
 
 
 def gauss_radau(count: int) -> Rule:
-    """Points and weights (count,), the right end among them: exact for polynomials up to degree 2 count - 2.
+    """The Radau rule and, without weight, the left end, (count + 1,): exact up to degree 2 count - 2.
 
     On [-1, 1] the points are the roots of P_(count-1) - P_count, which has the root 1; the weights are
     (1 + x) / (count P_(count-1))^2 (Abramowitz and Stegun 25.4.31 for the left end, mirrored).
@@ -48,13 +48,7 @@ def gauss_radau(count: int) -> Rule:
     roots = np.sort((lower - Legendre.basis(count)).roots().real)
     points = np.concatenate([roots[:-1], [1.0]])
     weights = (1.0 + points) / (count * lower(points)) ** 2
-    return (points + 1.0) / 2.0, weights / 2.0
-
-
-def radau_after_start(count: int) -> Rule:
-    """The Radau rule and, without weight, the left end: (count + 1,)."""
-    points, weights = gauss_radau(count)
-    return np.concatenate([[0.0], points]), np.concatenate([[0.0], weights])
+    return np.concatenate([[0.0], (points + 1.0) / 2.0]), np.concatenate([[0.0], weights / 2.0])
 
 
 def gauss_between_ends(count: int) -> Rule:
@@ -65,7 +59,7 @@ def gauss_between_ends(count: int) -> Rule:
 
 # How the nodes of a span lie: rules with both ends among their points, which neighbouring spans share.
 SPAN_RULES: Mapping[RuleName, Callable[[int], Rule]] = MappingProxyType(
-    {"lobatto": gauss_lobatto, "gauss": gauss_between_ends, "radau": radau_after_start}
+    {"lobatto": gauss_lobatto, "gauss": gauss_between_ends, "radau": gauss_radau}
 )
 
 

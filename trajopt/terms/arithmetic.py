@@ -109,9 +109,9 @@ class Arithmetic:
         return _added(self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return (
-            self if isinstance(other, int) and other == 0 else _added(other, self)
-        )  # sum(terms) starts at 0
+        if isinstance(other, int) and other == 0:  # where sum(terms) starts
+            return self
+        return _added(other, self)
 
     def __sub__(self, other: Any) -> Combination:
         return _added(self, other, -1.0)

@@ -158,7 +158,8 @@ def term(
         arguments.name(name, "the name of a term")
 
     def made(decorated: Callable[[Any], Any]) -> ExpressionTerm:
-        return ExpressionTerm(decorated, name or _name_of(decorated), tuple(components), checked)
+        called = name or getattr(decorated, "__name__", "term")
+        return ExpressionTerm(decorated, called, tuple(components), checked)
 
     return made if function is None else made(function)
 
@@ -168,10 +169,6 @@ def _unit(given: Any) -> str | tuple[str, ...]:
     if isinstance(given, list | tuple):
         return tuple(arguments.unit(each, "a term's component") for each in given)
     return arguments.unit(given, "a term")
-
-
-def _name_of(function: Callable[[Any], Any]) -> str:
-    return getattr(function, "__name__", "term")
 
 
 def operands_of(term: Any) -> tuple[Any, ...]:

@@ -98,7 +98,7 @@ def test_components_of_additional_curves_have_names():
     assert (
         problem.component_names(force.quantity, 2) == ["x", "y"] == problem.component_names("rate:force", 2)
     )
-    assert [problem.curve_names(name) for name in ("force", "pair", "alone")] == [
+    assert [problem.labels(f"extra:{name}", n) for name, n in (("force", 2), ("pair", 2), ("alone", 1))] == [
         ["force x", "force y"],
         ["pair 0", "pair 1"],
         ["alone"],

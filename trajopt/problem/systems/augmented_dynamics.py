@@ -23,6 +23,7 @@ from trajopt.graph.declared_quantities import LEAVES
 from trajopt.graph.keys import extra_leaf, rate_leaf
 from trajopt.graph.quantity_table import declared_by
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
+from trajopt.problem.dynamics_check import PARTS
 from trajopt.problem.systems.state_equations import Function, StateEquations, checked_column
 from trajopt.splines.node_sets import PATH, START
 from trajopt.terms.term import ExpressionTerm
@@ -70,9 +71,7 @@ class AugmentedDynamics(StateEquations):
                 raise OptionError(
                     f"'{name}' is a quantity of the robot already: give the state or control another name"
                 )
-        for name in ("n", "joint_names", "limits", "block"):
-            object.__setattr__(self, name, getattr(self.robot, name))
-        for name in OFFERED:  # attributes of their own: protocols do not see those that __getattr__ gives
+        for name in (*PARTS, *OFFERED):  # attributes: protocols do not see those that __getattr__ gives
             if hasattr(self.robot, name):
                 object.__setattr__(self, name, getattr(self.robot, name))
 

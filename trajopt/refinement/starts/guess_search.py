@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.base.rounding import AGREEMENT
 from trajopt.refinement.starts.perturbed_guess import STILL
 from trajopt.splines.curve import Curve
 from trajopt.transcription.nlp import NLP
@@ -30,7 +31,6 @@ LONGER, SHORTER = 1.3, 0.93  # factors of the step after a success and after a f
 LONGEST = 1.6  # times the guessed duration: curves that need more are not looked at
 FASTEST = 0.6  # a duration is sought from here to one, as a part of the longest of interest, and once more
 HALVINGS = 5  # of that interval, on a logarithmic scale
-VIOLATED = 1e-9  # scaled: rows and bounds that are missed by more do not hold
 APART = 0.25  # of the largest travel: waves that differ by less in all joints are one and the same guess
 
 Guess = tuple[Callable[[Any], np.ndarray], np.ndarray]  # a curve by normalised time, and durations
@@ -112,7 +112,7 @@ def _duration_of(shapes: _Shapes) -> Callable[[Array | None, float], float]:
         def violated(factor: float) -> bool:
             y[places] = factor * guessed
             worst = max(nlp.bounds.violation(y), nlp.row_bounds.violation(nlp.rows(y)))
-            return not worst <= VIOLATED  # NaN is a violation
+            return not worst <= AGREEMENT  # NaN is a violation
 
         if violated(longest):
             return np.inf

@@ -8,7 +8,7 @@ import numpy as np
 
 from trajopt.solvers.dense.condensed_system import CondensedSystem, Shifts
 from trajopt.solvers.dense.slack_program import Iterate, SlackProgram
-from trajopt.solvers.optimality.kkt import kkt_scale
+from trajopt.solvers.optimality.kkt import kkt_scale, largest
 from trajopt.solvers.tolerances import SHARE
 
 
@@ -29,11 +29,11 @@ class Residuals:
         count = y.size + of_equations.size + z.size
         self.dual_scale = kkt_scale(size, count)
         self.product_scale = kkt_scale(total, z.size)
-        self.dual = max(_largest(self.of_unknowns), _largest(self.of_slacks))
-        self.infeasibility = max(self.dual / self.dual_scale, _largest(self.primal))
+        self.dual = max(largest(self.of_unknowns), largest(self.of_slacks))
+        self.infeasibility = max(self.dual / self.dual_scale, largest(self.primal))
 
     def error(self, barrier: float = 0.0) -> float:
-        return max(self.infeasibility, _largest(self.products - barrier) / self.product_scale)
+        return max(self.infeasibility, largest(self.products - barrier) / self.product_scale)
 
     @property
     def complementarity(self) -> float:
@@ -94,7 +94,3 @@ def longest(values: np.ndarray, changes: np.ndarray, share: float) -> float:
         return 1.0
     most = float((-changes / values).max())
     return 1.0 if most <= share else share / most
-
-
-def _largest(values: np.ndarray) -> float:
-    return float(np.abs(values).max()) if values.size else 0.0

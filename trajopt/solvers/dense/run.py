@@ -11,7 +11,7 @@ from trajopt.solvers.dense.line_search import LineSearch
 from trajopt.solvers.dense.newton_step import Direction, NewtonStep, Residuals
 from trajopt.solvers.dense.slack_program import Iterate, Multipliers, Point, SlackProgram, Slopes
 from trajopt.solvers.monitor import Monitor, Refusal
-from trajopt.solvers.optimality.kkt import is_optimal_to_rounding
+from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, multipliers_of
 from trajopt.solvers.solver import Result, Status, WarmStart
 from trajopt.solvers.tolerances import FEASIBILITY, MOST_STEPS, WARM_BARRIER, WARM_PUSH
 
@@ -77,8 +77,7 @@ class InteriorPointRun:
 
     def _known(self, start: WarmStart) -> Multipliers:
         program = self.program
-        rows, low, high = start.row_multipliers, start.lower_multipliers, start.upper_multipliers
-        assert rows is not None and low is not None and high is not None
+        rows, low, high = multipliers_of(program.nlp, start)
         y = np.concatenate([rows[program.rows], (high - low)[program.free[program.bounded]]])
         z = np.maximum(-program.sign * y[program.side], WARM_PUSH)
         return Multipliers(y, rows[program.equations], z)

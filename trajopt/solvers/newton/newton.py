@@ -20,7 +20,7 @@ from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.newton.kkt_factors import SparseKkt
 from trajopt.solvers.newton.matrices import Matrices, sparse_steps_pay
 from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, followed
-from trajopt.solvers.optimality.kkt import KKT, kkt_residuals_of
+from trajopt.solvers.optimality.kkt import KKT, kkt_residuals_of, multipliers_of
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
 from trajopt.solvers.tolerances import DEPENDENT, FEASIBILITY, ROUNDING
@@ -161,8 +161,7 @@ class NewtonIterates:
         self.lower = np.concatenate([nlp.row_lower, nlp.lower])
         self.upper = np.concatenate([nlp.row_upper, nlp.upper])
         self.y = np.array(start.y, dtype=float)
-        rows, low, high = start.row_multipliers, start.lower_multipliers, start.upper_multipliers
-        assert rows is not None and low is not None and high is not None
+        rows, low, high = multipliers_of(nlp, start)
         self.multipliers = np.concatenate([rows, high - low])
         self.m, self.n = m, n
         self.error, self.rate = np.inf, np.inf  # of the last iterate, and the quotient of the last two errors

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.solvers.matrices import row_lengths
+from trajopt.solvers.matrices import row_lengths, scattered
 from trajopt.solvers.newton.damping import POOR
 from trajopt.solvers.newton.kkt_factors import KktFactors, Patterns, factorized
 from trajopt.solvers.tolerances import DEPENDENT, FLAT, ROUNDING
@@ -76,9 +76,7 @@ class QuadraticSolution:
         active, n = self.factors.active, self.d.size
         lengths = np.broadcast_to(self.lengths, self.multipliers.shape)[active]
         found = self.factors.solve(np.concatenate([of_gradient, of_limits[active] / lengths]))
-        changes = np.zeros(self.multipliers.size)
-        changes[active] = found[n:] / lengths
-        return found[:n], changes
+        return found[:n], scattered(found[n:] / lengths, active, self.multipliers.size)
 
 
 def followed(
@@ -238,9 +236,7 @@ class _Way:
                 return None
             self.factors = again
             d, mu, error = self._solved()
-        multipliers = np.zeros(self.side.size)
-        multipliers[self.factors.active] = mu
-        return self._found(d, multipliers, 1.0, changes)
+        return self._found(d, scattered(mu, self.factors.active, self.side.size), 1.0, changes)
 
     def _found(self, d: np.ndarray, mu: np.ndarray, tau: float, changes: int) -> QuadraticSolution:
         return QuadraticSolution(d, mu, self.side, tau, changes, self.factors)

@@ -42,10 +42,9 @@ class SquareNewton:
     def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """The result of the steps from a start, whose multipliers are not used; else STEP_TOO_SMALL."""
         assert run is not None and run.row_tolerances is not None
-        rows, n = run.row_tolerances, nlp.variable_count
+        rows = run.row_tolerances
         monitor = Monitor(nlp, start, run, feasibility=rows.acceptable)
-        at = WarmStart(monitor.start.y, np.zeros(nlp.row_count), np.zeros(n), np.zeros(n))
-        matrices = Matrices(nlp, is_sparse=True)
+        at, matrices = WarmStart(monitor.start.y), Matrices(nlp, is_sparse=True)
         steps = SquareIterates(nlp, monitor, at, rows.acceptable, rows.rows, matrices)
         if run.max_iterations is not None:
             steps.most_steps = min(steps.most_steps, run.max_iterations)

@@ -49,11 +49,6 @@ class KKT:
             self.sign,
         )
 
-    @property
-    def absolute_error(self) -> float:
-        """The largest residual, nothing scaled."""
-        return max(self.stationarity, self.primal, self.complementarity, self.sign)
-
 
 def lagrangian_gradient(nlp: Program, y: np.ndarray, row_multipliers: np.ndarray) -> np.ndarray:
     """grad f(y) + J(y)' row_multipliers, (n,)."""
@@ -103,10 +98,10 @@ def kkt_residuals_of(
     total_rows = np.abs(of_rows).sum()
     inequality_rows = np.abs(of_rows[~equalities]).sum()
     return KKT(
-        stationarity=_largest(of_lagrangian - of_lower + of_upper),
-        primal=_largest(np.minimum(gaps, 0.0)),
-        complementarity=_largest(gaps[counts] * sides[counts]),
-        sign=_largest(wrong),
+        stationarity=largest(of_lagrangian - of_lower + of_upper),
+        primal=largest(np.minimum(gaps, 0.0)),
+        complementarity=largest(gaps[counts] * sides[counts]),
+        sign=largest(wrong),
         dual_scale=kkt_scale(total_rows + total_bounds, of_rows.size + 2 * y.size),
         complementarity_scale=kkt_scale(total_bounds + inequality_rows, 2 * y.size + (~equalities).sum()),
     )
@@ -132,7 +127,8 @@ def is_optimal_to_rounding(nlp: Program, answer: WarmStart, tol: float) -> bool:
     return residuals.stationarity <= SUM_ROUNDING * float(moved.max(initial=0.0))
 
 
-def _largest(values: np.ndarray) -> float:
+def largest(values: np.ndarray) -> float:
+    """The largest absolute value, infinite where one is NaN, zero where there is none."""
     worst = float(np.abs(values).max(initial=0.0))
     return np.inf if np.isnan(worst) else worst
 

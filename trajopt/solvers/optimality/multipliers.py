@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from trajopt.solvers.matrices import dense_jacobian
-from trajopt.solvers.optimality.kkt import KKT, ActiveSet, active_set, kkt_residuals
+from trajopt.solvers.matrices import dense_jacobian, scattered
+from trajopt.solvers.optimality.kkt import KKT, ActiveSet, active_set, kkt_residuals, multipliers_of
 from trajopt.solvers.solver import Program, WarmStart
 from trajopt.solvers.tolerances import FEASIBILITY
 
@@ -44,9 +44,9 @@ def least_squares_multipliers(
     parts = np.split(found, [rows.size, rows.size + lower.size])
     return WarmStart(
         y,
-        _scatter(parts[0], rows, nlp.row_count),
-        _scatter(parts[1], lower, nlp.variable_count),
-        _scatter(parts[2], upper, nlp.variable_count),
+        scattered(parts[0], rows, nlp.row_count),
+        scattered(parts[1], lower, nlp.variable_count),
+        scattered(parts[2], upper, nlp.variable_count),
     )
 
 
@@ -57,8 +57,7 @@ def kkt_of_fit(nlp: Program, fitted: WarmStart, tolerance: float = FEASIBILITY) 
     the wrong sign show in `sign`.
     """
     y, active = fitted.y, active_set(nlp, fitted.y, tolerance)
-    of_rows, of_lower, of_upper = fitted.row_multipliers, fitted.lower_multipliers, fitted.upper_multipliers
-    assert of_rows is not None and of_lower is not None and of_upper is not None
+    of_rows, of_lower, of_upper = multipliers_of(nlp, fitted)
     # A row at one bound only must not push the other way; at both (an equality) it may push either way.
     wrong = np.where(active.rows_at_upper, 0.0, np.maximum(of_rows, 0.0))
     wrong = np.maximum(wrong, np.where(active.rows_at_lower, 0.0, np.maximum(-of_rows, 0.0)))
@@ -75,9 +74,3 @@ def _signed_fit(columns: np.ndarray, target: np.ndarray, active: ActiveSet, rows
     least = np.append(np.where(active.rows_at_lower[rows], -np.inf, 0.0), np.zeros(bounds_count))
     most = np.append(np.where(active.rows_at_upper[rows], np.inf, 0.0), np.full(bounds_count, np.inf))
     return lsq_linear(columns, target, bounds=(least, most), method="bvls").x
-
-
-def _scatter(values: np.ndarray, places: np.ndarray, size: int) -> np.ndarray:
-    full = np.zeros(size)
-    full[places] = values
-    return full

@@ -17,6 +17,7 @@ from trajopt.base.arguments import check_count, check_positive, pluralize, short
 from trajopt.base.errors import OptionError
 from trajopt.solvers.fallback import Fallback, counted_on, joined_results
 from trajopt.solvers.ipopt import Ipopt
+from trajopt.solvers.matrices import scattered
 from trajopt.solvers.newton.damped_newton import DampedNewton
 from trajopt.solvers.newton.newton import NewtonFromMotion, dense_steps_fit
 from trajopt.solvers.optimality.kkt import bound_violation, largest_violation
@@ -169,7 +170,9 @@ class _Rounds:
                 kept, at = np.ones_like(kept), replace(at, row_multipliers=None)
                 continue
             if newton is not None and result.converged and asked <= newton:
-                point = replace(result.warm_start, row_multipliers=_spread(result.row_multipliers, kept))
+                point = replace(
+                    result.warm_start, row_multipliers=scattered(result.row_multipliers, kept, kept.size)
+                )
                 results.append(DampedNewton(tol).solve(nlp, point, self._run(run, results)))
                 if results[-1].status is not Status.STEP_TOO_SMALL:
                     return _whole(nlp, np.ones_like(kept), results)
@@ -261,7 +264,7 @@ class _Subset:
             return found[kept]
 
         def hessian(y: np.ndarray, row_multipliers: np.ndarray, objective_factor: float) -> np.ndarray:
-            return nlp.hessian(y, _spread(row_multipliers, kept), objective_factor)
+            return nlp.hessian(y, scattered(row_multipliers, kept, kept.size), objective_factor)
 
         self.program = replace(
             whole,
@@ -291,19 +294,13 @@ def _above(violation: np.ndarray, limit: float) -> np.ndarray:
     return ~(violation <= limit)
 
 
-def _spread(row_multipliers: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    whole = np.zeros(kept.size)
-    whole[kept] = row_multipliers
-    return whole
-
-
 def _whole(nlp: Program, kept: np.ndarray, results: list[Result]) -> Result:
     """The last result as one of the whole program, with iterations and times of all rounds."""
     last = joined_results(results)
     detail = f"{int(kept.sum())} of {kept.size} rows in {pluralize(len(results), 'round')}"
     return replace(
         last,
-        row_multipliers=_spread(last.row_multipliers, kept),
+        row_multipliers=scattered(last.row_multipliers, kept, kept.size),
         infeasibility=max(last.infeasibility, float(_row_violation(nlp, last.y).max(initial=0.0))),
         detail=f"{last.detail}; {detail}" if last.detail else detail,
     )
