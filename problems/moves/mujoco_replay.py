@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from problems.moves.controller.source import MotionSource, source_of
 from trajopt.base.arguments import check_positive
 from trajopt.base.arrays import Array
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 INTEGRATORS = "RK4", "Euler"
 CONTROLS = "open loop", "PD"
@@ -61,24 +58,6 @@ class Replay:
 
     step: float
     runs: dict[tuple[str, str], ReplayedMotion]
-
-    def plot(self) -> Figure:
-        """The largest deviation of a joint over time, of every simulation."""
-        from matplotlib.figure import Figure
-
-        from trajopt.base.palette import PALETTE
-        from trajopt.plot.style import settings
-
-        with settings():
-            figure = Figure(figsize=(6.4, 3.6), layout="constrained")
-            axis = figure.add_subplot()
-            for color, run in zip(PALETTE, self.runs.values(), strict=False):
-                size = np.abs(run.deviation).max(axis=1)
-                axis.semilogy(run.times[1:], size[1:], color=color, label=f"{run.integrator}, {run.control}")
-            axis.set_xlabel("t [s]")
-            axis.set_ylabel("largest deviation of a joint [rad or m]")
-            axis.legend()
-        return figure
 
     def __str__(self) -> str:
         head = f"deviation of joints from the plan in MuJoCo, steps of {self.step:.6g} s [rad or m]"

@@ -36,11 +36,12 @@ def replay(
     Prints how far the joints leave the plan, with Runge-Kutta steps and with Euler's, and draws it.
     """
     from problems import moves
+    from problems.moves.plot.deviations import deviations
 
     solution = loaded(file, source_of(problem))
     found = moves.replay(solution, step, bandwidth)
     figure = saved_file(file).parent / "replay.png" if out is None else out
-    found.plot().savefig(figure)
+    deviations(found).savefig(figure)
     output.answer(f"{found}\nwritten: {figure}")
     output.values(answer_of(found, figure))
 
