@@ -58,8 +58,8 @@ def add_body(parent: Element, body: Body, model: KinematicTree) -> Element:
     """A body with its joint and inertia."""
     joint, rotor = body.joint, body.joint.rotor
     rotation = joint.rotation
-    place = {"pos": numbers(joint.position), "xyaxes": numbers([*rotation[:, 0], *rotation[:, 1]])}
-    element = SubElement(parent, "body", name=body.name, **place)
+    axes = numbers([*rotation[:, 0], *rotation[:, 1]])
+    element = SubElement(parent, "body", name=body.name, pos=numbers(joint.position), xyaxes=axes)
     inertia = body.inertia
     six = [*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]]
     SubElement(

@@ -143,9 +143,7 @@ def source_of(motion: Any) -> MotionSource:
         motion.v,
         motion.a,
         bounds_by_name((own.q_lower, own.q_upper), motion.limits),
-        motion.torque_of
-        if hasattr(motion, "torque_of")
-        else lambda _, q, v, a: motor_torques(model, q, v, np.array(1.0), a),
+        getattr(motion, "torque_of", lambda _, q, v, a: motor_torques(model, q, v, np.array(1.0), a)),
     )
 
 
