@@ -1,4 +1,4 @@
-"""The command `trajopt`: list, show, solve and sweep problems, time motions, verify and plot what was saved.
+"""The command `trajopt`: list, show, solve and sweep problems, time motions, verify, draw and replay answers.
 
 Exit status 0: converged. 1: not converged, everything written all the same. 2: misuse, explained in one
 paragraph on standard error. Results go to standard output, progress and complaints to standard error.
@@ -12,6 +12,7 @@ from problems.cli.commands.completion_script import completion
 from problems.cli.commands.list_problems import list_problems
 from problems.cli.commands.move import move
 from problems.cli.commands.new import new
+from problems.cli.commands.replay import replay
 from problems.cli.commands.retime import retime
 from problems.cli.commands.saved_solution import plot, verify
 from problems.cli.commands.show import show
@@ -34,7 +35,8 @@ def main() -> None:
     """Solve trajectory optimization problems, check the answers and draw them."""
 
 
-for command in (list_problems, new, show, solve, sweep, move, retime, verify, plot, warmup, completion):
+SOLVING = list_problems, new, show, solve, sweep, move, retime
+for command in (*SOLVING, verify, plot, replay, warmup, completion):
     main.add_command(command)
 
 

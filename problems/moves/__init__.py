@@ -13,6 +13,8 @@ from problems.moves.certificate import MotionCertificate as MotionCertificate
 from problems.moves.controller.hand_over import hand_over as hand_over
 from problems.moves.controller.points import HandOver as HandOver
 from problems.moves.motion import Motion as Motion
+from problems.moves.mujoco_replay import Replay as Replay
+from problems.moves.mujoco_replay import replay as replay
 from problems.moves.retimed_motion import RetimedMotion as RetimedMotion
 from problems.moves.retiming import retime as retime
 from problems.moves.tasks.planned_motion import PlannedMotion as PlannedMotion

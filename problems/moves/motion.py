@@ -64,6 +64,11 @@ class Motion(ABC):
         """All limits again, sampled from the curves alone."""
 
     @property
+    @abstractmethod
+    def breakpoints(self) -> Array:
+        """Times from 0 to the duration, (k,) s, where the acceleration or a derivative of it may jump."""
+
+    @property
     def converged(self) -> bool:
         """Whether every limit holds within the tolerance of the certificate."""
         return self.certificate.holds

@@ -51,6 +51,11 @@ class RetimedMotion(Motion):
         rate = np.sqrt(self.speeds)
         return np.concatenate([[0.0], np.cumsum(2.0 * np.diff(self.grid) / (rate[1:] + rate[:-1]))])
 
+    @property
+    def breakpoints(self) -> Array:
+        """The same: s'' jumps at grid points."""
+        return self.times
+
     @cached_property
     def path_acceleration(self) -> Array:
         """s'' on every segment, (segments,)."""

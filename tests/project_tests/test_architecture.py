@@ -120,7 +120,7 @@ def test_every_large_library_is_imported_in_as_few_files_as_possible():
     tracing = {"trajopt/graph/expression.py", "trajopt/graph/any_arithmetic.py"}
     oracle = {"dynamics/papers/savin/lagrangian.py"}
     assert files_that_import("casadi", among=("dynamics", "trajopt")) == tracing | oracle
-    drawing = {"trajopt/plot", "problems/human/plot"}
+    drawing = {"trajopt/plot", "problems/human/plot", "problems/moves/plot"}
     assert {path.rpartition("/")[0] for path in files_that_import("matplotlib")} == drawing
     assert files_that_import("rich") == {"trajopt/solvers/progress.py"}
     assert {path.rpartition("/")[0] for path in files_that_import("click")} == {

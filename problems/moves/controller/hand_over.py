@@ -21,7 +21,12 @@ SHORTEST = 2e-4  # s, of a segment: shorter ones are not divided
 SMOOTHING = 8e-3  # s, of a motion whose acceleration jumps: four cycles of a controller of 500 Hz
 NANOSECONDS = 9  # decimals of a time in seconds that a message holds
 MOST_STRETCHES = 30
-POWERS = {"speed": 1.0, "acceleration": 0.5, "torque": 1.0}  # of 1 + excess: by how much longer it takes
+POWERS = {
+    "speed": 1.0,
+    "acceleration": 0.5,
+    "jerk": 1.0 / 3.0,
+    "torque": 1.0,
+}  # of 1 + excess: by how much longer it takes
 
 
 def hand_over(
@@ -48,8 +53,9 @@ def hand_over(
 
     What the interpolant still exceeds is removed by stretching the duration, so that all limits hold within
     1e-6 of them; `converged` is False where that does not help, at a limit of position for instance. Limits
-    of position, speed and acceleration are proved for all times, torques are sampled at nine times of every
-    segment, with the peaks of parabolas. Raises OptionError for what is no motion or no such value.
+    of position, speed, acceleration and, of quintic segments, jerk are proved for all times; torques are
+    sampled at nine times of every segment, with the peaks of parabolas. Raises OptionError for what is no
+    motion or no such value.
     """
     if segments not in ("cubic", "quintic"):
         raise OptionError(f'segments = {short_repr(segments)}: give "cubic" or "quintic"')
@@ -87,7 +93,7 @@ def _points(source: MotionSource, segments: Segments, accuracy: float, deviation
         found = _points_at(source, segments, times, 1.0)
         beyond = _distance(found, source) > deviation
         for name, excess in found.excess.items():
-            beyond |= excess.reshape(len(beyond), -1).max(axis=1) > accuracy + max(own[name], 0.0)
+            beyond |= excess.reshape(len(beyond), -1).max(axis=1) > accuracy + max(own.get(name, 0.0), 0.0)
         divided = beyond & (np.diff(times) > 2.0 * SHORTEST)
         if not np.any(divided):
             return times

@@ -17,12 +17,13 @@ from problems.moves.controller.source import MotionSource
 from problems.moves.limit_excess import relative_excess, with_peaks, worst_line
 from problems.moves.motion_table import motion_table
 from problems.moves.spline_path import SplinePath
+from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
 from trajopt.base.rounding import AGREEMENT
 from trajopt.display.samples import Samples
 
 PARTS = 8  # of every segment
-PROVED = "position", "speed", "acceleration"  # derivatives of order 0, 1, 2
+PROVED = "position", "speed", "acceleration", "jerk"  # derivatives of order 0, 1, 2, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,7 @@ class HandOver:
     """Points at times (k,) s, with positions, velocities and accelerations (k, n) of the joints.
 
     segments : how the controller interpolates; q(t), v(t), a(t) and tau(t) are those of its interpolant
-    certificate : the limits of the interpolant; an excess of torque is sampled, the others are proved
+    certificate : the limits of the interpolant; torque is sampled, the others are proved
     deviation : rad or m, the largest distance of a joint from the motion at the same, stretched time
     stretch : duration of the points divided by that of the motion at full speed
     """
@@ -78,11 +79,12 @@ class HandOver:
 
     def tau(self, t: Any) -> Array:
         """Torques of the motors that the interpolant needs, (..., n) N m or N."""
-        return self.source.torque(self.q(t), self.v(t), self.a(t))
+        at = numbers(t, "t") * (self.source.duration / self.duration)
+        return self.source.torque(at, self.q(t), self.v(t), self.a(t))
 
     @cached_property
     def certificate(self) -> MotionCertificate:
-        """Position, speed and acceleration, proved by Bernstein coefficients, and torque, sampled."""
+        """Position, speed, acceleration and the jerk of quintics, proved; torque, sampled."""
         lines = []
         for name, excess in self.excess.items():
             start = self.times[:-1] if name == "torque" else self.grid[:-1]
@@ -103,7 +105,7 @@ class HandOver:
         found = {
             name: relative_excess(self.curve.bernstein(self.grid, order), *bounds[name]).max(axis=1)
             for order, name in enumerate(PROVED)
-            if name in bounds
+            if name in bounds and not (name == "jerk" and self.segments == "cubic")
         }
         if "torque" in bounds:
             part = np.linspace(0.0, 1.0 - AGREEMENT, PARTS + 1)  # before a point, as a cubic's a jumps there

@@ -30,7 +30,7 @@ PANELS, NODES = 8, 3  # of the quadrature of a moving average
 class Motion(Protocol):
     """A motion of a robot's joints: what `moves.retime` returns, and other motions with these members.
 
-    times : (k,) s from 0 to the duration, where the acceleration or a derivative of it may jump
+    breakpoints : (k,) s from 0 to the duration, where the acceleration or a derivative of it may jump
     """
 
     model: Any
@@ -40,7 +40,7 @@ class Motion(Protocol):
     def duration(self) -> float: ...
 
     @property
-    def times(self) -> Array: ...
+    def breakpoints(self) -> Array: ...
 
     def q(self, t: Any) -> Array: ...
 
@@ -54,8 +54,8 @@ class MotionSource:
     """Curves q, v, a of times (k,), (k, n), and what bounds them.
 
     times : (m,) s, first 0 and last the duration, points where derivatives may jump
-    bounds : "position", "speed", "acceleration" or "torque" -> lower, upper (n,); without what is not limited
-    torque : (q, v, a) -> those of the motors, (k, n)
+    bounds : "position", "speed", "acceleration", "jerk", "torque" -> lower, upper (n,), of what is limited
+    torque : (t, q, v, a) -> those of the motors with what is carried at times t, (k, n)
     """
 
     model: KinematicTree
@@ -64,7 +64,7 @@ class MotionSource:
     v: Curve
     a: Curve
     bounds: Mapping[str, tuple[Array, Array]]
-    torque: Callable[[Array, Array, Array], Array]
+    torque: Callable[[Array, Array, Array, Array], Array]
 
     @property
     def duration(self) -> float:
@@ -81,12 +81,13 @@ class MotionSource:
         return bool(np.any(jump > JUMP * np.abs(self.a(self.times)).max()))
 
     def excess(self) -> dict[str, float]:
-        """The largest excess of every limit, relative to it, at samples of the motion."""
+        """The largest excess of limits, that of jerk left out, relative to them, at samples of the motion."""
         t = np.linspace(0.0, self.duration, OWN_SAMPLES)
         q, v, a = self.q(t), self.v(t), self.a(t)
-        values = {"position": q, "speed": v, "acceleration": a, "torque": self.torque(q, v, a)}
+        values = {"position": q, "speed": v, "acceleration": a, "torque": self.torque(t, q, v, a)}
         return {
-            name: float(relative_excess(values[name], *bounds).max()) for name, bounds in self.bounds.items()
+            name: float(relative_excess(values[name], *self.bounds[name]).max())
+            for name in values.keys() & self.bounds.keys()
         }
 
     def smoothed(self, width: float) -> MotionSource:
@@ -119,6 +120,7 @@ class MotionSource:
             q=lambda t: np.einsum("p,...pn->...n", share, q(np.asarray(t)[..., None] - before)),
             v=lambda t: (q(t) - q(t - width)) / width,
             a=lambda t: (v(t) - v(t - width)) / width,
+            torque=lambda t, *state: self.torque(np.clip(t - 0.5 * width, 0.0, self.duration), *state),
         )
 
 
@@ -136,17 +138,17 @@ def source_of(motion: Any) -> MotionSource:
     model, own = motion.model, motion.model.limits
     return MotionSource(
         model,
-        np.asarray(motion.times),
+        np.asarray(motion.breakpoints),
         motion.q,
         motion.v,
         motion.a,
         bounds_by_name((own.q_lower, own.q_upper), motion.limits),
-        lambda q, v, a: motor_torques(model, q, v, np.array(1.0), a),
+        getattr(motion, "torque_of", lambda _, q, v, a: motor_torques(model, q, v, np.array(1.0), a)),
     )
 
 
 def _is_motion(motion: Any) -> TypeGuard[Motion]:
-    return all(hasattr(motion, name) for name in ("model", "limits", "times", "q", "v", "a"))
+    return all(hasattr(motion, name) for name in ("model", "limits", "breakpoints", "q", "v", "a"))
 
 
 def _of_solution(solution: SolutionData) -> MotionSource:
@@ -161,16 +163,16 @@ def _of_solution(solution: SolutionData) -> MotionSource:
             "a controller takes joints of a robot, and this solution has none: its problem cannot be built "
             "again, or its dynamics is no RigidBodyModel"
         )
-    bounds = {quantity: bounds_of(problem, quantity, n) for quantity in ("q", "v", "a", "tau")}
-    speed, acceleration = (np.minimum(-bounds[k][0], bounds[k][1]) for k in ("v", "a"))
+    bounds = {quantity: bounds_of(problem, quantity, n) for quantity in ("q", "v", "a", "jerk", "tau")}
+    speed, acceleration, jerk = (np.minimum(-bounds[k][0], bounds[k][1]) for k in ("v", "a", "jerk"))
     return MotionSource(
         robot,
         np.unique(np.concatenate([[0.0], solution.knot_times, [solution.duration]])),
         solution.q,
         solution.v,
         solution.a,
-        bounds_by_name(bounds["q"], MotionLimits(speed, acceleration, *bounds["tau"])),
-        lambda q, v, a: rnea(robot, q, v, a),
+        bounds_by_name(bounds["q"], MotionLimits(speed, acceleration, *bounds["tau"], jerk)),
+        lambda _, q, v, a: rnea(robot, q, v, a),
     )
 
 
@@ -181,5 +183,6 @@ def bounds_by_name(position: tuple[Array, Array], limits: MotionLimits) -> dict[
         "speed": (-limits.velocity, limits.velocity),
         "acceleration": (-limits.acceleration, limits.acceleration),
         "torque": (limits.torque_lower, limits.torque_upper),
+        "jerk": (-limits.jerk, limits.jerk),
     }
     return {name: bounds for name, bounds in every.items() if np.any(np.isfinite(bounds))}

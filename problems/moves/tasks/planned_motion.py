@@ -84,6 +84,10 @@ class PlannedMotion(Motion):
         """Seconds of the start and of every goal, (goals + 1,)."""
         return self.curve.starts
 
+    @property
+    def breakpoints(self) -> Array:
+        return self.curve.knot_times
+
     def q(self, t: Any) -> Array:
         return self.curve(t)
 

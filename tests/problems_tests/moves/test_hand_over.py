@@ -128,6 +128,7 @@ def test_a_spline_of_degree_four_is_handed_over_exactly(solution):
     assert points.converged and {line.name for line in points.certificate.lines} == {
         "position",
         "speed",
+        "jerk",
         "torque",
     }
 
@@ -234,3 +235,24 @@ def test_what_is_no_motion_is_refused(tmp_path, motion):
         motion.to_ros(tmp_path / "motion.txt")
     with pytest.raises(OptionError, match="give a name of C"):
         moves.hand_over(motion).to_c_header(tmp_path / "motion.h", "2nd")
+
+
+def test_a_load_of_a_task_is_among_the_torques():
+    robot = moves.robot(problems.urdf_arm.source("ur5"))
+    task = moves.Task(robot)
+    task.start(q=[0.0, -1.2, 1.4, -1.8, -1.5, 0.0])
+    task.via(q=[0.3, -1.1, 1.3, -1.7, -1.4, 0.2])
+    task.attach("part", robot.frame("tool0"), mass=2.0)
+    task.to(q=[0.8, -1.0, 1.2, -1.6, -1.2, 0.4])
+    task.limits(acceleration=10.0, jerk=300.0)
+    motion = task.solve()
+    points = moves.hand_over(motion)
+    assert points.converged and points.certificate["jerk"].excess <= 1e-6
+    assert points.deviation < 1e-9
+    for share in (0.2, 0.9):  # before the part is taken, and with it
+        found, planned = points.tau(share * points.duration), motion.tau(share * motion.duration)
+        np.testing.assert_allclose(found, planned, atol=0.05)  # the points take up to 1e-3 longer
+    empty = dynamics.rnea(
+        robot.model, *(curve(0.9 * motion.duration) for curve in (motion.q, motion.v, motion.a))
+    )
+    assert np.abs(empty - planned).max() > 5.0

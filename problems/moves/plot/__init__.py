@@ -1,0 +1,1 @@
+"""Figures of motions: how far a simulation leaves the plan."""
