@@ -39,7 +39,7 @@ import problems
 import trajopt
 from benchmarks.casadi_moves import mover
 from benchmarks.robustness.cases import arm, moved_arm
-from trajopt.studies.many.point_table import read
+from trajopt.studies.many.point_table import read_rows
 
 DOCS = Path(__file__).parent.parent / "docs"
 WORKERS, KILLS, INTERVALS = 2, 5, 20
@@ -74,7 +74,7 @@ def points(count: int, on_dask: bool) -> dict[str, Any]:
             else:
                 study = trajopt.sweep(build, axes, processes=WORKERS, **settings)
         seconds = time.perf_counter() - began
-        rows = read(folder / "table.csv")
+        rows = read_rows(folder / "table.csv")
         own = str(os.getpid())
         built = Counter(
             line for path in notes.iterdir() if path.name != own for line in path.read_text().splitlines()

@@ -138,7 +138,7 @@ def replaced(rng: Rng) -> Judgement:
     else:
         begins = {"splines": "control_points", "durations": "durations", "multipliers": "multipliers"}[part]
         for name, values in other.items():
-            if name.startswith(begins) and values.shape == np.shape(arrays.get(name)):
+            if name.startswith(begins) and name in arrays and values.shape == arrays[name].shape:
                 arrays[name] = values if part != "multipliers" else 1.5 * values
     arrays["header"] = np.array(json.dumps(header))
     return verdict_of(arrays, f"{base}, {part} of another motion", part == "multipliers")

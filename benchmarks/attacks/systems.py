@@ -121,8 +121,7 @@ def between(rng: Rng) -> Judgement:
     problem = pushed(trajopt.Trajectory.collocation(intervals, int(rng.integers(2, 5)), duration=T))
     upper = float(rng.uniform(0.6, 1.4))
     problem.minimize(trajopt.state("u") ** 2)
-    limit = trajopt.term(lambda node: bump(node.x, node.t), name="bump")
-    problem.subject_to(limit, upper=upper, name="bump")
+    problem.subject_to(trajopt.term(lambda node: bump(node.x, node.t)), upper=upper, name="bump")
     solution = trajopt.solve(problem, refine=None if rng.random() < 0.5 else "auto")
 
     def exceeded(report: Any) -> str:

@@ -57,7 +57,9 @@ def _solids(element: Element, what: str, meshes: str, folders: list[Path]) -> tu
     """The solids of one element in the axes of its origin."""
     geometry = required_child(element, "geometry", what)
     solid = next(iter(geometry), None)
-    kind = "nothing" if solid is None else solid.tag
+    if solid is None:
+        raise UrdfError(f"{what} holds nothing; a sphere, cylinder, capsule, box or mesh is read")
+    kind = solid.tag
     try:
         if kind == "sphere":
             return (Shape("sphere", (required_number(solid, "radius", what),)),)

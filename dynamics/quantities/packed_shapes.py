@@ -125,7 +125,7 @@ def covering_capsules(shape: Shape) -> tuple[Shape, ...]:
     for row in range(rows):
         middle = np.zeros(3)
         middle[second] = (row + 0.5) * width - 0.5 * shape.size[second]
-        part = Shape("capsule", (radius, shape.size[longest]), axes, middle, shape.carrier, shape.name)
+        part = Shape("capsule", (radius, float(shape.size[longest])), axes, middle, shape.carrier, shape.name)
         found.append(part.moved(shape.rotation, shape.position))
     return tuple(found)
 

@@ -89,10 +89,10 @@ def least_clearance_bound(clearances: Clearances, curve: Curve, least: float = 0
         joined = Pieces(*(np.concatenate([getattr(part, name) for part in left]) for name in FIELDS))
         halves = joined.cut(np.full(len(joined.start), 0.5))
         spans = Pieces(*(np.concatenate([getattr(part, name) for part in halves]) for name in FIELDS))
+    _, distance, pair = proof.bounds(spans, float(error.max()))
     at = int(np.argmin(distance))
-    return ClearanceBound(
-        False, float(distance[at]), clearances.pair_name(int(pair[at])), float(middle[at]), seen
-    )
+    time = 0.5 * (spans.start[at] + spans.end[at])
+    return ClearanceBound(False, float(distance[at]), clearances.pair_name(int(pair[at])), float(time), seen)
 
 
 class _Proof:

@@ -22,11 +22,12 @@ ARM = dynamics.load_urdf(
     )
 )
 RIGHT = np.array([0.1, 0.2])
-# functions of a model, and how many arrays (n,) they take after it
+# functions of a RigidBodyModel, and how many arrays (n,) they take after it; from_mujoco takes another model
 OF_A_MODEL = {
     name: sum(parameter in ("q", "v", "a", "tau", "w", "adjoint") for parameter in parameters)
     for name in dynamics.__all__
-    if inspect.isfunction(function := getattr(dynamics, name))
+    if name != "from_mujoco"
+    and inspect.isfunction(function := getattr(dynamics, name))
     and next(iter(parameters := inspect.signature(function).parameters)) == "model"
 }
 NAMED = {

@@ -9,7 +9,7 @@ from sliding_mass import bump, judged, slide
 
 import dynamics
 import trajopt
-from trajopt.base.errors import OptionError, ShapeError
+from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +172,7 @@ def test_the_accuracy_between_nodes_is_the_users():
     strict = solution.verify(accuracy=1e-4)
     assert not strict.holds and "torque limits" in strict.reason and strict.holds_at_nodes
     for wrong in (0.0, -1.0, np.nan, np.inf, "1"):
-        with pytest.raises((OptionError, ShapeError), match="the accuracy is"):
+        with pytest.raises((OptionError, ShapeError, NotFiniteError), match="the accuracy is"):
             solution.verify(accuracy=wrong)
 
 
