@@ -43,7 +43,7 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 
 SHARE = 0.5  # of the accuracy: peaks above become nodes, too, as they grow when others are held down
 FAR = 0.1  # of a limit's size: above, two nodes are added in every interval first
-LEAST_ITERATIONS = 50  # of the first solve, of which further ones may take ITERATION_FACTOR times as many
+LEAST_ITERATIONS = 100  # of the first solve, of which further ones may take ITERATION_FACTOR times as many
 BESIDE_END = 10.0 * SAME_TIME  # of an arc: where a node stands for its end, or for one side of a breakpoint
 
 DENSE = 300  # unknowns up to which dense Newton steps are the faster way
@@ -63,7 +63,7 @@ class LimitNodes:
     accuracy : largest violation between nodes, relative to a limit's size, as in `Solution.verify`
     rounds : largest number of times that nodes are added
 
-    All further solves together take at most twice the iterations of the first, or of 50.
+    All further solves together take at most twice the iterations of the first, or of 100.
     """
 
     takes_links: ClassVar[bool] = True

@@ -257,8 +257,9 @@ class NearbyPoints:
 
     def moved(self, y: Array) -> Array | None:
         """The point near y, (n,), on the active rows, all of whose rows and bounds are met; or None."""
-        best = y.copy()
+        best = y
         for _ in range(CORRECTIONS):
+            best = np.clip(best, self.nlp.lower, self.nlp.upper)  # rows need not be defined beyond the bounds
             miss = self.nlp.rows(best)[self._rows] - self._values
             if not np.all(np.isfinite(miss)):
                 return None

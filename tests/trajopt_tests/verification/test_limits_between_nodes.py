@@ -10,6 +10,7 @@ from sliding_mass import bump, judged, slide
 import dynamics
 import trajopt
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
+from trajopt.checks.check_times import CHECK_DENSITY, sample_times
 
 
 @pytest.fixture(scope="module")
@@ -238,3 +239,11 @@ def test_a_spike_between_all_samples_fails_where_an_enclosure_meets_it():
     assert report.verdict == "FAIL" and "spike" in report.reason
     (found,) = (v for v in report.violations if v.name == "spike")
     assert abs(found.dense_time - 0.31415926) < 3e-6 and found.dense_relative > 1e-2
+
+
+def test_samples_that_grids_share_stand_once():
+    """The two-link arm on ten intervals: half of the first one is a node's grid and an even grid at once."""
+    solution = trajopt.solve(two_link_minimum_time(10), refine=None)
+    times = sample_times(solution, CHECK_DENSITY)
+    assert times[0] == 0.0 and times[-1] == solution.duration
+    assert np.diff(times).min() > 1e-13 * solution.duration
