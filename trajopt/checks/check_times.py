@@ -120,7 +120,7 @@ def sample_times(solution: SolutionData, density: Density, interval: Interval | 
         every.append(np.linspace(first, last, density.least + 1))
     times = np.concatenate(every)
     times = np.unique(times[(times >= first) & (times <= last)])
-    # Grids share times, equal but for rounding: of a pair one stands, or no peak would lie between neighbours.
+    # Grids share times, equal but for rounding: one of a pair stands, or no peak lies between neighbours.
     times = times[np.append(True, np.diff(times) > 0.25 * side)]
     times[-1] = last
     return times
