@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,9 @@ from dynamics.model.body import Body
 from dynamics.model.joint import Joint
 from dynamics.model.rotation_joint import ball_joint
 from dynamics.model.rotor import Rotor
+from dynamics.model.scene import Scene
+from dynamics.model.shape import sphere
+from dynamics.quantities.clearances import Clearances
 from dynamics.quantities.kinematics import forward_kinematics
 from dynamics.rigid_body_model import RigidBodyModel
 
@@ -96,7 +99,18 @@ def _steps() -> dict[str, Callable[[], Any]]:
         "Coriolis products": lambda: coriolis_product(robot, q, v, a),
         "Christoffel symbols": lambda: christoffel_symbols(robot, q),
         "rotation vectors": lambda: _rotation_vectors(_ball()),
+        "distances of shapes": lambda: _distances(robot),
     }
+
+
+def _distances(robot: RigidBodyModel) -> None:
+    """Of a ball on the last link to a ball in the scene."""
+    own = replace(sphere(0.1), carrier=robot.link_names[-1])
+    clearances = Clearances(replace(robot, shapes=(own,)), Scene((sphere(0.1),)))
+    q, first = np.full((NODES, robot.n), 0.1), np.zeros(1, dtype=np.int64)
+    clearances.distances(q)
+    clearances.levers(q)
+    clearances.derivatives(q, first, first)
 
 
 def _rotation_vectors(ball: RigidBodyModel) -> None:
