@@ -92,6 +92,13 @@ if TYPE_CHECKING:
     from dynamics.quantities.kinematics import potential_energy as potential_energy
     from dynamics.quantities.recentring import recentred as recentred
     from dynamics.quantities.recentring import rotation_vector as rotation_vector
+    from dynamics.regressors.base_parameters import BaseParameters as BaseParameters
+    from dynamics.regressors.base_parameters import base_parameters as base_parameters
+    from dynamics.regressors.dynamic_parameters import dynamic_parameter_names as dynamic_parameter_names
+    from dynamics.regressors.dynamic_parameters import dynamic_parameters as dynamic_parameters
+    from dynamics.regressors.dynamic_parameters import with_dynamic_parameters as with_dynamic_parameters
+    from dynamics.regressors.regressor import regressor as regressor
+    from dynamics.regressors.regressor_gradient import regressor_gradient as regressor_gradient
     from dynamics.rigid_body_model import RigidBodyModel as RigidBodyModel
     from dynamics.threads import in_threads as in_threads
 
@@ -164,6 +171,13 @@ export_lazily(
         "potential_energy": "dynamics.quantities.kinematics",
         "recentred": "dynamics.quantities.recentring",
         "rotation_vector": "dynamics.quantities.recentring",
+        "BaseParameters": "dynamics.regressors.base_parameters",
+        "base_parameters": "dynamics.regressors.base_parameters",
+        "dynamic_parameter_names": "dynamics.regressors.dynamic_parameters",
+        "dynamic_parameters": "dynamics.regressors.dynamic_parameters",
+        "with_dynamic_parameters": "dynamics.regressors.dynamic_parameters",
+        "regressor": "dynamics.regressors.regressor",
+        "regressor_gradient": "dynamics.regressors.regressor_gradient",
         "base_wrench": "dynamics.algorithms.rnea",
         "joint_wrenches": "dynamics.algorithms.rnea",
         "rnea": "dynamics.algorithms.rnea",

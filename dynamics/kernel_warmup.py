@@ -31,6 +31,8 @@ from dynamics.model.scene import Scene
 from dynamics.model.shape import sphere
 from dynamics.quantities.clearances import Clearances
 from dynamics.quantities.kinematics import forward_kinematics
+from dynamics.regressors.regressor import regressor
+from dynamics.regressors.regressor_gradient import regressor_gradient
 from dynamics.rigid_body_model import RigidBodyModel
 
 NODES = 3
@@ -98,6 +100,8 @@ def _steps() -> dict[str, Callable[[], Any]]:
         "Coriolis matrix": lambda: coriolis_matrix(robot, q, v),
         "Coriolis products": lambda: coriolis_product(robot, q, v, a),
         "Christoffel symbols": lambda: christoffel_symbols(robot, q),
+        "regressor": lambda: regressor(robot, q, v, a),
+        "gradient of the regressor": lambda: _regressor_gradient(robot, q, v, a),
         "rotation vectors": lambda: _rotation_vectors(_ball()),
         "distances of shapes": lambda: _distances(robot),
     }
@@ -111,6 +115,10 @@ def _distances(robot: RigidBodyModel) -> None:
     clearances.distances(q)
     clearances.levers(q)
     clearances.derivatives(q, first, first)
+
+
+def _regressor_gradient(robot: RigidBodyModel, q: Any, v: Any, a: Any) -> None:
+    regressor_gradient(robot, q, v, a, np.ones_like(regressor(robot, q, v, a)))
 
 
 def _rotation_vectors(ball: RigidBodyModel) -> None:

@@ -40,6 +40,11 @@ UNTIMED = {
     "recentred",
     "rotation_vector",
     "christoffel_symbols_serial",
+    "base_parameters",
+    "dynamic_parameter_names",
+    "dynamic_parameters",
+    "with_dynamic_parameters",
+    "regressor_gradient",
     "warmup",
 }
 
