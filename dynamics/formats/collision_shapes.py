@@ -15,11 +15,12 @@ import numpy as np
 from dynamics.arguments import short_repr
 from dynamics.errors import DynamicsError, JsonError, UrdfError
 from dynamics.formats.capsule_fit import fitted_capsules
+from dynamics.formats.mesh_files import found_mesh, mesh_folders, read_mesh
 from dynamics.formats.urdf_elements import origin_of, required, required_child, required_number, vector
 from dynamics.formats.xml_source import xml_root
 from dynamics.model.shape import Shape
 
-PACKAGE = "package://"
+PRIMITIVES = "sphere", "cylinder", "capsule", "box"
 
 
 def urdf_shapes(
@@ -36,15 +37,14 @@ def urdf_shapes(
     Raises UrdfError for elements that are malformed, and meshes that are missing or cannot be read.
     """
     robot = xml_root(path_or_xml)
-    text = os.fspath(path_or_xml)
-    own = [] if text.lstrip().startswith("<") else [*Path(text).resolve().parents]
+    places = mesh_folders(path_or_xml, folders)
     found = []
     for link in robot.findall("link"):
         name = required(link, "name", "a link")
         for number, element in enumerate(link.findall("collision")):
             what = f"link {name!r}, collision {number}"
             pose = origin_of(element, what)
-            for shape in _solids(element, what, meshes, [*map(Path, folders), *own]):
+            for shape in _solids(element, what, meshes, places):
                 found.append(
                     replace(
                         shape.moved(pose.rotation, pose.position), carrier=name, name=f"{name} {len(found)}"
@@ -59,54 +59,40 @@ def _solids(element: Element, what: str, meshes: str, folders: list[Path]) -> tu
     solid = next(iter(geometry), None)
     if solid is None:
         raise UrdfError(f"{what} holds nothing; a sphere, cylinder, capsule, box or mesh is read")
-    kind = solid.tag
-    try:
-        if kind == "sphere":
-            return (Shape("sphere", (required_number(solid, "radius", what),)),)
-        if kind in ("cylinder", "capsule"):
-            size = (required_number(solid, "radius", what), required_number(solid, "length", what))
-            return (Shape(kind, size),)
-        if kind == "box":
-            required(solid, "size", f"{what}: <box>")
-            return (Shape("box", vector(solid, "size", (0.0, 0.0, 0.0), what)),)
-    except UrdfError:
-        raise
-    except DynamicsError as error:
-        raise UrdfError(f"{what}: {error}") from error
-    if kind != "mesh":
-        raise UrdfError(f"{what} holds {kind}; a sphere, cylinder, capsule, box or mesh is read")
+    if solid.tag in PRIMITIVES:
+        return (primitive(solid, what),)
+    if solid.tag != "mesh":
+        raise UrdfError(f"{what} holds {solid.tag}; a sphere, cylinder, capsule, box or mesh is read")
     if meshes == "skip":
         return ()
     scale = vector(solid, "scale", (1.0, 1.0, 1.0), what)
     return fitted_capsules(_mesh_vertices(required(solid, "filename", what), folders, what) * scale)
 
 
+def primitive(solid: Element, what: str) -> Shape:
+    """The sphere, cylinder, capsule or box of an element, in the axes of its origin; UrdfError."""
+    try:
+        if solid.tag == "sphere":
+            return Shape("sphere", (required_number(solid, "radius", what),))
+        if solid.tag in ("cylinder", "capsule"):
+            size = (required_number(solid, "radius", what), required_number(solid, "length", what))
+            return Shape(solid.tag, size)
+        required(solid, "size", f"{what}: <box>")
+        return Shape("box", vector(solid, "size", (0.0, 0.0, 0.0), what))
+    except UrdfError:
+        raise
+    except DynamicsError as error:
+        raise UrdfError(f"{what}: {error}") from error
+
+
 def _mesh_vertices(name: str, folders: list[Path], what: str) -> np.ndarray:
     """The vertices of a mesh's file, (m, 3)."""
-    try:
-        import trimesh
-    except ImportError as error:
-        raise UrdfError(
-            f'{what} is the mesh {name!r}, which needs trimesh: pip install trimesh, or meshes="skip"'
-        ) from error
-    path = name.removeprefix("file://")
-    tails = [path]
-    if name.startswith(PACKAGE):
-        path = name.removeprefix(PACKAGE)
-        tails = [path, path.partition("/")[2]]
-    file = next((folder / tail for folder in folders for tail in tails if (folder / tail).is_file()), None)
+    file = found_mesh(name, folders)
     if file is None:
         raise UrdfError(
             f'{what}: the mesh {name!r} is in none of the folders; give folders=, or meshes="skip"'
         )
-    try:
-        mesh: Any = trimesh.load(file, force="mesh")
-        vertices = np.asarray(mesh.vertices, dtype=float).reshape(-1, 3)
-    except Exception as error:  # a reader of a foreign format may raise anything
-        raise UrdfError(f"{what}: the mesh {str(file)!r} cannot be read: {error}") from error
-    if len(vertices) < 4 or not np.isfinite(vertices).all():
-        raise UrdfError(f"{what}: the mesh {str(file)!r} has {len(vertices)} vertices, or some not finite")
-    return vertices
+    return np.asarray(read_mesh(file, what).vertices, dtype=float)
 
 
 def load_spheres(path: str | os.PathLike[str]) -> tuple[Shape, ...]:

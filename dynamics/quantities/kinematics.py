@@ -110,6 +110,20 @@ def skeleton(model: KinematicTree, q: Any) -> np.ndarray:
     links without mass, are no links and are not drawn.
     """
     poses = forward_kinematics(model, q)
+    segments = []
+    for link, end in skeleton_ends(model):
+        start = poses.position[..., link, :]
+        stop = (
+            poses.position[..., end, :]
+            if isinstance(end, int)
+            else start + np.einsum("...ij,j->...i", poses.rotation[..., link, :, :], end)
+        )
+        segments.append(np.stack([start, stop], axis=-2))
+    return np.stack(segments, axis=-3)
+
+
+def skeleton_ends(model: KinematicTree) -> list[tuple[int, np.ndarray | int]]:
+    """The segments of `skeleton`, each from a link's origin to a link that it carries, or to (3,) m on it."""
     ends: list[tuple[int, np.ndarray | int]] = []
     massless: list[bool] = []  # of every link, whether neither it nor one before it has a mass
     for link, body in enumerate(model.bodies):
@@ -121,16 +135,7 @@ def skeleton(model: KinematicTree, q: Any) -> np.ndarray:
         if massless[link]:
             carried = [end for end in carried if not (isinstance(end, int) and is_slide(model, end))]
         ends += [(link, end) for end in carried]
-    segments = []
-    for link, end in ends:
-        start = poses.position[..., link, :]
-        stop = (
-            poses.position[..., end, :]
-            if isinstance(end, int)
-            else start + np.einsum("...ij,j->...i", poses.rotation[..., link, :, :], end)
-        )
-        segments.append(np.stack([start, stop], axis=-2))
-    return np.stack(segments, axis=-3)
+    return ends
 
 
 def is_slide(model: KinematicTree, link: int) -> bool:

@@ -1,4 +1,4 @@
-"""The command `trajopt`: list, show, solve and sweep problems, time motions, verify, draw and replay answers.
+"""The command `trajopt`: list, show, solve and sweep problems, time motions, check and show answers.
 
 Exit status 0: converged. 1: not converged, everything written all the same. 2: misuse, explained in one
 paragraph on standard error. Results go to standard output, progress and complaints to standard error.
@@ -18,6 +18,7 @@ from problems.cli.commands.saved_solution import plot, verify
 from problems.cli.commands.show import show
 from problems.cli.commands.solve import solve
 from problems.cli.commands.sweep import sweep
+from problems.cli.commands.view import view
 from problems.cli.commands.warmup import warmup
 from problems.cli.versions import print_versions
 
@@ -36,7 +37,7 @@ def main() -> None:
 
 
 SOLVING = list_problems, new, show, solve, sweep, move, retime
-for command in (*SOLVING, verify, plot, replay, warmup, completion):
+for command in (*SOLVING, verify, plot, view, replay, warmup, completion):
     main.add_command(command)
 
 

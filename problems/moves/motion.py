@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import dynamics
 from problems.moves.certificate import LimitLine, MotionCertificate
 from problems.moves.controller.hand_over import hand_over
 from problems.moves.controller.points import HandOver
@@ -16,6 +17,8 @@ from problems.moves.controller.segments import Segments
 from problems.moves.limit_excess import relative_excess, worst_line
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.motion_table import motion_table
+from problems.moves.view.surroundings import Stretch, Surroundings
+from problems.moves.view.view import View, view
 from trajopt.base.arrays import Array
 from trajopt.display.samples import Samples
 
@@ -98,6 +101,15 @@ class Motion(ABC):
         """The motion at `rate` Hz and at its end: columns "q elbow", "v elbow", "a elbow" and "tau elbow"."""
         curves: dict[str, Callable[[Any], Array]] = {"q": self.q, "v": self.v, "a": self.a, "tau": self.tau}
         return motion_table(curves, self.model, self.duration, rate)
+
+    @property
+    def surroundings(self) -> Surroundings:
+        """What belongs to the motion beside its curves, for `view`."""
+        return Surroundings((Stretch(self.model, 0.0, self.duration),), dynamics.Scene())
+
+    def view(self, path: str | os.PathLike[str], **options: Any) -> View:
+        """Write `moves.view(motion, path)`, a page for browsers in three dimensions, with these options."""
+        return view(self, path, **options)
 
     def to_csv(self, path: str | os.PathLike[str], rate: float = 100.0) -> None:
         """Write `sample(rate)` as comma-separated values, units in the first line, "q elbow [rad]"."""

@@ -18,6 +18,7 @@ from problems.moves.obstacles import RATE, REACH
 from problems.moves.path_quantities import motor_torques
 from problems.moves.tasks.reaching import pose_errors
 from problems.moves.tasks.stated_task import StatedTask
+from problems.moves.view.surroundings import Stretch, Surroundings
 from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
 from trajopt.display.samples import times_at_rate
@@ -118,6 +119,14 @@ class PlannedMotion(Motion):
             here = np.isin(arc, [k for k, each in enumerate(self.loaded) if each is model])
             found[here] = motor_torques(model, q[here], v[here], np.array(1.0), a[here])
         return found
+
+    @property
+    def surroundings(self) -> Surroundings:
+        """The scene, the robot with its loads from goal to goal, and the frames that goals are given for."""
+        ends = self.times.tolist()
+        stretches = tuple(map(Stretch, self.loaded, ends[:-1], ends[1:]))
+        tools = dict.fromkeys(goal.frame for goal in self.task.goals if goal.frame is not None)
+        return Surroundings(stretches, self.task.scene, tuple(tools), self.task.robot.urdf)
 
     def place(self, frame: str, t: Any) -> Array:
         """Where a frame's origin is at times (...,), (..., 3) m, world axes."""

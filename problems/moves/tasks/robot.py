@@ -24,9 +24,11 @@ class Robot:
     """A robot that moves between given poses.
 
     model : its links, joints and frames; locked joints are part of the links that carry them
+    urdf : the file or text that it was read from, which names its meshes; None: it was a model already
     """
 
     model: dynamics.RigidBodyModel
+    urdf: str | os.PathLike[str] | None = None
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -84,7 +86,8 @@ def robot(
     if base is not None:
         model = _mounted(model, _pose(base, "the base's"))
     model = with_locked_joints(model, locked or {})
-    return Robot(model if shapes is None else with_given_shapes(model, path, shapes, allowed))
+    model = model if shapes is None else with_given_shapes(model, path, shapes, allowed)
+    return Robot(model, None if isinstance(path, dynamics.RigidBodyModel) else path)
 
 
 def with_locked_joints(

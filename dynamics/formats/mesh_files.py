@@ -1,0 +1,54 @@
+"""Meshes that a URDF names: where their files are, and their triangles, read by the package trimesh."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dynamics.errors import UrdfError
+
+PACKAGE = "package://"
+
+
+def mesh_folders(
+    path_or_xml: str | os.PathLike[str], folders: Sequence[str | os.PathLike[str]] = ()
+) -> list[Path]:
+    """Where the meshes of a URDF are looked for: the folders given, its own, and all above it."""
+    text = os.fspath(path_or_xml)
+    own = [] if text.lstrip().startswith("<") else [*Path(text).resolve().parents]
+    return [*map(Path, folders), *own]
+
+
+def found_mesh(name: str, folders: Sequence[Path]) -> Path | None:
+    """The file of a mesh called "package://p/m.stl" or "m.stl" in one of the folders; None: in none."""
+    path = name.removeprefix("file://")
+    tails = [path]
+    if name.startswith(PACKAGE):
+        path = name.removeprefix(PACKAGE)
+        tails = [path, path.partition("/")[2]]
+    return next((folder / tail for folder in folders for tail in tails if (folder / tail).is_file()), None)
+
+
+def read_mesh(file: Path, what: str) -> Any:
+    """The `trimesh.Trimesh` of a file, all its parts in one; UrdfError where it cannot be read.
+
+    what : whose mesh it is, for messages
+    """
+    try:
+        import trimesh
+    except ImportError as error:
+        raise UrdfError(
+            f"{what} is the mesh {file.name!r}, which needs trimesh: pip install 'trajopt-splines[meshes]'"
+        ) from error
+    try:
+        mesh: Any = trimesh.load(file, force="mesh")
+        vertices = np.asarray(mesh.vertices, dtype=float).reshape(-1, 3)
+    except Exception as error:  # a reader of a foreign format may raise anything
+        raise UrdfError(f"{what}: the mesh {str(file)!r} cannot be read: {error}") from error
+    if len(vertices) < 4 or not np.isfinite(vertices).all():
+        raise UrdfError(f"{what}: the mesh {str(file)!r} has {len(vertices)} vertices, or some not finite")
+    return mesh

@@ -1,0 +1,63 @@
+"""What the links of a URDF look like, for pictures: their <visual> or <collision> elements, as written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from dynamics.errors import UrdfError
+from dynamics.formats.collision_shapes import PRIMITIVES, primitive
+from dynamics.formats.urdf_elements import origin_of, required, required_child, vector
+from dynamics.formats.xml_source import xml_root
+from dynamics.model.mass_properties import Pose
+from dynamics.model.shape import Shape
+
+
+@dataclass(frozen=True, eq=False)
+class LinkMesh:
+    """A mesh on a link, by the name of its file, which is not read yet.
+
+    pose : of the mesh in the axes of the link;   scale : (3,) along the mesh's own axes
+    """
+
+    carrier: str
+    file: str
+    pose: Pose
+    scale: np.ndarray
+
+
+def urdf_visuals(
+    path_or_xml: str | os.PathLike[str], element: Literal["visual", "collision"] = "visual"
+) -> tuple[Shape | LinkMesh, ...]:
+    """The solids and meshes of all elements of this name, on the links that have them.
+
+    Raises UrdfError for elements that are malformed.
+    """
+    return tuple(
+        solid
+        for link in xml_root(path_or_xml).findall("link")
+        for solid in _of_link(link, required(link, "name", "a link"), element)
+    )
+
+
+def _of_link(link: Element, name: str, tag: str) -> Iterator[Shape | LinkMesh]:
+    for number, element in enumerate(link.findall(tag)):
+        what = f"link {name!r}, {tag} {number}"
+        pose = origin_of(element, what)
+        solid = next(iter(required_child(element, "geometry", what)), None)
+        if solid is not None and solid.tag in PRIMITIVES:
+            shape = primitive(solid, what).moved(pose.rotation, pose.position)
+            yield replace(shape, carrier=name, name=f"{name} {tag} {number}")
+        elif solid is not None and solid.tag == "mesh":
+            scale = vector(solid, "scale", (1.0, 1.0, 1.0), what)
+            yield LinkMesh(name, required(solid, "filename", what), pose, scale)
+        else:
+            raise UrdfError(
+                f"{what} holds {'nothing' if solid is None else solid.tag}; a sphere, cylinder, capsule, "
+                "box or mesh is read"
+            )

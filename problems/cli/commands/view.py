@@ -1,0 +1,73 @@
+"""The command `trajopt view`: a saved solution of a robot as a page in three dimensions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from problems.cli.commands.saved_solution import loaded, saved_file, source_of
+from problems.cli.completion import ProblemName, SavedFile
+from problems.cli.misuse import explained
+from problems.cli.output import Output, output_options
+
+if TYPE_CHECKING:
+    from problems.moves.view.view import View
+
+A_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("file", type=SavedFile())
+@click.option(
+    "--problem", metavar="FILE.py", type=ProblemName(), help="The user's own problem that was solved."
+)
+@click.option("--urdf", type=A_FILE, help="The robot's file, whose meshes are shown.")
+@click.option(
+    "--meshes",
+    "folders",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    multiple=True,
+    help="Where meshes are looked for, beside the folder of the URDF and those above it.",
+)
+@click.option("--scene", type=A_FILE, help="Obstacles, as moves.Scene.save writes them.")
+@click.option("--tool", "tools", multiple=True, help="A link or frame whose path is drawn.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="The page [default: view.html by FILE]"
+)
+@output_options("json", "quiet")
+@explained
+def view(
+    file: Path,
+    problem: str | None,
+    urdf: Path | None,
+    folders: tuple[Path, ...],
+    scene: Path | None,
+    tools: tuple[str, ...],
+    out: Path | None,
+    output: Output,
+) -> None:
+    """Write a saved solution as one HTML file in which the robot moves, for any browser, without a network.
+
+    Links are coloured by how close their joint is to its nearest limit of position, speed or torque.
+    """
+    from problems import moves
+
+    solution = loaded(file, source_of(problem))
+    page = saved_file(file).parent / "view.html" if out is None else out
+    around = None if scene is None else moves.Scene.load(scene)
+    found = moves.view(solution, page, scene=around, urdf=urdf, folders=folders, tools=tools or None)
+    output.answer(f"written: {found}")
+    output.values(answer_of(found))
+
+
+def answer_of(found: View) -> dict[str, Any]:
+    """The answer for programs."""
+    return {
+        "file": str(found.path),
+        "bytes": found.size,
+        "pictures": found.pictures,
+        "drawn": found.drawn,
+        "missing": list(found.missing),
+    }

@@ -1,0 +1,153 @@
+"""One HTML file, without a network, in which a robot moves in three dimensions: written by viser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from html import escape
+from io import StringIO
+from typing import Any
+
+import numpy as np
+
+import dynamics
+from problems.moves.view.limit_use import RAMP, UNLIMITED, colour_of
+from problems.moves.view.seen_motion import SeenMotion
+from problems.moves.view.solids import RobotSolids, Solid, solid_of, viewer_package
+from trajopt.base.arrays import Array
+from trajopt.base.palette import PALETTE
+
+OBSTACLE, LOAD, PATH = (168, 153, 163), (0, 158, 115), (0, 114, 178)  # red, green, blue, 0 to 255
+PATH_WIDTH = 0.004  # m
+LEAST_EXTENT = 0.5  # m, that the camera looks at
+VIEWING = np.array([0.55, -0.7, 0.4])  # from the middle to the camera, in extents, z upwards
+
+
+def page_of(motion: SeenMotion, robot: RobotSolids) -> str:
+    """The page's text: slider and playback, the robot's links coloured by how close they are to a limit."""
+    with _server() as server:
+        moving = _Moving(server.scene, motion, robot)
+        _add_surroundings(server, motion)
+        moving.show(0)
+        recorder = server.get_scene_serializer()
+        for picture, pause in enumerate(np.diff(motion.times).tolist(), 1):
+            recorder.insert_sleep(pause)
+            moving.show(picture)
+        return _with_legend(recorder.as_html(), motion, robot)
+
+
+@contextmanager
+def _server() -> Iterator[Any]:
+    """A server of viser, for its recorder alone: reached from this machine only, and silent."""
+    viser = viewer_package("viser")
+    with redirect_stdout(StringIO()):
+        server = viser.ViserServer(host="127.0.0.1", verbose=False)
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+class _Moving:
+    """What moves: the robot's solids and its loads, each a mesh whose pose and colour are updated."""
+
+    def __init__(self, scene: Any, motion: SeenMotion, robot: RobotSolids) -> None:
+        self.handles: list[Any] = []
+        rotations, positions, self.colours = [], [], []
+        for solid in robot.solids:
+            handle = add_mesh(scene, f"/robot/{solid.carrier}", solid, colour_of(np.nan))
+            if solid.carrier is None:
+                continue
+            poses = dynamics.forward_kinematics(motion.model, motion.q, [solid.carrier])
+            self.handles.append(handle)
+            rotations.append(poses.rotation[:, 0])
+            positions.append(poses.position[:, 0])
+            self.colours.append(_shares_of(motion, solid.carrier))
+        for shape, stretches in motion.loads:
+            self.handles.append(add_mesh(scene, f"/loads/{shape.name}", solid_of(shape), LOAD))
+            rotation, position = motion.carried_poses(shape, stretches)
+            rotations.append(rotation)
+            positions.append(position)
+            self.colours.append(None)
+        self.turns = [quaternions(each) for each in rotations]
+        self.places = positions
+
+    def show(self, picture: int) -> None:
+        """Update what has changed."""
+        for handle, turn, place, shares in zip(
+            self.handles, self.turns, self.places, self.colours, strict=True
+        ):
+            if picture == 0 or not np.array_equal(turn[picture], turn[picture - 1]):
+                handle.wxyz = turn[picture]
+            if picture == 0 or not np.array_equal(place[picture], place[picture - 1]):
+                handle.position = place[picture]
+            if shares is not None and colour_of(shares[picture]) != tuple(handle.color):
+                handle.color = colour_of(shares[picture])
+
+
+def _shares_of(motion: SeenMotion, carrier: str) -> Array:
+    """Of the joint that moves a link or frame, (k,); NaN of one that never moves."""
+    body = motion.model.frame(carrier).body
+    if body is None:
+        return np.full(len(motion.times), np.nan)
+    return motion.shares[:, motion.model.coordinate[motion.model.link_index(body)]]
+
+
+def quaternions(rotation: Array) -> Array:
+    """Unit quaternions w, x, y, z of rotation matrices, (..., 4)."""
+    from scipy.spatial.transform import Rotation
+
+    turned = Rotation.from_matrix(rotation.reshape(-1, 3, 3)).as_quat()
+    return turned[:, [3, 0, 1, 2]].reshape(*rotation.shape[:-2], 4)
+
+
+def add_mesh(scene: Any, name: str, solid: Solid, colour: tuple[int, int, int], **style: Any) -> Any:
+    """A solid in the scene, both sides of its faces seen, as many files turn them inwards."""
+    vertices, faces = solid.vertices.astype(np.float32), solid.faces.astype(np.uint32)
+    return scene.add_mesh_simple(name, vertices, faces, color=colour, side="double", **style)
+
+
+def _add_surroundings(server: Any, motion: SeenMotion) -> None:
+    """Obstacles, paths of tools, and the camera."""
+    scene, around = server.scene, motion.surroundings
+    up = -motion.model.gravity if np.any(motion.model.gravity) else np.array([0.0, 0.0, 1.0])
+    scene.set_up_direction(up / np.linalg.norm(up))
+    for shape in around.scene.shapes:
+        add_mesh(scene, f"/obstacles/{shape.name}", solid_of(shape), OBSTACLE, opacity=0.6)
+    paths = motion.tool_paths()
+    for name, path in paths.items():
+        lines = np.stack([path[:-1], path[1:]], axis=1).astype(np.float32)
+        scene.add_line_segments(f"/paths/{name}", lines, PATH, thickness=PATH_WIDTH)
+    seen = np.concatenate([*paths.values(), motion.model.skeleton(motion.q).reshape(-1, 3)])
+    _look_at(server.initial_camera, seen, up / np.linalg.norm(up))
+
+
+def _look_at(camera: Any, points: Array, up: Array) -> None:
+    """From aside and above, so that all points (m, 3) are seen."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    extent = max(float(np.linalg.norm(high - low)), LEAST_EXTENT)
+    axes = dynamics.half_space(up).rotation  # its z is upwards
+    camera.look_at = 0.5 * (low + high)
+    camera.position = 0.5 * (low + high) + extent * axes @ VIEWING
+    camera.up = up
+
+
+def _with_legend(text: str, motion: SeenMotion, robot: RobotSolids) -> str:
+    """The page with its title, and with what the colours mean."""
+    name = escape(motion.name or "motion")
+    ramp = ", ".join(f"{colour} {100.0 * place:.0f}%" for place, colour in RAMP.items())
+    missing = f"<br>{len(robot.missing)} meshes not found" if robot.missing else ""
+    legend = (
+        '<div style="position:fixed;left:12px;bottom:52px;z-index:10;pointer-events:none;padding:8px 10px;'
+        'background:rgba(255,255,255,.85);color:#222;font:13px/1.4 sans-serif;border-radius:4px">'
+        f"<b>{name}</b>, {motion.times[-1]:.4g} s<br>"
+        '<span style="display:inline-block;width:150px;height:10px;'
+        f'background:linear-gradient(90deg,{ramp})"></span><br>'
+        "0 to 100 % of the nearest limit of a link's joint:<br>position, speed or torque"
+        f'<br><span style="color:{UNLIMITED}">&#9632;</span> no limit '
+        f'<span style="color:{PALETTE[2]}">&#9632;</span> load '
+        f'<span style="color:{PALETTE[0]}">&#9632;</span> path of the tool{missing}</div>'
+    )
+    text = text.replace("<title>Viser</title>", f"<title>{name}</title>", 1)
+    before, end, after = text.rpartition("</body>")
+    return f"{before}{legend}{end}{after}" if end else text + legend

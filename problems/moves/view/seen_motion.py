@@ -1,0 +1,174 @@
+"""`SeenMotion`: a motion at the times of its pictures, of a task, a retiming or a solution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+import dynamics
+from dynamics.model.kinematic_tree import KinematicTree
+from dynamics.model.packed_model import axes_with_z
+from dynamics.model.shape import Shape
+from problems.moves.controller.source import source_of
+from problems.moves.view.limit_use import WATCHED, share_used
+from problems.moves.view.surroundings import Stretch, Surroundings
+from trajopt.base.arguments import list_names
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError
+from trajopt.display.curves import bounds_of
+from trajopt.plot.curve_panels import starts_of
+from trajopt.plot.scenery import scenery
+from trajopt.problem.systems.path_block import JOINTS
+from trajopt.problem.systems.robot_on_path import RobotOnPath
+from trajopt.solution.solution import Answer, SolutionData
+from trajopt.terms.scene import Capsule
+from trajopt.terms.term import Quantity
+
+State = tuple[Array, Array]  # q (k, n), and shares of limits (k, n)
+
+
+@dataclass(frozen=True, eq=False)
+class SeenMotion:
+    """A robot's motion at times (k,) s.
+
+    model : without loads; q : (k, n); shares : (k, n) of the nearest limit, see `share_used`
+    """
+
+    name: str
+    model: dynamics.RigidBodyModel
+    times: Array
+    q: Array
+    shares: Array
+    surroundings: Surroundings
+
+    @property
+    def loads(self) -> list[tuple[Shape, list[Stretch]]]:
+        """Shapes that only some stretches have, each with its stretches."""
+        found: dict[Any, tuple[Shape, list[Stretch]]] = {}
+        for stretch in self.surroundings.stretches:
+            for shape in stretch.model.shapes:
+                found.setdefault(_identity(shape), (shape, []))[1].append(stretch)
+        every = len(self.surroundings.stretches)
+        return [(shape, on) for shape, on in found.values() if len(on) < every]
+
+    def carried_poses(self, shape: Shape, on: list[Stretch]) -> tuple[Array, Array]:
+        """Rotations (k, 3, 3) and positions (k, 3) of a load's carrier, at rest while it is not carried."""
+        begins = np.array([stretch.begin for stretch in on])
+        last = np.maximum(np.searchsorted(begins, self.times, side="right") - 1, 0)
+        at = np.clip(self.times, begins[last], np.array([stretch.end for stretch in on])[last])
+        nearest = np.searchsorted(self.times, at * (1.0 - 1e-12))
+        q = self.q[np.minimum(nearest, len(self.times) - 1)]
+        poses = dynamics.forward_kinematics(on[0].model, q, [shape.carrier])
+        return poses.rotation[:, 0], poses.position[:, 0]
+
+    def tool_paths(self) -> dict[str, Array]:
+        """Name -> positions (k, 3) m."""
+        if self.surroundings.tools:
+            places = dynamics.forward_kinematics(self.model, self.q, list(self.surroundings.tools)).position
+            return {name: places[:, k] for k, name in enumerate(self.surroundings.tools)}
+        if self.model.floating_joints:
+            return {"centre of mass": dynamics.centre_of_mass(self.model, self.q)}
+        return {"end point": self.model.skeleton(self.q)[:, -1, 1]}
+
+
+def seen_motion(motion: Any, pictures: Callable[[float, Array], Array]) -> SeenMotion:
+    """A `Motion` or a solution of a robot, at the times that `pictures` gives for its duration and instants.
+
+    Raises OptionError for what is no motion, for systems without bodies, and for phases of other robots.
+    """
+    if isinstance(motion, Answer):
+        return _of_solution(motion, pictures)
+    source, around = source_of(motion), motion.surroundings
+    instants = np.array([each for stretch in around.stretches for each in (stretch.begin, stretch.end)])
+    times = pictures(source.duration, instants)
+    q, v = source.q(times), source.v(times)
+    values = {"position": q, "speed": v, "torque": source.torque(times, q, v, source.a(times))}
+    return SeenMotion(motion.model.name, motion.model, times, q, nearest(values, source.bounds), around)
+
+
+def nearest(values: Mapping[str, Array], bounds: Mapping[str, tuple[Array, Array]]) -> Array:
+    """The largest share of a limit of every joint, (k, n); NaN of joints without any."""
+    shares = np.full(values[WATCHED[0]].shape, np.nan)
+    for name in WATCHED:
+        if name in bounds and name in values:
+            shares = np.fmax(shares, share_used(values[name], *bounds[name]))
+    return shares
+
+
+def _of_solution(answer: Answer, pictures: Callable[[float, Array], Array]) -> SeenMotion:
+    models, starts = [_model_of(part) for part in answer.parts], starts_of(answer)
+    names = {model.link_names for model in models}
+    if len(names) > 1:
+        raise OptionError(
+            f"the phases of {answer.name} have robots with other links: view one, solution.phases[0]"
+        )
+    times = pictures(float(starts[-1]), starts)
+    of_part = np.clip(np.searchsorted(starts, times, side="right") - 1, 0, len(models) - 1)
+    states = [
+        _state(part, np.clip(times[of_part == k] - starts[k], 0.0, part.duration))
+        for k, part in enumerate(answer.parts)
+    ]
+    q, shares = (np.concatenate(each) for each in zip(*states, strict=True))
+    stretches = tuple(map(Stretch, models, starts[:-1].tolist(), starts[1:].tolist()))
+    scene = dynamics.Scene(_obstacles(answer))
+    return SeenMotion(answer.name, models[0], times, q, shares, Surroundings(stretches, scene))
+
+
+def _model_of(part: SolutionData) -> Any:
+    """The robot of a solution; OptionError for a system without bodies."""
+    robot = part.as_built.dynamics
+    robot = robot.robot if isinstance(robot, RobotOnPath) else robot
+    if not isinstance(robot, KinematicTree):
+        raise OptionError(
+            f"{part.name} moves {list_names(part.joint_names)} of {type(robot).__name__}, which has no "
+            "bodies: a view needs a robot; trajopt.plot.states(solution) draws curves"
+        )
+    return robot
+
+
+def _state(part: SolutionData, times: Array) -> State:
+    problem: Any = part.as_built
+    on_path = isinstance(problem.dynamics, RobotOnPath)
+    names = tuple(JOINTS)[:2] if on_path else ("q", "v")
+    terms = [Quantity(name) for name in (*names, "tau") if problem.quantities.knows(name)]
+    found = part.values(terms, times)
+    values = {label: found[term.quantity] for label, term in zip(WATCHED, terms, strict=False)}
+    n = values["position"].shape[1]
+    bounds: dict[str, tuple[Array, Array]] = {
+        label: bounds_of(problem, name, n) for label, name in zip(WATCHED, ("q", "v", "tau"), strict=True)
+    }
+    if on_path:
+        limits = problem.dynamics.robot.limits
+        bounds |= {"position": (limits.q_lower, limits.q_upper), "speed": (-limits.velocity, limits.velocity)}
+    return values["position"], nearest(values, bounds)
+
+
+def _obstacles(answer: Answer) -> list[Shape]:
+    """Obstacles of the library's terms and scenes of clearances, each once."""
+    found: dict[Any, Shape] = {}
+    for part in answer.parts:
+        problem = part.as_built
+        shapes = [_as_shape(each) for each in scenery(problem) if isinstance(each, Capsule)]
+        for each in problem.constraints:
+            clearances = getattr(getattr(each.term, "block", None), "clearances", None)
+            shapes += () if clearances is None else clearances.scene.shapes
+        found |= {_identity(shape): replace(shape, name="") for shape in shapes}
+    return list(found.values())
+
+
+def _as_shape(obstacle: Capsule) -> Shape:
+    start, end = np.array(obstacle.start), np.array(obstacle.end)
+    length = float(np.linalg.norm(end - start))
+    if length == 0.0:
+        return dynamics.sphere(obstacle.radius, start)
+    axes = axes_with_z((end - start) / length)
+    return dynamics.capsule(obstacle.radius, length, 0.5 * (start + end), axes)
+
+
+def _identity(shape: Shape) -> Any:
+    """What makes two shapes the same, wherever they were read."""
+    arrays = (shape.size, shape.rotation, shape.position, shape.points)
+    return shape.kind, shape.carrier, shape.name, *(each.tobytes() for each in arrays)

@@ -1,0 +1,33 @@
+"""What a picture of a motion shows beside the robot: obstacles, loads on their way, paths of tools."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import dynamics
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """A part of a motion, from `begin` to `end`, s, with the robot and what it carries then."""
+
+    model: dynamics.RigidBodyModel
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """What belongs to a motion beside its curves.
+
+    stretches : one after the other; shapes that only some of their models have are loads
+    scene : obstacles
+    tools : frames whose paths are drawn; empty: the path of the end point, or the centre of a floating robot
+    urdf : file or text with the links' meshes; None: none is known
+    """
+
+    stretches: tuple[Stretch, ...]
+    scene: dynamics.Scene
+    tools: tuple[str, ...] = ()
+    urdf: str | os.PathLike[str] | None = None
