@@ -67,7 +67,7 @@ def test_the_commands_shown_are_commands_that_exist():
         for line in block.splitlines()
         if line.startswith("trajopt ")
     }
-    assert shown == {"list", "new", "show", "solve", "sweep", "verify", "plot", "warmup"}
+    assert shown == {"list", "new", "show", "solve", "sweep", "verify", "plot", "view", "warmup"}
     assert shown <= set(main.commands)
 
 
