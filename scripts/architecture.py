@@ -58,9 +58,10 @@ MAY_IMPORT: dict[str, str] = {
     "problems.human": "recipe",
     "problems.recipe": "",
     "problems.moves": "",
+    "problems.identification": "moves",
     "problems.shadowing": "",
     "problems.catalogue": "recipe",
-    "problems.cli": "catalogue human moves shadowing",
+    "problems.cli": "catalogue human moves identification shadowing",
 }
 
 

@@ -1,0 +1,201 @@
+"""`estimate`: base parameters of a robot from measured motions, with covariance, and the robot of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+
+import dynamics
+from dynamics.regressors.dynamic_parameters import joint_columns
+from problems.identification.consistent import consistent_robot
+from problems.identification.estimate import Estimate
+from problems.identification.fitted_curve import FittedMotion, fitted_motion
+from problems.identification.measurements import Measurements
+from problems.moves.path_quantities import spring_torques
+from problems.moves.tasks.robot import Robot
+from trajopt.base.arguments import check_flag, check_positive, list_names, short_repr
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError, ShapeError, TrajoptError
+
+NOT_SEEN = 1e-6  # of the largest singular value, columns scaled to one: noise of 1e-6 would decide there
+ROUNDS = 3  # of least squares, each with the noise of the one before
+LARGE_SHARE = 0.3  # of the largest entry of a direction; names of those above it are told
+
+
+class NotExcitingError(TrajoptError):
+    """Measured motions do not show all combinations of parameters that torques depend on."""
+
+
+def estimate(
+    robot: Robot | dynamics.RigidBodyModel,
+    data: Measurements | Sequence[Measurements],
+    *,
+    bandwidth: float | None = None,
+    friction: bool = True,
+    smoothing: float = 0.01,
+) -> Estimate:
+    """The dynamic parameters of a robot from measured positions and torques.
+
+        tau_k = Y_b(q_k, v_k, a_k) beta + noise,   beta = C pi   (`dynamics.base_parameters`)
+
+    by least squares, every torque weighted by the noise of its joint, which the residuals tell; v and a are
+    derivatives of splines fitted to q. `Estimate.model` is a robot that can exist whose base parameters are
+    nearest to beta; what torques do not show it has from `robot`.
+
+    robot : whose kinematics are right; its parameters are where the search begins. Rotor inertias are
+        estimated where its rotors are modelled as armature: `model.with_rotors("armature")`
+    data : from `measurements` or `read_measurements`, of one motion or several
+    bandwidth : Hz, of the fitted splines; None: chosen for each measurement
+    friction : whether friction is estimated; otherwise that of the robot is taken
+    smoothing : rad/s or m/s, of Coulomb friction, f tanh(v / smoothing)
+    Raises NotExcitingError where combinations are not seen, naming them; ShapeError and OptionError.
+    """
+    model = _model_of(robot)
+    check_flag("friction", friction)
+    check_positive("smoothing", smoothing)
+    recordings = _recordings(data, model)
+    motions = [fitted_motion(each, bandwidth) for each in recordings]
+    q, v, a, tau = (
+        np.concatenate([getattr(each, name) for each in motions]) for name in ("q", "v", "a", "tau")
+    )
+    if friction:
+        _check_movement(model, v, smoothing)
+    tau = tau - spring_torques(model, q)
+    if not friction:
+        tau = tau + dynamics.friction(model, v, smoothing).force
+    base = dynamics.base_parameters(model, friction)
+    rows = base.regressor(dynamics.regressor(model, q, v, a, smoothing))
+    if rows.shape[0] * rows.shape[1] <= base.count + model.n:
+        raise ShapeError(
+            f"{len(q)} samples of {model.n} torques are too few for {base.count} parameters: measure longer"
+        )
+    beta, R, noise, condition = _weighted(rows, tau, base.names)
+    prior = dynamics.dynamic_parameters(model)
+    found = consistent_robot(
+        beta, R, base.combinations, prior, model.link_count, _joint_spreads(model, v, a, tau)
+    )
+    pi = found.pi if friction else _with_friction_of(model, found.pi, prior)
+    return Estimate(
+        model=dynamics.with_dynamic_parameters(model, pi),
+        base=base,
+        values=beta,
+        root_information=R,
+        noise=noise,
+        correlation=_correlations(tau - rows @ beta, motions),
+        condition=condition,
+        distance=found.distance,
+        samples=len(q),
+        bandwidths=tuple(each.bandwidth for each in motions),
+        smoothing=float(smoothing),
+        position_residual=np.max([each.residual for each in motions], axis=0),
+    )
+
+
+def _model_of(robot: Any) -> dynamics.RigidBodyModel:
+    model = robot.model if isinstance(robot, Robot) else robot
+    if not isinstance(model, dynamics.RigidBodyModel):
+        raise OptionError(f"the robot is {short_repr(robot)}: give a RigidBodyModel or moves.robot(...)")
+    if model.rotation_joints:
+        raise OptionError(
+            "the robot has a free base or a ball joint: identification takes arms on the ground"
+        )
+    return model
+
+
+def _recordings(data: Any, model: dynamics.RigidBodyModel) -> list[Measurements]:
+    found = [data] if isinstance(data, Measurements) else list(data)
+    for each in found:
+        if not isinstance(each, Measurements):
+            raise OptionError(
+                f"the data hold {short_repr(each)}: give what read_measurements or measurements return"
+            )
+        if each.joint_names != tuple(model.joint_names):
+            raise ShapeError(
+                f"the measurements are of {list_names(each.joint_names)}, the robot has "
+                f"{list_names(model.joint_names)}"
+            )
+    if not found:
+        raise OptionError("the data are an empty list: give measurements")
+    return found
+
+
+def _check_movement(model: dynamics.RigidBodyModel, v: Array, smoothing: float) -> None:
+    """NotExcitingError for joints that are never faster than the smoothing of their friction."""
+    fastest = np.abs(v).max(axis=0)
+    if np.all(fastest > smoothing):
+        return
+    joint = int(np.argmin(fastest))
+    raise NotExcitingError(
+        f"joint {model.joint_names[joint]!r} moves at most at {fastest[joint]:.2g} per second, so that its "
+        'friction is not seen: move it, lock it by moves.robot(..., locked={"JOINT": q}), or take '
+        "friction=False"
+    )
+
+
+def _weighted(rows: Array, tau: Array, names: tuple[str, ...]) -> tuple[Array, Array, Array, float]:
+    """beta, R of R'R = inverse covariance, noise (n,), and condition number of the columns scaled to one."""
+    samples, n, count = rows.shape
+    noise = np.ones(n)
+    beta, R, condition = np.zeros(count), np.eye(count), 1.0
+    for _ in range(ROUNDS):
+        W = (rows / noise[:, None]).reshape(samples * n, count)
+        sizes = np.linalg.norm(W, axis=0)
+        _check_seen(sizes, np.ones_like(sizes), names)
+        Q, scaled = qr(W / sizes, mode="economic")
+        values, directions = np.linalg.svd(scaled)[1:]
+        _check_seen(values, directions, names)
+        condition = float(values[0] / values[-1])
+        beta = solve_triangular(scaled, Q.T @ (tau / noise).ravel()) / sizes
+        R = scaled * sizes
+        residual = tau - rows @ beta
+        noise = np.sqrt(np.sum(residual**2, axis=0) / max(samples - count / n, 1.0))
+        noise = np.maximum(noise, np.finfo(float).eps * np.abs(tau).max())
+    return beta, R, noise, condition
+
+
+def _check_seen(values: Array, directions: Array, names: tuple[str, ...]) -> None:
+    """NotExcitingError naming what belongs to singular values, or sizes of columns, that are too small."""
+    unseen = np.flatnonzero(values <= NOT_SEEN * values.max(initial=0.0))
+    if not unseen.size:
+        return
+    if directions.ndim == 1:
+        told = [names[i] for i in unseen]
+    else:
+        shares = np.abs(directions[unseen]).max(axis=0)
+        told = [names[i] for i in np.flatnonzero(shares > LARGE_SHARE * shares.max())]
+    raise NotExcitingError(
+        f"the motion does not show {unseen.size} of {len(names)} combinations of parameters; they are among "
+        f"{list_names(told)}: measure a motion of identification.excite, or several motions"
+    )
+
+
+def _joint_spreads(model: dynamics.RigidBodyModel, v: Array, a: Array, tau: Array) -> Array:
+    """How far friction and rotor inertia may be off: what would explain all of a joint's torque."""
+    torque, speed, acceleration = (np.sqrt(np.mean(each**2, axis=0)) for each in (tau, v, a))
+    least = np.finfo(float).tiny
+    found = []
+    for joint in joint_columns(model):
+        i, ratio = joint.coordinate, abs(joint.ratio)
+        size = max(torque[i], 1e-12) / ratio
+        found += [size / max(ratio * speed[i], least), size]
+        found += [size / max(ratio * acceleration[i], least)] * (joint.rotor_inertia >= 0)
+    return np.array(found)
+
+
+def _with_friction_of(model: dynamics.RigidBodyModel, pi: Array, prior: Array) -> Array:
+    found = pi.copy()
+    for joint in joint_columns(model):
+        for column in (joint.damping, joint.friction):
+            found[column] = prior[column]
+    return found
+
+
+def _correlations(residual: Array, motions: list[FittedMotion]) -> Array:
+    """(n,) correlation of residuals with those one sample later; near zero where noise is white."""
+    ends = np.cumsum([len(each.q) for each in motions])[:-1]
+    parts = np.split(residual, ends)
+    products = sum(np.sum(part[1:] * part[:-1], axis=0) for part in parts)
+    return products / np.sum(residual**2, axis=0)

@@ -1,0 +1,105 @@
+"""A spline fitted to measured positions by least squares, whose derivatives are those of the motion.
+
+Differences of samples amplify noise; a filter that runs forwards alone shifts it in time. A spline of degree
+five with knots as far apart as the motion's frequencies allow has neither fault: the fit is linear and
+symmetric in time, and its derivatives are exact. How many knots there are is chosen by generalized
+cross-validation (Golub, Heath and Wahba, Technometrics 21(2), 1979): the product over the joints of
+
+    mean squared residual / (1 - coefficients / samples)^2
+
+is least.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.interpolate import BSpline, make_lsq_spline
+
+from problems.identification.measurements import Measurements
+from trajopt.base.arguments import check_positive
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError
+
+DEGREE = 5
+LADDER = 1.25  # from one number of intervals to the next
+SAMPLES_PER_INTERVAL = 3.0  # at least
+WORTH = 1e-3  # by which the score, a logarithm, must fall for more intervals to be taken
+EDGE = 1.0  # intervals at both ends where derivatives of the fit are poor, left out
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMotion:
+    """q, v and a of a measured motion at the samples that are used, with the torques there, (k, n) each.
+
+    bandwidth : Hz, half the number of knots per second
+    residual : (n,) root mean square of measured less fitted positions, rad or m
+    """
+
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    bandwidth: float
+    residual: Array
+
+
+def fitted_motion(measured: Measurements, bandwidth: float | None = None) -> FittedMotion:
+    """The motion of measurements, its first and last interval of knots left out.
+
+    bandwidth : Hz, of the fastest movement that is kept; None: chosen by generalized cross-validation
+    Raises OptionError for one that needs more than a knot at every third sample.
+    """
+    samples = len(measured.q)
+    most = int((samples - 1) / SAMPLES_PER_INTERVAL)
+    if bandwidth is None:
+        spline = _chosen(measured, most)
+    else:
+        check_positive("bandwidth", bandwidth)
+        intervals = max(int(np.ceil(2.0 * bandwidth * measured.duration)), 1)
+        if intervals > most:
+            raise OptionError(
+                f"bandwidth is {bandwidth:g} Hz, but samples at {measured.rate:g} Hz show at most "
+                f"{most / (2.0 * measured.duration):.4g} Hz: give a lower one, or measure faster"
+            )
+        spline = _fit(measured, intervals)
+    t = measured.t
+    knots = np.unique(spline.t)
+    edge = EDGE * (knots[1] - knots[0])
+    used = (t >= edge) & (t <= measured.duration - edge)
+    at = t[used]
+    return FittedMotion(
+        spline(at),
+        spline(at, 1),
+        spline(at, 2),
+        measured.tau[used],
+        (len(knots) - 1) / (2.0 * measured.duration),
+        np.sqrt(np.mean((measured.q - spline(t)) ** 2, axis=0)),
+    )
+
+
+def _chosen(measured: Measurements, most: int) -> BSpline:
+    """The fit of the least score over numbers of intervals, from few to many."""
+    best, least, intervals = None, np.inf, float(DEGREE)
+    while best is None or intervals <= most:
+        spline = _fit(measured, int(intervals))
+        score = _score(measured, spline)
+        if best is None or score < least - WORTH:
+            best, least = spline, score
+        intervals *= LADDER
+    return best
+
+
+def _score(measured: Measurements, spline: BSpline) -> float:
+    """The logarithm of the product that generalized cross-validation makes least."""
+    residual = np.mean((measured.q - spline(measured.t)) ** 2, axis=0)
+    share = len(spline.c) / len(measured.q)
+    logarithms = np.log(np.maximum(residual, np.finfo(float).tiny)) - 2.0 * np.log1p(-share)
+    return float(np.sum(logarithms))
+
+
+def _fit(measured: Measurements, intervals: int) -> BSpline:
+    inner = np.linspace(0.0, measured.duration, intervals + 1)
+    knots = np.concatenate([np.zeros(DEGREE), inner, np.full(DEGREE, measured.duration)])
+    return make_lsq_spline(measured.t, measured.q, knots, DEGREE)
