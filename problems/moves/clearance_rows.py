@@ -81,18 +81,35 @@ class ClearanceRows:
 
     def _assigned(self, distances: Array) -> Array:
         """The pair of every row, (nodes, width): pairs within reach, in the rows that they had."""
-        width = self.outputs["clearance"]
         if self._pairs.shape[0] != len(distances):
-            self._pairs = np.full((len(distances), width), FREE)
-        for pairs, d in zip(self._pairs, distances, strict=True):
-            close = np.flatnonzero(d < self.reach)
-            if len(close) > width:
-                close = close[np.argsort(d[close], kind="stable")[:width]]
-            staying = np.isin(pairs, close)
-            pairs[~staying] = FREE
-            entering = np.setdiff1d(close, pairs, assume_unique=True)
-            pairs[np.flatnonzero(~staying)[: len(entering)]] = entering
+            self._pairs = np.full((len(distances), self.outputs["clearance"]), FREE)
+        self._pairs = rows_taken(self._pairs, self._wanted(distances))
         return self._pairs
+
+    def _wanted(self, distances: Array) -> Array:
+        """Which pairs have a row, (nodes, pairs): those within reach, the closest where they are too many."""
+        close, width = distances < self.reach, self.outputs["clearance"]
+        for node in np.flatnonzero(close.sum(axis=1) > width):
+            close[node, np.argsort(distances[node], kind="stable")[width:]] = False
+        return close
+
+
+def rows_taken(pairs: Array, wanted: Array) -> Array:
+    """The pair of every row, (nodes, width), after a change.
+
+    pairs : (nodes, width) before; wanted : (nodes, pairs) bool, at most `width` of a node. Those that stay
+    keep their rows; the others enter rows that are free, both in ascending order.
+    """
+    node = np.arange(len(pairs))[:, None]
+    staying = (pairs != FREE) & wanted[node, pairs]  # FREE looks up the last pair, which is then left out
+    taken = np.where(staying, pairs, FREE)
+    entering = wanted.copy()
+    entering[np.broadcast_to(node, pairs.shape)[staying], pairs[staying]] = False
+    at, pair = np.nonzero(entering)
+    place = (np.cumsum(entering, axis=1) - 1)[at, pair]  # among those that enter at their node
+    free = np.argsort(staying, axis=1, kind="stable")  # free rows first
+    taken[at, free[at, place]] = pair
+    return taken
 
 
 def clearance_term(clearances: Clearances, reach: float, width: int) -> Any:

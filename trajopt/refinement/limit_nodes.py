@@ -29,7 +29,7 @@ from trajopt.refinement.rounds import Rounds, run_rounds, unless_smaller
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.fallback import continued
-from trajopt.solvers.newton.newton import ActiveSetNewton, NewtonFromMotion
+from trajopt.solvers.newton.newton import MOST_STEPS, ActiveSetNewton, NewtonFromMotion
 from trajopt.solvers.run import TimedSolver, run_solver, takes_hessian
 from trajopt.solvers.scaled_program import scaled_point
 from trajopt.solvers.solver import Result, Run, StartKind, Status, WarmStart
@@ -91,7 +91,8 @@ class LimitNodes:
                 max_iterations=most - last.iterations, start_kind=StartKind.SAME_MOTION, callback=progress
             )
             asked = asked_with_limit_nodes(last, self._times(rounds))
-            return solve_once(asked, _FromAnswer.of(last, solver), run)
+            own = solver if _newton_failed(rounds) else _FromAnswer.of(last, solver)
+            return solve_once(asked, own, run)
 
         if not solution.converged:
             return solution
@@ -127,6 +128,15 @@ class LimitNodes:
             _thirds(part) if rounds.count == 0 and own.largest > FAR else own.above(SHARE * self.accuracy)
             for part, own in zip(rounds.last.answer.parts, rounds.last.measure, strict=True)
         ]
+
+
+def _newton_failed(rounds: Rounds[Any]) -> bool:
+    """Whether the round before took more iterations than Newton's method makes, so that a solver went on.
+
+    It fails again on more nodes of the same program, at the cost of several solves where the rows are many.
+    """
+    before = [each.answer.iterations for each in rounds.tried[-2:]]
+    return len(before) == 2 and before[1] - before[0] > MOST_STEPS
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import pytest
 import dynamics
 import trajopt
 from problems import moves
-from problems.moves.clearance_rows import ClearanceRows
+from problems.moves.clearance_rows import FREE, ClearanceRows, rows_taken
 from problems.moves.contact_proof import least_clearance_bound
 from problems.moves.obstacles import keep_clear, least_clearances, missed_times, solve_clear
 
@@ -141,3 +141,27 @@ def test_a_clearance_is_positive(clearances):
         keep_clear(
             trajopt.Problem(crane(), trajopt.Trajectory.uniform(4, 4)), clearances, 0.0, np.zeros((1, 3))
         )
+
+
+def taken_one_by_one(pairs, wanted):
+    """`rows_taken` as it is said: each node by itself, each pair by itself."""
+    found = np.array(pairs)
+    for row, wished in zip(found, wanted, strict=True):
+        for k, pair in enumerate(row):
+            row[k] = pair if pair != FREE and wished[pair] else FREE
+        for pair in np.flatnonzero(wished):
+            if pair not in row:
+                row[list(row).index(FREE)] = pair
+    return found
+
+
+def test_pairs_keep_their_rows_and_others_enter_free_ones():
+    rng = np.random.default_rng(3)
+    pairs = np.full((30, 5), FREE)
+    for _ in range(40):
+        wanted = rng.random((30, 12)) < 0.25
+        for row in wanted:
+            row[np.flatnonzero(row)[5:]] = False
+        after = rows_taken(pairs, wanted)
+        np.testing.assert_array_equal(after, taken_one_by_one(pairs, wanted))
+        pairs = after
