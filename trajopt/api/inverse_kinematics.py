@@ -11,6 +11,7 @@ from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 from trajopt.problem.dynamics_check import check_dynamics
+from trajopt.problem.nearest_pose import nearest_pose
 
 
 def inverse_kinematics(
@@ -28,8 +29,6 @@ def inverse_kinematics(
     Out of reach, the nearest pose is returned: compare where it matters. Angles are the nearest to those of q
     that are the same pose, without turns in between. Nakamura and Hanafusa, 1986.
     """
-    from scipy.optimize import least_squares
-
     if not isinstance(targets, Mapping) or not targets:
         raise OptionError(f"the targets are {short_repr(targets)}: give a dictionary, quantity -> value")
     check_dynamics(dynamics)
@@ -56,17 +55,8 @@ def inverse_kinematics(
 
     limits = dynamics.limits
     inside = np.clip(start, limits.q_lower, limits.q_upper)
-    found = least_squares(
-        residual,
-        inside,
-        jac=slope,  # type: ignore[arg-type]
-        bounds=(limits.q_lower, limits.q_upper),
-        xtol=tolerance,
-        ftol=tolerance,
-        gtol=tolerance,
-        max_nfev=iterations,
-    )
-    return without_turns(found.x, inside, dynamics)
+    found = nearest_pose(residual, slope, inside, limits, tolerance=tolerance, iterations=iterations)
+    return without_turns(found, inside, dynamics)
 
 
 def without_turns(q: NDArray, start: NDArray, dynamics: Dynamics) -> NDArray:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trajopt.problem.contact_problem import ContactProblem
+from trajopt.problem.closure_problem import ClosureProblem
 from trajopt.problem.problem import ProblemData
 
 if TYPE_CHECKING:
     from trajopt.display.problem_summary import ProblemSummary
 
 
-class Problem(ContactProblem):
+class Problem(ClosureProblem):
     __doc__ = ProblemData.__doc__
 
     def summary(self) -> ProblemSummary:

@@ -20,6 +20,7 @@ TrajoptError (a ValueError)
 └── ShadowedPackageError       a user's file that has the name of a package and hides it; also an ImportError
 
 KinkWarning (UserWarning)      a term whose value or slope jumps, which solvers cannot differentiate
+LoopWarning (UserWarning)      values of joints of a closed loop that do not fit each other
 """
 
 from __future__ import annotations
@@ -113,6 +114,10 @@ class ShadowedPackageError(TrajoptError, ImportError):
 
 class KinkWarning(UserWarning):
     """The value or the slope of a traced term jumps near the motion that a solve starts from."""
+
+
+class LoopWarning(UserWarning):
+    """Values at an end of the motion do not fit its closed loops, which determine some of them."""
 
 
 def _begin_alike(one: str, other: str) -> bool:

@@ -62,7 +62,10 @@ def equation_scales(
     for constraint in equations:
         there = constraint.over.mask(here) if constraint.holds_over_time else np.zeros(0, bool)
         found = sums[constraint.term.quantity]
-        scales[constraint] = scale_of(found[there] if there.any() else found)
+        given = constraint.scale
+        scales[constraint] = (
+            scale_of(found[there] if there.any() else found) if given is None else given.copy()
+        )
     at_once = [c for c in equations if not c.holds_over_time and not c.over.is_difference]
     single = [c for c in at_once if contains_torques(solution.problem, c)]
     at_rest = static_parts(solution, single, here) if single else {}

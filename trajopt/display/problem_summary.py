@@ -137,7 +137,8 @@ def _constraints(problem: ProblemData, nlp: NLP) -> Iterator[StatedLine]:
         width = each.lower.size
         units = units_of(problem, each.term, width)
         what = _bounds(each.lower, each.upper, units, problem.component_names(each.term.quantity, width))
-        held = ", for all t" * (isinstance(each, Constraint) and each.hold == "hull")
+        hold = each.hold if isinstance(each, Constraint) else "nodes"
+        held = {"nodes": "", "hull": ", for all t", "implied": ", follows from others"}[hold]
         yield StatedLine(each.name, what, _part(each.over) + held, rows)
     for lower in problem.lower_continuities:
         where = "where arcs meet" if lower.after is None else f"after arc {lower.after}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -12,16 +12,14 @@ from numpy.typing import ArrayLike
 from trajopt.base import arguments
 from trajopt.base.errors import OptionError
 from trajopt.problem.contacts.contact import (
-    DIRECTIONS,
     EDGES,
     Contact,
     contact_of,
     height_of,
     velocity_of,
-    wrench_on_link,
 )
 from trajopt.problem.contacts.ground import Ground
-from trajopt.problem.problem import ProblemData
+from trajopt.problem.held_frames import HeldFrames
 from trajopt.splines.node_sets import ArcNodes
 from trajopt.terms import term as terms
 
@@ -31,7 +29,7 @@ GAIT = "gait"  # name of the periodicity of q
 
 
 @dataclass(eq=False, repr=False)
-class ContactProblem(ProblemData):
+class ContactProblem(HeldFrames):
     """A problem with contacts, frame -> `Contact`."""
 
     contacts: dict[str, Contact] = field(default_factory=dict, init=False)
@@ -63,11 +61,7 @@ class ContactProblem(ProblemData):
         Returns the contact, whose `force` is a term. Raises UnknownNameError for a frame that does not exist,
         OptionError or ShapeError for what cannot be meant.
         """
-        if self.trajectory.scheme is None:
-            raise OptionError(
-                f"a contact needs forces that its collocation points determine, not {self.trajectory}: use "
-                " the trajectory of a Schedule, or Trajectory.collocation(intervals, order)"
-            )
+        self._needs_collocation("a contact")
         if any(each.name == GAIT for each in self.periodicities):
             raise OptionError(f"'{frame}' is added after the periodic gait: add all contacts before it")
         if frame in self.contacts:
@@ -77,18 +71,11 @@ class ContactProblem(ProblemData):
         high = float(arguments.numbers(clearance, f"the clearance of '{frame}'"))
         if not 0.0 <= high < np.inf:
             raise OptionError(f"the clearance of '{frame}' is {clearance} m: give 0 or more")
-        others = [other for other in self.contacts.values() if other.link == contact.link]
-        if contact.link in self.loads and not others:
-            raise OptionError(
-                f"'{contact.link}', which carries '{frame}', has a load already: use another link"
-            )
+        self._refuse_other_load(contact.link, frame)
         self.contacts[frame] = contact
-        standing = [each for each in (*others, contact) if each.arcs]
         if contact.arcs:
             self._push(contact)
-            self.loads.pop(contact.link, None)
-            label = f"ground on {contact.link}"
-            self.load(contact.link, terms.term(name=label)(partial(wrench_on_link, standing)))
+            self._share_load(contact.link, contact.wrench)
         for arc in range(count):
             if arc in contact.arcs:
                 self._stand(contact, arc, touches_down=arc - 1 not in contact.arcs)
@@ -150,29 +137,22 @@ class ContactProblem(ProblemData):
 
     def _push(self, contact: Contact) -> None:
         """The unknown curves of a contact, zero where it does not stand."""
-        width, arcs = DIRECTIONS * len(contact.points), range(len(self.trajectory.arcs))
-        share = 0.5 / width
         sole = [f"{point} {way}" for point in range(1, 1 + len(contact.points)) for way in EDGES]
+        components = EDGES if contact.is_point else sole
+        share = 0.5 / len(components)
         for curve, own in zip(contact.curves, contact.grounds.values(), strict=True):
-            zero, guess = np.zeros(width), np.full(width, share)
-            push = self.control(curve, lower=zero, guess=guess, unit="BW")
-            components = EDGES if contact.is_point else tuple(sole)
-            self.extras[curve] = replace(self.extras[curve], components=components)
-            for arc in (arc for arc in arcs if arc not in own):
-                name = f"no {curve}, arc {arc}"
-                self.subject_to(push, equals=0.0, over=ArcNodes(arc, "whole"), name=name)
+            self._force_curve(curve, components, own, lower=0.0, guess=share, unit="BW")
 
     def _stand(self, contact: Contact, arc: int, touches_down: bool) -> None:
-        frame, whole = contact.frame, ArcNodes(arc, "whole")
+        frame = contact.frame
         twist = terms.term(name=f"velocity of {frame}", unit=units_of_twist(contact))
         still = twist(partial(velocity_of, contact))
-        self.subject_to(still, equals=0.0, over=whole, name=f"{frame} stands, arc {arc}")
+        self._hold_still(still, arc, f"{frame} stands, arc {arc}")
         if touches_down:
-            start, three = ArcNodes(arc, "start"), contact.points[corners(contact.points)]
+            three = contact.points[corners(contact.points)]
             label = f"height of {frame} above the ground of arc {arc}"
             height = terms.term(name=label, unit="m")(partial(height_of, contact, arc, three))
-            self.subject_to(height, equals=0.0, over=start, name=touches(frame, arc))
-            self.subject_to(still, equals=0.0, over=start, name=lands(frame, arc))
+            self._hold_from_the_start(height, still, arc, touches(frame, arc), lands(frame, arc))
 
     def _swing(self, contact: Contact, arc: int, clearance: float) -> None:
         frame = contact.frame

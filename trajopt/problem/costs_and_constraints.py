@@ -39,9 +39,11 @@ class Cost:
 class Constraint:
     """lower <= term <= upper over a part of the motion.
 
-    hold : "nodes", at the nodes only (`Solution.verify` checks between them), or "hull", for all t because
-        the control points of the curve are bounded (sufficient; for q, v, a and jerk)
+    hold : "nodes", at the nodes only (`Solution.verify` checks between them); "hull", for all t because the
+        control points of the curve are bounded (sufficient; for q, v, a and jerk); or "implied", an equation
+        that follows from others to the order of the scheme: it has no rows, and `verify` checks it
     continuous : whether the term is a curve that cannot jump: limits then hold at the ends of the motion, too
+    scale : (width,) what residuals of an equation are compared with; None: the sizes of what it adds up
     """
 
     term: Any
@@ -49,8 +51,9 @@ class Constraint:
     upper: NDArray[np.float64]
     over: NodeSet
     name: str
-    hold: Literal["nodes", "hull"] = "nodes"
+    hold: Literal["nodes", "hull", "implied"] = "nodes"
     continuous: bool = False
+    scale: NDArray[np.float64] | None = None
 
     @property
     def holds_over_time(self) -> bool:
@@ -65,6 +68,8 @@ class Constraint:
     def held_at(self, trajectory: Trajectory) -> NDArray[np.bool_]:
         """At which nodes of its part of the motion it holds, component by component, (nodes, width)."""
         equal = self.lower == self.upper
+        if self.hold == "implied":
+            return np.zeros((self.over.nodes(trajectory).size, equal.size), dtype=bool)
         limits = self.over.carries_limits(trajectory, self.continuous)
         return np.where(equal, self.over.carries_equations(trajectory)[:, None], limits[:, None])
 

@@ -77,6 +77,7 @@ class ProblemParts:
     guessed_durations: NDArray[np.float64] | None = field(default=None, init=False)
     passive_joints: dict[str, tuple[NodeSet, ...]] = field(default_factory=dict, init=False)
     lower_continuities: list[LowerContinuity] = field(default_factory=list, init=False)
+    closures: dict[str, Any] = field(default_factory=dict, init=False)
     recipe: Recipe | None = field(default=None, init=False)
     solver: Solver | None = field(default=None, init=False)
     refinement: Refinement | None = field(default=None, init=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from trajopt.base.rounding import BETWEEN
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.problem.problem_parts import Refinement
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated_between_nodes
@@ -31,7 +32,7 @@ class RefinedUntilVerified(Refined):
     tol : the accuracy between nodes that `verify` asks for
     """
 
-    tol: float = 0.01
+    tol: float = BETWEEN
     rounds: int = 12
     errors: Literal["both", "equations"] = "equations"
 

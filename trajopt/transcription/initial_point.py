@@ -16,6 +16,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import NotFiniteError, ShapeError
 from trajopt.graph.keys import extra_leaf
+from trajopt.problem.contacts.closed_guess import ClosedGuess
 from trajopt.problem.guess import GuessedCurve
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
@@ -43,6 +44,8 @@ def first_guess(problem: ProblemData, layout: Layout, duration: float | None = N
         wanted = problem.guessed_durations
     durations = np.clip(wanted, *problem.trajectory.duration_bounds)
     guessed = problem.guessed_curve or smooth_curve(problem, float(durations.sum()))
+    if problem.closures:
+        guessed = ClosedGuess.of(problem, guessed)
     x = np.empty(layout.size)
     x[layout.durations] = durations
     for group in layout.groups:

@@ -11,6 +11,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
+from trajopt.base.rounding import BETWEEN
 from trajopt.checks.check_times import mesh_of
 from trajopt.checks.link_violations import (
     OF_ALL,
@@ -30,7 +31,7 @@ from trajopt.transcription.links.linked_problems import linked_problems
 from trajopt.transcription.links.linked_program import LinkedProgram, linked_program
 from trajopt.verification.claims import differences_of_phases, unusable, unusable_phases
 from trajopt.verification.recomputed_kkt import smallest_kkt
-from trajopt.verification.report import AT_NODES, BETWEEN, LABEL, WIDTH, Report, excess_sentence
+from trajopt.verification.report import AT_NODES, LABEL, WIDTH, Report, excess_sentence
 from trajopt.verification.verdict import Verdict
 from trajopt.verification.verify import verify as verify_phase
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.printable_text import printable
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.rounding import AGREEMENT, BETWEEN
 from trajopt.checks.integral_checks import CostCheck
 from trajopt.checks.path_equations import EquationResidual
 from trajopt.checks.scales import LIMIT_ACCURACY
@@ -20,7 +20,7 @@ from trajopt.solvers.optimality.kkt import KKT
 from trajopt.verification.minimality import Minimality
 from trajopt.verification.verdict import Verdict
 
-AT_NODES, BETWEEN = 1e-6, 1e-2  # relative: what a report calls met at nodes and, by default, between them
+AT_NODES = 1e-6  # relative: what a report calls met at nodes
 LABEL = 30  # characters, the least width of a report's first column
 WIDTH = 108  # characters of a line
 SMOOTHER = "continuity=2 where arcs meet, and a degree of 3 or more, keep accelerations continuous"

@@ -14,6 +14,7 @@ import numpy as np
 
 from trajopt.base.arguments import number
 from trajopt.base.errors import OptionError, TrajoptError
+from trajopt.base.rounding import BETWEEN
 from trajopt.checks.check_times import CHECK_DENSITY, sample_times
 from trajopt.checks.integral_checks import cost_checks
 from trajopt.checks.path_equations import EquationResidual, costs_of_residuals, torque_equations
@@ -26,7 +27,7 @@ from trajopt.verification.claims import differences, unusable
 from trajopt.verification.minimality import NearbyPoints, minimality
 from trajopt.verification.optimum_error import error_of_optimum
 from trajopt.verification.recomputed_kkt import point_and_kkt, rebuilt_program
-from trajopt.verification.report import BETWEEN, Report
+from trajopt.verification.report import Report
 
 __all__ = ["Report", "Violation", "verify"]
 

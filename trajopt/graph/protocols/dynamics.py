@@ -20,7 +20,7 @@ class Dynamics(Protocol):
     aliases : optional, names of states and controls in terms, `node.altitude` -> quantity and component,
         None for all of them; a name with an argument is "rate:altitude"
     Other optional members have protocols of their own: `DesignableDynamics`, `ForwardDynamics`,
-    `LoadedForwardDynamics`, `SkeletonDynamics`, `GravityField`, `DescribedJoints`.
+    `LoadedForwardDynamics`, `SkeletonDynamics`, `GravityField`, `DescribedJoints`, `CarriedFrames`.
     """
 
     @property
@@ -122,7 +122,16 @@ class DescribedJoints(Protocol):
 
 
 @runtime_checkable
-class FloatingDynamics(Protocol):
+class CarriedFrames(Protocol):
+    """A dynamics that knows which link carries a frame: `Problem.close_loop`."""
+
+    def carrier(self, frame: str) -> str:
+        """The link that carries a frame; raises for a name that the dynamics does not know."""
+        ...
+
+
+@runtime_checkable
+class FloatingDynamics(CarriedFrames, Protocol):
     """A dynamics that may stand on feet: `Problem.contact`, `Problem.passive_base`."""
 
     @property
@@ -138,8 +147,4 @@ class FloatingDynamics(Protocol):
     @property
     def floating_joints(self) -> Sequence[str]:
         """Coordinates of the free base, x and y first; empty where it is held to the ground."""
-        ...
-
-    def carrier(self, frame: str) -> str:
-        """The link that carries a frame; raises for a name that the dynamics does not know."""
         ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from trajopt.base.errors import OptionError
@@ -46,8 +47,8 @@ def refuse_springs(dynamics: Dynamics, designs: Iterable[str], passive: Iterable
 
 def _torque(joint: str, index: int, unit: str) -> ExpressionTerm:
     """tau_j under the problem's loads, (1,)."""
+    return ExpressionTerm(partial(_torque_at, index), f"torque at {joint}", unit=unit)
 
-    def torque(node: Any) -> Any:
-        return node.tau[index]
 
-    return ExpressionTerm(torque, f"torque at {joint}", unit=unit)
+def _torque_at(index: int, node: Any) -> Any:
+    return node.tau[index]

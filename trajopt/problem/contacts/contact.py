@@ -120,12 +120,6 @@ def total_force(contact: Contact, node: Any) -> list[Any]:
     return contact.wrench(node)[3:]
 
 
-def wrench_on_link(contacts: Sequence[Contact], node: Any) -> list[Any]:
-    """(6,), of all contacts on one link."""
-    wrenches = [contact.wrench(node) for contact in contacts]
-    return [sum(parts) for parts in zip(*wrenches, strict=True)]
-
-
 def height_of(contact: Contact, arc: int, points: Array, node: Any) -> list[Any]:
     return contact.height(node, arc, points)
 
@@ -180,6 +174,6 @@ def contact_of(
 def checked_arc(arc: Any, frame: str, arc_count: int) -> int:
     if not isinstance(arc, int | np.integer) or isinstance(arc, bool) or not 0 <= arc < arc_count:
         raise OptionError(
-            f"'{frame}' stands in arc {arguments.short_repr(arc)}: the {arc_count} arcs count from 0"
+            f"'{frame}' is held in arc {arguments.short_repr(arc)}: the {arc_count} arcs count from 0"
         )
     return int(arc)

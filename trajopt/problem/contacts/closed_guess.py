@@ -1,0 +1,63 @@
+"""A guess of a motion whose loops are closed: from time to time the nearest closed pose, branch by branch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trajopt.base.arrays import Array
+from trajopt.base.errors import InfeasibleBoundsError
+from trajopt.problem.contacts.loop_ends import order_of_following, pose_at
+from trajopt.problem.contacts.loop_poses import LoopPoses
+from trajopt.problem.guess import GuessedCurve
+from trajopt.splines.node_sets import START
+
+NEARLY = 1e-3  # m and rad: a guess with a smaller gap is left as it is, as a motion of a coarser mesh
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedGuess:
+    """A guessed curve with the joints of loops moved until these are closed.
+
+    first : (n,) a closed pose near the start
+    last : groups of joints in the order in which they follow from others
+
+    At each time joints that follow from others start from the pose before, so that a linkage stays on its
+    branch; where they reach no closed pose, all joints move, and where these do not either, the guess stays.
+    """
+
+    curve: GuessedCurve
+    poses: LoopPoses
+    first: Array
+    last: Sequence[Array]
+
+    @staticmethod
+    def of(problem: Any, curve: GuessedCurve) -> ClosedGuess:
+        """The guess of a problem with its loops closed."""
+        poses = LoopPoses(problem, list(problem.closures.values()))
+        groups = order_of_following(problem, np.ones(problem.dynamics.n, dtype=bool))
+        return ClosedGuess(curve, poses, pose_at(problem, START), groups)
+
+    def __call__(self, s: ArrayLike) -> Array:
+        values = np.array(self.curve(s), dtype=float)
+        before, times = self.first, np.asarray(s, dtype=float)
+        for place in np.argsort(times, kind="stable"):
+            before = self._closed(values[place, : before.size], before)
+            values[place, : before.size] = before
+        return values
+
+    def _closed(self, guess: Array, before: Array) -> Array:
+        if np.abs(self.poses.misfit(guess)).max() < NEARLY:
+            return guess
+        follows = self.poses.following(self.poses.stated(before), self.last)
+        found = self.poses.nearest(np.where(follows, before, guess), ~follows)
+        if self.poses.is_closed(found):
+            return found
+        try:
+            return self.poses.closed(np.where(follows, before, guess))
+        except InfeasibleBoundsError:
+            return guess

@@ -1,0 +1,328 @@
+"""A closed loop of a mechanism: two frames that a pivot, a hinge or a weld holds together.
+
+    gap    = A' (p_b - p_a),    turn = A' B R',   A, B the axes of the frames, R those of b in a when closed
+    J v    = A' (v_b - v_a - omega_a x (p_b - p_a)),   A' (omega_b - omega_a)
+    w_b    = [p_b x f + m; f] = -w_a              wrenches about the world origin, on the links of b and a
+
+The robot's joints are a tree; a loop is what the tree cannot say, a condition between two of its frames. It
+adds the rows J v = 0 at all collocation points and the gap at the start of the motion, and the force f and
+moment m that hold it, in the directions of the rows: J' of the rows, so that they do no work where these
+vanish. As in contacts, velocities are zero at the collocation points and places follow to the order of the
+scheme; positions held there instead leave forces missing between nodes.
+
+Directions are axes of frame a. Rows that repeat others, all those across the plane of a planar linkage, are
+left out, with their forces: no motion tells how large these are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from trajopt.base import arguments
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError, ShapeError
+from trajopt.graph.protocols.dynamics import CarriedFrames
+from trajopt.problem.contacts.contact import checked_arc
+from trajopt.problem.contacts.ground import cross
+from trajopt.terms.term import ExpressionTerm
+
+ClosureKind = Literal["point", "pin", "weld"]
+AXES, OBLIQUE = ("x", "y", "z"), ("across 1", "across 2", "along the axis")
+PLACES = 3  # rows of places, which come before those of turns
+ORTHONORMAL = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Closure:
+    """Two frames that are held together in some arcs, as `Problem.close_loop` adds it.
+
+    name : of the loop, in reports
+    frame_a, frame_b : what is held together;  link_a, link_b : the links that carry them, None the ground
+    kind : "point", a ball joint; "pin", a hinge; "weld", no motion at all
+    basis : (3, 3) the directions of the rows as rows, in axes of frame a
+    turns : which of them turns are held about
+    rotation : (3, 3) the axes of frame b in those of frame a when the loop is closed
+    arcs : in which it is closed
+    kept : which rows are stated, places 0 to 2, then turns;  `left_out` names the others
+    pose : (n,) joint positions at which it is closed
+    """
+
+    name: str
+    frame_a: str
+    frame_b: str
+    link_a: str | None
+    link_b: str | None
+    kind: ClosureKind
+    basis: Array = field(repr=False)
+    turns: tuple[int, ...]
+    rotation: Array = field(repr=False)
+    arcs: tuple[int, ...]
+    kept: tuple[int, ...]
+    pose: Array = field(repr=False)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of all rows: directions of places, then the axes of turns."""
+        axes = AXES if np.array_equal(self.basis, np.eye(3)) else OBLIQUE
+        return *axes, *(f"about {axes[turn]}" for turn in self.turns)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The rows that repeat others, and are not stated."""
+        return tuple(label for row, label in enumerate(self.labels) if row not in self.kept)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Of all rows of the gap."""
+        return ("m",) * PLACES + ("rad",) * len(self.turns)
+
+    @property
+    def held_places(self) -> tuple[int, ...]:
+        """Directions in which a force acts."""
+        return tuple(row for row in self.kept if row < PLACES)
+
+    @property
+    def held_turns(self) -> tuple[int, ...]:
+        """Directions about which a moment acts."""
+        return tuple(self.turns[row - PLACES] for row in self.kept if row >= PLACES)
+
+    @property
+    def curves(self) -> dict[str, tuple[int, ...]]:
+        """Names of the unknown curves, of forces and of moments, and their directions in `basis`."""
+        every = {f"force of {self.name}": self.held_places, f"moment of {self.name}": self.held_turns}
+        return {curve: directions for curve, directions in every.items() if directions}
+
+    @property
+    def force(self) -> ExpressionTerm:
+        """The force of frame a on frame b, (3,) N, world axes."""
+        return ExpressionTerm(self._force, f"force of {self.name} in world axes", AXES, "N")
+
+    @property
+    def moment(self) -> ExpressionTerm:
+        """The moment of frame a on frame b, (3,) N m, world axes."""
+        return ExpressionTerm(self._moment, f"moment of {self.name} in world axes", AXES, "N m")
+
+    @property
+    def gap(self) -> ExpressionTerm:
+        """All rows of the gap, in m and, for small ones, rad."""
+        return ExpressionTerm(self._gap, f"gap of {self.name}", self.labels, self.units)
+
+    @property
+    def kept_gap(self) -> ExpressionTerm:
+        """The rows of the gap that are stated."""
+        return self._kept(self._kept_gap, f"stated gap of {self.name}", self.units)
+
+    @property
+    def kept_speed(self) -> ExpressionTerm:
+        """The rows of its velocity that are stated."""
+        return self._kept(self._kept_speed, f"speed of the gap of {self.name}", self.speed_units)
+
+    @property
+    def speed(self) -> ExpressionTerm:
+        """The velocity of the gap, all rows."""
+        return ExpressionTerm(self._speed, f"all speeds of {self.name}", self.labels, self.speed_units)
+
+    @property
+    def speed_units(self) -> tuple[str, ...]:
+        return tuple(f"{unit}/s" for unit in self.units)
+
+    @property
+    def misfit(self) -> ExpressionTerm:
+        """The gap in m, and how far axes are from where they belong: zero only where the loop is closed.
+
+        Rows of the gap vanish where b is turned over by half a turn, too.
+        """
+        axes = () if self.kind == "point" else (AXES if self.kind == "pin" else tuple("123456789"))
+        units = ("m",) * PLACES + ("rad",) * len(axes)
+        labels = (*AXES, *(f"axis {axis}" for axis in axes))
+        return ExpressionTerm(self._misfit, f"misfit of {self.name}", labels, units)
+
+    def wrench_on_b(self, node: Any) -> list[Any]:
+        """(6,) [moment; force] about the world origin on the link of frame b, N m and N."""
+        force, moment, place = self._force(node), self._moment(node), node.position(self.frame_b)
+        about = cross([place[i] for i in range(3)], force)
+        return [a + b for a, b in zip(about, moment, strict=True)] + force
+
+    def wrench_on_a(self, node: Any) -> list[Any]:
+        """(6,), the opposite one on the link of frame a."""
+        return [-each for each in self.wrench_on_b(node)]
+
+    # -- functions of a node ------------------------------------------------------------------------------
+
+    def _kept(self, read: Any, name: str, units: Sequence[str]) -> ExpressionTerm:
+        labels, units = ([each[row] for row in self.kept] for each in (self.labels, units))
+        return ExpressionTerm(read, name, tuple(labels), tuple(units))
+
+    def _kept_gap(self, node: Any) -> list[Any]:
+        rows = self._gap(node)
+        return [rows[row] for row in self.kept]
+
+    def _kept_speed(self, node: Any) -> list[Any]:
+        rows = self._speed(node)
+        return [rows[row] for row in self.kept]
+
+    def _gap(self, node: Any) -> list[Any]:
+        place, rows = along(self.basis, self._apart(node)), []
+        if self.kind == "pin":
+            axis = self._axis()
+            rows = along(self.basis, cross(axis, turned_vector(self._turn(node), axis)))
+        elif self.kind == "weld":
+            turn = self._turn(node)
+            rows = along(self.basis, [0.5 * (turn[k][j] - turn[j][k]) for j, k in ((1, 2), (2, 0), (0, 1))])
+        return place + [rows[turn] for turn in self.turns]
+
+    def _speed(self, node: Any) -> list[Any]:
+        a, b = node.velocity(self.frame_a), node.velocity(self.frame_b)
+        omega = [a[i] for i in range(3)]
+        moved = cross(omega, difference_of(node.position(self.frame_b), node.position(self.frame_a)))
+        linear = [b[3 + i] - a[3 + i] - moved[i] for i in range(3)]
+        turning = [b[i] - a[i] for i in range(3)]
+        rows = along(self.basis, self._in_a(node, turning)) if self.turns else []
+        return along(self.basis, self._in_a(node, linear)) + [rows[turn] for turn in self.turns]
+
+    def _misfit(self, node: Any) -> list[Any]:
+        apart = self._apart(node)
+        if self.kind == "point":
+            return apart
+        turn = self._turn(node)
+        if self.kind == "pin":
+            axis = self._axis()
+            return apart + [now - own for now, own in zip(turned_vector(turn, axis), axis, strict=True)]
+        return apart + [turn[j][k] - float(j == k) for j in range(3) for k in range(3)]
+
+    def _force(self, node: Any) -> list[Any]:
+        return self._pushed(node, f"force of {self.name}")
+
+    def _moment(self, node: Any) -> list[Any]:
+        return self._pushed(node, f"moment of {self.name}")
+
+    def _pushed(self, node: Any, curve: str) -> list[Any]:
+        """(3,) in world axes, of a curve; zero where there is none."""
+        directions = self.curves.get(curve, ())
+        if not directions:
+            return [0.0, 0.0, 0.0]
+        push = node.extra(curve)
+        own = [sum(push[k] * self.basis[row, i] for k, row in enumerate(directions)) for i in range(3)]
+        axes = node.orientation(self.frame_a)
+        return [sum(axes[3 * i + j] * own[j] for j in range(3)) for i in range(3)]
+
+    def _apart(self, node: Any) -> list[Any]:
+        """p_b - p_a in axes of frame a."""
+        return self._in_a(node, difference_of(node.position(self.frame_b), node.position(self.frame_a)))
+
+    def _in_a(self, node: Any, vector: Sequence[Any]) -> list[Any]:
+        axes = node.orientation(self.frame_a)
+        return [sum(axes[3 * i + j] * vector[i] for i in range(3)) for j in range(3)]
+
+    def _turn(self, node: Any) -> list[list[Any]]:
+        """A' B R', the identity where b is turned as it belongs."""
+        b, R = node.orientation(self.frame_b), self.rotation
+        columns = [[sum(b[3 * i + j] * R[k, j] for j in range(3)) for i in range(3)] for k in range(3)]
+        turned = [self._in_a(node, column) for column in columns]
+        return [[turned[k][j] for k in range(3)] for j in range(3)]
+
+    def _axis(self) -> list[float]:
+        """(3,) the axis of the hinge, in axes of frame a."""
+        (axis,) = set(range(3)) - set(self.turns)
+        return self.basis[axis].tolist()
+
+
+def difference_of(later: Any, earlier: Any) -> list[Any]:
+    """later - earlier of two places, (3,)."""
+    return [later[i] - earlier[i] for i in range(3)]
+
+
+def along(basis: Array, vector: Sequence[Any]) -> list[Any]:
+    """The components of a vector along the rows of a basis."""
+    return [sum(row[i] * vector[i] for i in range(3) if row[i]) for row in basis.tolist()]
+
+
+def turned_vector(matrix: Sequence[Sequence[Any]], vector: Sequence[Any]) -> list[Any]:
+    """matrix @ vector."""
+    return [sum(row[i] * vector[i] for i in range(3)) for row in matrix]
+
+
+def link_of(dynamics: Any, frame: str) -> str | None:
+    """The link that carries a frame, None for the ground; raises for an unknown name."""
+    pattern = dynamics.block([f"position:{frame}"]).pattern()
+    return dynamics.carrier(frame) if any(np.any(depends) for depends in pattern.values()) else None
+
+
+def basis_of(kind: str, axis: Any, name: str) -> tuple[Array, tuple[int, ...]]:
+    """The directions of the rows, and which of them turns are held about; see `Problem.close_loop`."""
+    if kind not in get_args(ClosureKind):
+        raise OptionError(
+            f"the loop '{name}' is closed by {arguments.short_repr(kind)}: give 'point', a ball joint; "
+            "'pin', a hinge, with its axis; or 'weld'"
+        )
+    if (kind == "pin") != (axis is not None):
+        wanted = "needs the axis of its hinge" if kind == "pin" else "has no axis"
+        raise OptionError(f"the loop '{name}', closed by a {kind}, {wanted}: axis=(0, 0, 1) is z of frame a")
+    if kind != "pin":
+        return np.eye(3), (0, 1, 2) if kind == "weld" else ()
+    given = arguments.finite_numbers(axis, f"the axis of '{name}'")
+    if given.shape != (3,) or not np.linalg.norm(given) > 0.0:
+        raise ShapeError(
+            f"the axis of '{name}' is {arguments.short_repr(axis)}: give three numbers, not zero"
+        )
+    unit = given / np.linalg.norm(given)
+    if np.count_nonzero(unit) == 1:  # an axis of the frame
+        return np.eye(3), tuple(int(i) for i in np.flatnonzero(unit == 0.0))
+    across = np.cross(unit, np.eye(3)[np.argmin(np.abs(unit))])
+    across /= np.linalg.norm(across)
+    return np.stack([across, np.cross(unit, across), unit]), (0, 1)
+
+
+def rotation_of(rotation: Any, name: str) -> Array:
+    """A rotation matrix (3, 3), the identity where none is given."""
+    if rotation is None:
+        return np.eye(3)
+    R = arguments.finite_numbers(rotation, f"the rotation of '{name}'")
+    if R.shape != (3, 3) or np.abs(R @ R.T - np.eye(3)).max() > ORTHONORMAL or np.linalg.det(R) < 0.0:
+        raise ShapeError(
+            f"the rotation of '{name}' is no rotation matrix: give (3, 3), the axes of frame b in those of a"
+        )
+    return R
+
+
+def frames_of(dynamics: Any, frame_a: str, frame_b: str, name: str) -> tuple[str | None, str | None]:
+    """The links of the two frames of a loop; OptionError where they are one, or frames have no links."""
+    if not arguments.implements(dynamics, CarriedFrames):
+        raise OptionError(
+            f"a loop needs the links of its frames, which {type(dynamics).__name__} does not have: give a "
+            "dynamics.RigidBodyModel, or say how in `carrier`"
+        )
+    links = link_of(dynamics, frame_a), link_of(dynamics, frame_b)
+    if links[0] == links[1]:
+        raise OptionError(
+            f"the frames of the loop '{name}', {frame_a} and {frame_b}, are both fixed to "
+            f"{links[0] or 'the ground'}: name frames of two links"
+        )
+    return links
+
+
+def closure_of(
+    dynamics: Any,
+    arc_count: int,
+    name: str,
+    frames: tuple[str, str],
+    joint: tuple[Any, Any, Any],
+    arcs: Iterable[int],
+    pose: Array,
+) -> Closure:
+    """The closure of a call of `Problem.close_loop` with all of its rows; see there, also for errors.
+
+    joint : kind, axis and rotation
+    """
+    kind, axis, rotation = joint
+    links = frames_of(dynamics, *frames, name)
+    basis, turns = basis_of(kind, axis, name)
+    where = tuple(sorted({checked_arc(arc, f"the loop {name}", arc_count) for arc in arcs}))
+    if not where:
+        raise OptionError(f"the loop '{name}' is closed in no arc: leave it out, or name arcs from 0")
+    every, R = tuple(range(PLACES + len(turns))), rotation_of(rotation, name)
+    return Closure(name, *frames, *links, kind, basis, turns, R, where, every, pose)

@@ -1,0 +1,120 @@
+"""Values at the ends of a motion of joints that a closed loop determines: they are released, and told.
+
+A loop leaves fewer degrees of freedom than joints. Where q, v or a of all joints are given at an end, loops
+and values would be more conditions than unknowns: joints follow from the others, those that are free first,
+then those without motors, then the last ones, and values of these are released.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.base.errors import LoopWarning
+from trajopt.base.rounding import AGREEMENT
+from trajopt.problem.contacts.loop_poses import LoopPoses
+from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.splines.node_sets import END, START, NodeSet
+
+MOVED = 1e-6  # rad or m, per second or its square: values that are off by less are rounded numbers
+
+
+def release_ends(problem: Any) -> None:
+    """Release values at both ends of joints that follow from others; LoopWarning for those that move.
+
+    Raises InfeasibleBoundsError where the values of the others leave no closed pose.
+    """
+    last = len(problem.trajectory.arcs) - 1
+    for place, arc in ((START, 0), (END, last)):
+        closures = [each for each in problem.closures.values() if arc in each.arcs]
+        if closures and any(fixed_at(problem, quantity, place)[0].any() for quantity in "qva"):
+            _release_at(problem, place, LoopPoses(problem, closures))
+
+
+def fixed_at(problem: Any, quantity: str, place: NodeSet) -> tuple[Array, Array]:
+    """Which coordinates constraints fix at an end, (n,), and their values, 0 for others."""
+    fixed, value = np.zeros(problem.dynamics.n, dtype=bool), np.zeros(problem.dynamics.n)
+    for _, each in _boundaries(problem, quantity, place):
+        own = each.lower == each.upper
+        fixed, value = fixed | own, np.where(own, each.lower, value)
+    return fixed, value
+
+
+def order_of_following(problem: Any, fixed: Array) -> tuple[Array, ...]:
+    """Groups of joints in the order in which they follow from others: free, without motors, all."""
+    driven = ~np.isin(problem.dynamics.joint_names, list(problem.passive_joints))
+    return ~fixed, fixed & ~driven, fixed & driven
+
+
+def pose_at(problem: Any, place: NodeSet) -> Array:
+    """(n,) where the motion starts or ends as far as it is known: fixed values, the guess, loops, limits."""
+    if problem.guessed_curve is not None:
+        s = np.array([0.0 if place == START else 1.0])
+        pose = np.asarray(problem.guessed_curve(s), dtype=float)[0, : problem.dynamics.n]
+    elif problem.closures:
+        pose = next(reversed(problem.closures.values())).pose
+    else:
+        pose = _amid(problem.dynamics.limits)
+    fixed, value = fixed_at(problem, "q", place)
+    return np.where(fixed, value, pose)
+
+
+def _amid(limits: Any) -> Array:
+    """Amid the limits of joints; zero, or the nearest value to it, where one is missing."""
+    bounded = np.isfinite(limits.q_lower) & np.isfinite(limits.q_upper)
+    amid = np.clip(np.zeros(bounded.size), limits.q_lower, limits.q_upper)
+    amid[bounded] = 0.5 * (limits.q_lower[bounded] + limits.q_upper[bounded])
+    return amid
+
+
+def _release_at(problem: Any, place: NodeSet, poses: LoopPoses) -> None:
+    fixed, _ = fixed_at(problem, "q", place)
+    guess = pose_at(problem, place)
+    follows = poses.following(poses.stated(poses.nearest(guess)), order_of_following(problem, fixed))
+    pose = poses.closed(guess, fixed & ~follows)
+    _release(problem, "q", place, fixed & follows, pose)
+    v = _release_rates(problem, "v", place, poses, pose, np.zeros(pose.size))
+    _release_rates(problem, "a", place, poses, pose, v)
+
+
+def _release_rates(
+    problem: Any, quantity: str, place: NodeSet, poses: LoopPoses, pose: Array, v: Array
+) -> Array:
+    """J v = 0, or J a + (dJ/dt) v = 0; the values (n,), zero where nothing is known."""
+    J, rest = poses.stated_speeds(pose, v, "v"), poses.stated_speeds(pose, v, "q") @ v
+    fixed, value = fixed_at(problem, quantity, place)
+    follows = poses.following(J, order_of_following(problem, fixed))
+    found = np.where(follows, 0.0, value)
+    found[follows] = np.linalg.lstsq(J[:, follows], -rest - J @ found, rcond=None)[0]
+    _release(problem, quantity, place, fixed & follows, found)
+    return found
+
+
+def _boundaries(problem: Any, quantity: str, place: NodeSet) -> Iterator[tuple[int, Constraint]]:
+    for number, each in enumerate(problem.constraints):
+        if each.term.quantity == quantity and each.over == place:
+            yield number, each
+
+
+def _release(problem: Any, quantity: str, place: NodeSet, released: Array, found: Array) -> None:
+    """Let the loops determine some coordinates at an end."""
+    _, value = fixed_at(problem, quantity, place)
+    moved = released & (np.abs(found - value) > MOVED + AGREEMENT * np.abs(value))
+    if moved.any():
+        names = np.array(problem.dynamics.joint_names)[moved]
+        each = zip(names, value[moved], found[moved], strict=True)
+        text = ", ".join(f"{name} from {old:.6g} to {new:.6g}" for name, old, new in each)
+        warnings.warn(
+            f"{quantity} at the {place.written} does not fit the closed loops, which move {text}: give "
+            "values that fit, or None for joints that follow from others",
+            LoopWarning,
+            stacklevel=7,
+        )
+    for number, each in list(_boundaries(problem, quantity, place)) if released.any() else ():
+        lower, upper = np.where(released, -np.inf, each.lower), np.where(released, np.inf, each.upper)
+        problem.constraints[number] = replace(each, lower=lower, upper=upper)

@@ -1,0 +1,204 @@
+"""Poses at which closed loops are closed, which of their rows are independent, and which joints follow.
+
+Closed poses are found by least squares. Rows are independent where the Jacobian of the gaps has full rank;
+a row that depends on others at one pose alone, as of a four-bar that lies flat, is told from one that repeats
+them by moving on: with it left out, the loop then opens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.base.errors import InfeasibleBoundsError
+from trajopt.graph.chain_rule import ChainRule
+from trajopt.graph.keys import parameter_leaf
+from trajopt.problem.contacts.closure import PLACES, Closure
+from trajopt.problem.nearest_pose import nearest_pose
+from trajopt.problem.problem_graph import graph_of
+
+CLOSED, ROUNDING = 1e-9, 1e-13  # m and rad: a gap that counts as none, and what rounding leaves of one
+REPEATED = 1e-6  # of the largest row: what is left of one that repeats others
+STARTS, STEP, SEED = 12, 0.7, 37  # further starts of the search, rad or m around the first
+NEIGHBOURS, NEAR = 6, 0.1  # poses around a closed one, and their distance, rad or m
+OPENS = 1e-6  # m and rad: gap at neighbouring poses of a row that was left out
+NEWTON = 8  # steps, at most, from a pose that is nearly closed
+
+
+class LoopPoses:
+    """The gaps of some loops as functions of the joints' positions (n,), with exact derivatives."""
+
+    def __init__(self, problem: Any, closures: Sequence[Closure]) -> None:
+        self.closures, self.limits, self.n = tuple(closures), problem.dynamics.limits, problem.dynamics.n
+        several = [term for each in closures for term in (each.misfit, each.gap, each.speed)]
+        self.graph = graph_of(problem, several)
+        self.chain = ChainRule(self.graph, [term.quantity for term in several], [], list(self.graph.leaves))
+        self.leaves = {leaf: np.zeros((1, width)) for leaf, width in self.graph.leaves.items()}
+        for name, own in problem.parameters.items():
+            self.leaves[parameter_leaf(name)] = own.guess[None]
+
+    # -- values -------------------------------------------------------------------------------------------
+
+    def misfit(self, q: Array) -> Array:
+        """All misfits at a pose, one closure after the other."""
+        values = self.graph.values(self.leaves | {"q": q[None]})
+        return np.concatenate([values[each.misfit.quantity][0] for each in self.closures])
+
+    def misfit_slope(self, q: Array) -> Array:
+        """d misfit / d q."""
+        return self._slope(q, np.zeros(self.n), [each.misfit.quantity for each in self.closures], "q")
+
+    def rows(self, closure: Closure, q: Array) -> Array:
+        """d gap / d q of one closure, all of its rows."""
+        return self._slope(q, np.zeros(self.n), [closure.gap.quantity], "q")
+
+    def stated(self, q: Array) -> Array:
+        """d gap / d q of the rows that are stated, of all closures."""
+        return np.concatenate([self.rows(each, q)[list(each.kept)] for each in self.closures])
+
+    def stated_speeds(self, q: Array, v: Array, by: str) -> Array:
+        """Derivatives by "q" or "v" of the stated rows of all velocities."""
+        each = [self._slope(q, v, [c.speed.quantity], by)[list(c.kept)] for c in self.closures]
+        return np.concatenate(each)
+
+    def _slope(self, q: Array, v: Array, quantities: Sequence[str], by: str) -> Array:
+        values = self.graph.values(self.leaves | {"q": q[None], "v": v[None]})
+        D = self.chain.jacobian(self.graph.partials(values), 1, np.dtype(float))[0]
+        return np.concatenate([D[self.chain.rows[name], self.chain.columns[by]] for name in quantities])
+
+    # -- closed poses -------------------------------------------------------------------------------------
+
+    def nearest(self, start: Array, held: Array | None = None) -> Array:
+        """The pose with the smallest misfit that Newton steps, or least squares, find from a start."""
+        fixed = np.zeros(self.n, dtype=bool) if held is None else held
+        found = self._polished(start, fixed)
+        if self.is_closed(found):
+            return found
+        found = nearest_pose(self.misfit, self.misfit_slope, start, self.limits, held, tolerance=1e-15)
+        return self._polished(found, fixed)
+
+    def _polished(self, q: Array, held: Array) -> Array:
+        """A pose after some Newton steps, where they stay inside limits and make the misfit smaller."""
+        miss = self.misfit(q)
+        for _ in range(NEWTON):
+            if np.abs(miss).max() < ROUNDING:
+                return q
+            step = np.linalg.pinv(np.where(held, 0.0, self.misfit_slope(q)), rcond=REPEATED) @ miss
+            closer = q - step
+            inside = np.all((closer >= self.limits.q_lower) & (closer <= self.limits.q_upper) | held)
+            after = self.misfit(closer)
+            if not inside or np.abs(step).max() > STEP or not np.abs(after).max() < np.abs(miss).max():
+                return q
+            q, miss = closer, after
+        return q
+
+    def is_closed(self, q: Array) -> bool:
+        return bool(np.abs(self.misfit(q)).max() <= CLOSED)
+
+    def closed(self, start: Array, held: Array | None = None) -> Array:
+        """A closed pose from a start, from others around it where that one leads to none.
+
+        Raises InfeasibleBoundsError, with the smallest gap found, where all lead to none.
+        """
+        random, best = np.random.default_rng(SEED), self.nearest(start, held)
+        free = np.ones(self.n, dtype=bool) if held is None else ~held
+        for number in range(STARTS):
+            if self.is_closed(best):
+                return best
+            width = STEP * (1.0 + number / 4.0)
+            other = self.nearest(start + np.where(free, random.uniform(-width, width, self.n), 0.0), held)
+            best = min(best, other, key=lambda q: float(np.linalg.norm(self.misfit(q))))
+        if self.is_closed(best):
+            return best
+        raise InfeasibleBoundsError(self._cannot_meet(best, held))
+
+    def _cannot_meet(self, q: Array, held: Array | None) -> str:
+        gaps, place = [], 0
+        for each in self.closures:
+            width = len(each.misfit.components)
+            own = self.misfit(q)[place : place + width]
+            place += width
+            apart, turned = np.linalg.norm(own[:PLACES]), np.linalg.norm(own[PLACES:])
+            angle = f" and axes off by {turned:.3g}" if turned > CLOSED else ""
+            gaps.append(f"'{each.name}' {apart:.3g} m apart{angle}")
+        fixed = "" if held is None or not held.any() else " with the joints that are fixed there"
+        near = np.array2string(q, precision=4, separator=", ", max_line_width=10_000)
+        return (
+            f"the loop cannot close{fixed}: the least gap found leaves {'; '.join(gaps)}, at q = {near}. "
+            "Check places of frames and lengths of links, or give a pose near a closed one, near=q"
+        )
+
+    # -- independent rows and joints ----------------------------------------------------------------------
+
+    def independent_rows(self, closure: Closure, q: Array) -> tuple[int, ...]:
+        """Rows of a closure that repeat neither each other nor the stated ones of the other closures."""
+        others = [self.rows(each, q)[list(each.kept)] for each in self.closures if each is not closure]
+        J = self.rows(closure, q)
+        places, turns = np.abs(J[:PLACES]).max(initial=0.0), np.abs(J[PLACES:]).max(initial=0.0)
+        length = places / turns if places > 0.0 and turns > 0.0 else 1.0
+        scaled = J * np.where(np.arange(len(J)) < PLACES, 1.0, length)[:, None]
+        return tuple(sorted(independent(scaled, np.concatenate([*others, np.zeros((0, self.n))]))))
+
+    def opening(self, q: Array) -> float:
+        """The largest misfit at closed poses around one, closed by the stated rows alone."""
+        random, largest = np.random.default_rng(SEED), 0.0
+        for _ in range(NEIGHBOURS):
+            found = self._closed_by_stated(q + random.uniform(-NEAR, NEAR, self.n))
+            if found is not None:
+                largest = max(largest, float(np.abs(self.misfit(found)).max()))
+        return largest
+
+    def _closed_by_stated(self, q: Array) -> Array | None:
+        """A pose at which the stated rows vanish, by Newton steps; None where they do not lead there."""
+        for _ in range(3 * NEWTON):
+            values = self.graph.values(self.leaves | {"q": q[None]})
+            gap = np.concatenate([values[c.gap.quantity][0][list(c.kept)] for c in self.closures])
+            if np.abs(gap).max(initial=0.0) < CLOSED:
+                return q
+            q = q - np.linalg.pinv(self.stated(q), rcond=REPEATED) @ gap
+        return None
+
+    def following(self, J: Array, last: Sequence[Array]) -> Array:
+        """(n,) which coordinates follow from the others by the stated rows J.
+
+        last : groups of coordinates, boolean (n,), in the order in which they are taken
+        """
+        chosen: list[int] = []
+        for group in last:
+            own = np.flatnonzero(group)[::-1]
+            chosen += [int(own[i]) for i in independent(J.T[own], J.T[chosen], least=1e-3)]
+        return np.isin(np.arange(self.n), chosen)
+
+
+def independent(rows: Array, given: Array, least: float = REPEATED) -> list[int]:
+    """Numbers of rows that depend neither on each other nor on given ones, the first of the largest first.
+
+    least : part of the largest row below which what is left of one counts as zero
+    """
+    left, size = rows.astype(float), np.linalg.norm(np.concatenate([rows, given]), axis=1).max(initial=0.0)
+    if given.size:
+        _, sizes, directions = np.linalg.svd(given, full_matrices=False)
+        basis = directions[sizes > REPEATED * max(sizes.max(initial=0.0), size)]
+        left = left - (left @ basis.T) @ basis
+    chosen: list[int] = []
+    while True:
+        sizes = np.linalg.norm(left, axis=1)
+        largest = sizes.max(initial=0.0)
+        if not largest > least * size:
+            return chosen
+        row = int(np.flatnonzero(sizes >= 0.5 * largest)[0])  # not the largest: rounding would choose it
+        chosen.append(row)
+        unit = left[row] / sizes[row]
+        left = left - np.outer(left @ unit, unit)
+        left[row] = 0.0
+
+
+def with_kept(poses: LoopPoses, closure: Closure, kept: tuple[int, ...], pose: Array) -> Closure:
+    """The closure with the rows that are stated, in `poses`, too."""
+    final = replace(closure, kept=kept, pose=pose)
+    poses.closures = tuple(final if each is closure else each for each in poses.closures)
+    return final

@@ -1,0 +1,83 @@
+"""`HeldFrames`: what contacts and closed loops share: force curves, their loads on links, frames held still.
+
+A frame that is held has zero velocity at the collocation points, its place is stated once, at the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trajopt.base.errors import OptionError
+from trajopt.problem.problem import ProblemData
+from trajopt.splines.node_sets import ArcNodes
+from trajopt.terms import term as terms
+
+Wrench = Callable[[Any], list[Any]]  # (6,) of a node: [moment; force] about the world origin
+
+
+@dataclass(eq=False, repr=False)
+class HeldFrames(ProblemData):
+    """A problem whose links are held by unknown forces.
+
+    shares : link -> the wrenches that act on it, one of each contact or loop
+    """
+
+    shares: dict[str, tuple[Wrench, ...]] = field(default_factory=dict, init=False)
+
+    def _needs_collocation(self, what: str) -> None:
+        if self.trajectory.scheme is None:
+            raise OptionError(
+                f"{what} needs forces that its collocation points determine, not {self.trajectory}: use "
+                "the trajectory of a Schedule, or Trajectory.collocation(intervals, order)"
+            )
+
+    def _refuse_other_load(self, link: str | None, frame: str) -> None:
+        if link in self.loads and link not in self.shares:
+            raise OptionError(f"'{link}', which carries '{frame}', has a load already: use another link")
+
+    def _share_load(self, link: str, wrench: Wrench) -> None:
+        """Let one more wrench act on a link."""
+        self.shares[link] = (*self.shares.get(link, ()), wrench)
+        self.loads.pop(link, None)
+        label = f"held {link}, {len(self.shares[link])} forces"
+        self.load(link, terms.term(name=label)(partial(sum_of_wrenches, self.shares[link])))
+
+    def _force_curve(
+        self,
+        curve: str,
+        components: Sequence[str],
+        arcs: Iterable[int],
+        lower: float = -np.inf,
+        guess: ArrayLike | None = None,
+        unit: str = "",
+    ) -> None:
+        """Unknown curves, as many coefficients as collocation points, zero in all but some arcs."""
+        width = len(components)
+        low = np.full(width, lower)
+        start = None if guess is None else np.full(width, guess)
+        push = self.control(curve, lower=low, guess=start, unit=unit)
+        self.extras[curve] = replace(self.extras[curve], components=tuple(components))
+        for arc in sorted(set(range(len(self.trajectory.arcs))) - set(arcs)):
+            name = f"no {curve}, arc {arc}"
+            self.subject_to(push, equals=0.0, over=ArcNodes(arc, "whole"), name=name)
+
+    def _hold_still(self, speed: Any, arc: int, name: str) -> None:
+        self.subject_to(speed, equals=0.0, over=ArcNodes(arc, "whole"), name=name)
+
+    def _hold_from_the_start(self, gap: Any, speed: Any, arc: int, closes: str, still: str) -> None:
+        """The place where an arc starts, and zero velocity there unless it is a collocation point."""
+        start, whole = ArcNodes(arc, "start"), ArcNodes(arc, "whole")
+        self.subject_to(gap, equals=0.0, over=start, name=closes)
+        if not whole.carries_equations(self.trajectory)[0]:
+            self.subject_to(speed, equals=0.0, over=start, name=still)
+
+
+def sum_of_wrenches(wrenches: Sequence[Wrench], node: Any) -> list[Any]:
+    """(6,), of all that holds one link."""
+    return [sum(parts) for parts in zip(*(wrench(node) for wrench in wrenches), strict=True)]
