@@ -112,6 +112,7 @@ def test_gap_and_force_converge_to_the_order_of_the_scheme(points, order):
                 np.abs(solution.value(closure.misfit, ends)).max(),
             ]
         )
+        print(f"{points} {order}, {intervals} intervals: force, gap, at breakpoints", *errors[-1])
     slopes = np.log2(np.array(errors[0]) / errors[1])
     assert slopes[0] > order - 0.9 and slopes[1] > order + 0.5 and slopes[2] > 2 * order - 1.5, slopes
 
@@ -342,14 +343,14 @@ def test_a_closed_pose_holds_the_joints_that_are_named():
     problem, _ = linkage()
     crank = np.linspace(0.0, 6.0, 9)
     for expected in four_bar.pose(crank):
-        found = problem.closed_pose(expected + [0.0, 0.1, -0.1], "crank_joint")
+        found = problem.closed_pose(expected + np.array([0.0, 0.1, -0.1]), "crank_joint")
         assert_allclose(found, expected, atol=1e-9)
     with pytest.raises(trajopt.base.errors.UnknownNameError, match="crank_joint"):
         problem.closed_pose(NEAR, "krank_joint")
 
 
 def test_a_guess_is_closed_on_one_branch():
-    problem, closure = linkage(6)
+    problem, _ = linkage(6)
     s = np.linspace(0.0, 1.0, 40)
 
     def crank_turns(s):
@@ -433,7 +434,7 @@ def test_a_pose_in_which_links_are_in_line_is_called_singular():
     ]
     robot = dynamics.RigidBodyModel(bodies, (0, -9.81, 0), frames=frames)
     problem = trajopt.Problem(robot, trajopt.Trajectory.collocation(2, 3, duration=1.0))
-    with pytest.raises(ProblemError, match="singular.*near=q"):
+    with pytest.raises(ProblemError, match=r"singular.*near=q"):
         problem.close_loop("b end", "c end", near=[0.0, 0.0, 0.0])
     assert problem.close_loop("b end", "c end", near=[1.0, -1.0, 1.0]).kept == (0, 1)
 
