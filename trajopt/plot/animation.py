@@ -1,24 +1,29 @@
-"""A motion as a GIF: the robot moves at natural speed along the path of its end point."""
+"""A motion as a GIF or MP4: the robot moves at natural speed along the path of its end point."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
-from matplotlib.animation import PillowWriter
+import numpy as np
+from matplotlib.animation import AbstractMovieWriter, FFMpegWriter, PillowWriter
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from trajopt.base.arguments import check_count, check_positive
+from trajopt.base.arguments import check_count, check_positive, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import check_solution
-from trajopt.plot.snapshots import Scene, draw_surroundings, scene_of_motion
+from trajopt.plot.scenery import Plane
+from trajopt.plot.snapshots import SPACE, VIEWS, Scene, draw_surroundings, fit_box, scene_of_motion
 from trajopt.plot.style import settings
 from trajopt.solution.solution import Answer
 
-ENDING = ".gif"
-FASTEST = 100  # pictures per second: the format knows hundredths of a second
+ENDINGS = ".gif", ".mp4"
+FASTEST = 100  # pictures per second: a GIF knows hundredths of a second
+EVEN = ("-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p")  # sizes and colours of all players
 
 
 def animate(
@@ -28,47 +33,106 @@ def animate(
     rate: int = 25,
     speed: float = 1.0,
     dpi: int = 100,
+    view: str = "planes",
 ) -> None:
-    """Write the motion as a GIF that repeats, in the plane that `motion` draws first.
+    """Write the motion as a GIF that repeats, or as an MP4, in the plane that `motion` draws first.
 
-    rate : pictures per second; 10, 20, 25 and 50 run true
+    rate : pictures per second; of a GIF 10, 20, 25 and 50 run true
     speed : of the motion; 0.2 shows it five times as slow
-    Raises OptionError for another ending than .gif, numbers that give fewer than two pictures, and a dynamics
-    without `skeleton(q)`.
+    view : "planes", or "space" for three dimensions
+    Raises OptionError for another ending than .gif and .mp4, numbers that give fewer than two pictures, a
+    dynamics without `skeleton(q)`, and for an MP4 where the program ffmpeg is missing.
     """
     check_solution(solution)
-    if not os.fspath(path).endswith(ENDING):
-        raise OptionError(f"{os.fspath(path)} is no GIF: give a name that ends in {ENDING}")
-    check_positive("speed", speed)
+    writer = film_writer(path, rate)
+    if view not in VIEWS:
+        raise OptionError(f"view is {short_repr(view)}: give 'planes' or 'space'")
+    scene = scene_of_motion(solution, picture_count(solution.duration, rate, speed))
+    write_scene(scene, path, writer, dpi, scene.planes[0] if view == VIEWS[0] else SPACE)
+
+
+def film_writer(path: str | os.PathLike[str], rate: int) -> AbstractMovieWriter:
+    """What writes a film of this name, at `rate` pictures per second; OptionError, see `animate`."""
+    ending = Path(path).suffix.lower()
+    if ending not in ENDINGS:
+        raise OptionError(f"{os.fspath(path)} is no GIF or MP4: give a name that ends in .gif or .mp4")
     check_count("rate", rate, 1, FASTEST)
-    count = round(rate * solution.duration / speed) + 1
+    if ending == ENDINGS[0]:
+        return PillowWriter(fps=rate)
+    if not FFMpegWriter.isAvailable():
+        raise OptionError(
+            f"{os.fspath(path)} needs the program ffmpeg, which is not installed here: install it by the "
+            "system's package manager, or give a name that ends in .gif"
+        )
+    return FFMpegWriter(fps=rate, extra_args=list(EVEN))
+
+
+def picture_count(duration: float, rate: int, speed: float = 1.0) -> int:
+    """Pictures of a motion, both ends included; OptionError for fewer than two."""
+    check_positive("speed", speed)
+    count = round(rate * duration / speed) + 1
     if count < 2:
         raise OptionError(
-            f"{rate} pictures per second are {count} of this motion of {solution.duration:.3g} s: give a "
+            f"{rate} pictures per second are {count} of this motion of {duration:.3g} s: give a "
             "larger rate or a lower speed"
         )
-    scene = scene_of_motion(solution, count)
-    writer = PillowWriter(fps=rate)
+    return count
+
+
+def write_film(
+    figure: Figure,
+    path: str | os.PathLike[str],
+    writer: AbstractMovieWriter,
+    dpi: int,
+    draw: Iterable[Callable[[], None]],
+) -> None:
+    """Write a film: a picture of the figure after each of the calls."""
+    with writer.saving(figure, os.fspath(path), dpi):
+        for each in draw:
+            each()
+            writer.grab_frame()
+
+
+def write_scene(
+    scene: Scene, path: str | os.PathLike[str], writer: AbstractMovieWriter, dpi: int, plane: Plane
+) -> None:
+    """A film of a scene in a plane or in space, whose last picture stays for half a second."""
     with settings():
-        figure, links, clock = _stage(scene)
-        with writer.saving(figure, os.fspath(path), dpi):
-            for time, posture in zip(scene.times, scene.lines, strict=True):
-                links.set_segments(list(posture[..., scene.planes[0]]))
-                clock.set_text(f"t = {time:.2f} s")
-                writer.grab_frame()
-            for _ in range(rate // 2):  # the last picture stays half a second
-                writer.grab_frame()
+        figure, links, clock = _stage(scene, plane)
+
+        def show(picture: int) -> Callable[[], None]:
+            def drawn() -> None:
+                links.set_segments(list(scene.lines[picture][..., list(plane)]))
+                if scene.colours is not None:
+                    links.set_color(list(scene.colours[picture]))
+                clock.set_text(f"t = {scene.times[picture]:.2f} s")
+
+            return drawn
+
+        last = len(scene.times) - 1
+        pictures = [*range(last + 1), *[last] * (int(writer.fps) // 2)]
+        write_film(figure, path, writer, dpi, map(show, pictures))
 
 
-def _stage(scene: Scene) -> tuple[Figure, LineCollection, Any]:
+def _stage(scene: Scene, plane: Plane) -> tuple[Figure, Any, Any]:
     """The figure with all that stands still, and what moves in it: the links, and the title with the time."""
-    plane = scene.planes[0]
     figure = Figure(figsize=scene.size(plane), layout="constrained")
-    axis = figure.add_subplot()
-    draw_surroundings(axis, scene, plane)
-    links = LineCollection([], colors=[PALETTE[0]], linewidths=3.0, capstyle="round", zorder=4)
-    axis.add_collection(links)
-    axis.update_datalim(scene.points[:, plane])
-    axis.autoscale_view()
-    axis.set_aspect("equal", adjustable="box")
-    return figure, links, axis.set_title("", loc="right")
+    style: dict[str, Any] = {"colors": [PALETTE[0]], "linewidths": 3.0, "capstyle": "round", "zorder": 4}
+    if plane != SPACE:
+        axis = figure.add_subplot()
+        draw_surroundings(axis, scene, plane)
+        links = LineCollection([], **style)
+        axis.add_collection(links)
+        axis.update_datalim(scene.points[:, plane])
+        axis.autoscale_view()
+        axis.set_aspect("equal", adjustable="box")
+        return figure, links, axis.set_title("", loc="right")
+    from mpl_toolkits.mplot3d.art3d import Line3DCollection
+
+    space: Any = figure.add_subplot(projection="3d")
+    space.computed_zorder = False  # else surfaces of obstacles hide links in front of them
+    draw_surroundings(space, scene, plane)
+    chain = Line3DCollection(np.zeros((1, 2, 3)), **style)
+    space.add_collection3d(chain)
+    fit_box(space, scene)
+    return figure, chain, space.set_title("", loc="right")

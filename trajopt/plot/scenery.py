@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +20,16 @@ POSITION = "position:"
 CORNERS = 24  # around an obstacle
 
 Plane: TypeAlias = tuple[int, ...]  # the world axes of a picture: two of a plane, or three
+
+
+@dataclass(frozen=True, eq=False)
+class Hull:
+    """A convex solid by its corners (m, 3), m, which do not lie in one plane."""
+
+    corners: Array
+
+
+Around: TypeAlias = Capsule | Hull | Target
 
 
 def scenery(problem: Any) -> list[Capsule | Target]:
@@ -39,18 +50,20 @@ def scenery(problem: Any) -> list[Capsule | Target]:
     return list(dict.fromkeys(found))
 
 
-def points_of(scene: Sequence[Capsule | Target]) -> Iterator[Array]:
+def points_of(scene: Sequence[Around]) -> Iterator[Array]:
     """Corners of what is around, (3,) each, so that a picture can hold it; free coordinates are left out."""
     for each in scene:
         if isinstance(each, Capsule):
             for end in (each.start, each.end):
                 yield np.asarray(end) - each.radius
                 yield np.asarray(end) + each.radius
+        elif isinstance(each, Hull):
+            yield from each.corners
         elif np.isfinite(each.place).all():
             yield np.asarray(each.place)
 
 
-def draw_scenery(axis: Any, scene: Sequence[Capsule | Target], plane: Plane) -> None:
+def draw_scenery(axis: Any, scene: Sequence[Around], plane: Plane) -> None:
     """Obstacles as pale shadows, or surfaces in space, and crosses at targets with their names.
 
     Names of neighbours stand below and above in turns, so that they do not overlap.
@@ -58,6 +71,8 @@ def draw_scenery(axis: Any, scene: Sequence[Capsule | Target], plane: Plane) -> 
     for each in scene:
         if isinstance(each, Capsule):
             draw_capsule(axis, each, plane)
+        elif isinstance(each, Hull):
+            draw_hull(axis, each, plane)
     targets = [(np.array(each.place)[list(plane)], each) for each in scene if isinstance(each, Target)]
     for number, (place, target) in enumerate(sorted(targets, key=lambda each: np.nan_to_num(each[0][0]))):
         if np.isfinite(place).all():
@@ -88,6 +103,21 @@ def draw_capsule(axis: Any, capsule: Capsule, plane: Plane) -> None:
     if length > 0.0:
         side = capsule.radius * np.array([-along[1], along[0]]) / length
         axis.add_patch(Polygon([start + side, end + side, end - side, start - side], closed=True, **style))
+
+
+def draw_hull(axis: Any, solid: Hull, plane: Plane) -> None:
+    """In a plane its shadow, in space its faces."""
+    from scipy.spatial import ConvexHull
+
+    corners = solid.corners[:, list(plane)]
+    hull = ConvexHull(corners)
+    style: dict[str, Any] = {"facecolor": OBSTACLE, "edgecolor": "none"}
+    if len(plane) == 2:
+        axis.add_patch(Polygon(corners[hull.vertices], closed=True, zorder=1, **style))
+        return
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    axis.add_collection3d(Poly3DCollection(corners[hull.simplices], alpha=0.5, **style))
 
 
 def surface(capsule: Capsule) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,11 +20,10 @@ from trajopt.base.palette import PALETTE
 from trajopt.graph.protocols.dynamics import GravityField, SkeletonDynamics
 from trajopt.plot.canvas import GivenAxes, check_place, check_solution, given_axes, new_figure, title
 from trajopt.plot.curve_panels import starts_of
-from trajopt.plot.scenery import Plane, draw_scenery, points_of, scenery, write_beside
+from trajopt.plot.scenery import Around, Plane, draw_scenery, points_of, scenery, write_beside
 from trajopt.plot.style import LIMIT_COLOUR, NOISE, PANEL, SAMPLES, SHADES, WIDTH, settings
 from trajopt.solution.skeleton_view import FLAT, checked_segments, drawing_axes
 from trajopt.solution.solution import Answer
-from trajopt.terms.scene import Capsule, Target
 
 SPATIAL = 0.03  # of the largest extent: a motion as thick as this is drawn from above, too
 SNAPSHOTS = 9
@@ -39,14 +39,16 @@ class Scene:
 
     times : (k,) of the snapshots;   lines : (k, segments, 2, 3) links in world axes, m
     path : (m, 3) of the end point;   around : obstacles and targets
+    colours : (k, segments, 3) of the links, 0 to 1; None: all have the same
     planes : pairs of world axes, the plane that shows most and, of a spatial motion, the one from above
     """
 
     times: NDArray
     lines: NDArray
     path: NDArray
-    around: list[Capsule | Target]
+    around: Sequence[Around]
     planes: list[tuple[int, int]]
+    colours: NDArray | None = None
 
     @property
     def points(self) -> NDArray:

@@ -34,8 +34,11 @@ A_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--scene", type=A_FILE, help="Obstacles, as moves.Scene.save writes them.")
 @click.option("--tool", "tools", multiple=True, help="A link or frame whose path is drawn.")
 @click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), help="The page [default: view.html by FILE]"
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The page, or a film that ends in .gif or .mp4 [default: view.html by FILE]",
 )
+@click.option("--speed", type=float, default=1.0, show_default=True, help="Of the motion in a film.")
 @output_options("json", "quiet")
 @explained
 def view(
@@ -46,6 +49,7 @@ def view(
     scene: Path | None,
     tools: tuple[str, ...],
     out: Path | None,
+    speed: float,
     output: Output,
 ) -> None:
     """Write a saved solution as one HTML file in which the robot moves, for any browser, without a network.
@@ -57,7 +61,9 @@ def view(
     solution = loaded(file, source_of(problem))
     page = saved_file(file).parent / "view.html" if out is None else out
     around = None if scene is None else moves.Scene.load(scene)
-    found = moves.view(solution, page, scene=around, urdf=urdf, folders=folders, tools=tools or None)
+    found = moves.view(
+        solution, page, scene=around, urdf=urdf, folders=folders, tools=tools or None, speed=speed
+    )
     output.answer(f"written: {found}")
     output.values(answer_of(found))
 

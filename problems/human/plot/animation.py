@@ -1,12 +1,12 @@
-"""The gait cycle as a GIF that repeats without a jump: the view moves along with the person."""
+"""The gait cycle as a film that repeats without a jump: the view moves along with the person."""
 
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.animation import PillowWriter
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -14,43 +14,40 @@ from problems.human.assessment.whole_body import WholeBody, whole_body
 from problems.human.gait.cycle import gait_cycle
 from problems.human.plot.mannequin import LEFT, RIGHT, draw_body, draw_ground, extent, stage
 from trajopt.base.errors import OptionError
+from trajopt.plot.animation import film_writer, write_film
 from trajopt.plot.style import settings
 
 if TYPE_CHECKING:
     from trajopt import Solution
 
-ENDING = ".gif"
 SIZE = (3.6, 4.3)  # inches
 STRIP = 0.17  # of the height, the curves below the person
 STRIPES = 4  # of the ground in a stride
 
 
 def animate(solution: Solution, path: str | os.PathLike[str], *, rate: int = 25, dpi: int = 100) -> None:
-    """Write one gait cycle, the person and the reactions, as a GIF at natural speed.
+    """Write one gait cycle, the person and the reactions, as a GIF or MP4 at natural speed.
 
-    rate : pictures per second; the format knows hundredths of a second, so 10, 20, 25 and 50 run true
-    OptionError for another ending than .gif, and for a rate that gives fewer than two pictures.
+    rate : pictures per second; a GIF knows hundredths of a second, so 10, 20, 25 and 50 run true
+    OptionError for another ending than .gif and .mp4, for an MP4 without ffmpeg, and for a rate that gives
+    fewer than two pictures.
     Below the person: the vertical reaction on both feet in body weights, right blue and left orange.
     """
-    if not os.fspath(path).endswith(ENDING):
-        raise OptionError(f"{os.fspath(path)} is no GIF: give a name that ends in {ENDING}")
+    writer = film_writer(path, rate)
     body = whole_body(gait_cycle(solution))
     frames = round(rate * body.cycle.duration)
     if frames < 2:
         raise OptionError(f"{rate} pictures per second are {frames} in this cycle: a motion needs at least 2")
     moments = np.searchsorted(body.cycle.time, np.linspace(0.0, body.cycle.duration, frames, endpoint=False))
-    writer = PillowWriter(fps=rate)
     with settings():
         figure = Figure(figsize=SIZE)
-        with writer.saving(figure, os.fspath(path), dpi):
-            for moment in moments:
-                figure.clear()
-                draw_moment(figure, body, int(moment))
-                writer.grab_frame()
+        pictures = (partial(draw_moment, figure, body, int(moment)) for moment in moments)
+        write_film(figure, path, writer, dpi, pictures)
 
 
 def draw_moment(figure: Figure, body: WholeBody, moment: int) -> None:
-    """The person, held in the middle of the page, over the curves of its feet."""
+    """The person, held in the middle of the page, over the curves of its feet; what was there is erased."""
+    figure.clear()
     cycle = body.cycle
     speed = 2.0 * cycle.step_length / cycle.duration
     back = np.array([-body.q[0, 0] - speed * cycle.time[moment], 0.0, 0.0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,21 +29,27 @@ from trajopt.terms.scene import Capsule
 from trajopt.terms.term import Quantity
 
 State = tuple[Array, Array]  # q (k, n), and shares of limits (k, n)
+Pictures = Callable[[float], Array]  # duration -> times of pictures, s
 
 
 @dataclass(frozen=True, eq=False)
 class SeenMotion:
     """A robot's motion at times (k,) s.
 
-    model : without loads; q : (k, n); shares : (k, n) of the nearest limit, see `share_used`
+    model : without loads; curve : times -> q; shares : (k, n) of the nearest limit, see `share_used`
     """
 
     name: str
     model: dynamics.RigidBodyModel
     times: Array
-    q: Array
+    curve: Callable[[Array], Array]
     shares: Array
     surroundings: Surroundings
+
+    @cached_property
+    def q(self) -> Array:
+        """Positions of the joints at the times, (k, n)."""
+        return self.curve(self.times)
 
     @property
     def loads(self) -> list[tuple[Shape, list[Stretch]]]:
@@ -59,9 +66,7 @@ class SeenMotion:
         begins = np.array([stretch.begin for stretch in on])
         last = np.maximum(np.searchsorted(begins, self.times, side="right") - 1, 0)
         at = np.clip(self.times, begins[last], np.array([stretch.end for stretch in on])[last])
-        nearest = np.searchsorted(self.times, at * (1.0 - 1e-12))
-        q = self.q[np.minimum(nearest, len(self.times) - 1)]
-        poses = dynamics.forward_kinematics(on[0].model, q, [shape.carrier])
+        poses = dynamics.forward_kinematics(on[0].model, self.curve(at), [shape.carrier])
         return poses.rotation[:, 0], poses.position[:, 0]
 
     def tool_paths(self) -> dict[str, Array]:
@@ -74,19 +79,19 @@ class SeenMotion:
         return {"end point": self.model.skeleton(self.q)[:, -1, 1]}
 
 
-def seen_motion(motion: Any, pictures: Callable[[float, Array], Array]) -> SeenMotion:
-    """A `Motion` or a solution of a robot, at the times that `pictures` gives for its duration and instants.
+def seen_motion(motion: Any, pictures: Pictures) -> SeenMotion:
+    """A `Motion` or a solution of a robot, at the times that `pictures` gives for its duration.
 
     Raises OptionError for what is no motion, for systems without bodies, and for phases of other robots.
     """
     if isinstance(motion, Answer):
         return _of_solution(motion, pictures)
     source, around = source_of(motion), motion.surroundings
-    instants = np.array([each for stretch in around.stretches for each in (stretch.begin, stretch.end)])
-    times = pictures(source.duration, instants)
+    times = pictures(source.duration)
     q, v = source.q(times), source.v(times)
     values = {"position": q, "speed": v, "torque": source.torque(times, q, v, source.a(times))}
-    return SeenMotion(motion.model.name, motion.model, times, q, nearest(values, source.bounds), around)
+    shares = nearest(values, source.bounds)
+    return SeenMotion(motion.model.name, motion.model, times, source.q, shares, around)
 
 
 def nearest(values: Mapping[str, Array], bounds: Mapping[str, tuple[Array, Array]]) -> Array:
@@ -98,23 +103,33 @@ def nearest(values: Mapping[str, Array], bounds: Mapping[str, tuple[Array, Array
     return shares
 
 
-def _of_solution(answer: Answer, pictures: Callable[[float, Array], Array]) -> SeenMotion:
+def _of_solution(answer: Answer, pictures: Pictures) -> SeenMotion:
     models, starts = [_model_of(part) for part in answer.parts], starts_of(answer)
     names = {model.link_names for model in models}
     if len(names) > 1:
         raise OptionError(
             f"the phases of {answer.name} have robots with other links: view one, solution.phases[0]"
         )
-    times = pictures(float(starts[-1]), starts)
-    of_part = np.clip(np.searchsorted(starts, times, side="right") - 1, 0, len(models) - 1)
-    states = [
-        _state(part, np.clip(times[of_part == k] - starts[k], 0.0, part.duration))
-        for k, part in enumerate(answer.parts)
-    ]
-    q, shares = (np.concatenate(each) for each in zip(*states, strict=True))
+
+    def states(times: Array) -> State:
+        """In any order of the times."""
+        found = np.empty((2, len(times), models[0].n))
+        of_part = np.clip(np.searchsorted(starts, times, side="right") - 1, 0, len(models) - 1)
+        for k, part in enumerate(answer.parts):
+            here = of_part == k
+            found[:, here] = _state(part, np.clip(times[here] - starts[k], 0.0, part.duration))
+        return found[0], found[1]
+
+    times = pictures(float(starts[-1]))
     stretches = tuple(map(Stretch, models, starts[:-1].tolist(), starts[1:].tolist()))
-    scene = dynamics.Scene(_obstacles(answer))
-    return SeenMotion(answer.name, models[0], times, q, shares, Surroundings(stretches, scene))
+    around = Surroundings(stretches, dynamics.Scene(_obstacles(answer)))
+    always = [shape for shape in models[0].shapes if all(_has(model, shape) for model in models)]
+    robot = replace(models[0], shapes=tuple(always))
+    return SeenMotion(answer.name, robot, times, lambda t: states(t)[0], states(times)[1], around)
+
+
+def _has(model: dynamics.RigidBodyModel, shape: Shape) -> bool:
+    return _identity(shape) in map(_identity, model.shapes)
 
 
 def _model_of(part: SolutionData) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import dynamics
+from problems.moves.view.film import write_motion
 from problems.moves.view.page import page_of
 from problems.moves.view.seen_motion import SeenMotion, seen_motion
 from problems.moves.view.solids import robot_solids, viewer_package
@@ -18,8 +19,10 @@ from trajopt.base.arguments import check_positive, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, UnknownNameError
 from trajopt.base.files.atomic_file import whole_file
+from trajopt.plot.animation import ENDINGS, film_writer, picture_count
 
 PAGE = ".html"
+FILM_RATE = 25  # pictures per second of a GIF or MP4
 RATE, FEWEST, MOST = (
     60.0,
     150,
@@ -57,29 +60,35 @@ def view(
     urdf: str | os.PathLike[str] | None = None,
     folders: Iterable[str | os.PathLike[str]] = (),
     tools: Iterable[str] | None = None,
-    rate: float | None = None,
+    rate: int | None = None,
+    speed: float = 1.0,
 ) -> View:
-    """Write a motion as one HTML file that needs no network: slider, playback, camera by mouse.
+    """Write a motion as one HTML file that needs no network (slider, playback, camera), or as GIF or MP4.
 
     Links are coloured by the share of the nearest limit that their joint uses, |2 x - l - u| / (u - l) of
     position, speed or torque x between l and u. Drawn are obstacles, loads, and the paths of tools.
 
     motion : what `Task.solve` or `retime` returns, or a solution of a robot, or of phases of one
-    path : its name ends in .html
+    path : its name ends in .html, .gif or .mp4; a page needs the package viser, an MP4 the program ffmpeg
     scene : obstacles; None: those of the task, or those that the terms of the problem know
     urdf : file with the links' meshes, by <visual> elements, else by <collision> ones; None: that of the
         task's robot. folders : where meshes are looked for, see `dynamics.urdf_shapes`
     tools : frames whose paths are drawn; None: those of the task's goals, or the end point of `skeleton`
-    rate : pictures per second; None: 60, and no fewer than 150
+    rate : pictures per second; None: 25 of a GIF or MP4, else 60, and no fewer than 150
+    speed : of the motion in a GIF or MP4; 0.2 shows it five times as slow
 
     A link without meshes is drawn by the shapes of the model; a robot without either by capsules between the
-    frames of its joints. Raises OptionError where the package viser is missing, for a system without bodies,
-    and for what is no motion; UnknownNameError for a frame; the errors of `urdf_shapes` for the URDF.
+    frames of its joints, and GIF and MP4 draw lines there. Raises OptionError where viser or ffmpeg is
+    missing, for a system without bodies, and for what is no motion; UnknownNameError for a frame; the errors
+    of `urdf_shapes` for the URDF.
     """
     target = Path(path)
-    if target.suffix.lower() != PAGE:
-        raise OptionError(f"{target}: the name of a view ends in {PAGE}")
+    ending = target.suffix.lower()
+    if ending not in (PAGE, *ENDINGS):
+        raise OptionError(f"{target}: the name of a view ends in {PAGE}, .gif or .mp4")
     check_positive("rate", rate, optional=True)
+    if ending != PAGE:
+        return _film(motion, target, scene, tools, FILM_RATE if rate is None else rate, speed)
     viewer_package("viser")
     seen = _with_given(seen_motion(motion, _times_at(rate)), scene, tools)
     robot = robot_solids(seen.model, seen.surroundings.urdf if urdf is None else urdf, folders)
@@ -87,6 +96,18 @@ def view(
     with whole_file(target) as stream:
         stream.write(content)
     return View(target, len(content), len(seen.times), robot.drawn, robot.missing)
+
+
+def _film(motion: Any, target: Path, scene: Any, tools: Any, rate: int, speed: float) -> View:
+    """A GIF or MP4."""
+    film_writer(target, rate)  # refuses what cannot be written before anything is computed
+
+    def times(duration: float) -> Array:
+        return np.linspace(0.0, duration, picture_count(duration, rate, speed))
+
+    seen = _with_given(seen_motion(motion, times), scene, tools)
+    write_motion(seen, target, rate)
+    return View(target, target.stat().st_size, len(seen.times), "lines")
 
 
 def _with_given(seen: SeenMotion, scene: Any, tools: Iterable[str] | None) -> SeenMotion:
@@ -108,12 +129,12 @@ def _known(model: dynamics.RigidBodyModel, frame: Any) -> str:
     return name
 
 
-def _times_at(rate: float | None) -> Any:
-    """Times of pictures for a duration, evenly, with these instants between them."""
+def _times_at(rate: int | None) -> Any:
+    """Times of pictures for a duration, evenly."""
 
-    def times(duration: float, instants: Array) -> Array:
+    def times(duration: float) -> Array:
         wanted = duration * (RATE if rate is None else rate)
         count = int(np.clip(np.ceil(wanted), FEWEST if rate is None else 1, MOST))
-        return np.union1d(np.linspace(0.0, duration, count + 1), np.clip(instants, 0.0, duration))
+        return np.linspace(0.0, duration, count + 1)
 
     return times

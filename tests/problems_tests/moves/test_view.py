@@ -27,8 +27,8 @@ def motion():
     return moves.retime(ur5(), random_waypoints(count=4), acceleration=8.0)
 
 
-def evenly(duration, instants):
-    return np.union1d(np.linspace(0.0, duration, 41), instants)
+def evenly(duration):
+    return np.linspace(0.0, duration, 41)
 
 
 class Page:
@@ -125,9 +125,9 @@ def loaded(motion):
     can = dynamics.cylinder(0.03, 0.1, (0.0, 0.0, 0.05), name="can", carrier=TOOL)
     model, t = motion.model, motion.duration * np.array([0.0, 0.3, 0.7, 1.0])
     stretches = [Stretch(model.with_shapes([can] * (k == 1)), t[k], t[k + 1]) for k in range(3)]
-    seen = seen_motion(motion, lambda duration, _: evenly(duration, t))
+    seen = seen_motion(motion, evenly)
     around = Surroundings(tuple(stretches), dynamics.Scene())
-    return SeenMotion("", model, seen.times, seen.q, seen.shares, around), t
+    return SeenMotion("", model, seen.times, seen.curve, seen.shares, around), t
 
 
 def test_a_load_waits_is_carried_and_stays_where_it_was_put(motion):
@@ -228,7 +228,7 @@ def test_without_viser_the_message_says_what_to_install(motion, tmp_path, monkey
 
 def test_what_cannot_be_shown_is_refused(motion, tmp_path):
     pytest.importorskip("viser")
-    with pytest.raises(OptionError, match=r"motion.htm: the name of a view ends in .html"):
+    with pytest.raises(OptionError, match=r"motion.htm: the name of a view ends in .html, .gif or .mp4"):
         motion.view(tmp_path / "motion.htm")
     with pytest.raises(OptionError, match=r"3 is no solution|the motion is 3"):
         moves.view(3, tmp_path / "motion.html")
@@ -274,6 +274,36 @@ def test_a_robot_on_a_path_is_shown_with_its_joints():
     problem.minimize(trajopt.duration)
     problem.subject_to_joint_limits()
     seen = seen_motion(trajopt.solve(problem, refine=None, starts=1), evenly)
-    assert seen.model is arm
+    assert seen.model.link_names == arm.link_names
     np.testing.assert_allclose(seen.q[[0, -1]], ends, atol=1e-9)
     assert np.nanmax(seen.shares) == pytest.approx(1.0, abs=0.05)  # the least time needs all of the torque
+
+
+def test_an_obstacle_of_a_film_has_the_corners_and_ends_of_its_shape():
+    from problems.moves.view.film import solids_of
+
+    (box,) = solids_of(dynamics.box((0.2, 0.4, 0.6), (1.0, 0.0, 0.0), (0.0, 0.0, np.pi / 2)))
+    np.testing.assert_allclose(np.ptp(box.corners, axis=0), [0.4, 0.2, 0.6])
+    (tube,) = solids_of(dynamics.capsule(0.1, 0.4, (0.0, 0.0, 1.0)))
+    assert (tube.start, tube.end, tube.radius) == ((0.0, 0.0, 0.8), (0.0, 0.0, 1.2), 0.1)
+    (can,) = solids_of(dynamics.cylinder(0.1, 0.4))
+    np.testing.assert_allclose(np.abs(can.corners).max(axis=0), [0.1, 0.1, 0.2])
+    assert solids_of(dynamics.half_space()) == []
+
+
+@pytest.mark.long
+def test_a_film_has_a_picture_for_each_time_and_needs_no_viser(motion, tmp_path, monkeypatch):
+    from PIL import Image
+
+    monkeypatch.setitem(sys.modules, "viser", None)
+    found = motion.view(tmp_path / "motion.gif", rate=10, scene=moves.Scene([moves.box((0.2, 0.3, 0.4))]))
+    with Image.open(found.path) as film:
+        assert film.n_frames >= found.pictures - 1  # equal neighbours are one
+    assert found.pictures == round(10 * motion.duration) + 1
+
+
+def test_a_film_as_mp4_needs_ffmpeg(motion, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(OptionError, match=r"motion.mp4 needs the program ffmpeg"):
+        motion.view(tmp_path / "motion.mp4")
+    assert not list(tmp_path.iterdir())

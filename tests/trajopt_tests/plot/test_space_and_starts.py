@@ -70,9 +70,20 @@ def test_a_gif_has_a_picture_for_every_moment_and_runs_at_natural_speed(reach, t
         assert picture.n_frames >= 11
 
 
-def test_gifs_that_cannot_be_are_refused(reach, tmp_path):
-    with pytest.raises(OptionError, match=r"is no GIF: give a name that ends in .gif"):
+def test_a_film_in_space_moves_the_links(reach, tmp_path):
+    trajopt.plot.animate(reach, tmp_path / "reach.gif", rate=10, dpi=40, view="space")
+    with Image.open(tmp_path / "reach.gif") as picture:
+        assert picture.n_frames >= 6
+
+
+def test_gifs_that_cannot_be_are_refused(reach, tmp_path, monkeypatch):
+    with pytest.raises(OptionError, match=r"is no GIF or MP4: give a name that ends in .gif or .mp4"):
+        trajopt.plot.animate(reach, tmp_path / "reach.png")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(OptionError, match=r"needs the program ffmpeg, which is not installed here"):
         trajopt.plot.animate(reach, tmp_path / "reach.mp4")
+    with pytest.raises(OptionError, match=r"view is 'side': give 'planes' or 'space'"):
+        trajopt.plot.animate(reach, tmp_path / "reach.gif", view="side")
     with pytest.raises(OptionError, match="rate = 0: expected a whole number, 1 or more"):
         trajopt.plot.animate(reach, tmp_path / "reach.gif", rate=0)
     with pytest.raises(OptionError, match=r"1 pictures per second are 1 of this motion of 0.5 s"):
