@@ -46,9 +46,11 @@ if TYPE_CHECKING:
     from problems.gallery.mechanisms import container_crane as container_crane
     from problems.gallery.mechanisms import double_pendulum_cart as double_pendulum_cart
     from problems.gallery.mechanisms import five_link_walker as five_link_walker
+    from problems.gallery.mechanisms import four_bar as four_bar
     from problems.gallery.mechanisms import gear_ratio as gear_ratio
     from problems.gallery.mechanisms import line_in_least_time as line_in_least_time
     from problems.gallery.mechanisms import motor_arm as motor_arm
+    from problems.gallery.mechanisms import two_arms as two_arms
 else:  # type checkers would take any name for a problem if they saw these
 
     def __getattr__(name: str) -> Any:

@@ -37,6 +37,7 @@ def solved(name, **parameters):
         ("acrobot", {}, 1e-6),
         ("double_pendulum_cart", {}, 2e-7),
         ("motor_arm", {}, 1e-6),
+        ("four_bar", {}, 2e-6),
         ("arm_energy_budget", {}, 1e-6),
         ("gear_ratio", {}, 1e-9),
         ("arm_design", {}, 1e-5),

@@ -26,7 +26,8 @@ def inverse_kinematics(
         minimize sum of |quantity(q) - target|^2   subject to   q_lower <= q <= q_upper
 
     targets : "position:tool" -> (3,) m, "orientation:tool" -> (9,) row by row, "centre_of_mass" -> (3,), ...
-    Out of reach, the nearest pose is returned: compare where it matters. Angles are the nearest to those of q
+    Joints that no target depends on keep their positions. Out of reach, the nearest pose is returned: compare
+    where it matters. Angles are the nearest to those of q
     that are the same pose, without turns in between. Nakamura and Hanafusa, 1986.
     """
     if not isinstance(targets, Mapping) or not targets:
@@ -55,7 +56,11 @@ def inverse_kinematics(
 
     limits = dynamics.limits
     inside = np.clip(start, limits.q_lower, limits.q_upper)
-    found = nearest_pose(residual, slope, inside, limits, tolerance=tolerance, iterations=iterations)
+    moving = np.zeros(start.size, dtype=bool)
+    for (_, source), depends in block.pattern().items():
+        if source == "q":
+            moving |= np.any(depends, axis=0)
+    found = nearest_pose(residual, slope, inside, limits, ~moving, tolerance, iterations)
     return without_turns(found, inside, dynamics)
 
 

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
-from trajopt.problem.contacts.loop_ends import order_of_following, pose_at
+from trajopt.problem.contacts.loop_ends import fixed_at, order_of_following, pose_at
 from trajopt.problem.contacts.loop_poses import LoopPoses
 from trajopt.problem.guess import GuessedCurve
-from trajopt.splines.node_sets import START
+from trajopt.splines.node_sets import END, START
 
 NEARLY = 1e-3  # m and rad: a guess with a smaller gap is left as it is, as a motion of a coarser mesh
 
@@ -39,7 +39,8 @@ class ClosedGuess:
     def of(problem: Any, curve: GuessedCurve) -> ClosedGuess:
         """The guess of a problem with its loops closed."""
         poses = LoopPoses(problem, list(problem.closures.values()))
-        groups = order_of_following(problem, np.ones(problem.dynamics.n, dtype=bool))
+        fixed = fixed_at(problem, "q", START)[0] | fixed_at(problem, "q", END)[0]
+        groups = order_of_following(problem, fixed)
         return ClosedGuess(curve, poses, pose_at(problem, START), groups)
 
     def __call__(self, s: ArrayLike) -> Array:

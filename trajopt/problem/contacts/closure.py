@@ -107,6 +107,11 @@ class Closure:
         return ExpressionTerm(self._moment, f"moment of {self.name} in world axes", AXES, "N m")
 
     @property
+    def force_in_a(self) -> ExpressionTerm:
+        """The force of frame a on frame b, (3,) N, in axes of frame a."""
+        return ExpressionTerm(self._force_in_a, f"force of {self.name} in axes of {self.frame_a}", AXES, "N")
+
+    @property
     def gap(self) -> ExpressionTerm:
         """All rows of the gap, in m and, for small ones, rad."""
         return ExpressionTerm(self._gap, f"gap of {self.name}", self.labels, self.units)
@@ -132,13 +137,12 @@ class Closure:
 
     @property
     def misfit(self) -> ExpressionTerm:
-        """The gap in m, and how far axes are from where they belong: zero only where the loop is closed.
+        """The gap, and 1 - cos of the turn between axes: all zero only where the loop is closed.
 
-        Rows of the gap vanish where b is turned over by half a turn, too.
+        The turns of the gap are sines, which vanish where b is turned over by half a turn, too.
         """
-        axes = () if self.kind == "point" else (AXES if self.kind == "pin" else tuple("123456789"))
-        units = ("m",) * PLACES + ("rad",) * len(axes)
-        labels = (*AXES, *(f"axis {axis}" for axis in axes))
+        over = bool(self.turns)
+        labels, units = (*self.labels, *("turned over",) * over), (*self.units, *("1",) * over)
         return ExpressionTerm(self._misfit, f"misfit of {self.name}", labels, units)
 
     def wrench_on_b(self, node: Any) -> list[Any]:
@@ -185,14 +189,14 @@ class Closure:
         return along(self.basis, self._in_a(node, linear)) + [rows[turn] for turn in self.turns]
 
     def _misfit(self, node: Any) -> list[Any]:
-        apart = self._apart(node)
-        if self.kind == "point":
-            return apart
+        gap = self._gap(node)
+        if not self.turns:
+            return gap
         turn = self._turn(node)
-        if self.kind == "pin":
-            axis = self._axis()
-            return apart + [now - own for now, own in zip(turned_vector(turn, axis), axis, strict=True)]
-        return apart + [turn[j][k] - float(j == k) for j in range(3) for k in range(3)]
+        if self.kind == "weld":
+            return [*gap, 0.5 * (3.0 - turn[0][0] - turn[1][1] - turn[2][2])]
+        axis = self._axis()
+        return [*gap, 1.0 - sum(a * b for a, b in zip(axis, turned_vector(turn, axis), strict=True))]
 
     def _force(self, node: Any) -> list[Any]:
         return self._pushed(node, f"force of {self.name}")
@@ -202,13 +206,19 @@ class Closure:
 
     def _pushed(self, node: Any, curve: str) -> list[Any]:
         """(3,) in world axes, of a curve; zero where there is none."""
-        directions = self.curves.get(curve, ())
-        if not directions:
+        if curve not in self.curves:
             return [0.0, 0.0, 0.0]
-        push = node.extra(curve)
-        own = [sum(push[k] * self.basis[row, i] for k, row in enumerate(directions)) for i in range(3)]
+        own = self._pushed_in_a(node, curve)
         axes = node.orientation(self.frame_a)
         return [sum(axes[3 * i + j] * own[j] for j in range(3)) for i in range(3)]
+
+    def _force_in_a(self, node: Any) -> list[Any]:
+        return self._pushed_in_a(node, f"force of {self.name}")
+
+    def _pushed_in_a(self, node: Any, curve: str) -> list[Any]:
+        directions = self.curves.get(curve, ())
+        push = node.extra(curve) if directions else ()
+        return [sum(push[k] * self.basis[row, i] for k, row in enumerate(directions)) for i in range(3)]
 
     def _apart(self, node: Any) -> list[Any]:
         """p_b - p_a in axes of frame a."""

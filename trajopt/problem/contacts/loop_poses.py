@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,15 @@ class LoopPoses:
         self.leaves = {leaf: np.zeros((1, width)) for leaf, width in self.graph.leaves.items()}
         for name, own in problem.parameters.items():
             self.leaves[parameter_leaf(name)] = own.guess[None]
+
+    @cached_property
+    def moving(self) -> Array:
+        """(n,) the joints that gaps depend on."""
+        found = np.zeros(self.n, dtype=bool)
+        for each in self.closures:
+            pattern: Any = self.graph.leaf_pattern(each.misfit.quantity)
+            found |= np.any(pattern.get("q", False), axis=0)
+        return found
 
     # -- values -------------------------------------------------------------------------------------------
 
@@ -74,11 +84,11 @@ class LoopPoses:
 
     def nearest(self, start: Array, held: Array | None = None) -> Array:
         """The pose with the smallest misfit that Newton steps, or least squares, find from a start."""
-        fixed = np.zeros(self.n, dtype=bool) if held is None else held
+        fixed = ~self.moving if held is None else held | ~self.moving
         found = self._polished(start, fixed)
         if self.is_closed(found):
             return found
-        found = nearest_pose(self.misfit, self.misfit_slope, start, self.limits, held, tolerance=1e-15)
+        found = nearest_pose(self.misfit, self.misfit_slope, start, self.limits, fixed, tolerance=1e-15)
         return self._polished(found, fixed)
 
     def _polished(self, q: Array, held: Array) -> Array:
