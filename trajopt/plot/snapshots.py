@@ -91,8 +91,14 @@ def motion(
     if view not in VIEWS:
         raise OptionError(f"view is {short_repr(view)}: give 'planes' or 'space'")
     check_place(figure, ax)
-    is_new = figure is None and ax is None
-    scene = scene_of_motion(solution, snapshots)
+    drawn = draw_scene(scene_of_motion(solution, snapshots), view, figure, ax)
+    if figure is None and ax is None:
+        title(drawn, solution)
+    return drawn
+
+
+def draw_scene(scene: Scene, view: str, figure: Any = None, ax: GivenAxes = None) -> Figure:
+    """The figure of a scene: its snapshots, in planes or in space, and what stands around."""
     with settings():
         figure, axes, planes = _places(scene, view, figure, ax)
         for axis, plane in zip(axes, planes, strict=True):
@@ -102,11 +108,10 @@ def motion(
                 axis.set_aspect("equal", adjustable="datalim")
                 axis.autoscale_view()
             else:
+                axis.computed_zorder = False  # else surfaces of obstacles hide links in front of them
                 fit_box(axis, scene)
         bar = ScalarMappable(Normalize(0.0, float(scene.times[-1])), SHADES)
         figure.colorbar(bar, ax=axes, label="time (s)", shrink=0.8, aspect=30, pad=0.1)
-        if is_new:
-            title(figure, solution)
     return figure
 
 

@@ -22,9 +22,14 @@ from problems.cli.output import Output, echo, output_options
 @click.option(
     "--ros", type=click.Path(dir_okay=False, path_type=Path), help="A JointTrajectory of ROS 2, too."
 )
+@click.option(
+    "--view",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A page in three dimensions, too, or a film that ends in .gif or .mp4.",
+)
 @output_options("json", "quiet")
 @explained
-def move(task: Path, out: Path, rate: float, ros: Path | None, output: Output) -> None:
+def move(task: Path, out: Path, rate: float, ros: Path | None, view: Path | None, output: Output) -> None:
     """Write the motion of least time through the goals of TASK.json, or .yaml, as a table.
 
     Robot, scene, goals, loads and limits stand in the file; problems/moves/tasks/task.schema.json describes
@@ -37,7 +42,10 @@ def move(task: Path, out: Path, rate: float, ros: Path | None, output: Output) -
     motion.to_csv(out, rate)
     if ros is not None:
         motion.to_ros(ros)
-    output.answer(f"{motion}\nwritten: {out}{'' if ros is None else f', {ros}'}")
+    if view is not None:
+        motion.view(view)
+    written = ", ".join(str(each) for each in (out, ros, view) if each is not None)
+    output.answer(f"{motion}\nwritten: {written}")
     output.values({**answer_of(motion, out), "status": motion.solution.status.value})
     if not motion.converged:
         echo("the answer fails: no optimum was found, or a limit is exceeded", err=True)

@@ -23,6 +23,11 @@ DPI = 90
 
 
 def write_motion(motion: SeenMotion, path: str | os.PathLike[str], rate: int) -> None:
+    """Write a film of the motion in space."""
+    write_scene(scene_of(motion), path, film_writer(path, rate), DPI, SPACE)
+
+
+def scene_of(motion: SeenMotion) -> Scene:
     """Lines for links and loads, coloured as on the page; obstacles, and the path of the first tool."""
     links = motion.model.skeleton(motion.q)
     lines, colours = [links], [_link_colours(motion)]
@@ -35,8 +40,7 @@ def write_motion(motion: SeenMotion, path: str | os.PathLike[str], rate: int) ->
     around = [each for shape in motion.surroundings.scene.shapes for each in solids_of(shape)]
     planes = views(links, motion.model.gravity)
     segments, shades = np.concatenate(lines, axis=1), np.concatenate(colours, axis=1)
-    scene = Scene(motion.times, segments, along, around, planes, shades)
-    write_scene(scene, path, film_writer(path, rate), DPI, SPACE)
+    return Scene(motion.times, segments, along, around, planes, shades)
 
 
 def _link_colours(motion: SeenMotion) -> Array:

@@ -32,6 +32,12 @@ def test_a_table_and_a_trajectory_are_written(tmp_path):
     assert "joint_names" in (tmp_path / "motion.json").read_text(encoding="utf-8")
 
 
+def test_a_film_is_written_beside_the_table(tmp_path):
+    done = run(tmp_path, STEPS, "--json", "--view", str(tmp_path / "motion.gif"))
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "motion.gif").read_bytes().startswith(b"GIF89a")
+
+
 def test_a_mistake_is_a_paragraph_and_status_two(tmp_path):
     done = run(tmp_path, [*STEPS[:1], {"to": {"frame": "tool", "position": [0.5, 0.1, 0.4]}}])
     assert done.exit_code == 2

@@ -307,3 +307,15 @@ def test_a_film_as_mp4_needs_ffmpeg(motion, tmp_path, monkeypatch):
     with pytest.raises(OptionError, match=r"motion.mp4 needs the program ffmpeg"):
         motion.view(tmp_path / "motion.mp4")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_figure_of_snapshots_has_the_whole_path(motion):
+    from problems.moves.plot.snapshots import snapshots
+
+    figure = snapshots(motion, 3)
+    (space,) = [axis for axis in figure.axes if hasattr(axis, "get_zlim")]
+    longest = max((line.get_data_3d() for line in space.lines), key=lambda data: len(data[0]))
+    ends = motion.model.skeleton(motion.q(np.array([0.0, motion.duration])))[:, -1, 1]
+    np.testing.assert_allclose(np.transpose(longest)[[0, -1]], ends, atol=1e-12)
+    with pytest.raises(OptionError, match="count = 1"):
+        snapshots(motion, 1)
