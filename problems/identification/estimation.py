@@ -53,7 +53,7 @@ def estimate(
     smoothing : rad/s or m/s, of Coulomb friction, f tanh(v / smoothing)
     Raises NotExcitingError where combinations are not seen, naming them; ShapeError and OptionError.
     """
-    model = _model_of(robot)
+    model = model_of(robot)
     check_flag("friction", friction)
     check_positive("smoothing", smoothing)
     recordings = _recordings(data, model)
@@ -94,7 +94,7 @@ def estimate(
     )
 
 
-def _model_of(robot: Any) -> dynamics.RigidBodyModel:
+def model_of(robot: Any) -> dynamics.RigidBodyModel:
     model = robot.model if isinstance(robot, Robot) else robot
     if not isinstance(model, dynamics.RigidBodyModel):
         raise OptionError(f"the robot is {short_repr(robot)}: give a RigidBodyModel or moves.robot(...)")

@@ -14,16 +14,14 @@ from problems.moves.contact_proof import least_clearance_bound
 from problems.moves.limit_excess import relative_excess, worst_line
 from problems.moves.motion import Motion
 from problems.moves.motion_limits import MotionLimits
-from problems.moves.obstacles import RATE, REACH
 from problems.moves.path_quantities import motor_torques
+from problems.moves.spline_limits import proved_lines, sampled_clearance
 from problems.moves.tasks.reaching import pose_errors
 from problems.moves.tasks.stated_task import StatedTask
 from problems.moves.view.surroundings import Stretch, Surroundings
 from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
-from trajopt.display.samples import times_at_rate
 from trajopt.splines.curve import Curve
-from trajopt.splines.polynomial_bounds import Pieces, pieces_of, upper_bound
 
 if TYPE_CHECKING:
     from problems.moves.tasks.task_problem import TaskProblem
@@ -138,7 +136,7 @@ class PlannedMotion(Motion):
 
         Excesses of goals, lines and kept axes are in m, rad, or rad and m of joints, beyond the tolerance.
         """
-        lines = [line for order in range(len(DERIVATIVES)) for line in self._proved(order)]
+        lines = proved_lines(self.curve, self.model, self.limits)
         return MotionCertificate((*lines, *self._sampled(SAMPLES), *self._clearance_lines))
 
     def verify(self) -> MotionCertificate:
@@ -147,29 +145,6 @@ class PlannedMotion(Motion):
         lines = [line for line in self.sampled_limits(t) if line.name != "torque"]
         clear = [self._sampled_clearance(k, each) for k, each in self._clearances]
         return MotionCertificate((*lines, *self._sampled(SAMPLES + 3), *clear))
-
-    def _proved(self, order: int) -> list[LimitLine]:
-        """The largest excess for all times of one derivative of the spline."""
-        own, limits = self.model.limits, self.limits
-        size = (None, limits.velocity, limits.acceleration, limits.jerk)[order]
-        lower, upper = (own.q_lower, own.q_upper) if size is None else (-size, size)
-        lower, upper = (np.broadcast_to(each, (self.model.n,)) for each in (lower, upper))
-        if not np.any(np.isfinite([lower, upper])):
-            return []
-        highest, lowest, times = [], [], []
-        for joint in range(self.model.n):
-            pieces = pieces_of(self.curve, joint, order)
-            up = upper_bound(pieces)
-            down = upper_bound(Pieces(pieces.start, pieces.end, -pieces.coefficients))
-            highest.append(up.value)
-            lowest.append(-down.value)
-            times.append((up.time, down.time))
-        values = np.array([lowest, highest])
-        excess = relative_excess(values, lower, upper)
-        row, joint = np.unravel_index(int(np.argmax(excess)), excess.shape)
-        name = DERIVATIVES[order]
-        found = float(excess[row, joint]), self.joint_names[joint], float(times[joint][1 - row])
-        return [LimitLine(name, "proved", *found)]
 
     def _samples(self, count: int) -> tuple[Array, Array]:
         """Times in every interval of the spline, both ends among them, and the arc of each."""
@@ -243,11 +218,7 @@ class PlannedMotion(Motion):
     def _sampled_clearance(self, arc: int, clearances: dynamics.Clearances) -> LimitLine:
         """The least clearance at 1 kHz."""
         start, curve = self._carried_from(arc)
-        t = times_at_rate(curve.duration, RATE)
-        distances = clearances.distances(curve(t), REACH)
-        row, pair = np.unravel_index(int(np.argmin(distances)), distances.shape)
-        excess, name = self.task.clearance - float(distances[row, pair]), clearances.pair_name(int(pair))
-        return LimitLine("clearance", "sampled", excess, name, start + float(t[row]), len(t))
+        return sampled_clearance(clearances, curve, self.task.clearance, start)
 
     def _carried_from(self, arc: int) -> tuple[float, Curve]:
         """When a load begins with an arc, and the spline until it ends."""

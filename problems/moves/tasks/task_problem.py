@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -84,7 +84,7 @@ class TaskProblem:
                 term, lower, upper, name = rule.row(MARGIN)
                 over = "path" if len(steps) == 1 else trajopt.ArcNodes(arc, "whole")
                 problem.subject_to(term, lower, upper, over=over, name=f"{name}, to {step.goal.name}")
-        _limit_rows(problem, model, self.task.limits)
+        limit_rows(problem, model, self.task.limits)
         for speed in self.task.tool_speeds:
             term, lower, upper, name = speed.row(MARGIN)
             problem.subject_to(term, lower, upper, name=name)
@@ -166,21 +166,40 @@ def _goal_rows(problem: trajopt.Problem, rows: Any, over: Any) -> None:
         problem.subject_to(term, lower, upper, over=over, name=name)
 
 
-def _limit_rows(problem: trajopt.Problem, model: dynamics.RigidBodyModel, limits: MotionLimits) -> None:
-    """Positions and speeds by control points, for all times; acceleration, jerk and torque at nodes.
+def narrowed(lower: Array, upper: Array, share: float) -> tuple[Array, Array]:
+    """Limits moved inwards by a share of half the range, or of the limit where one alone is finite."""
+    half = np.where(
+        np.isfinite(upper - lower), 0.5 * (upper - lower), np.minimum(np.abs(lower), np.abs(upper))
+    )
+    step = np.where(np.isfinite(half), share * half, 0.0)
+    return lower + step, upper - step
 
+
+def limit_rows(
+    problem: trajopt.Problem,
+    model: dynamics.RigidBodyModel,
+    limits: MotionLimits,
+    margin: float = MARGIN,
+    hold: Literal["nodes", "hull"] = "hull",
+) -> None:
+    """Acceleration, jerk and torque at nodes, narrowed by a share of them; positions and speeds, too.
+
+    hold : "hull" limits control points of positions and speeds, which holds for all times but leaves a part
+        of the range unused, and is not narrowed; "nodes" limits them as the others
     Coulomb friction has the sign of a speed that is not known: its size is taken from both limits.
     """
-    own, inside = model.limits, 1.0 - MARGIN
+    own, inside = model.limits, 1.0 - margin
+    outer = 1.0 if hold == "hull" else inside
     if np.any(np.isfinite([own.q_lower, own.q_upper])):
-        problem.subject_to(trajopt.q, own.q_lower, own.q_upper, hold="hull", name="position limits")
-    for term, bound, hold, name in (
-        (trajopt.v, limits.velocity, "hull", "velocity limits"),
+        lower, upper = narrowed(own.q_lower, own.q_upper, 1.0 - outer)
+        problem.subject_to(trajopt.q, lower, upper, hold=hold, name="position limits")
+    for term, bound, held, name in (
+        (trajopt.v, outer * limits.velocity, hold, "velocity limits"),
         (trajopt.a, inside * limits.acceleration, "nodes", "acceleration limits"),
         (trajopt.jerk, inside * limits.jerk, "nodes", "jerk limits"),
     ):
         if np.any(np.isfinite(bound)):
-            problem.subject_to(term, -bound, bound, hold=hold, name=name)  # type: ignore[arg-type]
+            problem.subject_to(term, -bound, bound, hold=held, name=name)  # type: ignore[arg-type]
     if not limits.has_torque:
         return
     friction = coulomb_friction(model)

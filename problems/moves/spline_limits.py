@@ -1,0 +1,65 @@
+"""Limits of a motion that is a spline: derivatives for all times, distances at samples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from problems.moves.certificate import LimitLine
+from problems.moves.limit_excess import relative_excess
+from problems.moves.motion_limits import MotionLimits
+from problems.moves.obstacles import RATE, REACH
+from trajopt.base.arrays import Array
+from trajopt.display.samples import times_at_rate
+from trajopt.splines.curve import Curve
+from trajopt.splines.polynomial_bounds import Pieces, pieces_of, upper_bound
+
+if TYPE_CHECKING:
+    from dynamics.model.kinematic_tree import KinematicTree
+    from dynamics.quantities.clearances import Clearances
+
+
+def proved_lines(curve: Curve, model: KinematicTree, limits: MotionLimits) -> list[LimitLine]:
+    """The largest excess for all times of position, speed, acceleration and jerk, of those with a limit."""
+    own = model.limits
+    bounds = {
+        "position": (own.q_lower, own.q_upper),
+        "speed": (-limits.velocity, limits.velocity),
+        "acceleration": (-limits.acceleration, limits.acceleration),
+        "jerk": (-limits.jerk, limits.jerk),
+    }
+    found = []
+    for order, (name, ends) in enumerate(bounds.items()):
+        lower, upper = (np.broadcast_to(each, (model.n,)) for each in ends)
+        if np.any(np.isfinite([lower, upper])):
+            found.append(_proved(name, tuple(model.joint_names), curve, order, lower, upper))
+    return found
+
+
+def _proved(
+    name: str, joints: tuple[str, ...], curve: Curve, order: int, lower: Array, upper: Array
+) -> LimitLine:
+    highest, lowest, times = [], [], []
+    for joint in range(len(joints)):
+        pieces = pieces_of(curve, joint, order)
+        up = upper_bound(pieces)
+        down = upper_bound(Pieces(pieces.start, pieces.end, -pieces.coefficients))
+        highest.append(up.value)
+        lowest.append(-down.value)
+        times.append((up.time, down.time))
+    excess = relative_excess(np.array([lowest, highest]), lower, upper)
+    row, joint = np.unravel_index(int(np.argmax(excess)), excess.shape)
+    found = float(excess[row, joint]), joints[joint], float(times[joint][1 - row])
+    return LimitLine(name, "proved", *found)
+
+
+def sampled_clearance(
+    clearances: Clearances, curve: Curve, clearance: float, start: float = 0.0
+) -> LimitLine:
+    """The least clearance of a spline at 1 kHz; its excess in m, the spline begins at `start`, s."""
+    t = times_at_rate(curve.duration, RATE)
+    distances = clearances.distances(curve(t), REACH)
+    row, pair = np.unravel_index(int(np.argmin(distances)), distances.shape)
+    excess, name = clearance - float(distances[row, pair]), clearances.pair_name(int(pair))
+    return LimitLine("clearance", "sampled", excess, name, start + float(t[row]), len(t))
