@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import dynamics
+import trajopt
 from problems import moves
 from trajopt.base import errors
 
@@ -128,3 +129,24 @@ def test_links_that_nearly_always_touch_may_do_so():
     joints = "".join(joint.format(parent=p, child=c) for p, c in itertools.pairwise(names))
     robot = moves.robot(source.format(links=links, joints=joints), shapes="fit")
     assert robot.model.allowed_pairs == (("d", "b"),) or robot.model.allowed_pairs == (("b", "d"),)
+
+
+@pytest.mark.long
+def test_where_the_free_barrier_finds_no_optimum_the_default_does(past_the_wall, monkeypatch):
+    monkeypatch.setattr("problems.moves.tasks.task_solve.MOST_FREE", 3)
+    motion = around(moves.Scene([WALL])).solve()
+    assert motion.converged
+    assert motion.duration == pytest.approx(past_the_wall.duration, rel=1e-3)
+
+
+def test_a_time_limit_holds_for_both_rules_together(monkeypatch):
+    calls = []
+
+    def solve(asked, solver=None, **options):
+        calls.append(options["time_limit"])
+        return solved(asked, solver, **options)
+
+    solved = trajopt.solve
+    monkeypatch.setattr("trajopt.solve", solve)
+    motion = around(moves.Scene([WALL])).solve(time_limit=1e-3)
+    assert not motion.converged and calls[0] == 1e-3 and all(limit < 1e-3 for limit in calls[1:])
