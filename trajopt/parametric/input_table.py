@@ -139,6 +139,8 @@ def _inputs_of(problem: ProblemData, kept_as_rows: Collection[int]) -> list[Inpu
     """The inputs of a problem, or of one phase."""
     found: list[Input] = []
     for number, constraint in enumerate(problem.constraints):
+        if constraint.hold == "implied":  # its values are those of the equations from which it follows
+            continue
         names = problem.component_names(constraint.term.quantity, constraint.lower.size)
         unchanging = None if number in kept_as_rows else with_values_in_the_matrix(problem, number)
         found.append(_limits("constraints", number, constraint, names, unchanging))

@@ -105,6 +105,17 @@ def test_inverse_kinematics_finds_a_pose_that_another_pose_has():
         trajopt.inverse_kinematics(model, {names[0]: [0.0, 0.0]}, POSE)
 
 
+def test_inverse_kinematics_leaves_joints_alone_that_no_target_depends_on():
+    """The second of two arms in one tree moved the first one away."""
+    arms = problems.two_arms.build().dynamics
+    q = np.concatenate([[-0.24, -1.29, 1.83, -0.54, 1.34, -1.57] * 2, [0.0, 0.0, 0.2, 0.0, 0.0, 0.0]])
+    grip = arms.block(["position:right_grip"]).value({"q": q[None], "v": 0.0 * q[None]})
+    found = trajopt.inverse_kinematics(arms, {"position:right_tool": grip["position:right_grip"][0]}, q)
+    assert np.array_equal(found[:6], q[:6]) and np.array_equal(found[12:], q[12:])
+    at = arms.block(["position:right_tool"]).value({"q": found[None], "v": 0.0 * q[None]})
+    assert np.allclose(at["position:right_tool"], grip["position:right_grip"], atol=1e-8)
+
+
 def test_inverse_kinematics_leaves_out_whole_turns():
     model, at = ur5_at(POSE)  # limits of two turns: nothing else keeps a search near its start
     target = model.block(["position:wrist_3_link"]).value(at)["position:wrist_3_link"][0]

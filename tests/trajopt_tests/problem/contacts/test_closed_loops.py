@@ -466,6 +466,67 @@ def test_a_link_with_another_load_is_refused():
         problem.close_loop("coupler_end", "rocker_end", near=NEAR)
 
 
+def test_a_compiled_linkage_starts_from_another_angle_of_its_crank():
+    problem, closure = linkage(8, 4, 1.0)
+    problem.start_at(q=[START, None, None], v=0.0)
+    problem.end_at(q=[2.0, None, None], v=0.0)
+    problem.minimize(trajopt.tau**2)
+    compiled = trajopt.compile(problem)
+    assert "between_nodes" not in str(compiled.inputs)
+    solution = compiled.solve(q_start=[0.8, None, None])
+    assert solution.converged
+    assert_allclose(solution.q(0.0), four_bar.pose(np.array([0.8]))[0], atol=1e-8)
+    assert np.abs(solution.value(closure.misfit, times_of(solution))).max() < 1e-4
+
+
+def test_a_chain_that_ends_at_the_ground_is_the_same_linkage():
+    """Opened at the rocker's pivot, whose force is that of the ground; the effort is the same.
+
+    The closed form has the pivot at rest: the acceleration of the gap is zero to a lower order than the gap.
+    """
+    _, b, c = four_bar.LENGTHS
+    crank, coupler, rocker = ROBOT.bodies
+    joint = dynamics.Joint("rocker_joint", position=np.array([b, 0.0, 0.0]))
+    last = dynamics.Body("rocker", joint, "coupler", rocker.mass, (c / 2, 0.0, 0.0), rocker.inertia)
+    frames = [
+        dynamics.Frame("end", "rocker", position=np.array([c, 0.0, 0.0])),
+        dynamics.Frame("pivot", None, position=np.array([four_bar.GROUND, 0.0, 0.0])),
+    ]
+    chain = dynamics.RigidBodyModel([crank, coupler, last], (0.0, -four_bar.GRAVITY, 0.0), frames=frames)
+    problem = trajopt.Problem(chain, trajopt.Trajectory.collocation(24, 5, duration=1.0))
+    closure = problem.close_loop("pivot", "end", near=[START, -0.3, -2.0])
+    assert closure.link_a is None and set(problem.loads) == {"rocker"}
+    problem.passive("coupler_joint", "rocker_joint")
+    problem.start_at(q=[START, None, None], v=0.0)
+    problem.end_at(q=[2.0, None, None], v=0.0)
+    problem.minimize(trajopt.tau**2)
+    solution = trajopt.solve(problem, trajopt.Ipopt(tol=1e-12), progress="silent", starts=1, refine=None)
+    assert solution.objective == pytest.approx(3.21574105, rel=1e-5)
+    t = collocation_times(solution)
+    q, v, acceleration = (np.cumsum(curve(t), axis=1) for curve in (solution.q, solution.v, solution.a))
+    q[:, 2] += np.pi  # the rocker points away from the ground in the closed form
+    expected = four_bar.forces(q, v, acceleration)
+    largest = np.abs(expected[:, 6:8]).max()
+    assert_allclose(solution.value(closure.force, t)[:, :2], expected[:, 6:8], rtol=0.0, atol=1e-4 * largest)
+
+
+def test_a_loop_may_close_in_the_second_arc():
+    """The rocker moves by itself, then the coupler's end takes hold of it without an impact."""
+    mesh = trajopt.Trajectory.collocation(6, 4, duration=0.7, arcs=2)
+    problem = trajopt.Problem(ROBOT, mesh)
+    closure = problem.close_loop("coupler_end", "rocker_end", near=NEAR, arcs=[1])
+    problem.start_at(q=[0.2, 1.0, 1.8], v=0.0)  # an open pose
+    problem.end_at(q=[1.0, None, None], v=0.0)
+    problem.minimize(trajopt.a**2)
+    problem.minimize(trajopt.tau**2, weight=1e-3)
+    solution = trajopt.solve(problem, progress="silent", starts=1, refine=None)
+    assert solution.converged
+    assert_allclose(solution.q(0.0), [0.2, 1.0, 1.8], atol=1e-9)
+    assert np.abs(solution.value(closure.misfit, np.linspace(0.7 + 1e-9, 1.4, 501))).max() < 1e-6
+    assert_allclose(solution.value(closure.force, np.linspace(0.0, 0.7 - 1e-9, 51)), 0.0, atol=1e-9)
+    assert np.abs(solution.value(closure.gap, 0.1)).max() > 1e-2
+
+
 def test_a_problem_with_loops_can_be_sent_to_other_processes():
     problem, _ = linkage(2, 3)
     problem.start_at(q=[START, None, None], v=0.0)
