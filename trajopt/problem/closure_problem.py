@@ -1,4 +1,4 @@
-"""`ClosureProblem`: what a problem says about closed loops, `close_loop`, and its boundary values and guess.
+"""`ClosureProblem`: what a problem says about closed loops of a mechanism, `close_loop`, `closed_pose`.
 
 Joints of a loop are not independent: where a motion starts or ends, values for all of them would be more
 conditions than there are degrees of freedom. Those of joints that follow from the others are released.

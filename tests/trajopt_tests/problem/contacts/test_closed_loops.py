@@ -1,10 +1,12 @@
 """Closed loops: linkages against Newton-Euler of every link, gaps between nodes, what cannot close."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.integrate import trapezoid
 
 import dynamics
 import trajopt
@@ -129,25 +131,49 @@ def test_at_rest_forces_are_those_of_statics():
     assert_allclose(solution.tau(t)[:, 0], expected[:, 8], atol=1e-6)
 
 
-def test_a_motor_moves_the_linkage_and_the_report_proves_it_closed():
-    problem, closure = linkage(10, 4, 1.0)
+@pytest.fixture(scope="module")
+def swung():
+    problem, _ = linkage(12, 4, 1.0)
     problem.start_at(q=[START, None, None], v=0.0)
     problem.end_at(q=[2.0, None, None], v=0.0)
     problem.minimize(trajopt.tau**2)
     solution = trajopt.solve(problem, progress="silent", starts=1)
     report = solution.verify()
     assert report.verdict == "PASS", report.reason
-    checked = {v.name: v for v in report.violations}
-    between = checked[f"loop {closure.name} between nodes"]
-    assert between.evidence == "proved" and between.dense_violation < 1e-6
-    work = np.trapezoid(
-        solution.tau(times_of(solution, 4001))[:, 0] * solution.v(times_of(solution, 4001))[:, 0]
-    )
-    potential = solution.value(trajopt.Quantity("potential_energy"), np.array([0.0, solution.duration]))
-    assert work * solution.duration / 4000 == pytest.approx(float(np.diff(potential[:, 0])[0]), rel=1e-4)
+    return solution
 
 
-def test_a_loop_that_is_open_between_nodes_fails(turn):
+def test_the_report_proves_the_linkage_closed_and_the_motor_does_the_work(swung):
+    report = swung.verify()
+    (closure,) = swung.asked.closures.values()
+    between = [v for v in report.violations if v.name == f"loop {closure.name} between nodes"]
+    assert len(between) == 3 and all(v.evidence == "proved" and v.dense_violation < 1e-6 for v in between)
+    t = times_of(swung, 4001)
+    work = trapezoid(swung.tau(t)[:, 0] * swung.v(t)[:, 0], t)
+    potential = swung.value(trajopt.Quantity("potential_energy"), np.array([0.0, swung.duration]))
+    assert work == pytest.approx(float(np.diff(potential[:, 0])[0]), rel=1e-4)
+
+
+def test_a_force_of_the_loop_that_is_off_by_a_tenth_fails(swung):
+    """Bodies would then need motors that they do not have."""
+    (group,) = swung.curve.apart
+    larger = replace(group, control_points=tuple(1.1 * points for points in group.control_points))
+    report = replace(swung, curve=replace(swung.curve, apart=(larger,))).verify()
+    assert report.verdict == "FAIL"
+    broken = {v.name for v in report.violations if v.dense_relative > 1e-2}
+    assert {"no motor at coupler_joint", "no motor at rocker_joint"} <= broken
+
+
+def test_a_rocker_that_is_a_tenth_of_a_millimetre_away_fails(swung):
+    """Joint velocities stay as they are: the places between nodes show it."""
+    points = tuple(each + np.array([0.0, 0.0, 2e-4]) for each in swung.curve.control_points)
+    report = replace(swung, curve=replace(swung.curve, control_points=points)).verify()
+    assert report.verdict == "FAIL"
+    gap = [v for v in report.violations if v.name.endswith("between nodes")]
+    assert max(v.dense_violation for v in gap) == pytest.approx(1e-4, rel=0.2)
+
+
+def test_a_loop_that_is_open_between_nodes_fails():
     """Too coarse a mesh for its tolerance, and not refined."""
     problem, _ = linkage(4, 3, 1.0, tolerance=1e-9)
     problem.start_at(q=[START, None, None], v=0.0)
