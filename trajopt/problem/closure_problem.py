@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +19,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.base.rounding import BETWEEN
 from trajopt.problem.contact_problem import ContactProblem
-from trajopt.problem.contacts.closure import Closure, ClosureKind, closure_of
+from trajopt.problem.contacts.closure import Closure, ClosureKind, basis_about, closure_of
 from trajopt.problem.contacts.loop_ends import pose_at, release_ends
 from trajopt.problem.contacts.loop_poses import OPENS, LoopPoses, with_kept
 from trajopt.problem.costs_and_constraints import Constraint
@@ -152,6 +152,10 @@ class ClosureProblem(ContactProblem):
         """The closure with its independent rows, at a closed pose; see `close_loop` for errors."""
         poses = LoopPoses(self, [*self.closures.values(), stated])
         pose = poses.closed(stated.pose)
+        normal = poses.normal(stated, pose) if stated.kind != "pin" else None
+        if normal is not None and np.count_nonzero(normal) > 1:
+            stated = replace(stated, basis=basis_about(normal / np.linalg.norm(normal)))
+            poses = LoopPoses(self, [*self.closures.values(), stated])
         kept = poses.independent_rows(stated, pose)
         if not kept:
             raise OptionError(

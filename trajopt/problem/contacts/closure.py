@@ -10,8 +10,9 @@ moment m that hold it, in the directions of the rows: J' of the rows, so that th
 vanish. As in contacts, velocities are zero at the collocation points and places follow to the order of the
 scheme; positions held there instead leave forces missing between nodes.
 
-Directions are axes of frame a. Rows that repeat others, all those across the plane of a planar linkage, are
-left out, with their forces: no motion tells how large these are.
+Directions are axes of frame a, or two in the plane of a planar linkage and one across it where its axes lie
+askew. Rows that repeat others, all those across the plane, are left out, with their forces: no motion tells
+how large these are.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from trajopt.problem.contacts.ground import cross
 from trajopt.terms.term import ExpressionTerm
 
 ClosureKind = Literal["point", "pin", "weld"]
-AXES, OBLIQUE = ("x", "y", "z"), ("across 1", "across 2", "along the axis")
+AXES, OBLIQUE = ("x", "y", "z"), ("in plane 1", "in plane 2", "across the plane")
 PLACES = 3  # rows of places, which come before those of turns
 ORTHONORMAL = 1e-9
 
@@ -282,9 +283,14 @@ def basis_of(kind: str, axis: Any, name: str) -> tuple[Array, tuple[int, ...]]:
     unit = given / np.linalg.norm(given)
     if np.count_nonzero(unit) == 1:  # an axis of the frame
         return np.eye(3), tuple(int(i) for i in np.flatnonzero(unit == 0.0))
+    return basis_about(unit), (0, 1)
+
+
+def basis_about(unit: Array) -> Array:
+    """Two directions across a unit vector, and that one, as rows (3, 3)."""
     across = np.cross(unit, np.eye(3)[np.argmin(np.abs(unit))])
     across /= np.linalg.norm(across)
-    return np.stack([across, np.cross(unit, across), unit]), (0, 1)
+    return np.stack([across, np.cross(unit, across), unit])
 
 
 def rotation_of(rotation: Any, name: str) -> Array:

@@ -36,7 +36,7 @@ class LoopPoses:
     def __init__(self, problem: Any, closures: Sequence[Closure]) -> None:
         self.closures, self.limits, self.n = tuple(closures), problem.dynamics.limits, problem.dynamics.n
         several = [term for each in closures for term in (each.misfit, each.gap, each.speed)]
-        self.graph = graph_of(problem, several)
+        self.graph = graph_of(problem.independent_copy(), several)  # which keeps no term of a loop refused
         self.chain = ChainRule(self.graph, [term.quantity for term in several], [], list(self.graph.leaves))
         self.leaves = {leaf: np.zeros((1, width)) for leaf, width in self.graph.leaves.items()}
         for name, own in problem.parameters.items():
@@ -152,6 +152,14 @@ class LoopPoses:
         length = places / turns if places > 0.0 and turns > 0.0 else 1.0
         scaled = J * np.where(np.arange(len(J)) < PLACES, 1.0, length)[:, None]
         return tuple(sorted(independent(scaled, np.concatenate([*others, np.zeros((0, self.n))]))))
+
+    def normal(self, closure: Closure, q: Array) -> Array | None:
+        """(3,) the one direction in which the gap cannot change, axes of frame a; None unless it is one."""
+        directions, sizes, _ = np.linalg.svd(closure.basis.T @ self.rows(closure, q)[:PLACES])
+        if sizes[2] > REPEATED * sizes[0] or sizes[1] <= REPEATED * sizes[0]:
+            return None
+        normal = np.where(np.abs(directions[:, 2]) < REPEATED, 0.0, directions[:, 2])
+        return normal * np.sign(normal[np.argmax(np.abs(normal))])
 
     def opening(self, q: Array) -> float:
         """The largest misfit at closed poses around one, closed by the stated rows alone."""

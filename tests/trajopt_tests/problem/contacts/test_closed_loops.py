@@ -131,6 +131,24 @@ def test_at_rest_forces_are_those_of_statics():
     assert_allclose(solution.tau(t)[:, 0], expected[:, 8], atol=1e-6)
 
 
+def test_a_frame_that_lies_askew_in_the_plane_feels_the_same_force():
+    """A row along any axis of the frame could be left out; the force across the plane is the one that is."""
+    turned = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))[0]
+    turned *= np.linalg.det(turned)
+    frames = [replace(frame, rotation=turned) for frame in ROBOT.frames]
+    robot = dynamics.RigidBodyModel(list(ROBOT.bodies), ROBOT.gravity, frames=frames)
+    problem = trajopt.Problem(robot, trajopt.Trajectory.collocation(3, 3, duration=1.0))
+    closure = problem.close_loop("coupler_end", "rocker_end", near=NEAR)
+    assert closure.kept == (0, 1) and closure.left_out == ("across the plane",)
+    problem.passive("coupler_joint", "rocker_joint")
+    problem.start_at(q=[START, None, None], v=0.0)
+    problem.minimize(trajopt.v**2)
+    solution = trajopt.solve(problem, trajopt.Ipopt(tol=1e-12), progress="silent", refine=None, starts=1)
+    angle, rest, _ = four_bar.motion(np.array([START]), 0.0)
+    expected = [*four_bar.forces(angle, rest, rest)[0, 4:6], 0.0]
+    assert_allclose(solution.value(closure.force, 0.5), expected, atol=1e-6)
+
+
 @pytest.fixture(scope="module")
 def swung():
     problem, _ = linkage(12, 4, 1.0)
@@ -414,6 +432,7 @@ def test_what_is_no_loop_is_refused_and_leaves_nothing_behind(options, error, me
     with pytest.raises(error, match=message):
         problem.close_loop(given.pop("frame_a"), given.pop("frame_b"), given.pop("kind", "point"), **given)
     assert not (problem.closures or problem.constraints or problem.loads or problem.extras)
+    assert problem.close_loop("coupler_end", "rocker_end", near=NEAR).kept == (0, 1)
 
 
 def test_links_that_are_too_short_are_told_with_the_gap_that_is_left():
