@@ -117,7 +117,8 @@ def _of_solution(answer: Answer, pictures: Pictures) -> SeenMotion:
         of_part = np.clip(np.searchsorted(starts, times, side="right") - 1, 0, len(models) - 1)
         for k, part in enumerate(answer.parts):
             here = of_part == k
-            found[:, here] = _state(part, np.clip(times[here] - starts[k], 0.0, part.duration))
+            if here.any():
+                found[:, here] = _state(part, np.clip(times[here] - starts[k], 0.0, part.duration))
         return found[0], found[1]
 
     times = pictures(float(starts[-1]))
