@@ -9,6 +9,7 @@ from __future__ import annotations
 import click
 
 from problems.cli.commands.completion_script import completion
+from problems.cli.commands.identify import identify
 from problems.cli.commands.list_problems import list_problems
 from problems.cli.commands.move import move
 from problems.cli.commands.new import new
@@ -36,7 +37,7 @@ def main() -> None:
     """Solve trajectory optimization problems, check the answers and draw them."""
 
 
-SOLVING = list_problems, new, show, solve, sweep, move, retime
+SOLVING = list_problems, new, show, solve, sweep, move, retime, identify
 for command in (*SOLVING, verify, plot, view, replay, warmup, completion):
     main.add_command(command)
 
