@@ -324,19 +324,23 @@ def test_a_figure_of_snapshots_has_the_whole_path(motion):
 def test_phases_follow_each_other_and_a_load_stays_where_the_first_put_it():
     arm = dynamics.from_dh([{"a": 0.5, "mass": 1.0}] * 2)
     ball = dynamics.sphere(0.05, (0.1, 0.0, 0.0), name="ball", carrier=arm.link_names[-1])
-    poses = np.array([[0.0, 0.5], [1.0, -0.5], [0.3, 0.2]])
+    poses = np.array([[0.0, 0.5], [1.0, -0.5], [0.3, 0.2], [0.0, 0.0]])
     parts = []
-    for k, model in enumerate((arm.with_shapes([ball]), arm)):
+    for k, model in enumerate((arm.with_shapes([ball]), arm, arm)):
         part = trajopt.Problem(model, trajopt.Trajectory.uniform(4, duration=1.0), name=f"part {k}")
         part.start_at(q=poses[k], v=0.0)
         part.end_at(q=poses[k + 1], v=0.0)
         part.minimize(trajopt.tau**2)
         parts.append(part)
-    seen = seen_motion(trajopt.solve(trajopt.Phases(*parts), refine=None, starts=1), evenly)
-    np.testing.assert_allclose(seen.q[[0, 20, 40]], poses, atol=1e-8)
+
+    def thirds(duration):
+        return np.linspace(0.0, duration, 61)
+
+    seen = seen_motion(trajopt.solve(trajopt.Phases(*parts), refine=None, starts=1), thirds)
+    np.testing.assert_allclose(seen.q[[0, 20, 40, 60]], poses, atol=1e-8)
     assert seen.model.shapes == ()
     ((shape, stretches),) = seen.loads
     position = seen.carried_poses(shape, stretches)[1]
     links = dynamics.forward_kinematics(arm, seen.q, [shape.carrier]).position[:, 0]
     np.testing.assert_allclose(position[:21], links[:21], atol=1e-7)
-    np.testing.assert_allclose(position[20:], np.broadcast_to(links[20], (21, 3)), atol=1e-7)
+    np.testing.assert_allclose(position[20:], np.broadcast_to(links[20], (41, 3)), atol=1e-7)
