@@ -7,14 +7,14 @@ The first K is factorized, dense or sparse, and the Schur complement tells what 
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
-from trajopt.solvers.matrices import Triplets, largest_entry
-from trajopt.solvers.tolerances import FEASIBILITY, REGULARIZATION, ROUNDING
+from trajopt.solvers.matrices import Triplets
+from trajopt.solvers.newton.sparse_kkt import Patterns, SparseKkt
+from trajopt.solvers.tolerances import ROUNDING
 
 
 def factorized(H: Any, A: Any, active: list[int], patterns: Patterns) -> KktFactors | None:
@@ -125,84 +125,3 @@ class DenseKkt:
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         return self._inverse @ right
-
-
-class KktPattern:
-    """Where the entries of a sparse K stand, and those that regularize it.
-
-    kept : the entries of A in rows of active constraints
-    """
-
-    def __init__(self, H: Triplets, A: Triplets, active: list[int]) -> None:
-        n, row = H.shape[0], np.full(A.shape[0], -1)
-        row[active] = np.arange(n, n + len(active))
-        self.kept = np.flatnonzero(row[A.rows] >= 0)
-        self.size = n + len(active)
-        own, of_A, tail = row[A.rows[self.kept]], A.columns[self.kept], np.arange(n, self.size)
-        self.rows = np.concatenate([H.rows, own, of_A, tail])
-        self.columns = np.concatenate([H.columns, of_A, own, tail])
-        keys = self.columns.astype(np.int64) * self.size + self.rows
-        keys, self._entries = np.unique(keys, return_inverse=True)
-        self._rows = (keys % self.size).astype(np.intc)
-        self._starts = np.searchsorted(keys, self.size * np.arange(self.size + 1)).astype(np.intc)
-
-    def factorized(self, data: np.ndarray) -> Any:
-        """SuperLU's factors; None where a pivot is zero or rows would have to be exchanged."""
-        from scipy.sparse import csc_array
-        from scipy.sparse.linalg import splu
-
-        values = np.bincount(self._entries, data, self._rows.size)
-        try:
-            found = splu(
-                csc_array((values, self._rows, self._starts), shape=(self.size, self.size)),
-                permc_spec="MMD_AT_PLUS_A",
-                diag_pivot_thresh=0.0,
-                panel_size=1,  # faster for columns as short as these
-                options={"SymmetricMode": True},
-            )
-        except RuntimeError:
-            return None
-        return found if np.array_equal(found.perm_r, found.perm_c) else None
-
-
-Patterns = dict[tuple[int, ...], KktPattern]  # by active constraints: the last ones
-
-
-class SparseKkt:
-    """L D L' of K by SuperLU without exchanges of rows.
-
-    The signs of the pivots tell whether H is positive definite along the constraints (Sylvester).
-    """
-
-    def __init__(self, H: Any, A: Any, active: list[int], patterns: Patterns) -> None:
-        self._n = H.shape[0]
-        pattern = patterns.get(tuple(active))
-        if pattern is None:
-            patterns.clear()
-            pattern = patterns[tuple(active)] = KktPattern(H, A, active)
-        of_constraints, size = A.data[pattern.kept], pattern.size
-        entries = np.concatenate([H.data, of_constraints, of_constraints])
-        self._K = Triplets(
-            pattern.rows[: entries.size], pattern.columns[: entries.size], entries, (size, size)
-        )
-        # Of 1 / |H|, so that no pivot is zero: what that changes is corrected by the residual of a solve.
-        lowered = np.full(len(active), -REGULARIZATION / largest_entry(H))
-        self._lu = pattern.factorized(np.append(entries, lowered))
-
-    @property
-    def exists(self) -> bool:
-        """Whether K is regular: where constraints depend on each other, limits of size 1 are missed."""
-        if self._lu is None:
-            return False
-        limits = np.concatenate([np.zeros(self._n), np.cos(np.arange(self._K.shape[0] - self._n))])
-        missed = limits - self._K @ self.solve(limits)
-        return bool(np.abs(missed).max(initial=0.0) <= FEASIBILITY)
-
-    @functools.cached_property
-    def is_strict(self) -> bool:
-        return self._lu is not None and int(np.count_nonzero(self._lu.U.diagonal() > 0.0)) == self._n
-
-    def solve(self, right: np.ndarray) -> np.ndarray:
-        """The solution, corrected by its residual once."""
-        found = self._lu.solve(right)
-        return found + self._lu.solve(right - self._K @ found)

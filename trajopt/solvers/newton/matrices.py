@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.solvers.matrices import MatrixPlaces
-from trajopt.solvers.newton.kkt_factors import Patterns
+from trajopt.solvers.newton.sparse_kkt import Patterns
 from trajopt.solvers.solver import Program
 
 # Sparse factors pay where so few entries of a step's matrix are not zero: a cart-pole's horizon, 260 unknowns

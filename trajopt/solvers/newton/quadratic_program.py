@@ -24,7 +24,8 @@ import numpy as np
 
 from trajopt.solvers.matrices import row_lengths, scattered
 from trajopt.solvers.newton.damping import POOR
-from trajopt.solvers.newton.kkt_factors import KktFactors, Patterns, factorized
+from trajopt.solvers.newton.kkt_factors import KktFactors, factorized
+from trajopt.solvers.newton.sparse_kkt import Patterns
 from trajopt.solvers.tolerances import DEPENDENT, FLAT, ROUNDING
 
 ACCURATE = 10.0 * ROUNDING  # residual of a minimum: above, the inverse has lost too much by its updates

@@ -1,0 +1,165 @@
+"""Compiled loops of the factorization L D L' of a sparse symmetric matrix K whose pivots have a fixed order.
+
+A pivot is a block of one or two neighbouring rows; D has these blocks on its diagonal, L is one there. Davis,
+Direct Methods for Sparse Linear Systems (2006), section 4.8, "up-looking" factorization; blocks of two: Bunch
+and Parlett, SIAM J. Numer. Anal. 8 (1971) 639. The only file of trajopt that numba compiles: in Python these
+loops would take a thousand times as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+from trajopt.solvers.newton.pivot_order import Layout
+from trajopt.solvers.tolerances import ROUNDING
+
+
+def _compiled(function: Callable) -> Any:
+    """Compiled at its first call, and kept beside the bytecode of this file or in numba's folder."""
+    try:
+        return numba.njit(function, nogil=True, error_model="numpy", cache=True)
+    except RuntimeError:  # none of these folders can be written
+        return numba.njit(function, nogil=True, error_model="numpy")
+
+
+@_compiled
+def factorize(
+    layout: Layout,
+    values: np.ndarray,
+    added: np.ndarray,
+    least: np.ndarray,
+    L: np.ndarray,
+    inverse: np.ndarray,
+) -> tuple[int, int, float]:
+    """Fill L and D^-1 of K + diag(added): how many pivots are positive, how many were lifted, and the growth.
+
+    values : the entries of the upper triangle of K, as `own` has their rows
+    least : (size,): a pivot of a smaller size, or NaN, is lifted to this one, which has its sign
+    L : (entries, 2), the columns of both rows of a block; of a block of one the second is not used
+    inverse : (size, 2): of a block (a, b; b, c) both rows of its inverse, of one number (1 / a, 0)
+
+    The growth is the largest of sum_b l_kb D_b l_kb / least_k, sizes taken: times the rounding unit it
+    bounds what rounding does to the diagonal (Higham, Accuracy and Stability of Numerical Algorithms, 2002,
+    section 11.1).
+    """
+    starts, heads, own, first, below, needs, needed = layout
+    size = added.size
+    work, filled = np.zeros(size), first[:-1].copy()
+    positive, lifted, growth = 0, 0, 0.0
+    for b in range(starts.size - 1):
+        begin, end = starts[b], starts[b + 1]
+        head, off = 0.0, 0.0
+        for k in range(begin, end):
+            change, spent = 0.0, 0.0
+            for at in range(heads[k], heads[k + 1]):
+                work[own[at]] += values[at]
+            for j in needed[needs[b] : needs[b + 1]]:
+                column, place = starts[j], filled[j]
+                y = work[column]
+                work[column] = 0.0
+                if starts[j + 1] - column == 1:
+                    one = y * inverse[column, 0]
+                    for p in range(first[j], place):
+                        work[below[p]] -= L[p, 0] * y
+                    change += one * y
+                    spent += abs(one * y)
+                else:
+                    z = work[column + 1]
+                    work[column + 1] = 0.0
+                    one = y * inverse[column, 0] + z * inverse[column, 1]
+                    two = y * inverse[column + 1, 0] + z * inverse[column + 1, 1]
+                    for p in range(first[j], place):
+                        work[below[p]] -= L[p, 0] * y + L[p, 1] * z
+                    L[place, 1] = two
+                    change += one * y + two * z
+                    spent += abs(one * y) + abs(two * z)
+                L[place, 0] = one
+                filled[j] = place + 1
+            pivot = work[k] + added[k] - change
+            work[k] = 0.0
+            growth = max(growth, spent / abs(least[k]))
+            if k > begin:
+                off = work[begin]
+                work[begin] = 0.0
+            if end - begin == 1:
+                if not abs(pivot) >= abs(least[k]):
+                    pivot, lifted = least[k], lifted + 1
+                positive += pivot > 0.0
+                inverse[k, 0], inverse[k, 1] = 1.0 / pivot, 0.0
+            elif k == begin:
+                head = pivot
+            else:
+                product, square = head * pivot, off * off
+                smallest = ROUNDING * (abs(product) + square) + abs(least[begin] * least[k])
+                if not abs(product - square) >= smallest:
+                    head, pivot, off, lifted = least[begin], least[k], 0.0, lifted + 1
+                determinant = head * pivot - off * off
+                positive += 1 if determinant < 0.0 else 2 * (head > 0.0)
+                inverse[begin, 0], inverse[begin, 1] = pivot / determinant, -off / determinant
+                inverse[k, 0], inverse[k, 1] = -off / determinant, head / determinant
+    return positive, lifted, growth
+
+
+@_compiled
+def _solve_in_place(layout: Layout, L: np.ndarray, inverse: np.ndarray, x: np.ndarray) -> None:
+    """x becomes (L D L')^-1 x."""
+    starts, first, below = layout.starts, layout.first, layout.below
+    for b in range(starts.size - 1):
+        k = starts[b]
+        y = x[k]
+        if starts[b + 1] - k == 1:
+            for p in range(first[b], first[b + 1]):
+                x[below[p]] -= L[p, 0] * y
+            x[k] = inverse[k, 0] * y
+        else:
+            z = x[k + 1]
+            for p in range(first[b], first[b + 1]):
+                x[below[p]] -= L[p, 0] * y + L[p, 1] * z
+            x[k] = inverse[k, 0] * y + inverse[k, 1] * z
+            x[k + 1] = inverse[k + 1, 0] * y + inverse[k + 1, 1] * z
+    for b in range(starts.size - 2, -1, -1):
+        k = starts[b]
+        y, z = 0.0, 0.0
+        for p in range(first[b], first[b + 1]):
+            y += L[p, 0] * x[below[p]]
+            z += L[p, 1] * x[below[p]]
+        x[k] -= y
+        if starts[b + 1] - k == 2:
+            x[k + 1] -= z
+
+
+@_compiled
+def _subtract_product(layout: Layout, values: np.ndarray, x: np.ndarray, right: np.ndarray) -> None:
+    """right becomes right - K x."""
+    heads, own = layout.heads, layout.own
+    for k in range(x.size):
+        total = 0.0
+        for at in range(heads[k], heads[k + 1]):
+            total += values[at] * x[own[at]]
+            if own[at] != k:
+                right[own[at]] -= values[at] * x[k]
+        right[k] -= total
+
+
+@_compiled
+def solve(
+    layout: Layout,
+    order: np.ndarray,
+    values: np.ndarray,
+    L: np.ndarray,
+    inverse: np.ndarray,
+    right: np.ndarray,
+) -> np.ndarray:
+    """K^-1 right, corrected by its residual once; row k of the layout is row order[k] of both."""
+    rest = right[order]
+    x = rest.copy()
+    _solve_in_place(layout, L, inverse, x)
+    _subtract_product(layout, values, x, rest)
+    _solve_in_place(layout, L, inverse, rest)
+    found = np.empty_like(x)
+    found[order] = x + rest
+    return found
