@@ -42,11 +42,13 @@ class KktFactors:
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """K^-1 right; a right-hand side of n entries has zeros for the constraints."""
+        if self.is_first and right.size == self._left.size:
+            return self.first.solve(right)
         first, of_added = np.zeros(len(self._borders)), right[self._left.size :]
         left = self._left[: right.size]
         first[left] = right[: left.size]
         found = self.first.solve(first)
-        if not self._borders.shape[1]:
+        if self.is_first:
             return found
         of_borders = np.zeros(self._of_added.size)
         if of_added.size:
@@ -54,6 +56,11 @@ class KktFactors:
         z = np.linalg.solve(self._schur, self._borders.T @ found - of_borders)
         found = found - self._solved_borders @ z
         return np.concatenate([found[self._left], z[self._of_added]])
+
+    @property
+    def is_first(self) -> bool:
+        """Whether there are no changes."""
+        return not self._borders.shape[1]
 
     def flexibility(self, place: int) -> float:
         """The entry on the diagonal of K^-1 of an active constraint: negative where it may be dropped."""
@@ -100,6 +107,8 @@ class DenseKkt:
 
     Nocedal and Wright, Numerical Optimization (2006), section 16.2.
     """
+
+    corrects = False  # whether `solve` corrects its solution by the residual
 
     def __init__(self, H: np.ndarray, A: np.ndarray) -> None:
         n, k, self.exists = len(H), len(A), False

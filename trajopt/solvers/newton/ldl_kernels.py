@@ -30,12 +30,13 @@ def _compiled(function: Callable) -> Any:
 def factorize(
     layout: Layout,
     values: np.ndarray,
-    added: np.ndarray,
     least: np.ndarray,
     L: np.ndarray,
     inverse: np.ndarray,
 ) -> tuple[int, int, float]:
-    """Fill L and D^-1 of K + diag(added): how many pivots are positive, how many were lifted, and the growth.
+    """Fill L and D^-1: how many pivots are positive, how many were lifted, and the growth.
+
+    K is changed: the negative ones of `least`, those of constraints, are added to its diagonal.
 
     values : the entries of the upper triangle of K, as `own` has their rows
     least : (size,): a pivot of a smaller size, or NaN, is lifted to this one, which has its sign
@@ -47,7 +48,7 @@ def factorize(
     section 11.1).
     """
     starts, heads, own, first, below, needs, needed = layout
-    size = added.size
+    size = least.size
     work, filled = np.zeros(size), first[:-1].copy()
     positive, lifted, growth = 0, 0, 0.0
     for b in range(starts.size - 1):
@@ -79,7 +80,7 @@ def factorize(
                     spent += abs(one * y) + abs(two * z)
                 L[place, 0] = one
                 filled[j] = place + 1
-            pivot = work[k] + added[k] - change
+            pivot = work[k] + min(least[k], 0.0) - change
             work[k] = 0.0
             growth = max(growth, spent / abs(least[k]))
             if k > begin:
@@ -153,13 +154,20 @@ def solve(
     L: np.ndarray,
     inverse: np.ndarray,
     right: np.ndarray,
-) -> np.ndarray:
-    """K^-1 right, corrected by its residual once; row k of the layout is row order[k] of both."""
+) -> tuple[np.ndarray, float]:
+    """K^-1 right, corrected by its residual once, and the largest entry of the residual that is left.
+
+    Row k of the layout is row order[k] of K and of both sides.
+    """
     rest = right[order]
-    x = rest.copy()
+    side, x = rest.copy(), rest.copy()
     _solve_in_place(layout, L, inverse, x)
     _subtract_product(layout, values, x, rest)
     _solve_in_place(layout, L, inverse, rest)
-    found = np.empty_like(x)
-    found[order] = x + rest
-    return found
+    x += rest
+    _subtract_product(layout, values, x, side)
+    found, missed = np.empty_like(x), 0.0
+    for k in range(x.size):
+        found[order[k]] = x[k]
+        missed = max(missed, abs(side[k])) if side[k] == side[k] else np.inf
+    return found, missed

@@ -287,7 +287,7 @@ class NewtonIterates:
         A limit that is met without a multiplier may be left, and the objective fall on the other side of it.
         """
         active = np.flatnonzero(side)
-        force = np.abs(self.multipliers[active]) * row_lengths(here.A[active])
+        force = np.abs(self.multipliers[active]) * row_lengths(here.A)[active]
         strong = force > self.finest * max(1.0, float(force.max(initial=0.0)))
         held = active[strong | (self.lower == self.upper)[active]]
         if len(held) >= self.n:  # a vertex: there is no direction along them

@@ -41,6 +41,7 @@ class PivotOrder:
     """The order of the rows of K, and where entries of K and of its factors stand.
 
     order : (n + m,), row k of the factors is row order[k] of K
+    is_unknown : (n + m,), which of its rows belong to unknowns
     slots : for every entry of H, which has both triangles, and of A its place in the upper triangle of K in
         this order; entries of the lower triangle have one more than there are
     """
@@ -52,7 +53,7 @@ class PivotOrder:
         rows, columns = np.concatenate([H.rows, A.columns]), np.concatenate([H.columns, n + A.rows])
         blocks = _least_degree(blocks[rows], blocks[columns], n)[blocks]
         self.order = np.lexsort((np.arange(n + m), blocks))
-        place = np.argsort(self.order)
+        place, self.is_unknown = np.argsort(self.order), self.order < n
         starts = np.searchsorted(blocks[self.order], np.arange(n + 1))
         above, below = place[rows], place[columns]
         above[H.rows.size :], below[H.rows.size :] = np.sort([above[H.rows.size :], below[H.rows.size :]], 0)

@@ -256,6 +256,7 @@ class _Way:
             return right - np.concatenate([program.H @ d + A.T @ mu, A @ d])
 
         found = self.factors.solve(right)
-        found = found + self.factors.solve(rest(found))
+        if not (self.factors.is_first and self.factors.first.corrects):
+            found = found + self.factors.solve(rest(found))
         size = max(1.0, float(np.abs(right).max(initial=0.0)))
         return found[: self.n], found[self.n :], float(np.abs(rest(found)).max(initial=0.0)) / size

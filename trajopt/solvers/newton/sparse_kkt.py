@@ -17,6 +17,7 @@ from trajopt.solvers.matrices import Triplets, largest_entry
 from trajopt.solvers.newton.pivot_order import PivotOrder, paired
 from trajopt.solvers.tolerances import FEASIBILITY, REGULARIZATION
 
+EPS = float(np.finfo(float).eps)
 MOST_PATTERNS = 4  # that are kept: the active sets of steps and of checks, and those of a few inputs
 
 
@@ -59,38 +60,36 @@ class SparseKkt:
     The signs of the pivots tell whether H is positive definite along the constraints (Sylvester).
     """
 
+    corrects = True  # `solve` corrects its solution by the residual
+
     def __init__(self, H: Triplets, A: Triplets, active: list[int], patterns: Patterns) -> None:
         self._n, self._m = H.shape[0], len(active)
         self._pattern = pattern_of(H, A, active, patterns)
         self._H, self._held, self._size = H, A.data[self._pattern.kept], largest_entry(H)
         order = self._pattern.order
         entries = np.concatenate([H.data, self._held])
-        self._factors: Any = None if order is None else OrderedFactors(order, entries, self._n, self._size)
+        self._factors: Any = None if order is None else OrderedFactors(order, entries, self._size)
 
     @property
     def exists(self) -> bool:
         """Whether K is regular: where constraints depend on each other, limits of size 1 are missed."""
-        if self._meets_limits():
+        limits = np.zeros(self._n + self._m)
+        limits[self._n :] = np.cos(np.arange(self._m))
+        if self._factors is not None and self._factors.solve(limits)[1] <= FEASIBILITY:
             return True
         self._factors = self._by_superlu
-        return self._meets_limits()
+        return self._factors is not None and self._factors.solve(limits)[1] <= FEASIBILITY
 
     @functools.cached_property
     def is_strict(self) -> bool:
-        if self._factors is None or not self._factors.is_sure:
-            self._factors = self._by_superlu
-        return self._factors is not None and self._factors.positive == self._n
+        factors = self._factors
+        if factors is None or not factors.is_sure:
+            factors = self._by_superlu
+        return factors is not None and factors.positive == self._n
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """The solution, corrected by its residual once."""
-        return self._factors.solve(right)
-
-    def _meets_limits(self) -> bool:
-        if self._factors is None:
-            return False
-        limits = np.concatenate([np.zeros(self._n), np.cos(np.arange(self._m))])
-        missed = limits - self._K @ self.solve(limits)
-        return bool(np.abs(missed).max(initial=0.0) <= FEASIBILITY)
+        return self._factors.solve(right)[0]
 
     @functools.cached_property
     def _K(self) -> Triplets:
@@ -100,15 +99,9 @@ class SparseKkt:
 
     @functools.cached_property
     def _by_superlu(self) -> SuperLuFactors | None:
-        return superlu_factors(self._K, _lowered(self._n, self._m, self._size))
-
-
-def _lowered(n: int, m: int, size: float) -> np.ndarray:
-    """What is added to the diagonal (n + m,) of constraints, of 1 / |H|, so that none of theirs is zero.
-
-    What that changes is corrected by the residual of a solve.
-    """
-    return np.repeat([0.0, -REGULARIZATION / size], [n, m])
+        # Of 1 / |H|, so that no pivot is zero: what that changes is corrected by the residual of a solve.
+        lowered = np.repeat([0.0, -REGULARIZATION / self._size], [self._n, self._m])
+        return superlu_factors(self._K, lowered)
 
 
 class OrderedFactors:
@@ -120,21 +113,20 @@ class OrderedFactors:
     is_sure : whether no pivot was lifted, and rounding has changed the diagonal by less than such a pivot
     """
 
-    def __init__(self, order: PivotOrder, entries: np.ndarray, n: int, size: float) -> None:
+    def __init__(self, order: PivotOrder, entries: np.ndarray, size: float) -> None:
         from trajopt.solvers.newton import ldl_kernels
 
         self._kernels, self._order = ldl_kernels, order
         layout, rows = order.layout, order.order.size
         self._values = np.bincount(order.slots, entries, layout.own.size + 1)[:-1]
         self._L, self._inverse = np.empty((layout.below.size, 2)), np.empty((rows, 2))
-        least = np.repeat([REGULARIZATION * size, -REGULARIZATION / size], [n, rows - n])[order.order]
-        lowered = _lowered(n, rows - n, size)[order.order]
-        self.positive, lifted, growth = ldl_kernels.factorize(
-            layout, self._values, lowered, least, self._L, self._inverse
-        )
-        self.is_sure = bool(lifted == 0 and growth * np.finfo(float).eps <= 1.0)
+        least = np.where(order.is_unknown, REGULARIZATION * size, -REGULARIZATION / size)
+        found = ldl_kernels.factorize(layout, self._values, least, self._L, self._inverse)
+        self.positive, lifted, growth = found
+        self.is_sure = bool(lifted == 0 and growth * EPS <= 1.0)
 
-    def solve(self, right: np.ndarray) -> np.ndarray:
+    def solve(self, right: np.ndarray) -> tuple[np.ndarray, float]:
+        """The solution, corrected by its residual once, and the largest entry of the residual."""
         order, L, inverse = self._order, self._L, self._inverse
         return self._kernels.solve(order.layout, order.order, self._values, L, inverse, right)
 
@@ -151,9 +143,11 @@ class SuperLuFactors:
     def positive(self) -> int:
         return int(np.count_nonzero(self._factors.U.diagonal() > 0.0))
 
-    def solve(self, right: np.ndarray) -> np.ndarray:
+    def solve(self, right: np.ndarray) -> tuple[np.ndarray, float]:
+        """As `OrderedFactors.solve`."""
         found = self._factors.solve(right)
-        return found + self._factors.solve(right - self._K @ found)
+        found = found + self._factors.solve(right - self._K @ found)
+        return found, float(np.abs(right - self._K @ found).max(initial=0.0))
 
 
 def superlu_factors(K: Triplets, added: np.ndarray) -> SuperLuFactors | None:
