@@ -15,7 +15,6 @@ import time
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,10 +62,6 @@ class Monitor:
         self.reason: Status | None = None
         self.failure: BaseException | None = None
         self._not_finite: dict[str, str] = {}  # by kind, as of its last evaluation
-        #: the functions of the program, which raise `refusal` once there is a reason to stop
-        self.objective, self.gradient, self.rows, self.jacobian, self.hessian = (
-            partial(self._evaluate, kind, getattr(nlp, kind)) for kind in _FUNCTIONS
-        )
         self.seconds: dict[str, float] = dict.fromkeys((*_FUNCTIONS, "callback"), 0.0)
         self._began = time.perf_counter()
         limit = None if run is None else run.seconds_left
@@ -77,6 +72,24 @@ class Monitor:
         self._check_start()
         self._best: Any = None  # rank, point, objective, infeasibility
         self._keep_if_best(self.start, *self._measure(self.start.y))
+
+    # The functions of the program, which raise `refusal` once there is a reason to stop. As attributes they
+    # would refer to the monitor: it and the program would stay in memory until Python looks for circles.
+
+    def objective(self, y: np.ndarray) -> Any:
+        return self._evaluate("objective", y)
+
+    def gradient(self, y: np.ndarray) -> Any:
+        return self._evaluate("gradient", y)
+
+    def rows(self, y: np.ndarray) -> Any:
+        return self._evaluate("rows", y)
+
+    def jacobian(self, y: np.ndarray) -> Any:
+        return self._evaluate("jacobian", y)
+
+    def hessian(self, y: np.ndarray, row_multipliers: np.ndarray, objective_factor: float = 1.0) -> Any:
+        return self._evaluate("hessian", y, row_multipliers, objective_factor)
 
     def stop(self, reason: Status) -> None:
         """Fail every evaluation from now on; the first reason given becomes the status."""
@@ -180,11 +193,11 @@ class Monitor:
     def _measure(self, y: np.ndarray) -> tuple[float, float]:
         return float(self.nlp.objective(y)), largest_violation(self.nlp, y, self.nlp.rows(y))
 
-    def _evaluate(self, kind: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    def _evaluate(self, kind: str, *arguments: Any) -> Any:
         self._check_time()
         if self.reason is not None or self.failure is not None:
             raise self._refusal
-        value = self._guard(kind, function, *arguments)
+        value = self._guard(kind, getattr(self.nlp, kind), *arguments)
         if self.reason is not None or self.failure is not None:
             raise self._refusal
         if not np.isfinite(value).all():

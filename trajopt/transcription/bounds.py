@@ -150,6 +150,11 @@ class LinearRows:
     entries: Array
     kept: Array
 
+    @cached_property
+    def kept_matrix(self) -> sparse.csr_array:
+        """The rows of A that are kept."""
+        return self.A if self.kept.size == self.A.shape[0] else sparse.csr_array(self.A[self.kept])
+
     def label(self, row: int) -> Label:
         """The label of a row."""
         if row < self.bounded.size:
@@ -230,7 +235,7 @@ def bounds_and_linear_block(
             f"{bounds.upper[i]:.6g}]: the limits contradict the boundary conditions"
         )
     kept = rows.kept
-    A = A if kept.size == len(b) else sparse.csr_array(A[kept])
+    A = rows.kept_matrix if A is rows.A else sparse.csr_array(A[kept])
     return bounds, LinearBlock(A, b[kept], Bounds(ends.lower[kept], ends.upper[kept]), rows)
 
 

@@ -152,6 +152,9 @@ class Unknowns:
         free, least = self.elimination.free, 1.0 / LARGE
         sizes, bounds = np.abs(self.elimination.expand(y)), np.zeros(self.layout.size)
         bounds[free] = np.maximum(np.abs(lower), np.abs(upper))
+        states = slice(0, self.layout.groups[0].stop)
+        if sizes.max() <= LARGE and bounds[free].min(initial=np.inf) >= least <= sizes[states].max():
+            return None
         for group in self.layout.groups:
             for values in (sizes, bounds):
                 points = group.control_points(values)
@@ -160,7 +163,6 @@ class Unknowns:
                     of_arc[:] = largest
         kept_small = bounds < least
         sizes[kept_small] = np.maximum(sizes, bounds)[kept_small]
-        states = slice(0, self.layout.groups[0].stop)
         kept_small[states] |= sizes[states].max() < least
         far = (sizes > LARGE) | (kept_small & (sizes < least) & (sizes > 0.0))
         if not far[free].any():

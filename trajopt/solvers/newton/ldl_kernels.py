@@ -27,6 +27,17 @@ def _compiled(function: Callable) -> Any:
 
 
 @_compiled
+def upper_triangle(slots: np.ndarray, H: np.ndarray, A: np.ndarray, values: np.ndarray) -> None:
+    """Sum entries of H and A into their slots of values (entries,), without those that have none."""
+    values[:] = 0.0
+    for k in range(H.size):
+        if slots[k] < values.size:
+            values[slots[k]] += H[k]
+    for k in range(A.size):
+        values[slots[H.size + k]] += A[k]
+
+
+@_compiled
 def factorize(
     layout: Layout,
     values: np.ndarray,

@@ -53,9 +53,9 @@ class Matrices:
     def fits(self, nlp: Program) -> bool:
         """Whether the entries of the derivatives of a program stand where they did in this one's."""
         names = ("jacobian_rows", "jacobian_columns", "hessian_rows", "hessian_columns")
-        return self.nlp.row_count == nlp.row_count and all(
-            np.array_equal(getattr(self.nlp, name), getattr(nlp, name)) for name in names
-        )
+        both = [(getattr(self.nlp, name), getattr(nlp, name)) for name in names]
+        same = all(own is other or np.array_equal(own, other) for own, other in both)
+        return same and self.nlp.row_count == nlp.row_count
 
     def constraints(self, jacobian: np.ndarray) -> Any:
         """A from the entries of the Jacobian."""

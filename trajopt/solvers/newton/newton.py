@@ -163,6 +163,7 @@ class NewtonIterates:
         self.y = np.array(start.y, dtype=float)
         rows, low, high = multipliers_of(nlp, start)
         self.multipliers = np.concatenate([rows, high - low])
+        self.force = np.zeros(n)  # A' multipliers
         self.m, self.n = m, n
         self.error, self.rate = np.inf, np.inf  # of the last iterate, and the quotient of the last two errors
         self.program: QuadraticSolution | None = None  # the last that was solved
@@ -226,7 +227,7 @@ class NewtonIterates:
         """A step with the Hessian, the Jacobian and the active set of the last quadratic program."""
         last, values = self.program, np.concatenate([here.rows, self.y])
         assert last is not None
-        of_lagrangian = here.g + here.A.T @ self.multipliers
+        of_lagrangian = here.g + self.force
         limits = np.where(last.side < 0, self.lower, self.upper)
         d, changed = last.step_of(-of_lagrangian, limits - values)
         return replace(last, d=d, multipliers=self.multipliers + changed, changes=0)
@@ -260,7 +261,8 @@ class NewtonIterates:
         return Values(float(nlp.objective(y)), np.asarray(nlp.gradient(y), dtype=float), nlp.rows(y), A)
 
     def _residuals(self, at: WarmStart, here: Values) -> KKT:
-        of_rows = here.A.T @ self.multipliers - self.multipliers[self.m :]  # J' times those of the rows
+        self.force = here.A.T @ self.multipliers
+        of_rows = self.force - self.multipliers[self.m :]  # J' times those of the rows
         return kkt_residuals_of(self.nlp, at, here.rows, here.g + of_rows)
 
     def _full_step(self, here: Values, side: np.ndarray) -> QuadraticSolution | None:

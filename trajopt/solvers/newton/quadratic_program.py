@@ -225,10 +225,12 @@ class _Way:
         return True
 
     def solution(self, changes: int) -> QuadraticSolution | None:
-        """The minimum at tau = 1, solved once more for the active set that is left.
+        """The minimum at tau = 1, solved once more for the active set that is left where that has changed.
 
         A strict minimum stays one: more constraints leave fewer directions, and `_drop` sees to the others.
         """
+        if not changes and self.factors.first.corrects:
+            return self._found(self.d, self.mu, 1.0, changes)
         d, mu, error = self._solved()
         if changes and not (self.factors.first.is_strict and error <= ACCURATE):
             program = self.program
@@ -256,7 +258,6 @@ class _Way:
             return right - np.concatenate([program.H @ d + A.T @ mu, A @ d])
 
         found = self.factors.solve(right)
-        if not (self.factors.is_first and self.factors.first.corrects):
-            found = found + self.factors.solve(rest(found))
+        found = found + self.factors.solve(rest(found))
         size = max(1.0, float(np.abs(right).max(initial=0.0)))
         return found[: self.n], found[self.n :], float(np.abs(rest(found)).max(initial=0.0)) / size

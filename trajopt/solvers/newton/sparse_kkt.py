@@ -67,8 +67,7 @@ class SparseKkt:
         self._pattern = pattern_of(H, A, active, patterns)
         self._H, self._held, self._size = H, A.data[self._pattern.kept], largest_entry(H)
         order = self._pattern.order
-        entries = np.concatenate([H.data, self._held])
-        self._factors: Any = None if order is None else OrderedFactors(order, entries, self._size)
+        self._factors: Any = None if order is None else OrderedFactors(order, H.data, self._held, self._size)
 
     @property
     def exists(self) -> bool:
@@ -109,16 +108,19 @@ class OrderedFactors:
 
     A pivot below 1e-9 of |H|, or of 1 / |H| of a constraint, is lifted to that.
 
+    H, A : the entries of both
+    size : of the largest entry of H
     positive : the number of positive pivots
     is_sure : whether no pivot was lifted, and rounding has changed the diagonal by less than such a pivot
     """
 
-    def __init__(self, order: PivotOrder, entries: np.ndarray, size: float) -> None:
+    def __init__(self, order: PivotOrder, H: np.ndarray, A: np.ndarray, size: float) -> None:
         from trajopt.solvers.newton import ldl_kernels
 
         self._kernels, self._order = ldl_kernels, order
         layout, rows = order.layout, order.order.size
-        self._values = np.bincount(order.slots, entries, layout.own.size + 1)[:-1]
+        self._values = np.empty(layout.own.size)
+        ldl_kernels.upper_triangle(order.slots, H, A, self._values)
         self._L, self._inverse = np.empty((layout.below.size, 2)), np.empty((rows, 2))
         least = np.where(order.is_unknown, REGULARIZATION * size, -REGULARIZATION / size)
         found = ldl_kernels.factorize(layout, self._values, least, self._L, self._inverse)

@@ -91,19 +91,22 @@ def kkt_residuals_of(
     # A row's multiplier belongs to its upper bound where positive, to its lower one where negative.
     sides = np.concatenate([np.maximum(-of_rows, 0.0), np.maximum(of_rows, 0.0), of_lower, of_upper])
     exists = np.isfinite(gaps)
-    wrong = np.where(exists, np.minimum(sides, 0.0), sides)
-    counts = exists.copy()
-    counts[: 2 * rows.size] &= ~np.tile(equalities, 2)
+    wrong = np.minimum(sides, 0.0, out=sides.copy(), where=exists)
+    counts, m = exists, rows.size  # of equations the distance is a violation
+    counts[:m] &= ~equalities
+    counts[m : 2 * m] &= ~equalities
+    products = np.multiply(gaps, sides, out=np.zeros(gaps.size), where=counts)
     total_bounds = np.abs(of_lower).sum() + np.abs(of_upper).sum()
     total_rows = np.abs(of_rows).sum()
-    inequality_rows = np.abs(of_rows[~equalities]).sum()
+    equations = np.count_nonzero(equalities)
+    inequality_rows = 0.0 if equations == m else np.abs(of_rows[~equalities]).sum()
     return KKT(
         stationarity=largest(of_lagrangian - of_lower + of_upper),
         primal=largest(np.minimum(gaps, 0.0)),
-        complementarity=largest(gaps[counts] * sides[counts]),
+        complementarity=largest(products),
         sign=largest(wrong),
         dual_scale=kkt_scale(total_rows + total_bounds, of_rows.size + 2 * y.size),
-        complementarity_scale=kkt_scale(total_bounds + inequality_rows, 2 * y.size + (~equalities).sum()),
+        complementarity_scale=kkt_scale(total_bounds + inequality_rows, 2 * y.size + m - equations),
     )
 
 
@@ -130,7 +133,7 @@ def is_optimal_to_rounding(nlp: Program, answer: WarmStart, tol: float) -> bool:
 def largest(values: np.ndarray) -> float:
     """The largest absolute value, infinite where one is NaN, zero where there is none."""
     worst = float(np.abs(values).max(initial=0.0))
-    return np.inf if np.isnan(worst) else worst
+    return worst if worst == worst else np.inf
 
 
 def kkt_scale(total: float, count: int) -> float:

@@ -1,0 +1,164 @@
+"""Sparse factors in a fixed order of pivots, beside numpy's eigenvalues and solutions."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from trajopt.solvers.matrices import Triplets
+from trajopt.solvers.newton import ldl_kernels
+from trajopt.solvers.newton.pivot_order import PivotOrder, paired
+from trajopt.solvers.newton.sparse_kkt import MOST_PATTERNS, SparseKkt
+
+SHIFT = 1e-8  # of the largest entry of H, on its diagonal: what the minimum of a program is asked with
+
+
+def triplets(M, shift=None):
+    i, j = np.nonzero(M)
+    if shift is None:
+        return Triplets(i, j, M[i, j], M.shape)
+    own = np.arange(len(M))
+    data = np.append(M[i, j], np.full(own.size, shift))
+    return Triplets(np.append(i, own), np.append(j, own), data, M.shape)
+
+
+def random_program(rng, kind):
+    """H (n, n) and rows A (m, n) of length one, and a shift of H."""
+    n = int(rng.integers(2, 50))
+    m, density = int(rng.integers(0, n // 2 + 1)), rng.uniform(0.02, 0.4)
+    H = np.where(rng.random((n, n)) < density, rng.normal(size=(n, n)), 0.0)
+    H = H + H.T
+    if kind == "convex":
+        H += np.diag(np.abs(H).sum(axis=1) + 0.1)
+    elif kind == "flat":  # half of the unknowns have no curvature
+        H = np.diag(np.where(rng.random(n) < 0.5, 0.0, rng.normal(size=n)))
+    elif kind == "scaled":
+        sizes = 10.0 ** rng.uniform(-4.0, 4.0, n)
+        H *= np.outer(sizes, sizes)
+    elif rng.random() < 0.7:  # convex along some constraints, and not along others
+        H += np.diag(rng.uniform(0.2, 1.0) * np.abs(H).sum(axis=1) + rng.uniform(-0.1, 0.1, n))
+    H *= 10.0 ** rng.uniform(-5.0, 5.0)
+    A = np.where(rng.random((m, n)) < max(density, 2.0 / n), rng.normal(size=(m, n)), 0.0)
+    for i in np.flatnonzero(rng.random(m) < 0.3):  # bounds of unknowns
+        A[i], A[i, rng.integers(n)] = 0.0, 1.0
+    A /= np.maximum(np.linalg.norm(A, axis=1), 1e-12)[:, None]
+    return H, A, SHIFT * max(1.0, np.abs(H).max())
+
+
+@pytest.mark.parametrize("kind", ["convex", "indefinite", "flat", "scaled"])
+def test_the_signs_of_pivots_are_those_of_the_eigenvalues_along_the_constraints(kind):
+    rng, sure, seen = np.random.default_rng(0), 0, set()
+    for _ in range(150):
+        H, A, shift = random_program(rng, kind)
+        m, n = A.shape
+        of_A, basis = np.linalg.svd(A)[1:] if m else (np.ones(1), np.eye(n))
+        along = basis[m:] @ (H + shift * np.eye(n)) @ basis[m:].T
+        least = np.linalg.eigvalsh(along).min(initial=np.inf) / max(1.0, np.abs(H).max())
+        if of_A.min() < 1e-6 or abs(least) < SHIFT:
+            continue  # singular up to rounding
+        kkt = SparseKkt(triplets(H, shift), triplets(A), list(range(m)), {})
+        assert least > 0.0 or not kkt.is_strict
+        if kkt._factors.is_sure:
+            assert kkt.is_strict == (least > 0.0)
+            sure, seen = sure + 1, seen | {kkt.is_strict}
+    assert sure > 15 and (kind == "convex" or len(seen) == 2)
+
+
+@pytest.mark.parametrize("kind", ["convex", "indefinite", "flat", "scaled"])
+def test_solutions_leave_the_residual_that_they_say(kind):
+    rng, small = np.random.default_rng(1), 0
+    for _ in range(100):
+        H, A, shift = random_program(rng, kind)
+        m, n = A.shape
+        kkt = SparseKkt(triplets(H, shift), triplets(A), list(range(m)), {})
+        if not kkt.exists:
+            continue
+        K = np.block([[H + shift * np.eye(n), A.T], [A, np.zeros((m, m))]])
+        limits = np.append(np.zeros(n), rng.normal(size=m))
+        found, missed = kkt._factors.solve(limits)
+        rounding = 1e-14 * (np.abs(K) @ np.abs(found)).max(initial=1.0)
+        assert abs(np.abs(K @ found - limits).max() - missed) <= rounding
+        small += missed <= 1e-9
+    assert small > 30
+
+
+def test_dependent_constraints_have_no_factors_and_nearly_dependent_ones_are_told():
+    rng = np.random.default_rng(2)
+    n = 20
+    H, A = np.diag(rng.uniform(1.0, 2.0, n)), rng.normal(size=(6, n))
+    A /= np.linalg.norm(A, axis=1)[:, None]
+    active = list(range(6))
+    assert SparseKkt(triplets(H, 0.0), triplets(A), active, {}).exists
+    for change in (0.0, 1e-9 * rng.normal(size=n)):
+        A[-1] = A[0] + change
+        assert not SparseKkt(triplets(H, 0.0), triplets(A), active, {}).exists
+    A[:, 1:] = 0.0  # six rows of one unknown
+    assert paired(triplets(A)) is None
+    assert not SparseKkt(triplets(H, 0.0), triplets(A), active, {}).exists
+
+
+def test_a_matrix_that_is_not_finite_has_no_factors():
+    H, A = np.eye(3), np.eye(3)[:1]
+    for bad in (np.nan, np.inf):
+        spoilt = triplets(H, 0.0)
+        spoilt.data[0] = bad
+        kkt = SparseKkt(spoilt, triplets(A), [0], {})
+        assert not kkt.exists and not kkt.is_strict
+
+
+def test_a_pivot_of_zero_is_lifted_and_superlu_decides():
+    """x^2 / 2 with y free of curvature: the pivot of y is lifted, and no minimum is claimed from it."""
+    H = triplets(np.diag([1.0, 0.0]), 0.0)
+    kkt = SparseKkt(H, triplets(np.zeros((0, 2))), [], {})
+    assert not kkt._factors.is_sure and not kkt.is_strict
+
+
+def test_superlu_solves_what_the_order_does_not(monkeypatch):
+    """Factors that are off by a wrong pivot miss the limits, and are replaced."""
+    rng = np.random.default_rng(3)
+    H, A, shift = random_program(rng, "convex")
+    active = list(range(len(A)))
+    assert len(A)
+    inner = ldl_kernels.factorize
+
+    def spoilt(layout, values, least, L, inverse):
+        found = inner(layout, values, least, L, inverse)
+        inverse *= 3.0
+        return found
+
+    right = rng.normal(size=sum(A.shape))
+    wanted = SparseKkt(triplets(H, shift), triplets(A), active, {}).solve(right)
+    monkeypatch.setattr(ldl_kernels, "factorize", spoilt)
+    kkt = SparseKkt(triplets(H, shift), triplets(A), active, {})
+    assert kkt.exists and kkt.is_strict
+    np.testing.assert_allclose(kkt.solve(right), wanted, rtol=0.0, atol=1e-7 * np.abs(wanted).max())
+
+
+def test_factors_of_a_chain_take_no_more_entries_than_its_links():
+    """Stages that only meet their neighbours: L grows with the stages, not with their square."""
+    counts = []
+    for stages in (20, 40):
+        n = 3 * stages
+        H = np.eye(n) + 0.1 * np.eye(n, k=1) + 0.1 * np.eye(n, k=-1)
+        A = np.eye(n)[3::3] - 0.9 * np.eye(n)[0 : n - 3 : 3]
+        rows = triplets(A)
+        partner = paired(rows)
+        assert partner is not None and np.unique(partner).size == len(A)
+        assert np.all(A[np.arange(len(A)), partner] != 0.0)
+        counts.append(PivotOrder(triplets(H, 0.0), rows, partner).layout.below.size)
+    assert counts[1] < 2.2 * counts[0]
+
+
+def test_the_order_is_made_once_for_an_active_set_and_travels_with_the_program():
+    rng, patterns = np.random.default_rng(4), {}
+    H, A = np.diag(rng.uniform(1.0, 2.0, 8)), np.eye(8)
+    SparseKkt(triplets(H, 0.0), triplets(A), [1, 2], patterns)
+    (kept,) = patterns.values()
+    again = SparseKkt(triplets(3.0 * H, 0.0), triplets(A), [1, 2], patterns)
+    assert patterns[1, 2] is kept and again.exists
+    right = rng.normal(size=10)
+    copied = SparseKkt(triplets(3.0 * H, 0.0), triplets(A), [1, 2], pickle.loads(pickle.dumps(patterns)))
+    np.testing.assert_array_equal(copied.solve(right), again.solve(right))
+    for i in range(8):
+        SparseKkt(triplets(H, 0.0), triplets(A), [i], patterns)
+    assert len(patterns) == MOST_PATTERNS
