@@ -188,9 +188,12 @@ def robustness() -> list[str]:
         "tests/trajopt_tests/solvers/wrappers/test_checkpoint.py` kills a solve with SIGKILL, starts it "
         "again, and finds the same optimum.",
         "",
-        "`Certified(time_limit=20.0)` is the default, in seconds. Where no structure is confirmed in 70 % of "
-        "it, nodes are added where limits are violated on the finest spline of the search; then local "
-        "refinement brackets the objective until 80 % of the time, and of the two motions whose limits hold "
-        "the better one is kept. If the time does not suffice, a motion between two states of rest is "
-        "scaled in time until its limits hold, and the certificate states the factor.",
+        "`Certified()` has no time limit: every part of the search ends after so many iterations, those "
+        "of large programs counted for more (`SearchSettings`), so that the answer does not depend on the "
+        "machine and its load. Where no structure is confirmed, nodes are added where limits are violated "
+        "on the finest spline of the search; then local refinement brackets the objective, and of the two "
+        "motions whose limits hold the better one is kept. `Certified(time_limit=20.0)` ends after so "
+        "many seconds, 70 % of them for structures and 80 % before the last nodes are added. Where "
+        "iterations or time do not suffice, a motion between two states of rest is scaled in time until "
+        "its limits hold, and the certificate states the factor.",
     ]

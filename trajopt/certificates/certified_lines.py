@@ -154,6 +154,8 @@ class CertifiedLines(ABC):
         """What to change where it does not hold, or nothing."""
         if "time limit" in self.reason:
             return "give it more time, a larger Certified(time_limit=...)"
+        if "with added nodes, the most allowed" in self.reason:
+            return "allow more iterations, Certified(settings=SearchSettings(node_total=...))"
         if self.motion is not None and not self.motion.converged:
             return "solution.diagnose() tells what is in the way of the solve"
         if self.undecided:

@@ -9,7 +9,7 @@ are missed more than before. Phases are solved again together, without tighter l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -46,12 +46,14 @@ class NodeRefinement:
     tol : largest violation of any limit that is found, in the limit's own unit
     rounds : largest number of times that nodes are added
     equation_tol : of the certificate, as in `Certified`
+    effort : of all solves so far, one number as `SearchSettings.effort_of` counts it; copies share it
     """
 
     tol: float
     rounds: int
     settings: SearchSettings
     equation_tol: float | None = None
+    effort: list[float] = field(default_factory=lambda: [0.0], repr=False, compare=False)
 
     def run(self, solution: Answer, solver: TimedSolver, reason: str) -> Any:
         """The solution with a certificate, on as many nodes as its limits needed.
@@ -63,7 +65,10 @@ class NodeRefinement:
 
         def finer(rounds: Rounds[Any]) -> Answer:
             last, certificate = rounds.last.answer, rounds.last.measure
+            if self.effort[0] >= (most := self.settings.node_total):
+                raise NoFurtherRound(f"{most} iterations with added nodes, the most allowed")
             refined, margins[0] = self._finer(last, certificate, solver)
+            self.effort[0] += self.settings.effort_of(refined)
             if (now := _missed(refined)) > max(self.tol, GROWTH * missed):
                 worse = f"added nodes made equations worse, from {missed:.1e} to {now:.1e} of their scale"
                 raise NoFurtherRound(worse)

@@ -52,7 +52,8 @@ class Certified:
         arcs are cut in parts
     rounds : largest number of corrections of a structure, and of times that nodes are added
     time_limit : seconds for all of it; at the limit, as after Ctrl-C, the best solution so far is returned
-        with a certificate of what holds for it
+        with a certificate of what holds for it. None: the effort is limited by iterations alone, so that the
+        answer does not depend on the machine and its load
     settings : thresholds of the search, `trajopt.SearchSettings(...)`
     """
 
@@ -61,13 +62,13 @@ class Certified:
     tol: float = 1e-6
     degree: int = 16
     rounds: int = 12
-    time_limit: float = 20.0
+    time_limit: float | None = None
     settings: SearchSettings = field(default=DEFAULT, repr=False)
     equation_tol: float | None = None
 
     def __post_init__(self) -> None:
         check_positive("tol", self.tol)
-        check_positive("time_limit", self.time_limit)
+        check_positive("time_limit", self.time_limit, optional=True)
         check_count("rounds", self.rounds, 1)
         check_positive("equation_tol", self.equation_tol, optional=True)
         if not isinstance(self.settings, SearchSettings):
@@ -107,10 +108,9 @@ class Certified:
         return replace(answer, certificate=Certificate(self.tol, (), "none", None, 0, "", **kept))
 
     def _refined(self, solution: Any, solver: Solver, progress: Callback | None) -> Any:
-        run, limit = Run(callback=progress), self.time_limit
-        budget = TimedSolver(solver, run.within(limit))
-        for_search = TimedSolver(solver, run.within(self.settings.search_share * limit))
-        for_bracket = TimedSolver(solver, run.within(self.settings.bracket_end * limit))
+        budget = self._within(1.0, solver, progress)
+        for_search = self._within(self.settings.search_share, solver, progress)
+        for_bracket = self._within(self.settings.bracket_end, solver, progress)
         search = StructureSearch(solution, for_search, self.tol, self.degree, self.rounds, self.settings)
         by_nodes = NodeRefinement(self.tol, self.rounds, self.settings, self.equation_tol)
         unsuited = _unsuited(solution)
@@ -140,13 +140,19 @@ class Certified:
         certified = few.run(finest, budget, reason)
         start = replace(search.moderate or solution, recipe=solution.recipe, iterations=certified.iterations)
         local = BracketSearch(start, for_bracket, is_regular(start, self.settings), self.settings)
-        return self._bracketed(certified, finest, local, budget, reason)
+        return self._bracketed(certified, finest, local, by_nodes, budget, reason)
+
+    def _within(self, share: float, solver: Solver, progress: Callback | None) -> TimedSolver:
+        """The solver for a share of the time limit, from now."""
+        limit = None if self.time_limit is None else share * self.time_limit
+        return TimedSolver(solver, Run(callback=progress).within(limit))
 
     def _bracketed(
         self,
         certified: Any,
         finest: SolutionData,
         search: BracketSearch,
+        by_nodes: NodeRefinement,
         budget: TimedSolver,
         reason: str,
     ) -> Any:
@@ -160,7 +166,7 @@ class Certified:
         try:
             search.run()
             refined = finest if search.narrowest is None else search.refined
-            finer = NodeRefinement(self.tol, self.rounds, self.settings).run(refined, budget, reason)
+            finer = by_nodes.run(refined, budget, reason)
             best = min(certified, finer, key=lambda each: (not each.certificate.holds, each.objective))
         except (SolvesStopped, KeyboardInterrupt):
             pass  # what is certified stays

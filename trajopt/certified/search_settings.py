@@ -9,6 +9,7 @@ from trajopt.base.arguments import check_count, check_positive
 from trajopt.base.errors import OptionError
 from trajopt.checks.optimality.gain_indicator import SAMPLES_PER_SPAN, SIGNIFICANT_DENSITY
 from trajopt.refinement.refined import MARKED_SHARE, Refined
+from trajopt.solution.solution import Answer
 from trajopt.solvers.solver import RowTolerances
 from trajopt.splines.basis import HIGHEST_DEGREE
 from trajopt.splines.trajectory import SHORTEST_ARC
@@ -30,12 +31,16 @@ class SearchSettings:
     structure does not determine on some arc.
 
     Effort of the search
-        search_share : part of the time limit for switching structures, or for knots where equations are
+        search_share : part of a time limit for switching structures, or for knots where equations are
             missed between nodes; the rest is for adding nodes
         arc_iterations : iterations of one solve on arcs; with the right structure it takes 3 to 40
-        large_program : unknowns plus rows above which iterations are counted in proportion to the size
+        large_program : unknowns plus rows above which an iteration counts for more than one: for the size
+            relative to this to the power 3/2, as its seconds grow
+        coarse_program : unknowns plus rows on arcs above which a structure waits for knots that are fine at
+            the switches
         attempt_iterations : iterations on arcs that one structure and its corrections may take
-        total_iterations : the same of all structures; afterwards the mesh is refined without trying more
+        total_iterations : the same of all structures; no solve begins that would exceed it if it took as many
+            as the largest one before, and no mesh is made that only a further structure would need
     Meshes that structures are read from
         doublings : how often all spans are halved where controls are continuous
         refinements : how often spans with a large indicator are halved in bang-bang problems
@@ -104,7 +109,7 @@ class SearchSettings:
     Brackets where no structure is confirmed (`bracketing`)
         nodes_before : times that nodes are added before a bracket is sought, so that limits hold in any case;
             where they do not yet, time is scaled
-        bracket_end : part of the time limit at which local refinement ends; the rest is for adding nodes
+        bracket_end : part of a time limit at which local refinement ends; the rest is for adding nodes
         bracket_width : of the objective; local refinement ends once the estimated bracket is as narrow: half
             of 1e-7, as limits that hold between nodes cost some more
         bracket_factor : of safety, by which the estimate of what is left to gain is multiplied
@@ -117,7 +122,10 @@ class SearchSettings:
         bracket_narrowing : a mesh is idle whose bracket is wider than this part of the narrowest before it
         bracket_idle : idle meshes in a row that end the search; one alone may show what the former one hid
         bracket_iterations : of one solve, from each of three starts
+        bracket_total : iterations of all solves, counted as on arcs, above which no further mesh is solved
     Added nodes (`added_nodes`)
+        node_total : iterations, counted as on arcs, above which no further nodes are added: what is violated
+            then is mended by time scaling
         node_threshold : of the tolerance; local maxima of a violation above it become nodes
         tightening_factor : limits are tightened by this factor times their violation where nodes do not help
     Time scaling (`time_scaling`)
@@ -128,6 +136,7 @@ class SearchSettings:
     search_share: Share = 0.7
     arc_iterations: int = 50
     large_program: Several = 500
+    coarse_program: Several = 1000
     attempt_iterations: int = 600
     total_iterations: int = 800
 
@@ -199,12 +208,19 @@ class SearchSettings:
     bracket_narrowing: float = 0.7
     bracket_idle: Several = 2
     bracket_iterations: int = 150
+    bracket_total: int = 500
 
+    node_total: int = 7000
     node_threshold: float = 0.1
     tightening_factor: float = 1.5
 
     most_time_scaling: Share = 0.02
     time_scaling_attempts: int = 10
+
+    def effort_of(self, solution: Answer) -> float:
+        """The iterations of a solve, those of a large program counted for more."""
+        size = solution.n_variables + solution.n_constraints
+        return solution.iterations * max(1.0, size / self.large_program) ** 1.5
 
     def __post_init__(self) -> None:
         for field in fields(self):

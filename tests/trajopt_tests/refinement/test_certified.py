@@ -1,6 +1,8 @@
 """Limits that hold for all t, and optima to the last digits that are known."""
 
+import itertools
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from trajopt.base import errors
 from trajopt.certificates.arc_problem import arc_problem
 from trajopt.certificates.switching_structure import Saturation, Structure
 from trajopt.certified.added_nodes import NodeRefinement
+from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.structure_detection import detect
 from trajopt.certified.switching.structure_search import StructureSearch
 from trajopt.certified.time_scaling import time_scaled
@@ -275,6 +278,36 @@ def test_a_collapsed_arc_is_dropped_and_equal_neighbours_merge():
 def test_impossible_refinements_are_refused(options, message):
     with pytest.raises(errors.OptionError, match=message):
         trajopt.Certified(**options)
+
+
+def test_a_slow_clock_changes_nothing_unless_there_is_a_time_limit(monkeypatch):
+    """A machine on which an hour passes between two looks at the clock."""
+    problem, settings = two_link_minimum_time(10), SearchSettings(arc_iterations=1, refinements=1)
+    limited = trajopt.Certified(settings=settings, time_limit=1000.0)
+    free = trajopt.Certified(settings=settings)
+    quick = trajopt.solve(problem, refine=free)
+    hours = itertools.count(0.0, 3600.0)
+    slow = SimpleNamespace(monotonic=lambda: next(hours))
+    monkeypatch.setattr("trajopt.solvers.solver.time", slow)
+    assert trajopt.solve(problem, refine=free).objective == quick.objective
+    hurried = trajopt.solve(problem, refine=limited)
+    assert "time limit" in hurried.certificate.reason and hurried.objective > quick.objective
+
+
+def test_the_search_ends_at_the_iterations_that_it_is_allowed():
+    """Iterations of a program of four times the size `large_program` count eightfold."""
+    settings = SearchSettings(arc_iterations=1, refinements=0, bracket_total=1, node_total=1)
+    solution = trajopt.solve(two_link_minimum_time(10), refine=None)
+    size = solution.n_variables + solution.n_constraints
+    few, many = (SearchSettings(large_program=n) for n in (size // 4, size))
+    assert few.effort_of(solution) == pytest.approx(8.0 * solution.iterations, rel=0.05)
+    assert many.effort_of(solution) == solution.iterations
+    certificate = trajopt.solve(
+        two_link_minimum_time(10), refine=trajopt.Certified(tol=1e-12, settings=settings)
+    ).certificate
+    assert certificate.bracket.ended == "1 iterations on local meshes, the most allowed"
+    assert "1 iterations with added nodes, the most allowed" in certificate.reason
+    assert certificate.holds and certificate.slowed > 0.0
 
 
 def test_when_the_time_is_up_the_motion_is_slowed_until_its_limits_hold():

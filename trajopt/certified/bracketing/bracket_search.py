@@ -55,6 +55,7 @@ class BracketSearch:
     regular : controls are continuous in time
     meshes : those that were solved, in turn
     newest : the motion on the last mesh
+    effort : of all solves, as `SearchSettings.effort_of` counts it
     """
 
     refined: SolutionData
@@ -64,6 +65,7 @@ class BracketSearch:
     meshes: list[Mesh] = field(default_factory=list, init=False)
     why_ended: str = field(default="", init=False)
     newest: SolutionData = field(init=False)
+    effort: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
         self.newest = self.refined
@@ -124,6 +126,8 @@ class BracketSearch:
             trajectory = self._next(last.answer, last.measure)
         if rounds.count == s.bracket_rounds:
             raise NoFurtherRound(f"{pluralize(s.bracket_rounds, 'round')}, the most allowed")
+        if self.effort >= s.bracket_total:
+            raise NoFurtherRound(f"{s.bracket_total} iterations on local meshes, the most allowed")
         try:
             return self._solved(last.answer, trajectory)
         except TrajoptError as error:
@@ -136,6 +140,7 @@ class BracketSearch:
             solver = self.solver.asking(start_kind=kind, max_iterations=self.settings.bracket_iterations)
             found = solve_once(before.asked_on(trajectory), solver)
             iterations += found.iterations
+            self.effort += self.settings.effort_of(found)
             found = converged_to_rounding(found, self.settings)
             if found.converged:
                 kept = {"recipe": before.recipe, "refinement": before.refinement}

@@ -22,7 +22,7 @@ class ArcSolves:
     `solver` solves the other programs, and what Newton's steps do not.
 
     iterations, count : of all solves
-    effort : iterations, those of large programs in proportion to their size
+    effort, largest : as `SearchSettings.effort_of` counts it, of all solves and of one
     """
 
     solver: TimedSolver
@@ -30,6 +30,12 @@ class ArcSolves:
     iterations: int = 0
     count: int = 0
     effort: float = 0.0
+    largest: float = 0.0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether a further solve may exceed what all are allowed."""
+        return self.effort + self.largest >= self.settings.total_iterations
 
     def solve(
         self, problem: ProblemData, like: SolutionData | None = None, free: bool = False
@@ -50,7 +56,7 @@ class ArcSolves:
         if free:
             first, second = second, first
         solution = self._solve(problem, brief.asking(start_kind=first))
-        if not solution.converged:
+        if not (solution.converged or self.exhausted):
             again = self._solve(problem, brief.asking(start_kind=second))
             solution = again if again.converged else solution
         return solution
@@ -61,9 +67,9 @@ class ArcSolves:
         newton = Fallback(SquareNewton(), solver.solver)
         solution = solve_once(problem, replace(solver, solver=newton), like=like)
         solution = converged_to_rounding(solution, self.settings)
-        size = solution.n_variables + solution.n_constraints
         self.iterations, self.count = self.iterations + solution.iterations, self.count + 1
-        self.effort += solution.iterations * max(1.0, size / self.settings.large_program)
+        effort = self.settings.effort_of(solution)
+        self.effort, self.largest = self.effort + effort, max(self.largest, effort)
         return solution
 
 

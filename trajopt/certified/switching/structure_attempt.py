@@ -105,7 +105,7 @@ class StructureAttempt:
         visits: Counter = Counter()
         allowed, spent = self.settings.attempt_iterations, self.solves.effort
         for _ in range(self.rounds):
-            if self.solves.effort - spent > allowed:
+            if self.solves.effort - spent > allowed or self.solves.exhausted:
                 because = f"{self.reason}; " if self.reason else ""
                 return f"{because}no structure was confirmed within {allowed} iterations on arcs"
             visits[(self.structure.saturated, self.degree, self.arc_settings)] += 1

@@ -77,19 +77,22 @@ class StructureSearch:
             last = motion, structure
             # On coarse knots joints seem free, and short arcs come and go.
             free = is_free(structure, motion.problem.dynamics.n, regular)
-            sharp = settled or self._small_gain(motion) if options.fine else not free
-            if sharp and structure.saturated not in tried and not self._exhausted:
+            if options.fine:
+                sharp = settled or self._small_gain(motion)
+            else:
+                sharp = not free and self._size_on_arcs(structure) <= self.settings.coarse_program
+            if sharp and structure.saturated not in tried and not self.arcs.exhausted:
                 tried.add(structure.saturated)
                 reason = self.attempt(motion, structure, regular)
             if self.found is not None:
                 return ""
-        if last is not None and last[1].saturated not in tried and not self._exhausted:
+        if last is not None and last[1].saturated not in tried and not self.arcs.exhausted:
             reason = self.attempt(*last, regular)
         return reason
 
-    @property
-    def _exhausted(self) -> bool:
-        return self.arcs.effort >= self.settings.total_iterations
+    def _size_on_arcs(self, structure: Structure) -> int:
+        """About how many unknowns and rows the program on arcs has, where limits determine all joints."""
+        return 2 * structure.arc_count * self.uniform.problem.dynamics.n * self.degree
 
     def _small_gain(self, solution: SolutionData) -> bool:
         """Whether finer knots could improve the objective only a little, to first order."""
