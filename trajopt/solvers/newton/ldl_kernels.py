@@ -100,7 +100,7 @@ def factorize(
             if end - begin == 1:
                 if not abs(pivot) >= abs(least[k]):
                     pivot, lifted = least[k], lifted + 1
-                positive += pivot > 0.0
+                positive += 1 if pivot > 0.0 else 0
                 inverse[k, 0], inverse[k, 1] = 1.0 / pivot, 0.0
             elif k == begin:
                 head = pivot
@@ -110,7 +110,7 @@ def factorize(
                 if not abs(product - square) >= smallest:
                     head, pivot, off, lifted = least[begin], least[k], 0.0, lifted + 1
                 determinant = head * pivot - off * off
-                positive += 1 if determinant < 0.0 else 2 * (head > 0.0)
+                positive += 1 if determinant < 0.0 else (2 if head > 0.0 else 0)
                 inverse[begin, 0], inverse[begin, 1] = pivot / determinant, -off / determinant
                 inverse[k, 0], inverse[k, 1] = -off / determinant, head / determinant
     return positive, lifted, growth

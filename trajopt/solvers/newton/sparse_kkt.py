@@ -121,7 +121,7 @@ class OrderedFactors:
         layout, rows = order.layout, order.order.size
         self._values = np.empty(layout.own.size)
         ldl_kernels.upper_triangle(order.slots, H, A, self._values)
-        self._L, self._inverse = np.empty((layout.below.size, 2)), np.empty((rows, 2))
+        self._L, self._inverse = np.zeros((layout.below.size, 2)), np.empty((rows, 2))
         least = np.where(order.is_unknown, REGULARIZATION * size, -REGULARIZATION / size)
         found = ldl_kernels.factorize(layout, self._values, least, self._L, self._inverse)
         self.positive, lifted, growth = found
