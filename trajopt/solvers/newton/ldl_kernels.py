@@ -158,7 +158,7 @@ def _subtract_product(layout: Layout, values: np.ndarray, x: np.ndarray, right: 
 
 
 @_compiled
-def solve(
+def corrected_solution(
     layout: Layout,
     order: np.ndarray,
     values: np.ndarray,

@@ -130,7 +130,7 @@ class OrderedFactors:
     def solve(self, right: np.ndarray) -> tuple[np.ndarray, float]:
         """The solution, corrected by its residual once, and the largest entry of the residual."""
         order, L, inverse = self._order, self._L, self._inverse
-        return self._kernels.solve(order.layout, order.order, self._values, L, inverse, right)
+        return self._kernels.corrected_solution(order.layout, order.order, self._values, L, inverse, right)
 
 
 class SuperLuFactors:
