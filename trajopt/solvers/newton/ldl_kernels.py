@@ -14,7 +14,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from trajopt.solvers.newton.pivot_order import Layout
+from trajopt.solvers.newton.pivot_order import FactorLayout
 from trajopt.solvers.tolerances import ROUNDING
 
 
@@ -39,7 +39,7 @@ def upper_triangle(slots: np.ndarray, H: np.ndarray, A: np.ndarray, values: np.n
 
 @_compiled
 def factorize(
-    layout: Layout,
+    layout: FactorLayout,
     values: np.ndarray,
     least: np.ndarray,
     L: np.ndarray,
@@ -117,7 +117,7 @@ def factorize(
 
 
 @_compiled
-def _solve_in_place(layout: Layout, L: np.ndarray, inverse: np.ndarray, x: np.ndarray) -> None:
+def _solve_in_place(layout: FactorLayout, L: np.ndarray, inverse: np.ndarray, x: np.ndarray) -> None:
     """x becomes (L D L')^-1 x."""
     starts, first, below = layout.starts, layout.first, layout.below
     for b in range(starts.size - 1):
@@ -145,7 +145,7 @@ def _solve_in_place(layout: Layout, L: np.ndarray, inverse: np.ndarray, x: np.nd
 
 
 @_compiled
-def _subtract_product(layout: Layout, values: np.ndarray, x: np.ndarray, right: np.ndarray) -> None:
+def _subtract_product(layout: FactorLayout, values: np.ndarray, x: np.ndarray, right: np.ndarray) -> None:
     """right becomes right - K x."""
     heads, own = layout.heads, layout.own
     for k in range(x.size):
@@ -159,7 +159,7 @@ def _subtract_product(layout: Layout, values: np.ndarray, x: np.ndarray, right: 
 
 @_compiled
 def corrected_solution(
-    layout: Layout,
+    layout: FactorLayout,
     order: np.ndarray,
     values: np.ndarray,
     L: np.ndarray,

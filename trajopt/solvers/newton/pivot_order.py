@@ -18,7 +18,7 @@ from trajopt.base.rounding import NOT_ZERO
 from trajopt.solvers.matrices import Triplets
 
 
-class Layout(NamedTuple):
+class FactorLayout(NamedTuple):
     """Where entries stand; all arrays are of integers, and rows are counted in the order of the pivots.
 
     starts : (blocks + 1,), the first row of every block, and behind the last the number of rows
@@ -63,7 +63,7 @@ class PivotOrder:
         self.slots[is_upper] = found
         heads = np.searchsorted(keys, (n + m) * np.arange(n + m + 1))
         pairs = blocks[self.order][np.array([keys % (n + m), keys // (n + m)])]
-        self.layout = Layout(starts, heads, keys % (n + m), *_factor_layout(starts, *pairs))
+        self.layout = FactorLayout(starts, heads, keys % (n + m), *_rows_and_columns(starts, *pairs))
 
 
 def paired(A: Triplets) -> np.ndarray | None:
@@ -96,7 +96,7 @@ def _least_degree(i: np.ndarray, j: np.ndarray, size: int) -> np.ndarray:
     return factors.perm_c.astype(np.int64)
 
 
-def _factor_layout(starts: np.ndarray, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, ...]:
+def _rows_and_columns(starts: np.ndarray, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, ...]:
     """`first`, `below`, `needs` and `needed` of a matrix with entries in blocks (i, j), i <= j.
 
     A column of L has the rows of K's column and of all columns whose first row below the diagonal it is.
