@@ -53,7 +53,8 @@ class ClosureProblem(ContactProblem):
         rotation : (3, 3), axes of frame b in those of a when the loop is closed; left out, the same axes
         near : (n,) joint positions from which a closed pose is searched; left out, where the motion starts
         arcs : in which it is closed, all by default
-        tolerance : m and rad; the gap between nodes that `verify` passes, `solve` halves intervals for more
+        tolerance : m and rad, a gap that counts as none, as rounding in a robot's file leaves; `verify`
+            passes it between nodes, and `solve` halves intervals for more
         name : in reports, "frame_a-frame_b" by default
 
         The velocity of the gap vanishes at all collocation points, the gap where the first arc starts. Force
@@ -72,13 +73,10 @@ class ClosureProblem(ContactProblem):
         called = arguments.name(f"{frame_a}-{frame_b}" if name is None else name, "the name of a loop")
         if called in self.closures:
             raise OptionError(f"the loop '{called}' is closed already: give the second one a name of its own")
-        allowed = arguments.number(tolerance, f"the tolerance of '{called}'")
-        if not 0.0 < allowed < np.inf:
-            raise OptionError(f"the tolerance of '{called}' is {tolerance} m: give a number above 0")
         count, pose = len(self.trajectory.arcs), self._pose_near(near, called)
         where = range(count) if arcs is None else arcs
         stated = closure_of(
-            self.dynamics, count, called, (frame_a, frame_b), (kind, axis, rotation), where, pose
+            self.dynamics, count, called, (frame_a, frame_b), (kind, axis, rotation), where, pose, tolerance
         )
         for link, frame in ((stated.link_a, frame_a), (stated.link_b, frame_b)):
             self._refuse_other_load(link, frame)
@@ -87,7 +85,7 @@ class ClosureProblem(ContactProblem):
             self.closures[called] = closure
             release_ends(self)
             self._add_forces(closure)
-            self._add_rows(closure, allowed)
+            self._add_rows(closure)
         return closure
 
     def closed_pose(self, q: ArrayLike, *held: str) -> Array:
@@ -163,7 +161,7 @@ class ClosureProblem(ContactProblem):
                 "already, leave it out"
             )
         closure = with_kept(poses, stated, kept, pose)
-        if poses.opening(pose) > OPENS:
+        if poses.opening(pose) > OPENS * closure.tolerance:
             raise ProblemError(
                 f"the loop '{stated.name}' is singular at its pose: {', '.join(closure.left_out)} repeat "
                 "other rows there, but not near it. Give a pose at which links are not in line, near=q"
@@ -180,7 +178,7 @@ class ClosureProblem(ContactProblem):
         if closure.link_b is not None:
             self._share_load(closure.link_b, closure.wrench_on_b)
 
-    def _add_rows(self, closure: Closure, tolerance: float) -> None:
+    def _add_rows(self, closure: Closure) -> None:
         several = len(self.trajectory.arcs) > 1
         for arc in closure.arcs:
             label = f"loop {closure.name}" + f", arc {arc}" * several
@@ -193,7 +191,7 @@ class ClosureProblem(ContactProblem):
             over: NodeSet = ArcNodes(arc, "whole") if several else PATH
             misfit, zero = closure.misfit, np.zeros(len(closure.misfit.components))
             self.width_of_term(misfit)
-            scale = np.full_like(zero, tolerance / BETWEEN)
+            scale = np.full_like(zero, closure.tolerance / BETWEEN)
             self.constraints.append(
                 Constraint(misfit, zero, zero, over, f"{label} between nodes", "implied", scale=scale)
             )

@@ -50,6 +50,7 @@ class Closure:
     arcs : in which it is closed
     kept : which rows are stated, places 0 to 2, then turns;  `left_out` names the others
     pose : (n,) joint positions at which it is closed
+    tolerance : m and rad, a gap that counts as none
     """
 
     name: str
@@ -64,6 +65,7 @@ class Closure:
     arcs: tuple[int, ...]
     kept: tuple[int, ...]
     pose: Array = field(repr=False)
+    tolerance: float
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -329,6 +331,7 @@ def closure_of(
     joint: tuple[Any, Any, Any],
     arcs: Iterable[int],
     pose: Array,
+    tolerance: Any,
 ) -> Closure:
     """The closure of a call of `Problem.close_loop` with all of its rows; see there, also for errors.
 
@@ -340,5 +343,8 @@ def closure_of(
     where = tuple(sorted({checked_arc(arc, f"the loop {name}", arc_count) for arc in arcs}))
     if not where:
         raise OptionError(f"the loop '{name}' is closed in no arc: leave it out, or name arcs from 0")
+    allowed = arguments.number(tolerance, f"the tolerance of '{name}'")
+    if not 0.0 < allowed < np.inf:
+        raise OptionError(f"the tolerance of '{name}' is {tolerance} m: give a number above 0")
     every, R = tuple(range(PLACES + len(turns))), rotation_of(rotation, name)
-    return Closure(name, *frames, *links, kind, basis, turns, R, where, every, pose)
+    return Closure(name, *frames, *links, kind, basis, turns, R, where, every, pose, allowed)

@@ -22,11 +22,12 @@ from trajopt.problem.contacts.closure import PLACES, Closure
 from trajopt.problem.nearest_pose import nearest_pose
 from trajopt.problem.problem_graph import graph_of
 
-CLOSED, ROUNDING = 1e-9, 1e-13  # m and rad: a gap that counts as none, and what rounding leaves of one
-REPEATED = 1e-6  # of the largest row: what is left of one that repeats others
+CLOSED, ROUNDING = 1e-9, 1e-13  # m and rad: a gap that Newton steps have closed, and what rounding leaves
+REPEATED = 1e-4  # of the largest row: what is left of one that repeats others, as files round axes to 1e-5
+BY_FILE = 1e-3  # m and rad: larger gaps are not left by rounding in a file
 STARTS, STEP, SEED = 12, 0.7, 37  # further starts of the search, rad or m around the first
 NEIGHBOURS, NEAR = 6, 0.1  # poses around a closed one, and their distance, rad or m
-OPENS = 1e-6  # m and rad: gap at neighbouring poses of a row that was left out
+OPENS = 10.0  # tolerances: gap at neighbouring poses of a row that was left out
 NEWTON = 8  # steps, at most, from a pose that is nearly closed
 
 
@@ -107,7 +108,13 @@ class LoopPoses:
         return q
 
     def is_closed(self, q: Array) -> bool:
-        return bool(np.abs(self.misfit(q)).max() <= CLOSED)
+        """Whether no gap is larger than its tolerance."""
+        return bool(np.all(np.abs(self.misfit(q)) <= self.tolerances))
+
+    @cached_property
+    def tolerances(self) -> Array:
+        """Of all misfits."""
+        return np.concatenate([np.full(len(c.misfit.components), c.tolerance) for c in self.closures])
 
     def closed(self, start: Array, held: Array | None = None) -> Array:
         """A closed pose from a start, from others around it where that one leads to none.
@@ -137,9 +144,11 @@ class LoopPoses:
             gaps.append(f"'{each.name}' {apart:.3g} m apart{angle}")
         fixed = "" if held is None or not held.any() else " with the joints that are fixed there"
         near = np.array2string(q, precision=4, separator=", ", max_line_width=10_000)
+        rounded = bool(np.abs(self.misfit(q)).max() < BY_FILE)
+        allow = ", or allow what a file's rounding leaves, tolerance=1e-5" if rounded else ""
         return (
             f"the loop cannot close{fixed}: the least gap found leaves {'; '.join(gaps)}, at q = {near}. "
-            "Check places of frames and lengths of links, or give a pose near a closed one, near=q"
+            f"Check places of frames and lengths of links, or give a pose near a closed one, near=q{allow}"
         )
 
     # -- independent rows and joints ----------------------------------------------------------------------
@@ -148,8 +157,7 @@ class LoopPoses:
         """Rows of a closure that repeat neither each other nor the stated ones of the other closures."""
         others = [self.rows(each, q)[list(each.kept)] for each in self.closures if each is not closure]
         J = self.rows(closure, q)
-        places, turns = np.abs(J[:PLACES]).max(initial=0.0), np.abs(J[PLACES:]).max(initial=0.0)
-        length = places / turns if places > 0.0 and turns > 0.0 else 1.0
+        length = np.abs(J[:PLACES]).max(initial=0.0) or 1.0  # m per rad, as turns are about one rad per rad
         scaled = J * np.where(np.arange(len(J)) < PLACES, 1.0, length)[:, None]
         return tuple(sorted(independent(scaled, np.concatenate([*others, np.zeros((0, self.n))]))))
 

@@ -131,6 +131,31 @@ def test_at_rest_forces_are_those_of_statics():
     assert_allclose(solution.tau(t)[:, 0], expected[:, 8], atol=1e-6)
 
 
+def test_axes_that_a_file_has_rounded_close_within_a_tolerance():
+    """A right angle written as 1.5708 tilts an axis by 3.7e-6 rad, and lifts the rocker's end."""
+    crank, coupler, rocker = ROBOT.bodies
+    tilt = np.array(
+        [[1.0, 0.0, 0.0], [0.0, np.cos(3.7e-6), -np.sin(3.7e-6)], [0.0, np.sin(3.7e-6), np.cos(3.7e-6)]]
+    )
+    tilted = replace(rocker, joint=replace(rocker.joint, rotation=tilt))
+    robot = dynamics.RigidBodyModel([crank, coupler, tilted], ROBOT.gravity, frames=list(ROBOT.frames))
+    problem = trajopt.Problem(robot, trajopt.Trajectory.collocation(12, 4, duration=1.0))
+    with pytest.raises(InfeasibleBoundsError, match="tolerance=1e-5"):
+        problem.close_loop("coupler_end", "rocker_end", "pin", axis=(0, 0, 1), near=NEAR)
+    closure = problem.close_loop(
+        "coupler_end", "rocker_end", "pin", axis=(0, 0, 1), near=NEAR, tolerance=1e-5
+    )
+    assert closure.left_out == ("z", "about x", "about y")
+    problem.passive("coupler_joint", "rocker_joint")
+    problem.start_at(q=[START, None, None], v=0.0)
+    problem.end_at(q=[2.0, None, None], v=0.0)
+    problem.minimize(trajopt.tau**2)
+    solution = trajopt.solve(problem, progress="silent", starts=1, refine=None)
+    gap = np.abs(solution.value(closure.misfit, times_of(solution)))
+    assert solution.converged and 1e-6 < gap.max() < 1e-5
+    assert solution.objective == pytest.approx(3.21574, rel=1e-4)
+
+
 def test_a_frame_that_lies_askew_in_the_plane_feels_the_same_force():
     """A row along any axis of the frame could be left out; the force across the plane is the one that is."""
     turned = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))[0]
