@@ -2,10 +2,10 @@
 
 from problems.identification.estimate import Estimate as Estimate
 from problems.identification.estimate import Validation as Validation
-from problems.identification.estimation import NotExcitingError as NotExcitingError
 from problems.identification.estimation import estimate as estimate
 from problems.identification.excitation import excite as excite
 from problems.identification.exciting_motion import ExcitingMotion as ExcitingMotion
+from problems.identification.least_squares import NotExcitingError as NotExcitingError
 from problems.identification.measurements import Measurements as Measurements
 from problems.identification.measurements import measurements as measurements
 from problems.identification.measurements import read_measurements as read_measurements

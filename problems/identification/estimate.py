@@ -15,7 +15,7 @@ from scipy.stats import norm
 
 import dynamics
 from problems.identification.fitted_curve import fitted_motion
-from problems.identification.measurements import Measurements
+from problems.identification.measurements import Measurements, recordings
 from problems.moves.path_quantities import spring_torques
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
@@ -57,6 +57,7 @@ class Estimate:
     root_information : R, (count, count), R'R the inverse of the covariance
     noise : (n,) standard deviation of torques, N m or N; correlation : (n,) of residuals one sample apart
     condition : of the regressor weighted by noise, columns scaled to one
+    position_noise : the largest share that noise of positions has in what shows a combination
     distance : |R (beta - C pi)| of the model, see `ConsistentRobot`
     samples : used; bandwidths : Hz, of the splines; position_residual : (n,) of them, rad or m
     smoothing : of Coulomb friction
@@ -69,6 +70,7 @@ class Estimate:
     noise: Array
     correlation: Array
     condition: float
+    position_noise: float
     distance: float
     samples: int
     bandwidths: tuple[float, ...]
@@ -117,7 +119,8 @@ class Estimate:
 
     def validate(self, data: Measurements, bandwidth: float | None = None) -> Validation:
         """Predicted torques beside those of measurements that were not used."""
-        motion = fitted_motion(data, bandwidth)
+        (checked,) = recordings([data], self.model.joint_names)
+        motion = fitted_motion(checked, bandwidth)
         error = motion.tau - self.torques(motion.q, motion.v, motion.a)
         return Validation(data.joint_names, np.sqrt(np.mean(error**2, axis=0)), self.noise)
 
@@ -131,6 +134,7 @@ class Estimate:
         lines = [
             f"{self.base.count} base parameters of {every}, from {self.samples} samples",
             f"condition number {self.condition:.4g}, columns scaled to one and rows weighted by noise",
+            f"noise of positions is at most {100.0 * self.position_noise:.2g} % of what shows a combination",
             f"splines of {', '.join(f'{each:.3g}' for each in self.bandwidths)} Hz",
             f"the model is {away:.3g} standard deviations from the estimate, root mean square",
         ]

@@ -6,27 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
 
 import dynamics
 from dynamics.regressors.dynamic_parameters import joint_columns
 from problems.identification.consistent import consistent_robot
 from problems.identification.estimate import Estimate
 from problems.identification.fitted_curve import FittedMotion, fitted_motion
-from problems.identification.measurements import Measurements
+from problems.identification.least_squares import NotExcitingError, least_squares_fit
+from problems.identification.measurements import Measurements, recordings
 from problems.moves.path_quantities import spring_torques
 from problems.moves.tasks.robot import Robot
-from trajopt.base.arguments import check_flag, check_positive, list_names, short_repr
+from trajopt.base.arguments import check_flag, check_positive, short_repr
 from trajopt.base.arrays import Array
-from trajopt.base.errors import OptionError, ShapeError, TrajoptError
-
-NOT_SEEN = 1e-6  # of the largest singular value, columns scaled to one: noise of 1e-6 would decide there
-ROUNDS = 3  # of least squares, each with the noise of the one before
-LARGE_SHARE = 0.3  # of the largest entry of a direction; names of those above it are told
-
-
-class NotExcitingError(TrajoptError):
-    """Measured motions do not show all combinations of parameters that torques depend on."""
+from trajopt.base.errors import OptionError, ShapeError
 
 
 def estimate(
@@ -56,8 +48,7 @@ def estimate(
     model = model_of(robot)
     check_flag("friction", friction)
     check_positive("smoothing", smoothing)
-    recordings = _recordings(data, model)
-    motions = [fitted_motion(each, bandwidth) for each in recordings]
+    motions = [fitted_motion(each, bandwidth) for each in recordings(data, model.joint_names)]
     q, v, a, tau = (
         np.concatenate([getattr(each, name) for each in motions]) for name in ("q", "v", "a", "tau")
     )
@@ -67,25 +58,26 @@ def estimate(
     if not friction:
         tau = tau + dynamics.friction(model, v, smoothing).force
     base = dynamics.base_parameters(model, friction)
-    rows = base.regressor(dynamics.regressor(model, q, v, a, smoothing))
-    if rows.shape[0] * rows.shape[1] <= base.count + model.n:
+    if tau.size <= base.count + model.n:
         raise ShapeError(
             f"{len(q)} samples of {model.n} torques are too few for {base.count} parameters: measure longer"
         )
-    beta, R, noise, condition = _weighted(rows, tau, base.names)
+    disturbed = np.concatenate([each.disturbed for each in motions], axis=1)
+    fit = least_squares_fit(model, base, smoothing, np.array([q, v, a]), disturbed, tau)
     prior = dynamics.dynamic_parameters(model)
     found = consistent_robot(
-        beta, R, base.combinations, prior, model.link_count, _joint_spreads(model, v, a, tau)
+        fit.beta, fit.R, base.combinations, prior, model.link_count, _joint_spreads(model, v, a, tau)
     )
     pi = found.pi if friction else _with_friction_of(model, found.pi, prior)
     return Estimate(
         model=dynamics.with_dynamic_parameters(model, pi),
         base=base,
-        values=beta,
-        root_information=R,
-        noise=noise,
-        correlation=_correlations(tau - rows @ beta, motions),
-        condition=condition,
+        values=fit.beta,
+        root_information=fit.R,
+        noise=fit.noise,
+        correlation=_correlations(fit.residual, motions),
+        condition=fit.condition,
+        position_noise=fit.position_noise,
         distance=found.distance,
         samples=len(q),
         bandwidths=tuple(each.bandwidth for each in motions),
@@ -105,23 +97,6 @@ def model_of(robot: Any) -> dynamics.RigidBodyModel:
     return model
 
 
-def _recordings(data: Any, model: dynamics.RigidBodyModel) -> list[Measurements]:
-    found = [data] if isinstance(data, Measurements) else list(data)
-    for each in found:
-        if not isinstance(each, Measurements):
-            raise OptionError(
-                f"the data hold {short_repr(each)}: give what read_measurements or measurements return"
-            )
-        if each.joint_names != tuple(model.joint_names):
-            raise ShapeError(
-                f"the measurements are of {list_names(each.joint_names)}, the robot has "
-                f"{list_names(model.joint_names)}"
-            )
-    if not found:
-        raise OptionError("the data are an empty list: give measurements")
-    return found
-
-
 def _check_movement(model: dynamics.RigidBodyModel, v: Array, smoothing: float) -> None:
     """NotExcitingError for joints that are never faster than the smoothing of their friction."""
     fastest = np.abs(v).max(axis=0)
@@ -132,43 +107,6 @@ def _check_movement(model: dynamics.RigidBodyModel, v: Array, smoothing: float) 
         f"joint {model.joint_names[joint]!r} moves at most at {fastest[joint]:.2g} per second, so that its "
         'friction is not seen: move it, lock it by moves.robot(..., locked={"JOINT": q}), or take '
         "friction=False"
-    )
-
-
-def _weighted(rows: Array, tau: Array, names: tuple[str, ...]) -> tuple[Array, Array, Array, float]:
-    """beta, R of R'R = inverse covariance, noise (n,), and condition number of the columns scaled to one."""
-    samples, n, count = rows.shape
-    noise = np.ones(n)
-    beta, R, condition = np.zeros(count), np.eye(count), 1.0
-    for _ in range(ROUNDS):
-        W = (rows / noise[:, None]).reshape(samples * n, count)
-        sizes = np.linalg.norm(W, axis=0)
-        _check_seen(sizes, np.ones_like(sizes), names)
-        Q, scaled = qr(W / sizes, mode="economic")
-        values, directions = np.linalg.svd(scaled)[1:]
-        _check_seen(values, directions, names)
-        condition = float(values[0] / values[-1])
-        beta = solve_triangular(scaled, Q.T @ (tau / noise).ravel()) / sizes
-        R = scaled * sizes
-        residual = tau - rows @ beta
-        noise = np.sqrt(np.sum(residual**2, axis=0) / max(samples - count / n, 1.0))
-        noise = np.maximum(noise, np.finfo(float).eps * np.abs(tau).max())
-    return beta, R, noise, condition
-
-
-def _check_seen(values: Array, directions: Array, names: tuple[str, ...]) -> None:
-    """NotExcitingError naming what belongs to singular values, or sizes of columns, that are too small."""
-    unseen = np.flatnonzero(values <= NOT_SEEN * values.max(initial=0.0))
-    if not unseen.size:
-        return
-    if directions.ndim == 1:
-        told = [names[i] for i in unseen]
-    else:
-        shares = np.abs(directions[unseen]).max(axis=0)
-        told = [names[i] for i in np.flatnonzero(shares > LARGE_SHARE * shares.max())]
-    raise NotExcitingError(
-        f"the motion does not show {unseen.size} of {len(names)} combinations of parameters; they are among "
-        f"{list_names(told)}: measure a motion of identification.excite, or several motions"
     )
 
 

@@ -19,7 +19,7 @@ from problems.moves.tasks.robot import Robot
 from problems.moves.tasks.task_problem import limit_rows
 from trajopt.base.arguments import check_choice, check_count, check_flag, check_positive, finite_numbers
 from trajopt.base.arrays import Array
-from trajopt.base.errors import InfeasibleBoundsError, ShapeError, UnboundedError
+from trajopt.base.errors import InfeasibleBoundsError, OptionError, ShapeError, UnboundedError
 
 if TYPE_CHECKING:
     from dynamics.quantities.clearances import Clearances
@@ -32,6 +32,8 @@ LARGEST_SHARE = 0.5
 NEARLY = 0.1  # of a limit: an excess below it can be taken away by margins
 GUESSES = 40  # random ones, of which the clearest are started from
 HARMONICS = 4  # of a guess
+MOST_INTERVALS = 1000  # of the spline: a solve takes minutes
+LEAST_REACH = 0.05  # rad or m, of a guess that begins at a limit
 SHARE = 0.6  # of the ranges of position and speed that a guess has
 WEAK = 1e-9  # weight of the cost that the criterion takes the place of
 
@@ -108,7 +110,7 @@ def excite(
         begin,
         bool(at_rest),
         float(duration),
-        max(int(np.ceil(2.0 * bandwidth * duration)), 2 * DEGREE),
+        _intervals(bandwidth, duration),
     )
     return task.best(criterion, starts, seed, iterations)
 
@@ -216,10 +218,9 @@ class _Task:
 
     def _guess(self, rng: np.random.Generator) -> Array:
         """Samples (k, n) of sines of random sizes about the middle of the ranges, or the start."""
-        own, limits = self.model.limits, self.limits
-        lower, upper = np.maximum(own.q_lower, -np.pi), np.minimum(own.q_upper, np.pi)
+        limits, (lower, upper) = self.limits, _ranges(self.model)
         middle = 0.5 * (lower + upper) if self.start is None else self.start
-        reach = SHARE * np.minimum(upper - middle, middle - lower)
+        reach = SHARE * np.clip(np.minimum(upper - middle, middle - lower), LEAST_REACH, np.pi)
         s = np.linspace(0.0, 1.0, 8 * self.intervals + 1)[:, None]
         orders = np.arange(1, HARMONICS + 1)[:, None, None]
         sizes = rng.normal(size=(HARMONICS, 1, self.model.n)) / np.sqrt(orders)
@@ -232,6 +233,24 @@ class _Task:
     def _depth(self, guess: Array) -> float:
         assert self.clearances is not None
         return -float(self.clearances.distances(guess).min())
+
+
+def _intervals(bandwidth: float, duration: float) -> int:
+    """Of the spline; OptionError where there are too many."""
+    wanted = 2.0 * bandwidth * duration
+    if wanted > MOST_INTERVALS:
+        raise OptionError(
+            f"bandwidth = {bandwidth:g} Hz over duration = {duration:g} s takes {wanted:.0f} intervals: at "
+            f"most {MOST_INTERVALS} are computed with, so give a shorter period, and run it several times"
+        )
+    return max(int(np.ceil(wanted)), 2 * DEGREE)
+
+
+def _ranges(model: dynamics.RigidBodyModel) -> tuple[Array, Array]:
+    """Limits of positions; half a turn, or pi m, beyond zero or the other limit where there is none."""
+    lower, upper = model.limits.q_lower, model.limits.q_upper
+    low = np.where(np.isfinite(lower), lower, np.minimum(-np.pi, upper - 2.0 * np.pi))
+    return low, np.where(np.isfinite(upper), upper, np.maximum(np.pi, low + 2.0 * np.pi))
 
 
 def _check_limited(model: dynamics.RigidBodyModel, limits: MotionLimits) -> None:

@@ -12,7 +12,7 @@ is least.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.interpolate import BSpline, make_lsq_spline
@@ -33,6 +33,7 @@ EDGE = 1.0  # intervals at both ends where derivatives of the fit are poor, left
 class FittedMotion:
     """q, v and a of a measured motion at the samples that are used, with the torques there, (k, n) each.
 
+    disturbed : (3, k, n) q, v and a that would have been fitted with other noise of the size of `residual`
     bandwidth : Hz, half the number of knots per second
     residual : (n,) root mean square of measured less fitted positions, rad or m
     """
@@ -41,6 +42,7 @@ class FittedMotion:
     v: Array
     a: Array
     tau: Array
+    disturbed: Array
     bandwidth: float
     residual: Array
 
@@ -68,15 +70,13 @@ def fitted_motion(measured: Measurements, bandwidth: float | None = None) -> Fit
     knots = np.unique(spline.t)
     edge = EDGE * (knots[1] - knots[0])
     used = (t >= edge) & (t <= measured.duration - edge)
-    at = t[used]
-    return FittedMotion(
-        spline(at),
-        spline(at, 1),
-        spline(at, 2),
-        measured.tau[used],
-        (len(knots) - 1) / (2.0 * measured.duration),
-        np.sqrt(np.mean((measured.q - spline(t)) ** 2, axis=0)),
-    )
+    at, residual = t[used], np.sqrt(np.mean((measured.q - spline(t)) ** 2, axis=0))
+    noise = residual * np.random.default_rng(0).normal(size=measured.q.shape)
+    by_noise = _fit(replace(measured, q=noise), len(knots) - 1)
+    q, v, a = (spline(at, order) for order in range(3))
+    disturbed = np.array([q, v, a]) + [by_noise(at, order) for order in range(3)]
+    bandwidth = (len(knots) - 1) / (2.0 * measured.duration)
+    return FittedMotion(q, v, a, measured.tau[used], disturbed, bandwidth, residual)
 
 
 def _chosen(measured: Measurements, most: int) -> BSpline:

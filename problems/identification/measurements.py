@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.base.arguments import check_positive, finite_numbers, list_names, number
+from trajopt.base.arguments import check_positive, finite_numbers, list_names, number, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, UnknownNameError, near_matches
 
@@ -70,6 +70,26 @@ def measurements(joint_names: Sequence[str], q: Any, tau: Any, rate: float) -> M
     if len(arrays["q"]) < FEWEST:
         raise ShapeError(f"{len(arrays['q'])} samples are too few: give at least {FEWEST}")
     return Measurements(float(rate), arrays["q"], arrays["tau"], names)
+
+
+def recordings(data: Any, joint_names: Sequence[str]) -> list[Measurements]:
+    """One measurement or several, checked to be of these joints."""
+    if not isinstance(data, Measurements | list | tuple):
+        raise OptionError(f"the data are {short_repr(data)}: give measurements, or a list of them")
+    found = [data] if isinstance(data, Measurements) else list(data)
+    for each in found:
+        if not isinstance(each, Measurements):
+            raise OptionError(
+                f"the data hold {short_repr(each)}: give what read_measurements or measurements return"
+            )
+        if each.joint_names != tuple(joint_names):
+            raise ShapeError(
+                f"the measurements are of {list_names(each.joint_names)}, the robot has "
+                f"{list_names(joint_names)}"
+            )
+    if not found:
+        raise OptionError("the data are an empty list: give measurements")
+    return found
 
 
 def read_measurements(

@@ -10,7 +10,7 @@ from identified_arms import RATE, another, harmonic_motion, measured, planar_arm
 import dynamics
 import problems
 from problems import identification, moves
-from problems.identification import consistent
+from problems.identification import consistent, least_squares
 from trajopt.base.errors import OptionError, ShapeError
 
 ROBOTS = Path(problems.__file__).parent / "robots"
@@ -144,9 +144,33 @@ def test_motions_that_do_not_excite_are_refused_by_name():
         identification.estimate(model, still(model, 1))
     with pytest.raises(
         identification.NotExcitingError,
-        match=r"does not show \d of 6 combinations of parameters; they are among .*upper\.",
+        match=r"does not show \d of 6 combinations of parameters.*they are among .*upper\.",
     ):
         identification.estimate(model, still(model, 0), friction=False)
+
+
+@pytest.mark.parametrize("noise", [1e-5, 1e-3])
+def test_what_noise_of_positions_shows_alone_is_refused(noise):
+    """The shoulder rests: its parameters multiply accelerations that are nothing but noise."""
+    model, rng = planar_arm(), np.random.default_rng(3)
+    data = still(model, 0)
+    noisy = replace(
+        data,
+        q=data.q + noise * rng.normal(size=data.q.shape),
+        tau=data.tau + 0.1 * rng.normal(size=data.q.shape),
+    )
+    with pytest.raises(identification.NotExcitingError, match=r"than noise of positions would.*upper\."):
+        identification.estimate(model, noisy, friction=False)
+    assert identification.estimate(model, measured(model, 1, position_noise=noise)).position_noise < 0.1
+
+
+def test_blocks_of_samples_change_nothing(monkeypatch):
+    model, data = planar_arm(), measured(planar_arm(), 3)
+    whole = identification.estimate(model, data)
+    monkeypatch.setattr(least_squares, "BLOCK", 97)
+    parts = identification.estimate(model, data)
+    np.testing.assert_allclose(parts.values, whole.values, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(parts.covariance, whole.covariance, rtol=1e-8, atol=1e-16)
 
 
 def test_what_is_refused():
@@ -156,6 +180,8 @@ def test_what_is_refused():
         identification.estimate("ur5", data)  # pyright: ignore[reportArgumentType]
     with pytest.raises(OptionError, match="the data are an empty list: give measurements"):
         identification.estimate(model, [])
+    with pytest.raises(OptionError, match="the data are 3: give measurements, or a list of them"):
+        identification.estimate(model, 3)  # pyright: ignore[reportArgumentType]
     with pytest.raises(OptionError, match="the data hold 3: give what read_measurements"):
         identification.estimate(model, [3])  # pyright: ignore[reportArgumentType]
     with pytest.raises(

@@ -213,6 +213,8 @@ def test_what_is_refused():
         identification.excite(model, noise=[1.0, 1.0, 1.0], **LIMITS)
     with pytest.raises(OptionError, match="duration"):
         identification.excite(model, duration=-1.0, **LIMITS)
+    with pytest.raises(OptionError, match="takes 20000 intervals: at most 1000 are computed with"):
+        identification.excite(model, duration=1e4, **LIMITS)
     elbow = replace(model.bodies[1].joint, limits=dynamics.JointLimits(-1.0, 1.0))
     bounded = replace(model, bodies=(model.bodies[0], replace(model.bodies[1], joint=elbow)))
     with pytest.raises(
