@@ -20,10 +20,10 @@ from trajopt.problem.contacts.contact import (
 )
 from trajopt.problem.contacts.ground import Ground
 from trajopt.problem.held_frames import HeldFrames
+from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import ArcNodes
 from trajopt.terms import term as terms
 
-MIDDLE = 0.1  # of an arc in the air, before and after its middle, up to breakpoints: there a foot is high
 FLAT = Ground()
 GAIT = "gait"  # name of the periodicity of q
 
@@ -48,8 +48,7 @@ class ContactProblem(HeldFrames):
 
         arcs : in which it stands, `Schedule.arcs(foot)`; empty for a foot that never does
         friction : coefficient mu of the cone |f_t| <= mu f_n; its inner pyramid with four edges is used
-        clearance : m, height above the ground in the middle of every arc in the air, from the last breakpoint
-            before 40 % of its time to the first one after 60 %
+        clearance : m, height above the ground half way through every arc in the air
         sole : (k, 3) m, points that stand, in axes of the frame, which then keeps its orientation, too; left
             out, a point foot that may turn
         ground : one surface, or one for every arc
@@ -162,8 +161,8 @@ class ContactProblem(HeldFrames):
             height, lower=0.0, over=ArcNodes(arc, "whole"), name=f"{frame} above ground, arc {arc}"
         )
         if clearance:
-            over = ArcNodes(arc, middle(self.trajectory.arcs[arc].basis.breakpoints))
-            self.subject_to(height, lower=clearance, over=over, name=f"{frame} clears, arc {arc}")
+            middle = Instants([(arc + 0.5) / len(self.trajectory.arcs)], clock="progress")
+            self.subject_to(height, lower=clearance, over=middle, name=f"{frame} clears, arc {arc}")
 
 
 def touches(frame: str, arc: int) -> str:
@@ -174,12 +173,6 @@ def touches(frame: str, arc: int) -> str:
 def lands(frame: str, arc: int) -> str:
     """Name of the constraint of its velocity there."""
     return f"{frame} lands without impact, arc {arc}"
-
-
-def middle(breakpoints: np.ndarray) -> tuple[float, float]:
-    """The window around the middle of an arc that begins and ends at breakpoints, where there are nodes."""
-    before, after = breakpoints <= 0.5 - MIDDLE, breakpoints >= 0.5 + MIDDLE
-    return float(breakpoints[before].max()), float(breakpoints[after].min())
 
 
 def units_of_twist(contact: Contact) -> str | list[str]:

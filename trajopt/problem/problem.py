@@ -19,7 +19,7 @@ from trajopt.problem.constraints.continuity import check_borders, lower_continui
 from trajopt.problem.constraints.coordinate_bounds import boundary_values, joint_limits, locked_bounds
 from trajopt.problem.constraints.designs import design_of
 from trajopt.problem.constraints.integrals import Integral
-from trajopt.problem.constraints.passive_joints import passive_torques, refuse_springs
+from trajopt.problem.constraints.passive_joints import of_motors, passive_torques, refuse_springs
 from trajopt.problem.constraints.slacks import integral_constraint, smooth_bounds, smooth_cost
 from trajopt.problem.costs_and_constraints import (
     AdditionalCurve,
@@ -97,7 +97,7 @@ class ProblemData(ProblemParts):
         self.trajectory = where.placed_on(self.trajectory)
         for part in where.each() if isinstance(where, Instants) and has_kinks(term) else (where,):
             smooth = smooth_cost(self, term, factor, part)
-            self.costs.append(Cost(smooth, factor, part, term_checks.label_of(name, term)))
+            self.costs.append(Cost(of_motors(self, smooth), factor, part, term_checks.label_of(name, term)))
 
     # -- what must hold -----------------------------------------------------------------------------------
 
@@ -171,6 +171,7 @@ class ProblemData(ProblemParts):
 
         over : the part of the motion in which nothing drives them; where : the name of that part in reports.
         Between nodes a spline meets such an equation up to a residual, which `Solution.verify` reports.
+        A cost of squared torques, `minimize(trajopt.tau ** 2)`, counts those of joints with motors alone.
         Raises UnknownNameError, and OptionError for a joint that is passive there already.
         """
         part, suffix = node_set(over), f", {where}" if where else ""
@@ -179,6 +180,7 @@ class ProblemData(ProblemParts):
         for joint, torque in torques:
             self.subject_to(torque, equals=0.0, over=part, name=f"no motor at {joint}{suffix}")
             self.passive_joints[joint] = (*self.passive_joints.get(joint, ()), part)
+        self.costs = [replace(cost, term=of_motors(self, cost.term)) for cost in self.costs]
 
     def lock(self, *joints: str, at: ArrayLike) -> None:
         """Hold joints at q_j(t) = at for all t, in rad or m, one number or one each, as "lock of JOINT".

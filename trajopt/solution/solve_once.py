@@ -20,7 +20,7 @@ from trajopt.solution.records import MeshSolve, record_solve
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.run import TimedSolver, run_solver, without_checkpoints
-from trajopt.solvers.solver import Result, Run, Solver, Status, WarmStart
+from trajopt.solvers.solver import Result, Run, Solver, StartKind, Status, WarmStart
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.links.linked_problems import held
 from trajopt.transcription.links.linked_program import LinkedProgram, linked_program, unknowns_at_motion
@@ -36,6 +36,7 @@ DURATION_LOOKED_AT = (
     Status.RESTORATION_FAILED,
 )
 GROWTH = 100.0  # of the duration, beyond which a cost that fell to rounding has no minimum
+FALLEN, RAISED = 1e-5, 1e-2  # a scaled objective below the first is scaled to the second
 ROUNDING = 1e-13  # scaled costs below, which were about one at the guess, are zero
 AT_BOUND = 1.001  # times the shortest duration: a motion as short as that is stopped by this bound alone
 
@@ -60,7 +61,31 @@ def solve_once(
     if motion is not None and start is None:
         parts = program.programs if isinstance(program, LinkedProgram) else (program,)
         start = WarmStart(np.concatenate(unknowns_at_motion(motion, asked, parts)))
-    return answer_at(asked, program, record_solve(program, run_solver(solver, program, start, run)))
+    result = record_solve(program, run_solver(solver, program, start, run))
+    return answer_at(asked, *_at_own_scale(program, solver, run, result))
+
+
+def _at_own_scale(
+    program: NLP | LinkedProgram, solver: Solver, run: Run | None, result: Result
+) -> tuple[NLP | LinkedProgram, Result]:
+    """The program and its result, solved on with a larger factor of the objective where that fell far.
+
+    The objective is scaled at the start. Where it falls to a hundred-thousandth of that, tolerances ask for
+    little: a quadruped's trot had passed them at ten times the optimum.
+    """
+    size = abs(program.objective(result.y))
+    if result.status is not Status.CONVERGED or not ROUNDING < size < FALLEN:
+        return program, result
+    finer = program.with_objective_times(RAISED / size)
+    near = replace(run or Run(), start_kind=StartKind.NEAR_START)
+    again = record_solve(finer, run_solver(solver, finer, WarmStart(result.y), near))
+    both = {
+        "iterations": result.iterations + again.iterations,
+        "seconds": result.seconds + again.seconds,
+    }
+    if again.status is Status.CONVERGED and finer.objective(again.y) < RAISED:
+        return finer, replace(again, **both)
+    return program, replace(result, **both)
 
 
 def answer_at(asked: Any, program: NLP | LinkedProgram, result: Result) -> Any:

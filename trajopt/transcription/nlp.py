@@ -6,7 +6,7 @@ minimize f(y)   subject to   row_lower <= g(y) <= row_upper,   lower <= y <= upp
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -70,6 +70,11 @@ class NLP(ProgramFunctions):
     @property
     def row_scale(self) -> Array:
         return self.scaling.rows
+
+    def with_objective_times(self, factor: float) -> NLP:
+        """The same program with another factor of its objective."""
+        scaling = Scaling(self.scaling.rows, factor * self.scaling.objective)
+        return replace(self, scaling=scaling, objective_weights=factor * self.objective_weights)
 
     # -- reports ------------------------------------------------------------------------------------------
 

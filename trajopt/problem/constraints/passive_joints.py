@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from trajopt.base.errors import OptionError
 from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 from trajopt.problem.input_checks import index_of
 from trajopt.problem.units import units_of_quantity
 from trajopt.splines.node_sets import PATH, NodeSet
+from trajopt.terms.arithmetic import Combination, Squared, factor_of
 from trajopt.terms.term import ExpressionTerm
 
 
@@ -29,6 +32,29 @@ def passive_torques(problem: Any, joints: Sequence[str], part: NodeSet) -> list[
     units = units_of_quantity(problem, "tau", len(names))
     several = zip(joints, places, strict=True)
     return [(joint, _torque(joint, place, units[place])) for joint, place in several]
+
+
+def of_motors(problem: Any, term: Any) -> Any:
+    """A cost's term without the squared torques of joints that nothing ever drives.
+
+    They are zero where equations hold; counted, they would outweigh those of motors before that, by a million
+    times for a robot on legs, and add what equations miss between nodes.
+    """
+    never = {joint for joint, parts in problem.passive_joints.items() if PATH in parts}
+    parts = term.parts if isinstance(term, Combination) else ((1.0, term),)
+    if not never or not any(_is_squared_torque(part) for _, part in parts):
+        return term
+    driven = np.array([joint not in never for joint in problem.dynamics.joint_names], dtype=float)
+    return Combination(
+        tuple(
+            (factor_of(np.multiply(factor, driven)) if _is_squared_torque(part) else factor, part)
+            for factor, part in parts
+        )
+    )
+
+
+def _is_squared_torque(term: Any) -> bool:
+    return isinstance(term, Squared) and term.base.quantity == "tau"
 
 
 def refuse_springs(dynamics: Dynamics, designs: Iterable[str], passive: Iterable[str]) -> None:

@@ -14,7 +14,6 @@ from trajopt.splines.basis import SplineBasis
 from trajopt.splines.gauss_rules import RuleName
 from trajopt.splines.trajectory import Trajectory
 
-FIRST_PART = 1.0 / 3.0  # of an arc's first interval
 Duration = float | tuple[float, float]  # s; (shortest, longest) where it is free
 
 
@@ -129,13 +128,12 @@ class Schedule:
         return replace(self, stances=self.stances[:count])
 
     def trajectory(self, intervals: int = 8, order: int = 3, points: RuleName = "radau") -> Trajectory:
-        """A mesh with one arc per stance: `Trajectory.collocation`, its first interval in two.
+        """A mesh with one arc per stance: `Trajectory.collocation`, narrow intervals at both ends of each.
 
-        intervals : of every arc, all alike but the first, which is split at a third of it: equations miss
-            most between nodes where feet have just touched down
+        intervals : of every arc; they end at s_k = (1 - cos(pi k / intervals)) / 2, as equations miss most
+            between nodes where feet have just touched down or soon lift
         """
-        even = SplineBasis.uniform(intervals).breakpoints
-        breakpoints = np.insert(even, 1, even[1] * FIRST_PART)
+        breakpoints = 0.5 - 0.5 * np.cos(np.pi * SplineBasis.uniform(intervals).breakpoints)
         mesh = Trajectory.collocation(breakpoints, order, points, arcs=len(self.stances))
         return mesh.with_durations(self.durations)
 

@@ -130,6 +130,10 @@ class LinkedProgram:
         """What the objective of every phase's program counts here, (phases,)."""
         return self.objective_scale / np.array([program.objective_scale for program in self.programs])
 
+    def with_objective_times(self, factor: float) -> LinkedProgram:
+        """The same program with another factor of every phase's objective."""
+        return replace(self, programs=tuple(each.with_objective_times(factor) for each in self.programs))
+
     # -- functions ----------------------------------------------------------------------------------------
 
     def parts(self, y: Array) -> list[Array]:
