@@ -37,6 +37,7 @@ DURATION_LOOKED_AT = (
 )
 GROWTH = 100.0  # of the duration, beyond which a cost that fell to rounding has no minimum
 FALLEN, RAISED = 1e-5, 1e-2  # a scaled objective below the first is scaled to the second
+RESCALED = 3  # times at most
 ROUNDING = 1e-13  # scaled costs below, which were about one at the guess, are zero
 AT_BOUND = 1.001  # times the shortest duration: a motion as short as that is stopped by this bound alone
 
@@ -71,21 +72,24 @@ def _at_own_scale(
     """The program and its result, solved on with a larger factor of the objective where that fell far.
 
     The objective is scaled at the start. Where it falls to a hundred-thousandth of that, tolerances ask for
-    little: a quadruped's trot had passed them at ten times the optimum.
+    little: a quadruped's trot had passed them at ten times the optimum. Durations without a limit are left
+    alone, as they make some costs as small as one likes.
     """
-    size = abs(program.objective(result.y))
-    if result.status is not Status.CONVERGED or not ROUNDING < size < FALLEN:
+    if np.any(np.isinf(program.upper[program.durations])):
         return program, result
-    finer = program.with_objective_times(RAISED / size)
     near = replace(run or Run(), start_kind=StartKind.NEAR_START)
-    again = record_solve(finer, run_solver(solver, finer, WarmStart(result.y), near))
-    both = {
-        "iterations": result.iterations + again.iterations,
-        "seconds": result.seconds + again.seconds,
-    }
-    if again.status is Status.CONVERGED and finer.objective(again.y) < RAISED:
-        return finer, replace(again, **both)
-    return program, replace(result, **both)
+    for _ in range(RESCALED):
+        size = abs(program.objective(result.y))
+        if result.status is not Status.CONVERGED or not np.finfo(float).tiny < size < FALLEN:
+            break
+        finer = program.with_objective_times(RAISED / size)
+        again = record_solve(finer, run_solver(solver, finer, WarmStart(result.y), near))
+        iterations, seconds = result.iterations + again.iterations, result.seconds + again.seconds
+        result = replace(result, iterations=iterations, seconds=seconds)
+        if again.status is not Status.CONVERGED or not finer.objective(again.y) < RAISED:
+            break
+        program, result = finer, replace(again, iterations=iterations, seconds=seconds)
+    return program, result
 
 
 def answer_at(asked: Any, program: NLP | LinkedProgram, result: Result) -> Any:

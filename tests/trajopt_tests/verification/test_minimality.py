@@ -106,10 +106,19 @@ def test_what_is_not_looked_at_is_said(monkeypatch):
     )
 
 
-@pytest.mark.parametrize("duration", [(1e-3, math.inf), (0.1, 1e3)])
-def test_an_effort_that_falls_with_the_duration_has_no_minimum(duration):
+def test_an_effort_that_falls_with_the_duration_ends_at_the_longest():
+    """12 / T^3, whose slope is below the tolerance from some hundred seconds on."""
+    problem = move(duration=(0.1, 1e3))
+    problem.minimize(trajopt.tau**2)
+    solution = trajopt.solve(problem)
+    assert solution.converged and solution.verify().verdict == "PASS"
+    assert solution.duration == pytest.approx(1e3, rel=1e-6)
+    assert solution.objective == pytest.approx(12e-9, rel=1e-6)
+
+
+def test_an_effort_that_falls_with_the_duration_has_no_minimum():
     """12 / T^3: the solver ends where its slope is below the tolerance, at some hundred seconds."""
-    problem = move(duration=duration)
+    problem = move(duration=(1e-3, math.inf))
     problem.minimize(trajopt.tau**2)
     solution = trajopt.solve(problem)
     report = solution.verify()

@@ -95,3 +95,23 @@ def test_under_a_load_the_torque_that_is_zero_contains_it_and_the_simulation_app
     assert report.holds, report.reason
     assert report.simulation is not None and report.simulation.restarted < 1e-10
     assert report.free_simulation is not None and report.free_simulation.end_to_end < 1e-6
+
+
+@pytest.mark.parametrize("first", ["the cost", "the joint"])
+def test_squared_torques_of_passive_joints_cost_nothing(first):
+    """The objective is that of the motor at any motion, also one that misses the equation of the pole."""
+    problem = problems.cart_pole.build(intervals=8)
+    problem.costs, problem.passive_joints = [], {}
+    problem.constraints = [c for c in problem.constraints if c.name != "no motor at pole"]
+    if first == "the cost":
+        problem.minimize(3.0 * trajopt.tau**2, weight=2.0)
+    problem.passive("pole")
+    if first == "the joint":
+        problem.minimize(3.0 * trajopt.tau**2, weight=2.0)
+    problem.minimize(trajopt.v**2, weight=0.5)
+    motion = trajopt.solve(problem, trajopt.Ipopt(max_iterations=1), refine=None, starts=1)
+    nodes = problem.trajectory.nodes
+    effort = nodes.weight @ motion.tau(motion.node_times)[:, 0] ** 2
+    speed = nodes.weight @ (motion.v(motion.node_times) ** 2).sum(axis=1)
+    assert np.abs(motion.tau(motion.node_times)[:, 1]).max() > 1e-2
+    assert motion.objective == pytest.approx(motion.duration * (6.0 * effort + 0.5 * speed), rel=1e-12)

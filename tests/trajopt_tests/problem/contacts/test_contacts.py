@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from feet import missing_at_base
 from scipy.integrate import trapezoid
 
 import dynamics
@@ -50,14 +51,7 @@ def test_half_a_trot_converges_and_passes(half):
 
 def test_equations_of_the_base_hold_between_nodes(half):
     """By inverse dynamics with the forces of the ground, in weights and in weights times the hip's height."""
-    t = times_of(half)
-    external = np.zeros((t.size, SOLO.link_count, 6))
-    for foot in ("FL", "HR"):
-        force, place = force_of(half, foot, t), half.value(trajopt.position(f"{foot}_FOOT"), t)
-        external[:, SOLO.link_index(SOLO.carrier(f"{foot}_FOOT"))] = np.hstack(
-            [np.cross(place, force), force]
-        )
-    missing = dynamics.rnea(SOLO, half.q(t), half.v(t), half.a(t), external)[:, :6]
+    missing = missing_at_base(half, times_of(half))
     assert np.abs(missing[:, :3]).max() < 4e-3 * WEIGHT
     assert np.abs(missing[:, 3:]).max() < 2e-3 * WEIGHT * STANDING[2]
 

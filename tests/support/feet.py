@@ -1,0 +1,23 @@
+"""What the equations of a floating base miss under the forces of feet, and how far feet slide."""
+
+import numpy as np
+
+import dynamics
+import trajopt
+
+
+def missing_at_base(solution, t):
+    """(k, 6) N and N m, by inverse dynamics at times t (k,): zero where the ground carries the robot."""
+    robot = solution.problem.dynamics
+    external = np.zeros((t.size, robot.link_count, 6))
+    for contact in solution.asked.contacts.values():
+        force = solution.value(contact.force, t)
+        place = solution.value(trajopt.position(contact.frame), t)
+        external[:, robot.link_index(contact.link)] += np.hstack([np.cross(place, force), force])
+    return dynamics.rnea(robot, solution.q(t), solution.v(t), solution.a(t), external)[:, :6]
+
+
+def slip(solution, contact, t):
+    """m, how far a frame that stands moves within times t (k,)."""
+    place = solution.value(trajopt.position(contact.frame), t)
+    return float(np.abs(place - place[0]).max())

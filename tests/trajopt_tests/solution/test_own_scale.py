@@ -1,0 +1,47 @@
+"""Objectives that fall far from the guess to the answer are solved on at their own scale."""
+
+import numpy as np
+import pytest
+from hand_written import PointMasses
+
+import trajopt
+
+
+def quartic(duration=1.0):
+    """A mass is moved by 1 m; the cost of the guess grows with the fourth power of its size."""
+
+    @trajopt.term
+    def cost(node):
+        return node.a[0] ** 2 + node.a[0] ** 4 + 0.1 * node.q[0] ** 4
+
+    problem = trajopt.Problem(PointMasses(1), trajopt.Trajectory.uniform(12, 5, duration=duration))
+    problem.start_at(q=0, v=0)
+    problem.end_at(q=1, v=0)
+    problem.minimize(cost)
+    return problem
+
+
+def wild(problem, size):
+    problem.guess(size * np.random.default_rng(0).standard_normal((9, 1)))
+    return problem
+
+
+@pytest.mark.parametrize("size", [1e2, 1e3, 1e4])
+def test_a_wild_guess_ends_at_the_same_optimum(size):
+    """Scaled at the guess, tolerances are met at 44, 7e4 and 7e8 times the optimum."""
+    best = trajopt.solve(quartic(), starts=1)
+    found = trajopt.solve(wild(quartic(), size), starts=1)
+    assert found.converged and found.objective == pytest.approx(best.objective, rel=1e-9)
+    assert found.verify().verdict == "PASS"
+
+
+def test_phases_are_scaled_anew_together():
+    def linked(size):
+        first, second = quartic(), quartic()
+        if size:
+            wild(first, size)
+            wild(second, size)
+        first.name, second.name = "first", "second"
+        return trajopt.solve(trajopt.Phases(first, second), starts=1)
+
+    assert linked(1e3).objective == pytest.approx(linked(0.0).objective, rel=1e-9)
