@@ -10,7 +10,7 @@ def missing_at_base(solution, t):
     """(k, 6) N and N m, by inverse dynamics at times t (k,): zero where the ground carries the robot."""
     robot = solution.problem.dynamics
     external = np.zeros((t.size, robot.link_count, 6))
-    for contact in solution.asked.contacts.values():
+    for contact in (each for each in solution.asked.contacts.values() if each.arcs):
         force = solution.value(contact.force, t)
         place = solution.value(trajopt.position(contact.frame), t)
         external[:, robot.link_index(contact.link)] += np.hstack([np.cross(place, force), force])
