@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from problems.gallery.flight import orbit_transfer as orbit_transfer
     from problems.gallery.flight import quadrotor_gates as quadrotor_gates
     from problems.gallery.flight import space_shuttle as space_shuttle
+    from problems.gallery.legged import quadruped_jump as quadruped_jump
     from problems.gallery.legged import quadruped_trot as quadruped_trot
     from problems.gallery.mechanisms import acrobot as acrobot
     from problems.gallery.mechanisms import arm_design as arm_design

@@ -97,7 +97,8 @@ class ProblemData(ProblemParts):
         self.trajectory = where.placed_on(self.trajectory)
         for part in where.each() if isinstance(where, Instants) and has_kinks(term) else (where,):
             smooth = smooth_cost(self, term, factor, part)
-            self.costs.append(Cost(of_motors(self, smooth), factor, part, term_checks.label_of(name, term)))
+            smooth = of_motors(self, smooth) if self.passive_joints else smooth
+            self.costs.append(Cost(smooth, factor, part, term_checks.label_of(name, term)))
 
     # -- what must hold -----------------------------------------------------------------------------------
 
