@@ -4,6 +4,10 @@ A pivot is a block of one or two neighbouring rows; D has these blocks on its di
 Direct Methods for Sparse Linear Systems (2006), section 4.8, "up-looking" factorization; blocks of two: Bunch
 and Parlett, SIAM J. Numer. Anal. 8 (1971) 639. The only file of trajopt that numba compiles: in Python these
 loops would take a thousand times as long.
+
+Arguments are arrays, numbers and tuples: numba writes their types to disk, and could not read a class of this
+project again after it was renamed. `layout` is a `pivot_order.FactorLayout` as a tuple. Nor are constants of
+other files used, whose changes numba does not notice.
 """
 
 from __future__ import annotations
@@ -13,9 +17,6 @@ from typing import Any
 
 import numba
 import numpy as np
-
-from trajopt.solvers.newton.pivot_order import FactorLayout
-from trajopt.solvers.tolerances import ROUNDING
 
 
 def _compiled(function: Callable) -> Any:
@@ -39,9 +40,10 @@ def upper_triangle(slots: np.ndarray, H: np.ndarray, A: np.ndarray, values: np.n
 
 @_compiled
 def factorize(
-    layout: FactorLayout,
+    layout: tuple,
     values: np.ndarray,
     least: np.ndarray,
+    singular: float,
     L: np.ndarray,
     inverse: np.ndarray,
 ) -> tuple[int, int, float]:
@@ -51,6 +53,7 @@ def factorize(
 
     values : the entries of the upper triangle of K, as `own` has their rows
     least : (size,): a pivot of a smaller size, or NaN, is lifted to this one, which has its sign
+    singular : of the products in the determinant of a block, below which their difference is none
     L : (entries, 2), the columns of both rows of a block; of a block of one the second is not used
     inverse : (size, 2): of a block (a, b; b, c) both rows of its inverse, of one number (1 / a, 0)
 
@@ -106,7 +109,7 @@ def factorize(
                 head = pivot
             else:
                 product, square = head * pivot, off * off
-                smallest = ROUNDING * (abs(product) + square) + abs(least[begin] * least[k])
+                smallest = singular * (abs(product) + square) + abs(least[begin] * least[k])
                 if not abs(product - square) >= smallest:
                     head, pivot, off, lifted = least[begin], least[k], 0.0, lifted + 1
                 determinant = head * pivot - off * off
@@ -117,9 +120,9 @@ def factorize(
 
 
 @_compiled
-def _solve_in_place(layout: FactorLayout, L: np.ndarray, inverse: np.ndarray, x: np.ndarray) -> None:
+def _solve_in_place(layout: tuple, L: np.ndarray, inverse: np.ndarray, x: np.ndarray) -> None:
     """x becomes (L D L')^-1 x."""
-    starts, first, below = layout.starts, layout.first, layout.below
+    starts, _, _, first, below, _, _ = layout
     for b in range(starts.size - 1):
         k = starts[b]
         y = x[k]
@@ -145,9 +148,9 @@ def _solve_in_place(layout: FactorLayout, L: np.ndarray, inverse: np.ndarray, x:
 
 
 @_compiled
-def _subtract_product(layout: FactorLayout, values: np.ndarray, x: np.ndarray, right: np.ndarray) -> None:
+def _subtract_product(layout: tuple, values: np.ndarray, x: np.ndarray, right: np.ndarray) -> None:
     """right becomes right - K x."""
-    heads, own = layout.heads, layout.own
+    _, heads, own, _, _, _, _ = layout
     for k in range(x.size):
         total = 0.0
         for at in range(heads[k], heads[k + 1]):
@@ -159,7 +162,7 @@ def _subtract_product(layout: FactorLayout, values: np.ndarray, x: np.ndarray, r
 
 @_compiled
 def corrected_solution(
-    layout: FactorLayout,
+    layout: tuple,
     order: np.ndarray,
     values: np.ndarray,
     L: np.ndarray,

@@ -15,7 +15,7 @@ import numpy as np
 
 from trajopt.solvers.matrices import Triplets, largest_entry
 from trajopt.solvers.newton.pivot_order import PivotOrder, paired
-from trajopt.solvers.tolerances import FEASIBILITY, REGULARIZATION
+from trajopt.solvers.tolerances import FEASIBILITY, REGULARIZATION, ROUNDING
 
 EPS = float(np.finfo(float).eps)
 MOST_PATTERNS = 4  # that are kept: the active sets of steps and of checks, and those of a few inputs
@@ -123,14 +123,15 @@ class OrderedFactors:
         ldl_kernels.upper_triangle(order.slots, H, A, self._values)
         self._L, self._inverse = np.zeros((layout.below.size, 2)), np.empty((rows, 2))
         least = np.where(order.is_unknown, REGULARIZATION * size, -REGULARIZATION / size)
-        found = ldl_kernels.factorize(layout, self._values, least, self._L, self._inverse)
+        self._layout = tuple(layout)
+        found = ldl_kernels.factorize(self._layout, self._values, least, ROUNDING, self._L, self._inverse)
         self.positive, lifted, growth = found
         self.is_sure = bool(lifted == 0 and growth * EPS <= 1.0)
 
     def solve(self, right: np.ndarray) -> tuple[np.ndarray, float]:
         """The solution, corrected by its residual once, and the largest entry of the residual."""
         order, L, inverse = self._order, self._L, self._inverse
-        return self._kernels.corrected_solution(order.layout, order.order, self._values, L, inverse, right)
+        return self._kernels.corrected_solution(self._layout, order.order, self._values, L, inverse, right)
 
 
 class SuperLuFactors:

@@ -121,8 +121,8 @@ def test_superlu_solves_what_the_order_does_not(monkeypatch):
     assert len(A)
     inner = ldl_kernels.factorize
 
-    def spoilt(layout, values, least, L, inverse):
-        found = inner(layout, values, least, L, inverse)
+    def spoilt(layout, values, least, singular, L, inverse):
+        found = inner(layout, values, least, singular, L, inverse)
         inverse *= 3.0
         return found
 
@@ -162,3 +162,12 @@ def test_the_order_is_made_once_for_an_active_set_and_travels_with_the_program()
     for i in range(8):
         SparseKkt(triplets(H, 0.0), triplets(A), [i], patterns)
     assert len(patterns) == MOST_PATTERNS
+
+
+def test_what_numba_keeps_on_disk_names_no_class_of_this_project():
+    """Else a kept file could not be read after the class was renamed, and every sparse solve would fail."""
+    kkt = SparseKkt(triplets(np.eye(3), 0.0), triplets(np.eye(3)), [0, 2], {})
+    assert kkt.exists
+    for kernel in (ldl_kernels.upper_triangle, ldl_kernels.factorize, ldl_kernels.corrected_solution):
+        assert kernel.signatures
+        assert b"trajopt" not in pickle.dumps(kernel.signatures)
