@@ -109,12 +109,19 @@ def test_lines_of_code_fit_into_the_column_of_a_page(page):
 def test_commands_of_the_decisions_name_tests_and_benchmarks_that_exist():
     text = (DOCS / "decisions.md").read_text(encoding="utf-8")
     tests = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
-    chosen = re.findall(r"pytest(?: -m long)? -k (?:\"([^\"]+)\"|(\w+))", text)
+    chosen = re.findall(r"pytest(?: -m \S+)? -k (?:\"([^\"]+)\"|(\w+))", text)
     for name in {name for quoted, single in chosen for name in (quoted or single).split(" or ")} - {"NAME"}:
         assert name in tests or any(f"def {name}" in source for source in tests.values()), name
     for module in set(re.findall(r"python -m (benchmarks[\w.]*)", text)):
         path = ROOT / module.replace(".", "/")
         assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
+
+
+def test_no_page_holds_both_sides_of_a_conflict():
+    pages = [*DOCS.rglob("*.md"), *ROOT.glob("*.md")]
+    marks = ("<" * 7, ">" * 7)
+    lines = [(page, line) for page in pages for line in page.read_text(encoding="utf-8").splitlines()]
+    assert len(pages) > 20 and not [(page, line) for page, line in lines if line.startswith(marks)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
