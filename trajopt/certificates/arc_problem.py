@@ -97,16 +97,8 @@ def arc_problem(
 
 def read_back(trial: SolutionData, problem: ProblemData, structure: Structure) -> SolutionData:
     """A solution on arcs as a solution of `problem`, with one multiplier per limit and Gauss point."""
-    points = trial.problem.trajectory.arcs[0].basis.degree - 1
-    multipliers = dict(trial.multipliers)
-    for index, limit in enumerate(problem.path_limits()):
-        rows = [ArcRows(index, number) for number in range(structure.arc_count)]
-        parts = [each.multipliers(trial.multipliers) for each in rows]
-        absent = np.zeros((points, limit.lower.size))
-        multipliers[limit.name] = np.concatenate([absent if part is None else part for part in parts])
     asked = problem.on(trial.problem.trajectory)
-    own = {c.name for c in trial.problem.constraints} - {c.name for c in asked.constraints}
-    multipliers = {name: values for name, values in multipliers.items() if name not in own}
+    multipliers = multipliers_read_back(trial.multipliers, trial.problem, asked, structure)
     costs = {name: value for name, value in trial.cost_terms.items() if name != FREE_JOINT_EFFORT}
     return replace(
         trial,
@@ -115,6 +107,23 @@ def read_back(trial: SolutionData, problem: ProblemData, structure: Structure) -
         cost_terms=costs,
         objective=sum(costs.values()),
     )
+
+
+def multipliers_read_back(
+    named: Mapping[str, NDArray], arcs: ProblemData, asked: ProblemData, structure: Structure
+) -> dict[str, NDArray]:
+    """Multipliers by constraint of the problem on arcs as those of the problem that was asked.
+
+    named : (rows, width) of every constraint of `arcs`
+    """
+    points, found = arcs.trajectory.arcs[0].basis.degree - 1, dict(named)
+    for index, limit in enumerate(asked.path_limits()):
+        rows = [ArcRows(index, number) for number in range(structure.arc_count)]
+        parts = [each.multipliers(named) for each in rows]
+        absent = np.zeros((points, limit.lower.size))
+        found[limit.name] = np.concatenate([absent if part is None else part for part in parts])
+    own = {c.name for c in arcs.constraints} - {c.name for c in asked.constraints}
+    return {name: values for name, values in found.items() if name not in own}
 
 
 def _arc_trajectory(

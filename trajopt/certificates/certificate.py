@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
-from trajopt.certificates.arc_problem import arc_problem
+from trajopt.certificates.arc_problem import arc_problem, multipliers_read_back
 from trajopt.certificates.certificate_lines import OF_RANGE, CertificateLine, certificate_lines
 from trajopt.certificates.certificate_record import CertificateRecord
 from trajopt.certificates.certified_lines import CertifiedLines
-from trajopt.certificates.saved_claims import certificate_contradictions
+from trajopt.certificates.saved_claims import certificate_contradictions, foreign_nodes
 from trajopt.certificates.sign_check import component_label
-from trajopt.certificates.switching_structure import Saturation
+from trajopt.certificates.switching_structure import Saturation, Structure
+from trajopt.checks.check_times import mesh_of
 from trajopt.checks.limit_violations import LimitViolation
 from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.simulation import Simulation, simulate
@@ -82,7 +84,11 @@ class Certificate(CertifiedLines, CertificateRecord):
 
     def contradictions(self, motion: SolutionData) -> Iterator[str]:
         """Every difference between what the certificate reports and a motion, in words."""
-        return certificate_contradictions(self, motion)
+        found = tuple(certificate_contradictions(self, motion))
+        yield from found
+        if self.stored and not found:
+            arcs = self.arc_problem(motion)
+            yield from foreign_nodes(motion, mesh_of(motion) if arcs is None else arcs.trajectory)
 
     @cached_property
     def _contradiction(self) -> str:
@@ -127,8 +133,22 @@ class Certificate(CertifiedLines, CertificateRecord):
         """The problem on the arcs of the structure that a motion solves; None without a structure."""
         if self.structure is None or self.settings is None:
             return None
-        structure = self.structure.on(motion.curve.starts)  # on arcs that were cut, too
-        return arc_problem(motion.problem, structure, motion, motion.curve.bases[0].degree, self.settings)
+        degree = motion.curve.bases[0].degree
+        return arc_problem(
+            motion.problem, self._arcs_of(self.structure, motion), motion, degree, self.settings
+        )
+
+    def multipliers_asked(self, motion: SolutionData, named: Mapping[str, NDArray]) -> dict[str, NDArray]:
+        """Multipliers by constraint of the problem that a motion solves, as those of the one asked."""
+        arcs = self.arc_problem(motion)
+        if arcs is None or self.structure is None:
+            return dict(named)
+        return multipliers_read_back(named, arcs, motion.problem, self._arcs_of(self.structure, motion))
+
+    @staticmethod
+    def _arcs_of(structure: Structure, motion: SolutionData) -> Structure:
+        """The structure on the arcs of a motion, some of which may have been cut."""
+        return structure.on(motion.curve.starts)
 
     def summary(self) -> dict[str, Any]:
         """The numbers that `summary.json` holds."""

@@ -146,20 +146,21 @@ def _nodes(solution: SolutionData, program: RebuiltProgram | None) -> Iterator[s
 def _point(solution: SolutionData, program: RebuiltProgram) -> Iterator[str]:
     """The solver's unknowns are those of the motion, and multipliers by constraint those of its rows.
 
-    Multipliers of both may be wrong together. A certified motion was found under limits of its arcs, whose
-    rows have other names.
+    Multipliers of both may be wrong together.
     """
     (nlp, y), point, scaling = program, solution.point, solution.scaling
     if point is None:
         return
     yield from _unknowns(solution, y)
-    if scaling is None or solution.certificate is not None or not multipliers_fit(nlp, point):
+    if scaling is None or not multipliers_fit(nlp, point):
         return
     if scaling.rows.shape != nlp.scaling.rows.shape:
         return
     rows = scaling.rescaled(point, nlp.scaling).row_multipliers
     assert rows is not None
     expected = nlp.physical_multipliers(rows)
+    if solution.certificate is not None:  # found under limits of arcs, whose rows have other names
+        expected = solution.certificate.multipliers_asked(solution, expected)
     size = max((float(np.abs(each).max(initial=0.0)) for each in expected.values()), default=0.0)
     for name, found in expected.items():
         reported = solution.multipliers.get(name)

@@ -24,7 +24,6 @@ from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
 from trajopt.solvers.optimality.multipliers import kkt_of_fit, least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
-from trajopt.splines.trajectory import Trajectory
 from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import cold_program, program_at, structure_of, values_of
@@ -148,6 +147,5 @@ def _refined_problem(solution: SolutionData) -> ProblemData | None:
         if arcs[0].basis.knots.shape == basis.knots.shape:  # it is on its arcs already
             return None
         return certificate.arc_problem(solution)
-    arc = replace(arcs[0], basis=basis)
-    trajectory = Trajectory((arc,), extra_points=solution.extra_points, limit_points=solution.limit_points)
-    return solution.asked_on(trajectory)
+    mesh = mesh_of(solution)
+    return None if mesh is None else solution.asked_on(mesh)

@@ -175,6 +175,41 @@ def test_a_certificate_of_another_motion_does_not_hold(certified, tmp_path):
     assert "by its motion" in certificate.why_not or "switches" in certificate.why_not
 
 
+def of_multipliers(arrays, factor):
+    return {name: factor * values for name, values in arrays.items() if name.startswith("multipliers")}
+
+
+@pytest.mark.parametrize("factor", [1.5, -1.0, 0.0])
+def test_multipliers_of_a_certified_motion_follow_from_the_rows_of_its_arcs(certified, tmp_path, factor):
+    """Rows of arcs have names of their own; the multipliers of limits are read back from them."""
+    report = report_of(certified, tmp_path / "x.npz", **of_multipliers(certified, factor))
+    assert report.verdict == "FAIL" and "multipliers of " in report.differences[0]
+
+
+def test_nodes_of_a_certified_motion_are_those_of_its_arcs(certified, tmp_path):
+    """They still rise within the motion, with two in every arc."""
+    nodes = certified["node_times"].copy()
+    nodes[1] += 0.1 * (nodes[2] - nodes[1])
+    report = report_of(certified, tmp_path / "x.npz", node_times=nodes)
+    certificate = trajopt.Solution.load(tmp_path / "x.npz").certificate
+    assert report.verdict == "FAIL" and not certificate.holds
+    assert f"nodes: {nodes.size} times that are not those of the motion's {nodes.size}" in str(certificate)
+
+
+def test_optimality_of_a_certified_system_is_computed_again(tmp_path):
+    """Its mesh is one of collocation; taken for a spline's, its program could not be built."""
+    path = tmp_path / "x.npz"
+    trajopt.solve(problems.catalogue.build("bryson_denham", {}), refine=trajopt.Certified(tol=1e-4)).save(
+        path
+    )
+    with np.load(path) as file:
+        arrays = dict(file)
+    honest = report_of(arrays, path)
+    assert honest.verdict == "PASS" and honest.kkt_recomputed and honest.differences == ()
+    forged = report_of(arrays, path, **of_multipliers(arrays, 1.5))
+    assert forged.verdict == "FAIL" and "multipliers of state equations: up to " in forged.differences[0]
+
+
 @pytest.mark.parametrize("key", ["slowed", "equation_tolerance"])
 def test_more_than_all_of_a_duration_or_an_equation_is_refused(certified, tmp_path, key):
     with pytest.raises(SolutionFileError, match="more than all of itself"):
