@@ -27,6 +27,7 @@ from dynamics.errors import JointError, ModelError, ShapeError
 from dynamics.model.joint import ROTATION_VECTOR, Joint
 from dynamics.model.kinematic_tree import KinematicTree, checked_model
 from dynamics.model.mass_properties import MassProperties
+from dynamics.model.properties import UPPER, symmetric
 from dynamics.model.rotor import Rotor
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ OF_LINK = (
     "inertia_xx", "inertia_xy", "inertia_xz", "inertia_yy", "inertia_yz", "inertia_zz",
 )  # fmt: skip
 PER_LINK = len(OF_LINK)
-UPPER = np.triu_indices(3)
 SYMMETRY = 1e-9  # relative; of a rotor about its axis
 
 Tree = TypeVar("Tree", bound=KinematicTree)
@@ -173,11 +173,8 @@ def mass_properties(ten: np.ndarray) -> MassProperties:
     """The inverse of `ten_parameters`; a body without mass has its centre at the origin."""
     mass = float(ten[0])
     centre = ten[1:4] / mass if mass > 0.0 else np.zeros(3)
-    inertia = np.zeros((3, 3))
-    inertia[UPPER] = ten[4:]
-    inertia += np.triu(inertia, 1).T
     steiner = mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
-    return MassProperties(mass, centre, inertia - steiner)
+    return MassProperties(mass, centre, symmetric(ten[4:]) - steiner)
 
 
 def _with_joint_parameters(joint: Joint, columns: JointColumns, pi: np.ndarray) -> Joint:

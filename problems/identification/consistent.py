@@ -1,4 +1,4 @@
-"""The physically consistent robot nearest to estimated base parameters, in the metric of their covariance.
+"""The robot of bodies that can exist whose base parameters are nearest to an estimate, in its covariance.
 
 A body exists whose mass, centre and inertia these are where its pseudo-inertia
 
@@ -25,6 +25,7 @@ import numpy as np
 from scipy.linalg import block_diag
 from scipy.optimize import least_squares
 
+from dynamics.model.properties import UPPER, symmetric
 from dynamics.regressors.dynamic_parameters import PER_LINK
 from trajopt.base.arrays import Array
 
@@ -32,18 +33,15 @@ SPREAD = 3.0  # of log-Cholesky parameters that are logarithms: a factor of 20
 LEAST_MASS, RADIUS = 1e-3, 0.05  # kg and m of a body that has no mass, or no extent in some direction
 MOST_STEPS = 500
 NEARLY_FLAT = 1e-6  # of the trace of P, added to a P that is only positive semidefinite
-UPPER = np.triu_indices(3)
-SLOTS = {  # of theta, beside alpha: entry of U
+SLOTS = {  # place in theta, after alpha -> entry of U
     1: (0, 0), 2: (1, 1), 3: (2, 2), 4: (0, 1), 5: (1, 2), 6: (0, 2), 7: (0, 3), 8: (1, 3), 9: (2, 3),
 }  # fmt: skip
-LOGARITHMS = slice(1, 4)  # of the diagonal
+LOGARITHMS = [1, 2, 3]  # places in theta of those of the diagonal of U
 
 
 def pseudo_inertia(ten: Array) -> Array:
     """P, (4, 4), of mass, first moments and inertia, (10,)."""
-    J = np.zeros((3, 3))
-    J[UPPER] = ten[4:]
-    J += np.triu(J, 1).T
+    J = symmetric(ten[4:])
     P = np.empty((4, 4))
     P[:3, :3] = 0.5 * np.trace(J) * np.eye(3) - J
     P[:3, 3] = P[3, :3] = ten[1:4]
@@ -82,7 +80,7 @@ def inertial_derivatives(theta: Array) -> Array:
             D = U
         else:
             place = SLOTS[slot]
-            D[place] = U[place] if slot in range(4)[LOGARITHMS] else np.exp(theta[0])
+            D[place] = U[place] if slot in LOGARITHMS else np.exp(theta[0])
         half = D @ U.T
         columns.append(ten_of(half + half.T))
     return np.array(columns).T
@@ -101,7 +99,7 @@ def log_cholesky(ten: Array) -> Array:
     theta[0] = np.log(U[3, 3])
     U = U / U[3, 3]
     for slot, place in SLOTS.items():
-        theta[slot] = np.log(U[place]) if slot in range(4)[LOGARITHMS] else U[place]
+        theta[slot] = np.log(U[place]) if slot in LOGARITHMS else U[place]
     return theta
 
 

@@ -20,7 +20,6 @@ import numpy as np
 from trajopt.base.arrays import Array
 
 Criterion = Literal["condition", "information"]
-CRITERIA = ("condition", "information")
 ORDER = 16.0  # p
 NO_COLUMN = 1e-24  # of the largest square of a column's length
 LEAST = 1e-14  # of the largest eigenvalue; smaller ones are rounding

@@ -52,10 +52,10 @@ def estimate(
     q, v, a, tau = (
         np.concatenate([getattr(each, name) for each in motions]) for name in ("q", "v", "a", "tau")
     )
+    tau = tau - spring_torques(model, q)
     if friction:
         _check_movement(model, v, smoothing)
-    tau = tau - spring_torques(model, q)
-    if not friction:
+    else:
         tau = tau + dynamics.friction(model, v, smoothing).force
     base = dynamics.base_parameters(model, friction)
     if tau.size <= base.count + model.n:
@@ -87,12 +87,14 @@ def estimate(
 
 
 def model_of(robot: Any) -> dynamics.RigidBodyModel:
+    """The model of a robot; OptionError for another object, and for a free base or a ball joint."""
     model = robot.model if isinstance(robot, Robot) else robot
     if not isinstance(model, dynamics.RigidBodyModel):
         raise OptionError(f"the robot is {short_repr(robot)}: give a RigidBodyModel or moves.robot(...)")
     if model.rotation_joints:
         raise OptionError(
-            "the robot has a free base or a ball joint: identification takes arms on the ground"
+            "the robot has a free base or a ball joint, which identification does not support: give an arm "
+            "whose base is fixed to the ground"
         )
     return model
 
@@ -124,6 +126,7 @@ def _joint_spreads(model: dynamics.RigidBodyModel, v: Array, a: Array, tau: Arra
 
 
 def _with_friction_of(model: dynamics.RigidBodyModel, pi: Array, prior: Array) -> Array:
+    """The parameters pi with the damping and Coulomb friction of `prior`, (parameters,) each."""
     found = pi.copy()
     for joint in joint_columns(model):
         for column in (joint.damping, joint.friction):

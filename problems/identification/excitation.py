@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 import dynamics
 import trajopt
-from problems.identification.criterion import CRITERIA, Criterion, criterion_value
+from problems.identification.criterion import Criterion, criterion_value
 from problems.identification.estimation import model_of
 from problems.identification.exciting_motion import ExcitingMotion
 from problems.identification.information import InformationSolver, RegressorWeights
@@ -28,7 +29,7 @@ DEGREE = 5  # of the spline: jerk is continuous, and smooth
 NODES_PER_INTERVAL = 6
 ROUNDS = 4  # of further solves, each with wider margins
 MORE = 1.3  # times the excess between nodes, by which margins grow
-LARGEST_SHARE = 0.5
+LARGEST_SHARE = 0.5  # of a limit, that margins take
 NEARLY = 0.1  # of a limit: an excess below it can be taken away by margins
 GUESSES = 40  # random ones, of which the clearest are started from
 HARMONICS = 4  # of a guess
@@ -36,6 +37,8 @@ MOST_INTERVALS = 1000  # of the spline: a solve takes minutes
 LEAST_REACH = 0.05  # rad or m, of a guess that begins at a limit
 SHARE = 0.6  # of the ranges of position and speed that a guess has
 WEAK = 1e-9  # weight of the cost that the criterion takes the place of
+
+Guess = Array | Callable[[Any], Array]  # samples (k, n), or a curve over shares of the duration
 
 
 @trajopt.term
@@ -90,7 +93,7 @@ def excite(
     sizes = {"duration": duration, "bandwidth": bandwidth, "smoothing": smoothing, "clearance": clearance}
     for what, value in sizes.items():
         check_positive(what, value)
-    check_choice("criterion", criterion, CRITERIA)
+    check_choice("criterion", criterion, get_args(Criterion))
     check_count("starts", starts, 1)
     check_count("iterations", iterations, 1)
     check_flag("friction", friction)
@@ -99,25 +102,26 @@ def excite(
     _check_limited(model, limits)
     clearances, begin = _clearances(model, scene), _start_of(model, start)
     _check_free(clearances, clearance, begin)
-    task = _Task(
+    base, weights = dynamics.base_parameters(model, friction), _weights(model, limits, noise)
+    search = ExcitationSearch(
         model,
         limits,
-        RegressorWeights(
-            model, dynamics.base_parameters(model, friction), _weights(model, limits, noise), float(smoothing)
-        ),
+        RegressorWeights(model, base, weights, float(smoothing)),
         clearances,
         float(clearance),
         begin,
         bool(at_rest),
         float(duration),
         _intervals(bandwidth, duration),
+        criterion,
+        int(iterations),
     )
-    return task.best(criterion, starts, seed, iterations)
+    return search.best(starts, seed)
 
 
 @dataclass(frozen=True)
 class Margins:
-    """What limits are narrowed by at nodes so that they hold between them.
+    """By how much limits are narrowed at nodes so that they hold between them, too.
 
     share : of every limit; distance : of clearances, m
     """
@@ -126,7 +130,7 @@ class Margins:
     distance: float = 1e-3
 
     def beyond(self, motion: ExcitingMotion) -> Margins:
-        """Those that would have kept a motion within its limits, and a little more."""
+        """Margins that would have kept a motion within its limits, and a little more."""
         shares = [line.excess for line in motion.certificate.lines if line.name != "clearance"]
         depths = [line.excess for line in motion.certificate.lines if line.name == "clearance"]
         grown = [max(max(each, default=0.0), 0.0) for each in (shares, depths)]
@@ -140,54 +144,52 @@ def rank(motion: ExcitingMotion, criterion: Criterion) -> tuple[float, float]:
     return (coarse if excess else -1.0, criterion_value(criterion, motion.information())[0])
 
 
-class _Task:
-    """What a motion has to do."""
+@dataclass(frozen=True, eq=False)
+class ExcitationSearch:
+    """The arguments of `excite`, checked; `best` searches.
 
-    def __init__(
-        self,
-        model: dynamics.RigidBodyModel,
-        limits: MotionLimits,
-        regressor: RegressorWeights,
-        clearances: Clearances | None,
-        clearance: float,
-        start: Array | None,
-        at_rest: bool,
-        duration: float,
-        intervals: int,
-    ) -> None:
-        self.model, self.limits, self.regressor = model, limits, regressor
-        self.clearances, self.clearance = clearances, clearance
-        self.start, self.at_rest, self.duration, self.intervals = start, at_rest, duration, intervals
+    clearances : None where nothing can be touched; clearance : m
+    start : (n,) rad or m, None where it is free; duration : s
+    intervals : of the spline; iterations : most of one solve
+    """
 
-    def best(self, criterion: Criterion, starts: int, seed: int, iterations: int) -> ExcitingMotion:
+    model: dynamics.RigidBodyModel
+    limits: MotionLimits
+    regressor: RegressorWeights
+    clearances: Clearances | None
+    clearance: float
+    start: Array | None
+    at_rest: bool
+    duration: float
+    intervals: int
+    criterion: Criterion
+    iterations: int
+
+    def best(self, starts: int, seed: int) -> ExcitingMotion:
         """The best of answers from the clearest guesses, with its limits held between nodes, too."""
         rng = np.random.default_rng(seed)
-        guesses: list[Any] = [self._guess(rng) for _ in range(max(GUESSES, starts))]
+        guesses = [self._guess(rng) for _ in range(max(GUESSES, starts))]
         if self.clearances is not None:
             guesses.sort(key=self._depth)
         margins = Margins()
-        found = [self._solved(guess, guess, margins, criterion, iterations) for guess in guesses[:starts]]
-        number = min(range(starts), key=lambda k: rank(found[k], criterion))
+        found = [self._solved(guess, guess, margins) for guess in guesses[:starts]]
+        number = min(range(starts), key=lambda k: rank(found[k], self.criterion))
         motion, path = found[number], guesses[number]
         for _ in range(ROUNDS):
             if motion.converged:
                 break
             margins = margins.beyond(motion)
-            motion = min(
-                (motion, self._solved(motion.q_of_share, path, margins, criterion, iterations)),
-                key=lambda each: rank(each, criterion),
-            )
+            again = self._solved(motion.q_of_share, path, margins)
+            motion = min(motion, again, key=lambda each: rank(each, self.criterion))
         return motion
 
-    def _solved(
-        self, guess: Any, path: Array, margins: Margins, criterion: Criterion, iterations: int
-    ) -> ExcitingMotion:
+    def _solved(self, guess: Guess, path: Array, margins: Margins) -> ExcitingMotion:
         from trajopt.solvers.ipopt import Ipopt
 
-        own = Ipopt(hessian="lbfgs", max_iterations=int(iterations))
+        own = Ipopt(hessian="lbfgs", max_iterations=self.iterations)
         solution = trajopt.solve(
             self._problem(guess, path, margins),
-            InformationSolver(own, self.regressor, criterion),
+            InformationSolver(own, self.regressor, self.criterion),
             refine=None,
             starts=1,
             coarse_to_fine=False,
@@ -197,7 +199,7 @@ class _Task:
             self.model, self.limits, solution.curve, self.regressor, self.clearances, self.clearance
         )
 
-    def _problem(self, guess: Any, path: Array, margins: Margins) -> trajopt.Problem:
+    def _problem(self, guess: Guess, path: Array, margins: Margins) -> trajopt.Problem:
         mesh = trajopt.Trajectory.uniform(self.intervals, DEGREE, self.duration, NODES_PER_INTERVAL)
         problem = trajopt.Problem(self.model, mesh, name="excitation")
         problem.minimize(squared_speed, weight=WEAK)
@@ -231,6 +233,7 @@ class _Task:
         return middle + size * wave
 
     def _depth(self, guess: Array) -> float:
+        """How deep a guess is in what it should keep clear of, m; negative where it is clear."""
         assert self.clearances is not None
         return -float(self.clearances.distances(guess).min())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,12 +12,11 @@ import numpy as np
 import dynamics
 from problems.identification.criterion import condition_number
 from problems.identification.information import RegressorWeights
-from problems.moves.certificate import TOLERANCE, LimitLine, MotionCertificate
-from problems.moves.contact_proof import least_clearance_bound
-from problems.moves.motion import Motion
+from problems.moves.certificate import LimitLine, MotionCertificate
+from problems.moves.motion import SplineMotion
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.path_quantities import motor_torques
-from problems.moves.spline_limits import proved_lines, sampled_clearance
+from problems.moves.spline_limits import clearance_line, proved_lines, sampled_clearance
 from problems.moves.view.surroundings import Surroundings
 from trajopt.base.arguments import check_positive
 from trajopt.base.arrays import Array
@@ -30,7 +30,7 @@ SAMPLES = 16  # of every interval of the spline, of torques
 
 
 @dataclass(frozen=True, eq=False)
-class ExcitingMotion(Motion):
+class ExcitingMotion(SplineMotion):
     """q(t) over one period, made by `excite`; it may be run several times without a stop between.
 
     curve : the spline; regressor : the parameters that it is to show
@@ -45,29 +45,9 @@ class ExcitingMotion(Motion):
     clearance: float
 
     @property
-    def duration(self) -> float:
-        return self.curve.duration
-
-    @property
-    def breakpoints(self) -> Array:
-        return self.curve.knot_times
-
-    @property
     def base(self) -> dynamics.BaseParameters:
         """The parameters that the motion is to show."""
         return self.regressor.base
-
-    def q(self, t: Any) -> Array:
-        return self.curve(t)
-
-    def v(self, t: Any) -> Array:
-        return self.curve(t, 1)
-
-    def a(self, t: Any) -> Array:
-        return self.curve(t, 2)
-
-    def jerk(self, t: Any) -> Array:
-        return self.curve(t, 3)
 
     def tau(self, t: Any) -> Array:
         """Torques of the motors as the robot's own parameters have them, (..., n) N m or N."""
@@ -93,12 +73,13 @@ class ExcitingMotion(Motion):
     def certificate(self) -> MotionCertificate:  # type: ignore[override]
         """Positions, speeds, accelerations, jerks and clearance for all times; torques at samples."""
         lines = proved_lines(self.curve, self.model, self.limits)
-        sampled = [line for line in self.sampled_limits(self._times(SAMPLES)) if line.name == "torque"]
-        return MotionCertificate((*lines, *sampled, *self._clearance_line()))
+        sampled = [line for line in self._sampled_limits(SAMPLES) if line.name == "torque"]
+        return MotionCertificate((*lines, *sampled, *self._clearance_lines(clearance_line)))
 
     def verify(self) -> MotionCertificate:
         """All limits again at other and more times, from the curves alone."""
-        return MotionCertificate((*self.sampled_limits(self._times(SAMPLES + 3)), *self._sampled_clearance()))
+        clear = self._clearance_lines(sampled_clearance)
+        return MotionCertificate((*self._sampled_limits(SAMPLES + 3), *clear))
 
     @property
     def surroundings(self) -> Surroundings:
@@ -106,22 +87,12 @@ class ExcitingMotion(Motion):
         around = super().surroundings
         return around if self.clearances is None else replace(around, scene=self.clearances.scene)
 
-    def _times(self, count: int) -> Array:
-        knots = self.curve.knot_times
-        return np.clip(np.linspace(knots[:-1], knots[1:], count, axis=1).ravel(), 0.0, self.duration)
+    def _sampled_limits(self, count: int) -> list[LimitLine]:
+        return self.sampled_limits(self.times_of_intervals(count)[0])
 
-    def _clearance_line(self) -> list[LimitLine]:
-        if self.clearances is None:
-            return []
-        bound = least_clearance_bound(self.clearances, self.curve, self.clearance - TOLERANCE)
-        if not bound.proved:
-            return self._sampled_clearance()
-        return [LimitLine("clearance", "proved", self.clearance - bound.value, bound.pair, bound.time)]
-
-    def _sampled_clearance(self) -> list[LimitLine]:
-        if self.clearances is None:
-            return []
-        return [sampled_clearance(self.clearances, self.curve, self.clearance)]
+    def _clearance_lines(self, line_of: Callable[..., LimitLine]) -> list[LimitLine]:
+        """By `clearance_line` or `sampled_clearance`; none without obstacles."""
+        return [] if self.clearances is None else [line_of(self.clearances, self.curve, self.clearance)]
 
     def __str__(self) -> str:
         head = (

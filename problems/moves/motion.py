@@ -21,6 +21,7 @@ from problems.moves.view.surroundings import Stretch, Surroundings
 from problems.moves.view.view import View, view
 from trajopt.base.arrays import Array
 from trajopt.display.samples import Samples
+from trajopt.splines.curve import Curve
 
 if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel
@@ -122,3 +123,39 @@ class Motion(ABC):
         points = hand_over(self, segments, **options)
         points.to_ros(path)
         return points
+
+
+class SplineMotion(Motion):
+    """A motion whose joints follow a spline, `curve`, of one arc or several."""
+
+    curve: Curve
+
+    @property
+    def duration(self) -> float:
+        return self.curve.duration
+
+    @property
+    def breakpoints(self) -> Array:
+        return self.curve.knot_times
+
+    def q(self, t: Any) -> Array:
+        return self.curve(t)
+
+    def v(self, t: Any) -> Array:
+        return self.curve(t, 1)
+
+    def a(self, t: Any) -> Array:
+        return self.curve(t, 2)
+
+    def jerk(self, t: Any) -> Array:
+        """Rates of the accelerations, (..., n), the right limit at knots, where they may jump."""
+        return self.curve(t, 3)
+
+    def times_of_intervals(self, count: int) -> tuple[Array, Array]:
+        """`count` times in every interval of the spline, both ends among them, and the arc of each."""
+        times, arcs = [], []
+        for arc, knots in enumerate(self.curve.knot_times_of_arcs):
+            inner = np.linspace(knots[:-1], knots[1:], count, axis=1).ravel()
+            times.append(np.clip(inner, 0.0, self.duration))
+            arcs.append(np.full(inner.size, arc))
+        return np.concatenate(times), np.concatenate(arcs)

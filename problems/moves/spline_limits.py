@@ -1,4 +1,4 @@
-"""Limits of a motion that is a spline: derivatives for all times, distances at samples."""
+"""Limits of a motion that is a spline: derivatives and distances for all times, or distances at samples."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from problems.moves.certificate import LimitLine
+from problems.moves.certificate import TOLERANCE, LimitLine
+from problems.moves.contact_proof import least_clearance_bound
 from problems.moves.limit_excess import relative_excess
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.obstacles import RATE, REACH
@@ -54,10 +55,18 @@ def _proved(
     return LimitLine(name, "proved", *found)
 
 
+def clearance_line(clearances: Clearances, curve: Curve, clearance: float, start: float = 0.0) -> LimitLine:
+    """The least clearance of a spline for all times; where that proves nothing, `sampled_clearance`."""
+    bound = least_clearance_bound(clearances, curve, clearance - TOLERANCE)
+    if not bound.proved:
+        return sampled_clearance(clearances, curve, clearance, start)
+    return LimitLine("clearance", "proved", clearance - bound.value, bound.pair, start + bound.time)
+
+
 def sampled_clearance(
     clearances: Clearances, curve: Curve, clearance: float, start: float = 0.0
 ) -> LimitLine:
-    """The least clearance of a spline at 1 kHz; its excess in m, the spline begins at `start`, s."""
+    """The least clearance of a spline at 1 kHz; its excess in m; the spline begins at `start`, s."""
     t = times_at_rate(curve.duration, RATE)
     distances = clearances.distances(curve(t), REACH)
     row, pair = np.unravel_index(int(np.argmin(distances)), distances.shape)

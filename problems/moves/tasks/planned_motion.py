@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,12 +11,11 @@ import numpy as np
 
 import dynamics
 from problems.moves.certificate import TOLERANCE, LimitLine, MotionCertificate
-from problems.moves.contact_proof import least_clearance_bound
 from problems.moves.limit_excess import relative_excess, worst_line
-from problems.moves.motion import Motion
+from problems.moves.motion import SplineMotion
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.path_quantities import motor_torques
-from problems.moves.spline_limits import proved_lines, sampled_clearance
+from problems.moves.spline_limits import clearance_line, proved_lines, sampled_clearance
 from problems.moves.tasks.reaching import pose_errors
 from problems.moves.tasks.stated_task import StatedTask
 from problems.moves.view.surroundings import Stretch, Surroundings
@@ -33,7 +33,7 @@ MOST_SCALING, ROUNDS = 0.02, 6  # of the duration, so that limits hold between n
 
 
 @dataclass(frozen=True, eq=False)
-class PlannedMotion(Motion):
+class PlannedMotion(SplineMotion):
     """q(t) of a task, made by `Task.solve`.
 
     curve : the spline, an arc to every goal; loaded : the robot with what it carries, on every arc
@@ -75,30 +75,9 @@ class PlannedMotion(Motion):
         return bool(self.solution.converged) and self.certificate.holds
 
     @property
-    def duration(self) -> float:
-        return self.curve.duration
-
-    @property
     def times(self) -> Array:
         """Seconds of the start and of every goal, (goals + 1,)."""
         return self.curve.starts
-
-    @property
-    def breakpoints(self) -> Array:
-        return self.curve.knot_times
-
-    def q(self, t: Any) -> Array:
-        return self.curve(t)
-
-    def v(self, t: Any) -> Array:
-        return self.curve(t, 1)
-
-    def a(self, t: Any) -> Array:
-        return self.curve(t, 2)
-
-    def jerk(self, t: Any) -> Array:
-        """Rates of the accelerations, (..., n), the right limit at goals, where they may jump."""
-        return self.curve(t, 3)
 
     def tau(self, t: Any) -> Array:
         """Torques of the motors, (..., n) N m or N, with what is carried; Coulomb friction opposes v."""
@@ -141,22 +120,13 @@ class PlannedMotion(Motion):
 
     def verify(self) -> MotionCertificate:
         """All of it again, at other and more times, from the curves alone."""
-        t, _ = self._samples(SAMPLES + 3)
+        t, _ = self.times_of_intervals(SAMPLES + 3)
         lines = [line for line in self.sampled_limits(t) if line.name != "torque"]
-        clear = [self._sampled_clearance(k, each) for k, each in self._clearances]
+        clear = [self._clearance_line(sampled_clearance, *each) for each in self._clearances]
         return MotionCertificate((*lines, *self._sampled(SAMPLES + 3), *clear))
 
-    def _samples(self, count: int) -> tuple[Array, Array]:
-        """Times in every interval of the spline, both ends among them, and the arc of each."""
-        times, arcs = [], []
-        for arc, knots in enumerate(self.curve.knot_times_of_arcs):
-            inner = np.linspace(knots[:-1], knots[1:], count, axis=1).ravel()
-            times.append(np.clip(inner, 0.0, self.duration))
-            arcs.append(np.full(inner.size, arc))
-        return np.concatenate(times), np.concatenate(arcs)
-
     def _sampled(self, count: int) -> list[LimitLine]:
-        t, arc = self._samples(count)
+        t, arc = self.times_of_intervals(count)
         return [*self._torque_line(t, arc), *self._goal_lines(), *self._rule_lines(t, arc)]
 
     def _torque_line(self, t: Array, arc: Array) -> list[LimitLine]:
@@ -204,21 +174,14 @@ class PlannedMotion(Motion):
     @cached_property
     def _clearance_lines(self) -> list[LimitLine]:
         """The least clearance with every load, for all times where it can be proved; excess in m."""
-        found = []
-        for arc, clearances in self._clearances:
-            start, curve = self._carried_from(arc)
-            bound = least_clearance_bound(clearances, curve, self.task.clearance - TOLERANCE)
-            if not bound.proved:
-                found.append(self._sampled_clearance(arc, clearances))
-                continue
-            excess, time = self.task.clearance - bound.value, start + bound.time
-            found.append(LimitLine("clearance", "proved", excess, bound.pair, time))
-        return found
+        return [self._clearance_line(clearance_line, *each) for each in self._clearances]
 
-    def _sampled_clearance(self, arc: int, clearances: dynamics.Clearances) -> LimitLine:
-        """The least clearance at 1 kHz."""
+    def _clearance_line(
+        self, line_of: Callable[..., LimitLine], arc: int, clearances: dynamics.Clearances
+    ) -> LimitLine:
+        """`clearance_line` or `sampled_clearance` of a load, while it is carried."""
         start, curve = self._carried_from(arc)
-        return sampled_clearance(clearances, curve, self.task.clearance, start)
+        return line_of(clearances, curve, self.task.clearance, start)
 
     def _carried_from(self, arc: int) -> tuple[float, Curve]:
         """When a load begins with an arc, and the spline until it ends."""

@@ -225,16 +225,6 @@ class Task:
         torque : a number, (n,), or (n, 2) lower and upper, N m or N, of the motors
         tool_speed : m/s, of the origins of all frames that goals are given for
         """
-        if not isinstance(self.scene, dynamics.Scene):
-            raise OptionError(
-                f"the scene is {arguments.short_repr(self.scene)}: give moves.Scene([moves.box(...)]) or "
-                "moves.Scene.load(path)"
-            )
-        if self.scene.shapes and not self.robot.model.shapes:
-            raise OptionError(
-                "the robot has no shapes that could touch the scene: give moves.robot(path, shapes='fit')"
-            )
-        check_positive("clearance", self.clearance)
         self.bounds = limits_of(self.robot.model, velocity, acceleration, torque, jerk)
         check_positive("tool_speed", tool_speed, optional=True)
         self.tool_speed = None if tool_speed is None else number(tool_speed, "tool_speed")

@@ -9,16 +9,16 @@ import numpy as np
 
 from dynamics.model.shape import Shape
 from dynamics.quantities.kinematics import skeleton_ends
-from problems.moves.view.limit_use import colour_of
+from problems.moves.view.limit_use import colour_of, rgb
 from problems.moves.view.seen_motion import SeenMotion
+from problems.moves.view.solids import ROUND
+from problems.moves.view.surroundings import LOAD
 from trajopt.base.arrays import Array
 from trajopt.plot.animation import film_writer, write_scene
 from trajopt.plot.scenery import Around, Hull
 from trajopt.plot.snapshots import SPACE, Scene, views
 from trajopt.terms.scene import Capsule
 
-LOAD = (0, 158, 115)  # red, green, blue, 0 to 255
-ROUND = 24  # corners of a cylinder's ends
 DPI = 90
 
 
@@ -33,11 +33,11 @@ def scene_of(motion: SeenMotion) -> Scene:
     lines, colours = [links], [_link_colours(motion)]
     for shape, stretches in motion.loads:
         rotation, position = motion.carried_poses(shape, stretches)
-        ends = np.array(spine(shape))
+        ends = np.array(axis_ends(shape))
         lines.append((np.einsum("kij,ej->kei", rotation, ends) + position[:, None])[:, None])
-        colours.append(np.broadcast_to(np.array(LOAD) / 255.0, (len(motion.times), 1, 3)))
+        colours.append(np.broadcast_to(np.array(rgb(LOAD)) / 255.0, (len(motion.times), 1, 3)))
     along = next(iter(motion.tool_paths().values()))
-    around = [each for shape in motion.surroundings.scene.shapes for each in solids_of(shape)]
+    around = [each for shape in motion.surroundings.scene.shapes for each in drawn_obstacle(shape)]
     planes = views(links, motion.model.gravity)
     segments, shades = np.concatenate(lines, axis=1), np.concatenate(colours, axis=1)
     return Scene(motion.times, segments, along, around, planes, shades)
@@ -50,8 +50,8 @@ def _link_colours(motion: SeenMotion) -> Array:
     return shades[:, joints] / 255.0
 
 
-def spine(shape: Shape) -> tuple[Array, Array]:
-    """The ends, (3,) m each, of a shape's axis in those of its carrier: of a box of its longest side."""
+def axis_ends(shape: Shape) -> tuple[Array, Array]:
+    """Ends of a shape's axis, (3,) m each, in axes of its carrier; a box has one along its longest side."""
     half = np.zeros(3)
     if shape.kind == "box":
         longest = int(np.argmax(shape.size))
@@ -62,10 +62,10 @@ def spine(shape: Shape) -> tuple[Array, Array]:
     return shape.position - reach, shape.position + reach
 
 
-def solids_of(shape: Shape) -> list[Around]:
-    """What is drawn of an obstacle; of a half-space nothing, as it would fill the picture."""
+def drawn_obstacle(shape: Shape) -> list[Around]:
+    """What is drawn of an obstacle; nothing of a half-space, as it would fill the picture."""
     if shape.kind in ("sphere", "capsule"):
-        low, high = (tuple(each.tolist()) for each in spine(shape))
+        low, high = (tuple(each.tolist()) for each in axis_ends(shape))
         return [Capsule(low, high, float(shape.size[0]))]
     if shape.kind == "point_cloud":
         placed = shape.points @ shape.rotation.T + shape.position

@@ -8,7 +8,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.palette import PALETTE
 
 WATCHED = "position", "speed", "torque"
-#: Share of a limit -> colour; between two of them colours are mixed. Lightness falls from half on, as well.
+#: Share of a limit -> colour; between two of them colours are mixed. From half on lightness falls, too.
 RAMP = {0.0: "#BFD9EA", 0.5: PALETTE[4], 0.8: PALETTE[5], 1.0: "#C22A00"}
 UNLIMITED = "#B8BCC0"  # of links whose joint has no limit, and of what never moves
 LEVELS = 50  # colours from 0 to 1
@@ -29,14 +29,15 @@ def share_used(value: Array, lower: Array, upper: Array) -> Array:
 def colour_of(share: float) -> tuple[int, int, int]:
     """Red, green and blue, 0 to 255, of a share; NaN: of a joint without limits."""
     if np.isnan(share):
-        return _rgb(UNLIMITED)
+        return rgb(UNLIMITED)
     at = round(min(max(share, 0.0), 1.0) * LEVELS) / LEVELS
-    channels = zip(*map(_rgb, RAMP.values()), strict=True)
+    channels = zip(*map(rgb, RAMP.values()), strict=True)
     mixed = [np.interp(at, tuple(RAMP), channel) for channel in channels]
     red, green, blue = (round(float(each)) for each in mixed)
     return red, green, blue
 
 
-def _rgb(colour: str) -> tuple[int, int, int]:
+def rgb(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue, 0 to 255, of "#RRGGBB"."""
     red, green, blue = (int(colour[first : first + 2], 16) for first in (1, 3, 5))
     return red, green, blue

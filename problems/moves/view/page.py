@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 import dynamics
-from problems.moves.view.limit_use import RAMP, UNLIMITED, colour_of
+from problems.moves.view.limit_use import RAMP, UNLIMITED, colour_of, rgb
 from problems.moves.view.seen_motion import SeenMotion
 from problems.moves.view.solids import RobotSolids, Solid, solid_of, viewer_package
+from problems.moves.view.surroundings import LOAD, PATH
 from trajopt.base.arrays import Array
-from trajopt.base.palette import PALETTE
 
-OBSTACLE, LOAD, PATH = (168, 153, 163), (0, 158, 115), (0, 114, 178)  # red, green, blue, 0 to 255
+OBSTACLE = "#A899A3"
 PATH_WIDTH = 0.004  # m
-LEAST_EXTENT = 0.5  # m, that the camera looks at
+LEAST_EXTENT = 0.5  # m, of what the camera looks at
 VIEWING = np.array([0.55, -0.7, 0.4])  # from the middle to the camera, in extents, z upwards
 
 
@@ -64,7 +64,7 @@ class _Moving:
             positions.append(poses.position[:, 0])
             self.colours.append(_shares_of(motion, solid.carrier))
         for shape, stretches in motion.loads:
-            self.handles.append(add_mesh(scene, f"/loads/{shape.name}", solid_of(shape), LOAD))
+            self.handles.append(add_mesh(scene, f"/loads/{shape.name}", solid_of(shape), rgb(LOAD)))
             rotation, position = motion.carried_poses(shape, stretches)
             rotations.append(rotation)
             positions.append(position)
@@ -73,7 +73,7 @@ class _Moving:
         self.places = positions
 
     def show(self, picture: int) -> None:
-        """Update what has changed."""
+        """Move and colour everything as in one picture; unchanged poses and colours are not sent again."""
         for handle, turn, place, shares in zip(
             self.handles, self.turns, self.places, self.colours, strict=True
         ):
@@ -86,7 +86,7 @@ class _Moving:
 
 
 def _shares_of(motion: SeenMotion, carrier: str) -> Array:
-    """Of the joint that moves a link or frame, (k,); NaN of one that never moves."""
+    """Shares of limits, (k,), of the joint that moves a link or frame; NaN of one that never moves."""
     body = motion.model.frame(carrier).body
     if body is None:
         return np.full(len(motion.times), np.nan)
@@ -113,11 +113,11 @@ def _add_surroundings(server: Any, motion: SeenMotion) -> None:
     up = -motion.model.gravity if np.any(motion.model.gravity) else np.array([0.0, 0.0, 1.0])
     scene.set_up_direction(up / np.linalg.norm(up))
     for shape in around.scene.shapes:
-        add_mesh(scene, f"/obstacles/{shape.name}", solid_of(shape), OBSTACLE, opacity=0.6)
+        add_mesh(scene, f"/obstacles/{shape.name}", solid_of(shape), rgb(OBSTACLE), opacity=0.6)
     paths = motion.tool_paths()
     for name, path in paths.items():
         lines = np.stack([path[:-1], path[1:]], axis=1).astype(np.float32)
-        scene.add_line_segments(f"/paths/{name}", lines, PATH, thickness=PATH_WIDTH)
+        scene.add_line_segments(f"/paths/{name}", lines, rgb(PATH), thickness=PATH_WIDTH)
     seen = np.concatenate([*paths.values(), motion.model.skeleton(motion.q).reshape(-1, 3)])
     _look_at(server.initial_camera, seen, up / np.linalg.norm(up))
 
@@ -145,8 +145,8 @@ def _with_legend(text: str, motion: SeenMotion, robot: RobotSolids) -> str:
         f'background:linear-gradient(90deg,{ramp})"></span><br>'
         "0 to 100 % of the nearest limit of a link's joint:<br>position, speed or torque"
         f'<br><span style="color:{UNLIMITED}">&#9632;</span> no limit '
-        f'<span style="color:{PALETTE[2]}">&#9632;</span> load '
-        f'<span style="color:{PALETTE[0]}">&#9632;</span> path of the tool{missing}</div>'
+        f'<span style="color:{LOAD}">&#9632;</span> load '
+        f'<span style="color:{PATH}">&#9632;</span> path of the tool{missing}</div>'
     )
     text = text.replace("<title>Viser</title>", f"<title>{name}</title>", 1)
     before, end, after = text.rpartition("</body>")

@@ -36,7 +36,8 @@ Pictures = Callable[[float], Array]  # duration -> times of pictures, s
 class SeenMotion:
     """A robot's motion at times (k,) s.
 
-    model : without loads; curve : times -> q; shares : (k, n) of the nearest limit, see `share_used`
+    model : without loads; curve : times -> q; shares : (k, n) of the limit
+    that each joint is nearest to, see `share_used`
     """
 
     name: str
@@ -90,12 +91,12 @@ def seen_motion(motion: Any, pictures: Pictures) -> SeenMotion:
     times = pictures(source.duration)
     q, v = source.q(times), source.v(times)
     values = {"position": q, "speed": v, "torque": source.torque(times, q, v, source.a(times))}
-    shares = nearest(values, source.bounds)
+    shares = largest_shares(values, source.bounds)
     return SeenMotion(motion.model.name, motion.model, times, source.q, shares, around)
 
 
-def nearest(values: Mapping[str, Array], bounds: Mapping[str, tuple[Array, Array]]) -> Array:
-    """The largest share of a limit of every joint, (k, n); NaN of joints without any."""
+def largest_shares(values: Mapping[str, Array], bounds: Mapping[str, tuple[Array, Array]]) -> Array:
+    """The largest of every joint's shares of its limits, (k, n); NaN of joints without any."""
     shares = np.full(values[WATCHED[0]].shape, np.nan)
     for name in WATCHED:
         if name in bounds and name in values:
@@ -112,7 +113,7 @@ def _of_solution(answer: Answer, pictures: Pictures) -> SeenMotion:
         )
 
     def states(times: Array) -> State:
-        """In any order of the times."""
+        """q and shares at times in any order."""
         found = np.empty((2, len(times), models[0].n))
         of_part = np.clip(np.searchsorted(starts, times, side="right") - 1, 0, len(models) - 1)
         for k, part in enumerate(answer.parts):
@@ -159,7 +160,7 @@ def _state(part: SolutionData, times: Array) -> State:
     if on_path:
         limits = problem.dynamics.robot.limits
         bounds |= {"position": (limits.q_lower, limits.q_upper), "speed": (-limits.velocity, limits.velocity)}
-    return values["position"], nearest(values, bounds)
+    return values["position"], largest_shares(values, bounds)
 
 
 def _obstacles(answer: Answer) -> list[Shape]:

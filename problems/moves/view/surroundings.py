@@ -6,6 +6,9 @@ import os
 from dataclasses import dataclass
 
 import dynamics
+from trajopt.base.palette import PALETTE
+
+LOAD, PATH = PALETTE[2], PALETTE[0]  # colours of loads and of paths of tools, in films and on pages
 
 
 @dataclass(frozen=True, eq=False)

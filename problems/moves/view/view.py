@@ -13,7 +13,7 @@ import numpy as np
 import dynamics
 from problems.moves.view.film import write_motion
 from problems.moves.view.page import page_of
-from problems.moves.view.seen_motion import SeenMotion, seen_motion
+from problems.moves.view.seen_motion import Pictures, SeenMotion, seen_motion
 from problems.moves.view.solids import robot_solids, viewer_package
 from trajopt.base.arguments import check_positive, short_repr
 from trajopt.base.arrays import Array
@@ -23,11 +23,8 @@ from trajopt.plot.animation import ENDINGS, film_writer, picture_count
 
 PAGE = ".html"
 FILM_RATE = 25  # pictures per second of a GIF or MP4
-RATE, FEWEST, MOST = (
-    60.0,
-    150,
-    2000,
-)  # pictures per second of a page, and how many there are at least and most
+RATE = 60.0  # pictures per second of a page
+FEWEST, MOST = 150, 2000  # pictures of a page
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +72,7 @@ def view(
         task's robot. folders : where meshes are looked for, see `dynamics.urdf_shapes`
     tools : frames whose paths are drawn; None: those of the task's goals, or the end point of `skeleton`
     rate : pictures per second; None: 25 of a GIF or MP4, else 60, and no fewer than 150
-    speed : of the motion in a GIF or MP4; 0.2 shows it five times as slow
+    speed : of the motion in a GIF or MP4, 0.2 shows it five times as slow; a page has a control for it
 
     A link without meshes is drawn by the shapes of the model; a robot without either by capsules between the
     frames of its joints, and GIF and MP4 draw lines there. Raises OptionError where viser or ffmpeg is
@@ -89,6 +86,8 @@ def view(
     check_positive("rate", rate, optional=True)
     if ending != PAGE:
         return _film(motion, target, scene, tools, FILM_RATE if rate is None else rate, speed)
+    if speed != 1.0:
+        raise OptionError(f"speed is {speed}: a page is played at any speed; leave it out, or write a film")
     viewer_package("viser")
     seen = _with_given(seen_motion(motion, _times_at(rate)), scene, tools)
     robot = robot_solids(seen.model, seen.surroundings.urdf if urdf is None else urdf, folders)
@@ -99,7 +98,7 @@ def view(
 
 
 def _film(motion: Any, target: Path, scene: Any, tools: Any, rate: int, speed: float) -> View:
-    """A GIF or MP4."""
+    """Write a GIF or MP4."""
     film_writer(target, rate)  # refuses what cannot be written before anything is computed
 
     def times(duration: float) -> Array:
@@ -111,7 +110,7 @@ def _film(motion: Any, target: Path, scene: Any, tools: Any, rate: int, speed: f
 
 
 def _with_given(seen: SeenMotion, scene: Any, tools: Iterable[str] | None) -> SeenMotion:
-    """With the caller's scene and tools."""
+    """The motion with the caller's scene and tools, where they are given."""
     if scene is not None and not isinstance(scene, dynamics.Scene):
         raise OptionError(f"the scene is {short_repr(scene)}: give moves.Scene([moves.box(...)])")
     around = seen.surroundings if scene is None else replace(seen.surroundings, scene=scene)
@@ -129,8 +128,8 @@ def _known(model: dynamics.RigidBodyModel, frame: Any) -> str:
     return name
 
 
-def _times_at(rate: int | None) -> Any:
-    """Times of pictures for a duration, evenly."""
+def _times_at(rate: int | None) -> Pictures:
+    """The function that gives a page's times of pictures, evenly, for a duration."""
 
     def times(duration: float) -> Array:
         wanted = duration * (RATE if rate is None else rate)

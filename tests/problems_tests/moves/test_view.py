@@ -234,6 +234,8 @@ def test_what_cannot_be_shown_is_refused(motion, tmp_path):
         moves.view(3, tmp_path / "motion.html")
     with pytest.raises(TrajoptError, match="no link or frame 'tol0'; did you mean tool0"):
         motion.view(tmp_path / "motion.html", tools=["tol0"])
+    with pytest.raises(OptionError, match=r"speed is 0.5: a page is played at any speed; leave it out"):
+        motion.view(tmp_path / "motion.html", speed=0.5)
     with pytest.raises(OptionError, match=r"the scene is 'box': give moves.Scene"):
         motion.view(tmp_path / "motion.html", scene="box")
     assert not list(tmp_path.iterdir())
@@ -280,15 +282,15 @@ def test_a_robot_on_a_path_is_shown_with_its_joints():
 
 
 def test_an_obstacle_of_a_film_has_the_corners_and_ends_of_its_shape():
-    from problems.moves.view.film import solids_of
+    from problems.moves.view.film import drawn_obstacle
 
-    (box,) = solids_of(dynamics.box((0.2, 0.4, 0.6), (1.0, 0.0, 0.0), (0.0, 0.0, np.pi / 2)))
+    (box,) = drawn_obstacle(dynamics.box((0.2, 0.4, 0.6), (1.0, 0.0, 0.0), (0.0, 0.0, np.pi / 2)))
     np.testing.assert_allclose(np.ptp(box.corners, axis=0), [0.4, 0.2, 0.6])
-    (tube,) = solids_of(dynamics.capsule(0.1, 0.4, (0.0, 0.0, 1.0)))
+    (tube,) = drawn_obstacle(dynamics.capsule(0.1, 0.4, (0.0, 0.0, 1.0)))
     assert (tube.start, tube.end, tube.radius) == ((0.0, 0.0, 0.8), (0.0, 0.0, 1.2), 0.1)
-    (can,) = solids_of(dynamics.cylinder(0.1, 0.4))
+    (can,) = drawn_obstacle(dynamics.cylinder(0.1, 0.4))
     np.testing.assert_allclose(np.abs(can.corners).max(axis=0), [0.1, 0.1, 0.2])
-    assert solids_of(dynamics.half_space()) == []
+    assert drawn_obstacle(dynamics.half_space()) == []
 
 
 @pytest.mark.long

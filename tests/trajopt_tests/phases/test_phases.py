@@ -192,6 +192,12 @@ def test_shared_parameters_of_different_sizes_or_without_a_common_value_are_refu
         linked_program(both)
 
 
+def test_phases_that_were_refused_can_be_shown_by_a_debugger():
+    with pytest.raises(OptionError) as refused:
+        trajopt.Phases()
+    assert repr(refused.traceback[-1].locals["self"]) == "Phases(; 0 links)"
+
+
 def test_what_cannot_be_meant_is_refused():
     first, second, both = two_masses()
     ends = first.at("end"), second.at("start")

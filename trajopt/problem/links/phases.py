@@ -43,6 +43,8 @@ class Phases:
     """
 
     def __init__(self, *problems: ProblemData, name: str = "phases") -> None:
+        self.problems: tuple[ProblemData, ...] = ()
+        self.links: list[Link | TermLink] = []
         if not problems:
             raise OptionError("there are no phases: give problems, trajopt.Phases(stance, flight)")
         if any(isinstance(problem, list | tuple) for problem in problems):
@@ -51,7 +53,6 @@ class Phases:
         if len({id(problem) for problem in problems}) < len(problems):
             raise OptionError("a problem is given twice: build one for each phase")
         self.name = arguments.name(name, "the name of the phases")
-        self.links: list[Link | TermLink] = []
         self.costs: list[LinkedCost] = []
         self.duration_weight = 0.0
         self.recipe: Recipe | None = None
@@ -152,10 +153,8 @@ class Phases:
                 f"{len(trajectories)} trajectories are given for {len(self.problems)} phases "
                 f"({', '.join(self.phase_names)}): give one for each"
             )
-        problems = tuple(
-            problem.on(trajectory) for problem, trajectory in zip(self.problems, trajectories, strict=True)
-        )
-        return self._with(problems)
+        pairs = zip(self.problems, trajectories, strict=True)
+        return self._with(tuple(problem.on(trajectory) for problem, trajectory in pairs))
 
     def independent_copy(self) -> Phases:
         """A copy of the phases and of their problems: what is added to it leaves these as they are."""
