@@ -1,4 +1,4 @@
-"""Condition number of our exciting motion of a UR10e beside that of a published one, by the same code.
+"""Exciting motions: of a UR10e beside a published one, by the same code, and of a UR5 by both criteria.
 
     python -m benchmarks.identification [folder]
 
@@ -12,6 +12,7 @@ folder : with `a_coeffs.script`, `b_coeffs.script` and `c_coeffs.script` of the 
 Same robot, duration, base parameters (links, rotor inertias, viscous and Coulomb friction), samples, and
 columns scaled to one. Ours stays within the ranges of position, speed and acceleration of the published
 motion, joint by joint, begins and ends at rest in the same pose, and has as many free coefficients per joint.
+Of the UR5, 10 s within its own limits: condition numbers and medians of the standard deviations.
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ import re
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 
 import dynamics
+import problems
 from benchmarks.timing import loaded_machine, with_seconds
 from dynamics import DhRow, JointLimits, RigidBodyModel
 from problems import identification
-from problems.identification.criterion import condition_number
+from problems.identification.criterion import Criterion, condition_number
 from problems.identification.information import RegressorWeights
 
 PERIOD, BANDWIDTH, RATE = 50.0, 0.25, 20.0  # s, Hz, Hz of the samples
@@ -129,8 +132,17 @@ def excited(
     )
 
 
+def by_criteria() -> None:
+    """Print what the motions of both criteria show of a UR5."""
+    robot = dynamics.load_urdf(problems.urdf_arm.source("ur5"))
+    for criterion in get_args(Criterion):
+        motion = identification.excite(robot, 10.0, criterion=criterion)
+        deviations = np.sqrt(np.diag(np.linalg.inv(motion.information())))
+        print(f"UR5, {criterion}: {motion.condition:.2f}, standard deviations {np.median(deviations):.3f}")
+
+
 def main() -> None:
-    """Print both condition numbers."""
+    """Print condition numbers of all motions."""
     print(loaded_machine())
     model, t = ur10e(), np.arange(int(PERIOD * RATE)) / RATE
     fine = np.linspace(0.0, PERIOD, 20001)
@@ -144,6 +156,7 @@ def main() -> None:
     ours, count = condition_of(model, np.array([motion.q(t), motion.v(t), motion.a(t)]))
     print(f"ours, {count} base parameters: condition number {ours:.2f}, {seconds:.0f} s")
     print(motion.certificate)
+    by_criteria()
 
 
 if __name__ == "__main__":
