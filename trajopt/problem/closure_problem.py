@@ -53,8 +53,8 @@ class ClosureProblem(ContactProblem):
         rotation : (3, 3), axes of frame b in those of a when the loop is closed; left out, the same axes
         near : (n,) joint positions from which a closed pose is searched; left out, where the motion starts
         arcs : in which it is closed, all by default
-        tolerance : m and rad, a gap that counts as none, as rounding in a robot's file leaves; `verify`
-            passes it between nodes, and `solve` halves intervals for more
+        tolerance : m and rad, the largest gap that counts as closed, for what rounding in a robot's file
+            leaves; between nodes `verify` passes it, and `solve` halves intervals where it is exceeded
         name : in reports, "frame_a-frame_b" by default
 
         The velocity of the gap vanishes at all collocation points, the gap where the first arc starts. Force
@@ -65,7 +65,7 @@ class ClosureProblem(ContactProblem):
         that move; at the end a loop is closed to the order of the scheme.
         Raises the dynamics' error for a frame that does not exist, InfeasibleBoundsError with the least gap
         for a loop that cannot close, ProblemError for a pose at which it is singular, OptionError or
-        ShapeError for what cannot be meant.
+        ShapeError for other arguments that fit no loop, with what to give.
         """
         self._needs_collocation("a closed loop")
         self._refuse_shared_points()

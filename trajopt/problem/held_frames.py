@@ -1,6 +1,6 @@
-"""`HeldFrames`: what contacts and closed loops share: force curves, their loads on links, frames held still.
+"""`HeldFrames`: force curves, their loads on links and rows of frames held still, for contacts and loops.
 
-A frame that is held has zero velocity at the collocation points, its place is stated once, at the start.
+A frame that is held has zero velocity at the collocation points; its place is stated once, at the start.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class HeldFrames(ProblemData):
         guess: ArrayLike | None = None,
         unit: str = "",
     ) -> None:
-        """Unknown curves, as many coefficients as collocation points, zero in all but some arcs."""
+        """Add unknown curves with as many coefficients as collocation points, zero outside `arcs`."""
         width = len(components)
         low = np.full(width, lower)
         start = None if guess is None else np.full(width, guess)
@@ -71,7 +71,10 @@ class HeldFrames(ProblemData):
         self.subject_to(speed, equals=0.0, over=ArcNodes(arc, "whole"), name=name)
 
     def _hold_from_the_start(self, gap: Any, speed: Any, arc: int, closes: str, still: str) -> None:
-        """The place where an arc starts, and zero velocity there unless it is a collocation point."""
+        """State the gap where an arc starts, and zero velocity there unless it is a collocation point.
+
+        closes, still : names of both constraints
+        """
         start, whole = ArcNodes(arc, "start"), ArcNodes(arc, "whole")
         self.subject_to(gap, equals=0.0, over=start, name=closes)
         if not whole.carries_equations(self.trajectory)[0]:
@@ -79,5 +82,5 @@ class HeldFrames(ProblemData):
 
 
 def sum_of_wrenches(wrenches: Sequence[Wrench], node: Any) -> list[Any]:
-    """(6,), of all that holds one link."""
+    """(6,) the sum of the wrenches that act on one link."""
     return [sum(parts) for parts in zip(*(wrench(node) for wrench in wrenches), strict=True)]

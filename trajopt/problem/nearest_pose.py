@@ -1,4 +1,4 @@
-"""The pose nearest to some conditions: damped least squares from a start, inside the limits of the joints."""
+"""The pose that misses some conditions least: least squares from a start, within the limits of the joints."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ def nearest_pose(
     tolerance: float = 1e-10,
     iterations: int = 200,
 ) -> Array:
-    """argmin |residual(q)|^2 subject to q_lower <= q <= q_upper, (n,), of a trust region from the start.
+    """argmin |residual(q)|^2 subject to q_lower <= q <= q_upper, (n,), found by a trust region from a start.
 
-    residual, slope : (m,) and (m, n) of q (n,)
+    residual, slope : (m,) and its derivative (m, n) at q (n,)
     limits : with `q_lower` and `q_upper`
     held : (n,) which coordinates keep their values of the start
-    Out of reach, the nearest pose is returned: compare where it matters. Branch, Coleman and Li, 1999.
+    tolerance : relative change of the pose or the sum, or slope of the sum, at which the search ends
+    Conditions out of reach are missed: compare the residual. Branch, Coleman and Li, SIAM J. Sci. Comput. 21,
+    1999, 1.
     """
     from scipy.optimize import least_squares
 

@@ -23,7 +23,7 @@ NEARLY = 1e-3  # m and rad: a guess with a smaller gap is left as it is, as a mo
 class ClosedGuess:
     """A guessed curve with the joints of loops moved until these are closed.
 
-    first : (n,) a closed pose near the start
+    first : (n,) the pose at the start as far as it is known, see `pose_at`
     last : groups of joints in the order in which they follow from others
 
     At each time joints that follow from others start from the pose before, so that a linkage stays on its

@@ -1,14 +1,14 @@
-"""A closed loop of a mechanism: two frames that a pivot, a hinge or a weld holds together.
+"""A closed loop of a mechanism: two frames that a ball joint, a hinge or a weld holds together.
 
     gap    = A' (p_b - p_a),    turn = A' B R',   A, B the axes of the frames, R those of b in a when closed
     J v    = A' (v_b - v_a - omega_a x (p_b - p_a)),   A' (omega_b - omega_a)
     w_b    = [p_b x f + m; f] = -w_a              wrenches about the world origin, on the links of b and a
 
-The robot's joints are a tree; a loop is what the tree cannot say, a condition between two of its frames. It
-adds the rows J v = 0 at all collocation points and the gap at the start of the motion, and the force f and
+The robot's joints are a tree; a loop is a condition between two of its frames that the tree does not state.
+It adds the rows J v = 0 at all collocation points and the gap at the start of the motion, and the force f and
 moment m that hold it, in the directions of the rows: J' of the rows, so that they do no work where these
-vanish. As in contacts, velocities are zero at the collocation points and places follow to the order of the
-scheme; positions held there instead leave forces missing between nodes.
+vanish. As in contacts, velocities are zero at the collocation points, and positions follow to the order of
+the scheme; with positions held there instead, forces would be missing between nodes.
 
 Directions are axes of frame a, or two in the plane of a planar linkage and one across it where its axes lie
 askew. Rows that repeat others, all those across the plane, are left out, with their forces: no motion tells
@@ -44,8 +44,8 @@ class Closure:
     name : of the loop, in reports
     frame_a, frame_b : what is held together;  link_a, link_b : the links that carry them, None the ground
     kind : "point", a ball joint; "pin", a hinge; "weld", no motion at all
-    basis : (3, 3) the directions of the rows as rows, in axes of frame a
-    turns : which of them turns are held about
+    basis : (3, 3) a direction in each row, in axes of frame a
+    turns : the numbers of the directions about which the frames may not turn against each other
     rotation : (3, 3) the axes of frame b in those of frame a when the loop is closed
     arcs : in which it is closed
     kept : which rows are stated, places 0 to 2, then turns;  `left_out` names the others
@@ -266,7 +266,7 @@ def link_of(dynamics: Any, frame: str) -> str | None:
 
 
 def basis_of(kind: str, axis: Any, name: str) -> tuple[Array, tuple[int, ...]]:
-    """The directions of the rows, and which of them turns are held about; see `Problem.close_loop`."""
+    """`basis` and `turns` of a `Closure`; OptionError and ShapeError, see `Problem.close_loop`."""
     if kind not in get_args(ClosureKind):
         raise OptionError(
             f"the loop '{name}' is closed by {arguments.short_repr(kind)}: give 'point', a ball joint; "

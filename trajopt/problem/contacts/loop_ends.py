@@ -1,8 +1,8 @@
-"""Values at the ends of a motion of joints that a closed loop determines: they are released, and told.
+"""Values at the ends of a motion that a closed loop determines: they are released, with a warning.
 
 A loop leaves fewer degrees of freedom than joints. Where q, v or a of all joints are given at an end, loops
-and values would be more conditions than unknowns: joints follow from the others, those that are free first,
-then those without motors, then the last ones, and values of these are released.
+and values would be more conditions than unknowns. So some joints follow from the others: those without a
+value first, then those without motors, then the last ones. Values of joints that follow are released.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def fixed_at(problem: Any, quantity: str, place: NodeSet) -> tuple[Array, Array]
 
 
 def order_of_following(problem: Any, fixed: Array) -> tuple[Array, ...]:
-    """Groups of joints in the order in which they follow from others: free, without motors, all."""
+    """Groups of joints, (n,) bool each, in the order in which they follow: free, without motors, driven."""
     driven = ~np.isin(problem.dynamics.joint_names, list(problem.passive_joints))
     return ~fixed, fixed & ~driven, fixed & driven
 
@@ -59,17 +59,17 @@ def pose_at(problem: Any, place: NodeSet) -> Array:
     elif problem.closures:
         pose = next(reversed(problem.closures.values())).pose
     else:
-        pose = _amid(problem.dynamics.limits)
+        pose = _middle_of(problem.dynamics.limits)
     fixed, value = fixed_at(problem, "q", place)
     return np.where(fixed, value, pose)
 
 
-def _amid(limits: Any) -> Array:
-    """Amid the limits of joints; zero, or the nearest value to it, where one is missing."""
+def _middle_of(limits: Any) -> Array:
+    """(n,) the middles of the joints' limits; zero, or the nearest value to it, where one is missing."""
     bounded = np.isfinite(limits.q_lower) & np.isfinite(limits.q_upper)
-    amid = np.clip(np.zeros(bounded.size), limits.q_lower, limits.q_upper)
-    amid[bounded] = 0.5 * (limits.q_lower[bounded] + limits.q_upper[bounded])
-    return amid
+    middle = np.clip(np.zeros(bounded.size), limits.q_lower, limits.q_upper)
+    middle[bounded] = 0.5 * (limits.q_lower[bounded] + limits.q_upper[bounded])
+    return middle
 
 
 def _release_at(problem: Any, place: NodeSet, poses: LoopPoses) -> None:

@@ -1,8 +1,8 @@
 """Poses at which closed loops are closed, which of their rows are independent, and which joints follow.
 
-Closed poses are found by least squares. Rows are independent where the Jacobian of the gaps has full rank;
-a row that depends on others at one pose alone, as of a four-bar that lies flat, is told from one that repeats
-them by moving on: with it left out, the loop then opens.
+Closed poses are found by least squares. Rows are independent where the Jacobian of the gaps has full rank. A
+row may depend on others at one pose alone, as with a four-bar that lies flat. Unlike one that repeats them it
+cannot be left out: the loop would open at neighbouring poses.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class LoopPoses:
 
     @cached_property
     def tolerances(self) -> Array:
-        """Of all misfits."""
+        """(rows,) m and rad, the largest that each row of `misfit` may be in a closed loop."""
         return np.concatenate([np.full(len(c.misfit.components), c.tolerance) for c in self.closures])
 
     def closed(self, start: Array, held: Array | None = None) -> Array:
@@ -131,9 +131,10 @@ class LoopPoses:
             best = min(best, other, key=lambda q: float(np.linalg.norm(self.misfit(q))))
         if self.is_closed(best):
             return best
-        raise InfeasibleBoundsError(self._cannot_meet(best, held))
+        raise InfeasibleBoundsError(self._refusal(best, held))
 
-    def _cannot_meet(self, q: Array, held: Array | None) -> str:
+    def _refusal(self, q: Array, held: Array | None) -> str:
+        """The text of the error where no pose closes the loops, with the least gaps."""
         gaps, place = [], 0
         for each in self.closures:
             width = len(each.misfit.components)
@@ -224,7 +225,7 @@ def independent(rows: Array, given: Array, least: float = REPEATED) -> list[int]
 
 
 def with_kept(poses: LoopPoses, closure: Closure, kept: tuple[int, ...], pose: Array) -> Closure:
-    """The closure with the rows that are stated, in `poses`, too."""
+    """The closure with the rows that are stated; `poses` takes it in place of the former one."""
     final = replace(closure, kept=kept, pose=pose)
     poses.closures = tuple(final if each is closure else each for each in poses.closures)
     return final
