@@ -4,6 +4,7 @@ Two groups of parts are summed, all in the unit of the objective and all taken a
 continuous problem's Lagrangian differs from that of the program, to first order:
 
     limits      integral of |lambda(t)| |value(t) - bound(t)| dt of every path limit, lambda its multiplier
+    kinks       integral of |lambda_i(t)| (value(t) - piece_i(t)) dt of every maximum of pieces, exact ones
     equations   integral of lambda(t) r(t) dt of every path equation, r its residual between the nodes
     costs       integral of a cost minus its quadrature at the nodes
 
@@ -20,7 +21,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from trajopt.checks.optimality.gain_indicator import gains_of_limits
+from trajopt.checks.optimality.gain_indicator import gains_of_kinks, gains_of_limits
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.verification.minimality import LARGEST, NearbyPoints
@@ -30,9 +31,9 @@ from trajopt.verification.report import Report
 def error_of_optimum(solution: SolutionData, nearby: NearbyPoints | None, report: Report) -> float | None:
     """The sum above, an estimate; None where it is not known.
 
-    It is too large where a mesh is far too coarse or happens to have its breakpoints where controls switch,
-    and blind to other local optima and to kinks. Not known of certified motions, whose certificate says more,
-    of terms without second derivatives, and of more unknowns than `minimality` looks at.
+    It is too large where a mesh is far too coarse, where controls switch at kinks or at breakpoints, and blind
+    to other local optima and to kinks of users' own functions. Not known of certified motions, whose
+    certificate says more, of terms without second derivatives, and of more unknowns than `minimality` looks at.
 
     nearby : the points near the motion in its program, None where that is not known
     report : with costs and equations
@@ -41,7 +42,7 @@ def error_of_optimum(solution: SolutionData, nearby: NearbyPoints | None, report
         return None
     if nearby.nlp.variable_count > LARGEST:
         return None
-    limits = sum(map(np.sum, gains_of_limits(solution)))
+    limits = sum(map(np.sum, (*gains_of_limits(solution), *gains_of_kinks(solution))))
     equations = sum(abs(each.cost) for each in report.equations if each.cost is not None)
     costs = sum(abs(cost.integral - cost.value) for cost in report.costs)
     total = float(limits + equations + costs) + _loss_on_coarser_mesh(solution, nearby)

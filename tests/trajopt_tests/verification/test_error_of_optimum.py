@@ -7,6 +7,7 @@ import problems
 import trajopt
 from benchmarks.published.textbook import complementarity, two_phases
 from problems.gallery.classics import brachistochrone
+from trajopt.checks.optimality.gain_indicator import gains_of_kinks
 
 LEAST_TIME = 0.39185454  # s, of the two-link arm, certified
 
@@ -34,6 +35,39 @@ def test_the_error_covers_what_is_known_and_falls_with_the_mesh():
 def test_the_error_of_a_smooth_optimum_is_small():
     report = trajopt.solve(brachistochrone.build()).verify()
     assert 0.0 <= report.error_of_optimum < 1e-6 and "Refined" not in report.optimum
+
+
+def least_fuel(intervals, points, duration=2.0, limit=2.2, over="path"):
+    """Least integral of |u| with x'' = u and |u| at most a limit: full thrust, none, full thrust."""
+    system = trajopt.system(["x", "v"], ["u"], rates=lambda node: [node.v, node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(intervals, 3, points, duration))
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[1.0, 0.0])
+    problem.control("u", lower=-limit, upper=limit)
+    problem.minimize(trajopt.absolute(trajopt.state("u")), over=over)
+    optimum = limit * (duration - np.sqrt(duration**2 - 4.0 / limit))
+    return trajopt.solve(problem), optimum
+
+
+@pytest.mark.parametrize(("intervals", "points"), [(4, "lobatto"), (7, "radau"), (7, "gauss")])
+def test_a_control_that_switches_at_a_kink_within_a_span_is_seen(intervals, points):
+    """Thrust falls to zero along a whole span; its bounds are met at the ends alone."""
+    solution, optimum = least_fuel(intervals, points)
+    report = solution.verify()
+    assert report.holds and report.error_of_optimum > solution.objective - optimum > 1e-3 * optimum
+    assert "Refined" in report.optimum
+
+
+def test_the_error_at_kinks_falls_with_the_mesh():
+    errors = [least_fuel(count, "radau")[0].verify().error_of_optimum for count in (7, 23)]
+    assert errors[1] < 0.2 * errors[0]
+
+
+def test_a_maximum_over_a_part_of_the_motion_has_slacks_at_its_nodes_alone():
+    solution, _ = least_fuel(8, "radau", over=(0.0, 0.5))
+    found, (edges,) = gains_of_kinks(solution)[0], solution.curve.knot_times_of_arcs
+    assert found.shape == (edges.size - 1,) and np.all(found >= 0.0) and np.any(found)
+    assert not np.any(found[edges[:-1] > 0.75 * solution.duration])
 
 
 def test_phases_have_one_together():

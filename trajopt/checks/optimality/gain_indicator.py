@@ -5,7 +5,10 @@ To first order, for every limit with the multiplier density lambda(t) (a dual we
     gain of a span = integral of |lambda(t)| |value(t) - bound(t)| dt,
 
 where bound(t) is the bound at which the sign of lambda says that the limit is active. The indicator is large
-at switches, and where a spline ripples below an active limit.
+at switches, and where a spline ripples below an active limit. A cost with kinks, max over i of pieces_i, has
+slacks above each piece, whose multipliers give in the same way
+
+    gain of a span = sum over i of integral of |lambda_i(t)| (max over j of pieces_j(t) - pieces_i(t)) dt.
 """
 
 from __future__ import annotations
@@ -16,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.rounding import NOT_ZERO
-from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.checks.check_times import trajectory_of
 from trajopt.solvers.optimality.kkt import bound_violation
 
 if TYPE_CHECKING:
+    from trajopt.problem.constraints.slacks import Slack
     from trajopt.solution.solution import SolutionData
 
 SAMPLES_PER_SPAN = 16  # times at which the distance from a limit is averaged
@@ -46,8 +50,7 @@ def _gain_by_span(solution: SolutionData, edges: NDArray, samples: int, signific
     the span: it may have no multiplier.
     """
     lengths = np.diff(edges)
-    fractions = (np.arange(samples) + 0.5) / samples
-    times = edges[:-1, None] + lengths[:, None] * fractions
+    times = edges[:-1, None] + lengths[:, None] * _fractions(samples)
     total = np.zeros(lengths.size)
     for limit in solution.problem.path_limits():
         values = solution.value(limit.term, times)
@@ -56,21 +59,58 @@ def _gain_by_span(solution: SolutionData, edges: NDArray, samples: int, signific
         violation = bound_violation(values, limit.lower, limit.upper) / width
         share = lengths / solution.duration * abs(solution.objective)
         total += share * np.maximum(violation, 0.0).mean(axis=1).sum(axis=1)
-        density = _density(solution, limit, edges, significant)
-        if density is not None:
+        multipliers = solution.multipliers.get(limit.name)
+        if multipliers is not None and multipliers.shape[0] == solution.node_times.size:
+            density = _density(multipliers, solution.node_times, edges, significant)
             bound = np.where(density > 0.0, limit.upper, limit.lower)
             deviation = np.where(density != 0.0, np.abs(values.transpose(1, 0, 2) - bound), 0.0).mean(axis=0)
             total += (np.abs(density) * deviation).sum(axis=1) * lengths
     return total
 
 
-def _density(solution: SolutionData, limit: Constraint, edges: NDArray, significant: float) -> NDArray | None:
-    """Multipliers per second, (spans, width), each averaged over three spans; None where there are none."""
-    multipliers = solution.multipliers.get(limit.name)
-    if multipliers is None or multipliers.shape[0] != solution.node_times.size:
-        return None
-    span = np.searchsorted(edges, solution.node_times, side="right") - 1
-    inside = (solution.node_times >= edges[0]) & (solution.node_times <= edges[-1])
+def gains_of_kinks(solution: SolutionData) -> list[NDArray[np.float64]]:
+    """Gain of absolute values and maxima in costs and integrals, by span as of `gains_of_limits`.
+
+    Zeros where there are none, or where the nodes of their slacks are not known.
+    """
+    mesh, found = trajectory_of(solution), []
+    for edges in solution.curve.knot_times_of_arcs:
+        total = np.zeros(edges.size - 1)
+        for slack in solution.problem.slacks.values() if mesh is not None else ():
+            total += _gain_of_kink(solution, slack, slack.over.cost_weights(mesh) > 0.0, edges)
+        found.append(total)
+    return found
+
+
+def _gain_of_kink(solution: SolutionData, slack: Slack, chosen: NDArray, edges: NDArray) -> NDArray:
+    """Gain of one maximum, (spans,); chosen: (nodes,), at which its slacks stand."""
+    lengths, multipliers = np.diff(edges), solution.multipliers.get(slack.name)
+    maximum, total = slack.maximum, np.zeros(edges.size - 1)
+    floors = () if maximum.floor is None else (np.asarray(maximum.floor),)
+    count = len(maximum.pieces) + len(floors)
+    if multipliers is None or multipliers.shape[0] != count * chosen.sum():
+        return total
+    times = edges[:-1, None] + lengths[:, None] * _fractions(SAMPLES_PER_SPAN)
+    largest = solution.value(maximum, times)
+    pieces = [*(solution.value(piece, times) for piece in maximum.pieces), *floors]
+    for piece, impulses in zip(pieces, np.split(multipliers, count), strict=True):
+        density = _density(impulses, solution.node_times[chosen], edges, SIGNIFICANT_DENSITY)
+        total += (np.abs(density) * (largest - piece).mean(axis=1)).sum(axis=1) * lengths
+    return total
+
+
+def _fractions(samples: int) -> NDArray:
+    """Times of samples in a span, as parts of it."""
+    return (np.arange(samples) + 0.5) / samples
+
+
+def _density(multipliers: NDArray, times: NDArray, edges: NDArray, significant: float) -> NDArray:
+    """Multipliers per second, (spans, width), each averaged over three spans.
+
+    multipliers : (nodes, width), at these times
+    """
+    span = np.searchsorted(edges, times, side="right") - 1
+    inside = (times >= edges[0]) & (times <= edges[-1])
     impulse = np.zeros((edges.size - 1, multipliers.shape[1]))
     np.add.at(impulse, np.clip(span[inside], 0, edges.size - 2), multipliers[inside])
     window, lengths = np.ones(3), np.diff(edges)
