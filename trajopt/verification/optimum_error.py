@@ -31,9 +31,10 @@ from trajopt.verification.report import Report
 def error_of_optimum(solution: SolutionData, nearby: NearbyPoints | None, report: Report) -> float | None:
     """The sum above, an estimate; None where it is not known.
 
-    It is too large where a mesh is far too coarse, where controls switch at kinks or at breakpoints, and blind
-    to other local optima and to kinks of users' own functions. Not known of certified motions, whose
-    certificate says more, of terms without second derivatives, and of more unknowns than `minimality` looks at.
+    It is too large where a mesh is far too coarse, where controls switch at kinks or at breakpoints, and
+    blind to other local optima and to kinks of users' own functions. Not known of certified motions, whose
+    certificate says more, of terms without second derivatives, and of more unknowns than `minimality` looks
+    at.
 
     nearby : the points near the motion in its program, None where that is not known
     report : with costs and equations
