@@ -73,12 +73,10 @@ def gains_of_kinks(solution: SolutionData) -> list[NDArray[np.float64]]:
 
     Zeros where there are none, or where the nodes of their slacks are not known.
     """
-    mesh, found = trajectory_of(solution), []
-    slacks = (
-        ()
-        if mesh is None
-        else [(s, s.over.cost_weights(mesh) > 0.0) for s in solution.problem.slacks.values()]
-    )
+    mesh, found, standing = trajectory_of(solution), [], []
+    if mesh is not None:
+        slacks = solution.problem.slacks.values()
+        standing = [(slack, slack.over.cost_weights(mesh) > 0.0) for slack in slacks]
     for edges in solution.curve.knot_times_of_arcs:
         gains = [_gain_of_kink(solution, slack, chosen, edges) for slack, chosen in standing]
         found.append(np.sum([np.zeros(edges.size - 1), *gains], axis=0))
