@@ -21,10 +21,10 @@ from dynamics.regressors.regressor import regressor
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
 
-# What is left of a column of length 1 when those before it are taken out: rounding leaves 1e-14 of one that
-# depends on them, an offset of a tenth of a millimetre 1e-4 of one that does not.
+# Length of a column of length 1 across those before it: rounding leaves 1e-14 of one that depends on them, an
+# offset of a tenth of a millimetre 1e-4 of one that does not.
 INDEPENDENT = 1e-8
-CLEAR_GAP = 1e3  # least ratio of what is left of any independent column and of any dependent one
+CLEAR_GAP = 1e3  # least ratio of the remaining lengths of any independent and any dependent column
 SMALLEST_COEFFICIENT = 1e-9  # relative to the largest in columns of length 1; below it is rounding
 WIDEST = np.pi  # rad or m, of positions without limits
 ROWS_PER_PARAMETER = 5
@@ -37,7 +37,7 @@ class BaseParameters:
     parameter_names : (parameters,) of all, see `dynamic_parameter_names`
     columns : (count,) of the regressor, in order: Y_b = Y[..., columns]
     combinations : (count, parameters); combinations[:, columns] is the identity
-    gap : least of what is left of a column that was taken, and most of one that was not, columns of length 1
+    gap : the least of the `remaining_lengths` of columns that were taken, and the largest of the others
     """
 
     parameter_names: tuple[str, ...]
@@ -47,7 +47,7 @@ class BaseParameters:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """How many base parameters there are."""
         return len(self.columns)
 
     @property
@@ -107,18 +107,18 @@ def independent_columns(rows: np.ndarray, names: tuple[str, ...]) -> BaseParamet
     relative = sizes / max(sizes.max(initial=0.0), np.finfo(float).tiny)
     used = relative > INDEPENDENT
     scaled = rows[:, used] / sizes[used]
-    left = left_of_columns(scaled)
+    left = remaining_lengths(scaled)
     taken = left > INDEPENDENT
     least = min(left[taken].min(initial=1.0), relative[used].min(initial=1.0))
     most = max(left[~taken].max(initial=0.0), relative[~used].max(initial=0.0))
-    if most > 0.0 and least < CLEAR_GAP * most:
-        near = names[np.flatnonzero(used)[taken][np.argmin(left[taken])]]
-        raise ModelError(
-            f"the rank of the regressor is not clear: {near} depends on parameters before it but for "
-            f"{least:.1e}, others but for {most:.1e}; correct offsets of joints or axes that are nearly zero "
-            "or nearly parallel"
-        )
     columns = np.flatnonzero(used)[taken]
+    if most > 0.0 and least < CLEAR_GAP * most:
+        near = names[columns[np.argmin(left[taken])]]
+        raise ModelError(
+            f"the rank of the regressor is not clear: of the column of {near}, scaled to length 1, "
+            f"{least:.1e} does not depend on columns before it, and up to {most:.1e} of columns that count as "
+            "dependent; correct offsets of joints that are nearly zero, and axes that are nearly parallel"
+        )
     combinations = np.zeros((len(columns), len(names)))
     combinations[:, columns] = np.eye(len(columns))
     others = np.flatnonzero(used)[~taken]
@@ -128,8 +128,8 @@ def independent_columns(rows: np.ndarray, names: tuple[str, ...]) -> BaseParamet
     return BaseParameters(names, columns, combinations, (float(least), float(most)))
 
 
-def left_of_columns(scaled: np.ndarray) -> np.ndarray:
-    """Length of what is left of every column, of length 1, without its part along independent ones before.
+def remaining_lengths(scaled: np.ndarray) -> np.ndarray:
+    """(columns,) the length that every column, of length 1, has across the independent ones before it.
 
     By the Gram-Schmidt process, twice for each column, which is orthogonal to rounding; a QR factorization
     without pivoting would also take the direction that rounding leaves of a dependent column.

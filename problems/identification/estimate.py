@@ -60,7 +60,7 @@ class Estimate:
     position_noise : the largest share that noise of positions has in what shows a combination
     distance : |R (beta - C pi)| of the model, see `ConsistentRobot`
     samples : used; bandwidths : Hz, of the splines; position_residual : (n,) of them, rad or m
-    smoothing : of Coulomb friction
+    smoothing : rad/s or m/s, of Coulomb friction
     """
 
     model: dynamics.RigidBodyModel
@@ -118,7 +118,7 @@ class Estimate:
         return dynamics.rnea(self.model, q, v, a) - friction + spring_torques(self.model, np.asarray(q))
 
     def validate(self, data: Measurements, bandwidth: float | None = None) -> Validation:
-        """Predicted torques beside those of measurements that were not used."""
+        """Predicted torques beside those of measurements that were not used; arguments as of `estimate`."""
         (checked,) = recordings([data], self.model.joint_names)
         motion = fitted_motion(checked, bandwidth)
         error = motion.tau - self.torques(motion.q, motion.v, motion.a)

@@ -24,9 +24,9 @@ LEAVES = ("q", "v", "a")
 
 @dataclass(frozen=True, eq=False)
 class RegressorWeights:
-    """Whose parameters are to be seen: of `base`, torques weighted by (n,) 1 / noise^2.
+    """The regressor of the parameters `base`, with torques weighted by (n,) 1 / noise^2.
 
-    smoothing : of Coulomb friction
+    smoothing : rad/s or m/s, of Coulomb friction
     """
 
     model: dynamics.RigidBodyModel

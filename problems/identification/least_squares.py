@@ -19,7 +19,6 @@ ROUNDS = 3  # of least squares, each with the noise of the one before
 LARGE_SHARE = 0.3  # of the largest entry of a direction; names of those above it are told
 BLOCK = 4096  # samples whose regressors are in memory together
 
-
 Rows = Callable[[Array, slice], Array]  # of a motion and a block of samples: Y_b, (samples, n, count)
 
 
@@ -100,8 +99,10 @@ def _triangular(rows: Rows, motion: Array, tau: Array, noise: Array, count: int)
     return found[:count, :count], found[:count, count]
 
 
-def _noise_of_positions(rows, motion: Array, disturbed: Array, noise: Array, R: Array) -> tuple[float, Array]:
-    """The largest |E d| / |W d|, E what noise of positions does to the weighted regressor W, and its d."""
+def _noise_of_positions(
+    rows: Rows, motion: Array, disturbed: Array, noise: Array, R: Array
+) -> tuple[float, Array]:
+    """The largest |E d| / |W d| with its d; E is the change of W, weighted, by noise of positions."""
     squares = np.zeros_like(R)
     for part in _blocks(motion.shape[1]):
         E = ((rows(disturbed, part) - rows(motion, part)) / noise[:, None]).reshape(-1, len(R))
@@ -127,7 +128,7 @@ def _check_directions(unseen: Array, directions: Array, names: tuple[str, ...]) 
 
 def _message(count: int, told: list[str], every: int) -> str:
     return (
-        f"the motion does not show {count} of {every} combinations of parameters, or no more of them than "
-        f"noise of positions would; they are among {list_names(told)}: measure a motion of "
-        "identification.excite, or several motions"
+        f"the motion does not show {count} of {every} combinations of parameters, or no better than noise of "
+        f"positions would; they are among {list_names(told)}: measure a motion of identification.excite, or "
+        "several motions"
     )

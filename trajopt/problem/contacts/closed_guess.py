@@ -1,4 +1,4 @@
-"""A guess of a motion whose loops are closed: from time to time the nearest closed pose, branch by branch."""
+"""A guess of a motion whose loops are closed: at each time the nearest closed pose, on one branch."""
 
 from __future__ import annotations
 
