@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
-from xml.etree.ElementTree import Element
 
 import numpy as np
 
@@ -16,11 +15,8 @@ from dynamics.arguments import short_repr
 from dynamics.errors import DynamicsError, JsonError, UrdfError
 from dynamics.formats.capsule_fit import fitted_capsules
 from dynamics.formats.mesh_files import found_mesh, mesh_folders, read_mesh
-from dynamics.formats.urdf_elements import origin_of, required, required_child, required_number, vector
-from dynamics.formats.xml_source import xml_root
+from dynamics.formats.urdf_solids import LinkMesh, urdf_solids
 from dynamics.model.shape import Shape
-
-PRIMITIVES = "sphere", "cylinder", "capsule", "box"
 
 
 def urdf_shapes(
@@ -36,63 +32,25 @@ def urdf_shapes(
         is p/m.stl or m.stl in one of them
     Raises UrdfError for elements that are malformed, and meshes that are missing or cannot be read.
     """
-    robot = xml_root(path_or_xml)
-    places = mesh_folders(path_or_xml, folders)
-    found = []
-    for link in robot.findall("link"):
-        name = required(link, "name", "a link")
-        for number, element in enumerate(link.findall("collision")):
-            what = f"link {name!r}, collision {number}"
-            pose = origin_of(element, what)
-            for shape in _solids(element, what, meshes, places):
-                found.append(
-                    replace(
-                        shape.moved(pose.rotation, pose.position), carrier=name, name=f"{name} {len(found)}"
-                    )
-                )
+    places, found = mesh_folders(path_or_xml, folders), []
+    for each in urdf_solids(path_or_xml, "collision"):
+        own = [each] if isinstance(each, Shape) else _capsules(each, places) if meshes != "skip" else []
+        for shape in own:
+            found.append(replace(shape, name=f"{each.carrier} {len(found)}"))
     return tuple(found)
 
 
-def _solids(element: Element, what: str, meshes: str, folders: list[Path]) -> tuple[Shape, ...]:
-    """The solids of one element in the axes of its origin."""
-    geometry = required_child(element, "geometry", what)
-    solid = next(iter(geometry), None)
-    if solid is None:
-        raise UrdfError(f"{what} holds nothing; a sphere, cylinder, capsule, box or mesh is read")
-    if solid.tag in PRIMITIVES:
-        return (primitive(solid, what),)
-    if solid.tag != "mesh":
-        raise UrdfError(f"{what} holds {solid.tag}; a sphere, cylinder, capsule, box or mesh is read")
-    if meshes == "skip":
-        return ()
-    scale = vector(solid, "scale", (1.0, 1.0, 1.0), what)
-    return fitted_capsules(_mesh_vertices(required(solid, "filename", what), folders, what) * scale)
-
-
-def primitive(solid: Element, what: str) -> Shape:
-    """The sphere, cylinder, capsule or box of an element, in the axes of its origin; UrdfError."""
-    try:
-        if solid.tag == "sphere":
-            return Shape("sphere", (required_number(solid, "radius", what),))
-        if solid.tag in ("cylinder", "capsule"):
-            size = (required_number(solid, "radius", what), required_number(solid, "length", what))
-            return Shape(solid.tag, size)
-        required(solid, "size", f"{what}: <box>")
-        return Shape("box", vector(solid, "size", (0.0, 0.0, 0.0), what))
-    except UrdfError:
-        raise
-    except DynamicsError as error:
-        raise UrdfError(f"{what}: {error}") from error
-
-
-def _mesh_vertices(name: str, folders: list[Path], what: str) -> np.ndarray:
-    """The vertices of a mesh's file, (m, 3)."""
-    file = found_mesh(name, folders)
+def _capsules(mesh: LinkMesh, folders: list[Path]) -> list[Shape]:
+    """Capsules that cover a mesh, on its link."""
+    file = found_mesh(mesh.file, folders)
     if file is None:
         raise UrdfError(
-            f'{what}: the mesh {name!r} is in none of the folders; give folders=, or meshes="skip"'
+            f"{mesh.element}: the mesh {mesh.file!r} is in none of the folders; give folders=, or "
+            'meshes="skip"'
         )
-    return np.asarray(read_mesh(file, what).vertices, dtype=float)
+    vertices = np.asarray(read_mesh(file, mesh.element).vertices, dtype=float) * mesh.scale
+    turn, place = mesh.pose.rotation, mesh.pose.position
+    return [replace(each.moved(turn, place), carrier=mesh.carrier) for each in fitted_capsules(vertices)]
 
 
 def load_spheres(path: str | os.PathLike[str]) -> tuple[Shape, ...]:

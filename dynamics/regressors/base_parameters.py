@@ -116,8 +116,8 @@ def independent_columns(rows: np.ndarray, names: tuple[str, ...]) -> BaseParamet
         near = names[columns[np.argmin(left[taken])]]
         raise ModelError(
             f"the rank of the regressor is not clear: of the column of {near}, scaled to length 1, "
-            f"{least:.1e} does not depend on columns before it, and up to {most:.1e} of columns that count as "
-            "dependent; correct offsets of joints that are nearly zero, and axes that are nearly parallel"
+            f"{least:.1e} does not depend on columns before it, and up to {most:.1e} of columns that count "
+            "as dependent; correct offsets of joints that are nearly zero, and axes that are nearly parallel"
         )
     combinations = np.zeros((len(columns), len(names)))
     combinations[:, columns] = np.eye(len(columns))

@@ -12,7 +12,7 @@ import numpy as np
 
 import dynamics
 from dynamics.formats.mesh_files import found_mesh, mesh_folders, read_mesh
-from dynamics.formats.urdf_visuals import LinkMesh, urdf_visuals
+from dynamics.formats.urdf_solids import LinkMesh, urdf_solids
 from dynamics.model.packed_model import axes_with_z
 from dynamics.model.shape import Shape
 from dynamics.quantities.kinematics import skeleton_ends
@@ -81,7 +81,7 @@ def _of_urdf(model: dynamics.RigidBodyModel, urdf: Any, folders: list[Any]) -> t
     places, found, missing = mesh_folders(urdf, folders), [], []
     for tag in VISIBLE:
         drawn = {solid.carrier for solid in found}
-        for each in urdf_visuals(urdf, tag):
+        for each in urdf_solids(urdf, tag):
             if each.carrier in drawn or each.carrier not in known:
                 continue
             try:
@@ -91,14 +91,13 @@ def _of_urdf(model: dynamics.RigidBodyModel, urdf: Any, folders: list[Any]) -> t
     return found, missing
 
 
-def _read(element: LinkMesh, places: list[Path]) -> Solid:
-    what = f"link {element.carrier!r}"
-    file = found_mesh(element.file, places)
+def _read(named: LinkMesh, places: list[Path]) -> Solid:
+    file = found_mesh(named.file, places)
     if file is None:
-        raise dynamics.UrdfError(f"{what}: the mesh {element.file!r} is in none of the folders")
-    mesh = _coarser(read_mesh(file, what))
-    placed = np.asarray(mesh.vertices) * element.scale @ element.pose.rotation.T + element.pose.position
-    return Solid(element.carrier, placed, np.asarray(mesh.faces))
+        raise dynamics.UrdfError(f"{named.element}: the mesh {named.file!r} is in none of the folders")
+    mesh = _coarser(read_mesh(file, named.element))
+    placed = np.asarray(mesh.vertices) * named.scale @ named.pose.rotation.T + named.pose.position
+    return Solid(named.carrier, placed, np.asarray(mesh.faces))
 
 
 def _coarser(mesh: Any) -> Any:

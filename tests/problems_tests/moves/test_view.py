@@ -187,7 +187,7 @@ def test_a_link_whose_visual_mesh_is_missing_is_drawn_by_its_collision_mesh(fold
     found = robot_solids(dynamics.load_urdf(urdf), urdf, [folder])
     assert found.drawn == "meshes" and len(found.solids) == 1
     (told,) = found.missing
-    assert "link 'arm': the mesh 'package://arm/gone.stl' is in none of the folders" in told
+    assert "link 'arm', visual 0: the mesh 'package://arm/gone.stl' is in none of the folders" in told
 
 
 def test_a_link_without_meshes_is_drawn_by_its_shapes_and_a_robot_without_either_by_lines(folder):

@@ -1,4 +1,4 @@
-"""What the links of a URDF look like, for pictures: their <visual> or <collision> elements, as written."""
+"""The solids of a URDF's links: their <visual> or <collision> elements, as written."""
 
 from __future__ import annotations
 
@@ -10,28 +10,31 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from dynamics.errors import UrdfError
-from dynamics.formats.collision_shapes import PRIMITIVES, primitive
-from dynamics.formats.urdf_elements import origin_of, required, required_child, vector
+from dynamics.errors import DynamicsError, UrdfError
+from dynamics.formats.urdf_elements import origin_of, required, required_child, required_number, vector
 from dynamics.formats.xml_source import xml_root
 from dynamics.model.mass_properties import Pose
 from dynamics.model.shape import Shape
+
+PRIMITIVES = "sphere", "cylinder", "capsule", "box"
 
 
 @dataclass(frozen=True, eq=False)
 class LinkMesh:
     """A mesh on a link, by the name of its file, which is not read yet.
 
+    element : which names it, "link 'hand', visual 0", for messages
     pose : of the mesh in the axes of the link;   scale : (3,) along the mesh's own axes
     """
 
     carrier: str
     file: str
+    element: str
     pose: Pose
     scale: np.ndarray
 
 
-def urdf_visuals(
+def urdf_solids(
     path_or_xml: str | os.PathLike[str], element: Literal["visual", "collision"] = "visual"
 ) -> tuple[Shape | LinkMesh, ...]:
     """The solids and meshes of all elements of this name, on the links that have them.
@@ -55,9 +58,25 @@ def _of_link(link: Element, name: str, tag: str) -> Iterator[Shape | LinkMesh]:
             yield replace(shape, carrier=name, name=f"{name} {tag} {number}")
         elif solid is not None and solid.tag == "mesh":
             scale = vector(solid, "scale", (1.0, 1.0, 1.0), what)
-            yield LinkMesh(name, required(solid, "filename", what), pose, scale)
+            yield LinkMesh(name, required(solid, "filename", what), what, pose, scale)
         else:
             raise UrdfError(
                 f"{what} holds {'nothing' if solid is None else solid.tag}; a sphere, cylinder, capsule, "
                 "box or mesh is read"
             )
+
+
+def primitive(solid: Element, what: str) -> Shape:
+    """The sphere, cylinder, capsule or box of an element, in the axes of its origin; UrdfError."""
+    try:
+        if solid.tag == "sphere":
+            return Shape("sphere", (required_number(solid, "radius", what),))
+        if solid.tag in ("cylinder", "capsule"):
+            size = (required_number(solid, "radius", what), required_number(solid, "length", what))
+            return Shape(solid.tag, size)
+        required(solid, "size", f"{what}: <box>")
+        return Shape("box", vector(solid, "size", (0.0, 0.0, 0.0), what))
+    except UrdfError:
+        raise
+    except DynamicsError as error:
+        raise UrdfError(f"{what}: {error}") from error
