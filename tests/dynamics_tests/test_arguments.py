@@ -35,6 +35,8 @@ NAMED = {
     "frame_jacobian": {"frame": "lower"},
     "frame_velocity": {"frame": "lower"},
     "joint_springs": {"stiffness": 1.0},
+    "regressor_gradient": {"weights": np.zeros((2, len(dynamics.dynamic_parameter_names(ARM))))},
+    "with_dynamic_parameters": {"values": np.zeros(len(dynamics.dynamic_parameter_names(ARM)))},
     "point_spring": {"start": "upper", "end": "lower", "stiffness": 1.0},
 }
 NO_NUMBERS = {

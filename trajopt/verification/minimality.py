@@ -25,6 +25,8 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 from trajopt.base.arrays import Array
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import ROUNDING
+from trajopt.solvers.matrices import Triplets
+from trajopt.solvers.newton.sparse_kkt import SparseKkt
 from trajopt.solvers.optimality.kkt import (
     active_set,
     lagrangian_gradient,
@@ -200,6 +202,8 @@ def _descents(nearby: NearbyPoints) -> list[Array]:
     if count <= DENSE:
         matrix = curved(np.eye(count))
         values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    elif nearby.is_convex(NEGATIVE * own.max()):
+        return []
     else:
         operator = LinearOperator((count, count), matvec=curved, dtype=float)  # type: ignore[call-arg]
         values, vectors = _lowest(operator)
@@ -255,6 +259,13 @@ class NearbyPoints:
         whole = sparse.csr_array(lower + sparse.tril(lower, -1).T)
         return whole[self.free][:, self.free]
 
+    def is_convex(self, shift: float) -> bool:
+        """Whether the Hessian plus shift times one is positive definite along the active rows."""
+        H = sparse.coo_array(self.hessian + shift * sparse.identity(self.free.size))
+        A = sparse.coo_array(self._gradients[0])
+        parts = (Triplets(each.row, each.col, each.data, each.shape) for each in (H, A))
+        return SparseKkt(*parts, list(range(self._rows.size)), {}).is_strict
+
     def moved(self, y: Array) -> Array | None:
         """The point near y, (n,), on the active rows, all of whose rows and bounds are met; or None."""
         best = y
@@ -269,15 +280,20 @@ class NearbyPoints:
         return best if largest_violation(self.nlp, best, self.nlp.rows(best)) <= MET else None
 
     @cached_property
-    def _factors(self) -> tuple[Any, Array]:
-        """The factorization above, and the lengths of the gradients of the active rows."""
+    def _gradients(self) -> tuple[sparse.csr_array, Array]:
+        """A, the gradients of the active rows at length one, and the lengths that they had."""
         nlp = self.nlp
         shape, places = (nlp.row_count, nlp.variable_count), (nlp.jacobian_rows, nlp.jacobian_columns)
         whole = sparse.coo_array((nlp.jacobian(self.point.y), places), shape=shape).tocsr()
         gradients = sparse.csr_array(whole[self._rows][:, self.free])
         squares = np.asarray(gradients.multiply(gradients).sum(axis=1)).ravel()
         lengths = np.sqrt(np.where(squares > 0.0, squares, 1.0))
-        A = sparse.diags_array(1.0 / lengths) @ gradients
+        return sparse.csr_array(sparse.diags_array(1.0 / lengths) @ gradients), lengths
+
+    @cached_property
+    def _factors(self) -> tuple[Any, Array]:
+        """The factorization above, and the lengths of the gradients of the active rows."""
+        A, lengths = self._gradients
         delta = -DEPENDENT * sparse.identity(A.shape[0])
         matrix = sparse.block_array([[sparse.identity(A.shape[1]), A.T], [A, delta]], format="csc")
         return splu(matrix), lengths

@@ -88,6 +88,20 @@ def test_points_nearby_keep_active_rows():
     assert np.abs(moved - program.y - step).max() < 0.1 * np.abs(step).max()
 
 
+def test_convexity_along_active_rows_is_that_of_the_eigenvalues():
+    """The pole's equation is active; the shift is above and below the lowest eigenvalue of all."""
+    solution = trajopt.solve(problems.cart_pole.build(intervals=10), starts=1)
+    program = rebuilt_program(solution)
+    near = NearbyPoints(program.nlp, point_and_kkt(program, solution)[0])
+    count = near.free.size
+    projection = near.projected(np.eye(count))
+    values, ways = np.linalg.eigh(0.5 * (projection + projection.T))
+    basis = ways[:, values > 0.5]
+    lowest = np.linalg.eigvalsh(basis.T @ (near.hessian @ basis)).min()
+    assert 0 < basis.shape[1] < count and lowest > 0.0
+    assert near.is_convex(-0.99 * lowest) and not near.is_convex(-1.01 * lowest)
+
+
 @pytest.mark.parametrize("limit", [6.0, 6.0 + 1e-9, 5.0, 4.5])
 def test_limits_that_are_touched_or_reached_are_no_reason_against_a_minimum(limit):
     """Least effort has its largest acceleration, 6 m/s^2, at both ends."""
