@@ -263,8 +263,8 @@ class NearbyPoints:
         """Whether the Hessian plus shift times one is positive definite along the active rows."""
         H = sparse.coo_array(self.hessian + shift * sparse.identity(self.free.size))
         A = sparse.coo_array(self._gradients[0])
-        parts = (Triplets(each.row, each.col, each.data, each.shape) for each in (H, A))
-        return SparseKkt(*parts, list(range(self._rows.size)), {}).is_strict
+        H, A = (Triplets(each.row, each.col, each.data, each.shape) for each in (H, A))
+        return SparseKkt(H, A, list(range(self._rows.size)), {}).is_strict
 
     def moved(self, y: Array) -> Array | None:
         """The point near y, (n,), on the active rows, all of whose rows and bounds are met; or None."""
