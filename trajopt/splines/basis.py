@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 MOST_SPANS, HIGHEST_DEGREE = 100_000, 25
 HIGHEST_DERIVATIVE = 3  # position, velocity, acceleration, jerk: all that the leaves of the graph need
 SAME_TIME = 1e-9  # of a span, an arc or a motion: times that differ by less are the same one
+WIDER = 1.5  # times the widest of the spans that a coarser one joins
+EQUAL = 1.0 + SAME_TIME  # ratio of widths that differ by rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,11 +136,30 @@ class SplineBasis:
         return values
 
     def halved(self) -> SplineBasis:
-        """The basis with every second breakpoint; an odd last span stays as it is."""
-        last = self.span_count
-        kept = np.unique([*range(0, last, 2), last])
-        repeats = self.multiplicities[kept[1:-1] - 1]
+        """The basis with every second breakpoint where neighbouring spans differ by a factor of two at most.
+
+        Every span is `WIDER` times as wide as the widest that it joins, so that one between many narrow spans
+        is made coarser, too. A last span that is alone stays as it is, unless it is wider than all others.
+        """
+        ends, last, kept, widest = self.breakpoints.tolist(), self.span_count, [0], 0.0
+        for end, width in enumerate(np.diff(self.breakpoints).tolist(), start=1):
+            widest = max(widest, width)
+            if EQUAL * (ends[end] - ends[kept[-1]]) >= WIDER * widest:
+                kept.append(end)
+                widest = 0.0
+        if kept[-1] < last:
+            kept = [*self._before_wide_rest(kept), last]
+        repeats = self.multiplicities[np.asarray(kept[1:-1], dtype=int) - 1]
         return SplineBasis.of_any_degree(self.breakpoints[kept], self.degree, repeats)
+
+    def _before_wide_rest(self, kept: list[int]) -> list[int]:
+        """Breakpoints to keep before a rest of spans: fewer where one of these is wider than all before."""
+        widths, rest = np.diff(self.breakpoints), kept[-1]
+        widest = np.maximum.accumulate(widths[::-1])[::-1]  # from a span to the last
+        if widest[rest] <= EQUAL * widths[:rest].max(initial=0.0):
+            return kept
+        wide = EQUAL * (self.breakpoints[-1] - self.breakpoints[:-1]) >= WIDER * widest
+        return [k for k in kept if k == 0 or wide[k]]
 
     def spline(self, control_points: NDArray) -> BSpline:
         """SciPy's spline of control points (count, ...), without its checks of knots, which are a basis's."""

@@ -8,8 +8,9 @@ continuous problem's Lagrangian differs from that of the program, to first order
     equations   integral of lambda(t) r(t) dt of every path equation, r its residual between the nodes
     costs       integral of a cost minus its quadrature at the nodes
 
-And what the optimum would lose on a spline with every second breakpoint alone, d = y - y(coarser): finer
-breakpoints gain less, as the error of a spline falls at least in proportion to their distance.
+And what the optimum would lose on a spline with about every second breakpoint alone, each span of which is
+half as wide again as any it joins, d = y - y(coarser): finer breakpoints gain less, as the error of a spline
+falls at least in proportion to their distance.
 
     bounds      sum of z |d|,  z the multipliers of the bounds on unknowns, such as controls at their limits
     motion      d' H d / 2,  H the Hessian of the Lagrangian, d along directions that keep the active rows

@@ -138,3 +138,29 @@ def test_derivatives_beyond_the_degree_are_zero(degree):
     np.testing.assert_allclose(values[0].sum(axis=1), 1.0, rtol=1e-15)
     control_points = np.ones((2 * (degree + 1), 2))
     assert np.array_equal(basis.evaluate(control_points, [0.2, 0.7], degree + 1), np.zeros((2, 2)))
+
+
+def of_breakpoints(breakpoints):
+    return SplineBasis.of_any_degree(np.asarray(breakpoints), 3, np.ones(len(breakpoints) - 2, dtype=int))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 8, 21])
+def test_half_of_equal_spans_are_pairs_and_an_odd_last_one(count):
+    edges = np.linspace(0.0, 1.0, count + 1)
+    assert np.array_equal(of_breakpoints(edges).halved().breakpoints, np.union1d(edges[::2], [1.0]))
+
+
+def test_each_span_of_half_is_wider_than_any_it_joins():
+    """A wide one between narrow ones included, which every second breakpoint would leave nearly as it is."""
+    rng = np.random.default_rng(0)
+    graded = [np.cumsum(10.0 ** rng.uniform(-3.0, 0.0, rng.integers(1, 40))) for _ in range(200)]
+    wide = np.r_[np.linspace(0.0, 0.3, 65), np.linspace(0.7, 1.0, 65)]
+    for edges in ([0.0, *widths / widths[-1]] for widths in graded):
+        basis = of_breakpoints(edges)
+        half, own = basis.halved().breakpoints, np.diff(basis.breakpoints)
+        assert np.all(np.isin(half, basis.breakpoints)) and half[0] == 0.0 and half[-1] == 1.0
+        place = np.searchsorted(half, basis.breakpoints[:-1], side="right") - 1
+        coarse = place < half.size - 2
+        assert np.all(np.diff(half)[place][coarse] >= 1.49 * own[coarse])
+        assert np.diff(half)[place][np.argmax(own)] >= min(1.49 * own.max(), 1.0 - 1e-12)
+    assert np.diff(of_breakpoints(wide).halved().breakpoints).max() >= 0.6

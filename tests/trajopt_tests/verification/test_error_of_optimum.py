@@ -8,6 +8,7 @@ import trajopt
 from benchmarks.published.textbook import complementarity, two_phases
 from problems.gallery.classics import brachistochrone
 from trajopt.checks.optimality.gain_indicator import gains_of_kinks
+from trajopt.splines.basis import SplineBasis
 
 LEAST_TIME = 0.39185454  # s, of the two-link arm, certified
 
@@ -68,6 +69,26 @@ def test_a_maximum_over_a_part_of_the_motion_has_slacks_at_its_nodes_alone():
     found, (edges,) = gains_of_kinks(solution)[0], solution.curve.knot_times_of_arcs
     assert found.shape == (edges.size - 1,) and np.all(found >= 0.0) and np.any(found)
     assert not np.any(found[edges[:-1] > 0.75 * solution.duration])
+
+
+def test_a_wide_span_between_narrow_ones_is_seen():
+    """Least effort by a control that is constant in spans: 12, but 12 / (1 - 1/27) with a third left whole.
+
+    Where refinement has halved the outer thirds many times, every second breakpoint keeps that span.
+    """
+    thirds = np.linspace(0.0, 1.0, 4)
+    edges = np.union1d(np.linspace(0.0, thirds[1], 33), np.linspace(thirds[2], 1.0, 33))
+    system = trajopt.system(["x", "v"], ["u"], rates=lambda node: [node.v, node.u])
+    mesh = trajopt.Trajectory.collocation(2, 1, "gauss", 1.0)
+    basis = SplineBasis.of_any_degree(edges, 1, np.ones(edges.size - 2, dtype=int))
+    problem = trajopt.Problem(system, mesh.with_bases([basis]))
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[1.0, 0.0])
+    problem.minimize(trajopt.state("u") ** 2)
+    solution = trajopt.solve(problem, refine=None)
+    assert solution.objective == pytest.approx(12.0 / (1.0 - 1.0 / 27.0), rel=1e-3)
+    error = solution.verify(accuracy=1.0).error_of_optimum  # equations are missed between such nodes
+    assert error > solution.objective - 12.0 > 0.4
 
 
 def test_phases_have_one_together():
