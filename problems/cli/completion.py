@@ -21,6 +21,8 @@ from click.shell_completion import (
     split_arg_string,
 )
 
+EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 VARIABLE = "_TRAJOPT_COMPLETE"  # in which the shell's function asks for names
 MOST = 200  # files of a folder
 LAST_OF_BASH = "    return 0\n"

@@ -7,25 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from problems.cli.completion import EXISTING_FILE, NEW_FILE
 from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
 
 if TYPE_CHECKING:
     from problems.identification import Estimate
 
-A_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-
 
 @click.command()
-@click.argument("robot", metavar="ROBOT.urdf", type=A_FILE)
-@click.argument("tables", metavar="DATA.csv...", type=A_FILE, nargs=-1, required=True)
+@click.argument("robot", metavar="ROBOT.urdf", type=EXISTING_FILE)
+@click.argument("tables", metavar="DATA.csv...", type=EXISTING_FILE, nargs=-1, required=True)
 @click.option("--rate", type=float, help="Hz, where the tables have no column t.")
 @click.option("--bandwidth", type=float, help="Hz, of the fastest movement [default: found]")
-@click.option("--friction/--no-friction", default=True, show_default=True, help="Whether it is estimated.")
-@click.option("--rotors/--no-rotors", default=False, show_default=True, help="Whether rotor inertias are.")
+@click.option(
+    "--friction/--no-friction", default=True, show_default=True, help="Whether friction is estimated."
+)
+@click.option(
+    "--rotors/--no-rotors", default=False, show_default=True, help="Whether rotor inertias are estimated."
+)
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NEW_FILE,
     default="parameters.csv",
     show_default=True,
     help="A table of the base parameters; the robot is written beside it, .json.",

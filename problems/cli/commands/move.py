@@ -7,24 +7,21 @@ from pathlib import Path
 
 import click
 
-from problems.cli.commands.retime import A_FILE, answer_of
+from problems.cli.commands.retime import answer_of
+from problems.cli.completion import EXISTING_FILE, NEW_FILE
 from problems.cli.exit_status import NOT_CONVERGED
 from problems.cli.misuse import explained
 from problems.cli.output import Output, echo, output_options
 
 
 @click.command()
-@click.argument("task", metavar="TASK.json", type=A_FILE)
-@click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), default="motion.csv", show_default=True
-)
+@click.argument("task", metavar="TASK.json", type=EXISTING_FILE)
+@click.option("--out", type=NEW_FILE, default="motion.csv", show_default=True)
 @click.option("--rate", type=float, default=100.0, show_default=True, help="Hz, of the rows of the table.")
-@click.option(
-    "--ros", type=click.Path(dir_okay=False, path_type=Path), help="A JointTrajectory of ROS 2, too."
-)
+@click.option("--ros", type=NEW_FILE, help="A JointTrajectory of ROS 2, too.")
 @click.option(
     "--view",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NEW_FILE,
     help="A page in three dimensions, too, or a film that ends in .gif or .mp4.",
 )
 @output_options("json", "quiet")

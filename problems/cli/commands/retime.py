@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from problems.cli.completion import EXISTING_FILE, NEW_FILE
 from problems.cli.exit_status import NOT_CONVERGED
 from problems.cli.literal import literal
 from problems.cli.misuse import explained
@@ -17,19 +18,18 @@ if TYPE_CHECKING:
     from problems.moves import Motion
 
 MESSAGES = ".json", ".yaml", ".yml"  # of ROS 2
-A_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command()
-@click.argument("robot", metavar="ROBOT.urdf", type=A_FILE)
-@click.argument("waypoints", metavar="WAYPOINTS", type=A_FILE)
+@click.argument("robot", metavar="ROBOT.urdf", type=EXISTING_FILE)
+@click.argument("waypoints", metavar="WAYPOINTS", type=EXISTING_FILE)
 @click.option("--velocity", help="rad/s or m/s: a number or a list, one per joint [default: the robot's]")
 @click.option("--acceleration", help="rad/s^2 or m/s^2: a number or a list [default: not limited]")
 @click.option("--torque", help="N m or N: a number or a list [default: the robot's]")
 @click.option("--intervals", type=int, default=2000, show_default=True, help="About how many segments.")
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NEW_FILE,
     default="motion.csv",
     show_default=True,
     help="A table, .csv, or a JointTrajectory of ROS 2, .json or .yaml.",

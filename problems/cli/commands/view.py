@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from problems.cli.commands.saved_solution import loaded, saved_file, source_of
-from problems.cli.completion import ProblemName, SavedFile
+from problems.cli.completion import EXISTING_FILE, NEW_FILE, ProblemName, SavedFile
 from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
 
 if TYPE_CHECKING:
     from problems.moves.view.view import View
-
-A_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command()
@@ -23,7 +21,7 @@ A_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--problem", metavar="FILE.py", type=ProblemName(), help="The user's own problem that was solved."
 )
-@click.option("--urdf", type=A_FILE, help="The robot's file, whose meshes are shown.")
+@click.option("--urdf", type=EXISTING_FILE, help="The robot's file, whose meshes are shown.")
 @click.option(
     "--meshes",
     "folders",
@@ -31,11 +29,11 @@ A_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     multiple=True,
     help="Where meshes are looked for, beside the folder of the URDF and those above it.",
 )
-@click.option("--scene", type=A_FILE, help="Obstacles, as moves.Scene.save writes them.")
+@click.option("--scene", type=EXISTING_FILE, help="Obstacles, as moves.Scene.save writes them.")
 @click.option("--tool", "tools", multiple=True, help="A link or frame whose path is drawn.")
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NEW_FILE,
     help="The page, or a film that ends in .gif or .mp4 [default: view.html by FILE]",
 )
 @click.option("--speed", type=float, default=1.0, show_default=True, help="Of the motion in a film.")

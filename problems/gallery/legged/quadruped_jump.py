@@ -55,7 +55,7 @@ def build(
     posture_weight: float = 1.0,
     speed_weight: float = 1e-3,
 ) -> trajopt.Problem:
-    """A jump forward by some metres; torque in N m, clearance in m."""
+    """A jump forward by `forward`, m; torque in N m, clearance in m, weights per rad^2 and per (rad/s)^2."""
     text = (files("problems") / "robots" / "solo12.urdf").read_text(encoding="utf-8")
     robot = dynamics.load_urdf(text, floating_base="free")
     schedule = trajopt.Schedule.jump(FEET, push=(0.1, 0.5), flight=(0.1, 0.5), landing=(0.1, 0.5))

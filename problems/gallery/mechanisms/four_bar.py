@@ -34,7 +34,10 @@ def build(
     start: float = 0.5,
     end: float = 2.0,
 ) -> trajopt.Problem:
-    """Length in m and mass in kg of every bar, m between the pivots, rad of the crank at both ends."""
+    """A four-bar linkage whose crank turns from `start` to `end`, rad, in `duration`, s.
+
+    crank, coupler, rocker : length, m, and mass, kg, of each;   ground : m, between the fixed pivots
+    """
     bodies, ends = [], []
     for name, (length, mass), parent, at in (
         ("crank", crank, None, 0.0),

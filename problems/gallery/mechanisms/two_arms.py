@@ -6,9 +6,9 @@
                  f_z >= press                         each tool presses against its side of the box
 
 Two UR5 face each other, the box is between them. Its six coordinates and twelve joints make 18, the welds
-leave six freedoms: the pose of the box. How hard the tools press against each other moves nothing, and is
-chosen by the effort. No published optimum: tests hold the forces of the tools against Newton and Euler's
-equations of the box.
+leave six degrees of freedom: the pose of the box. The force by which the tools press against each other moves
+nothing, and follows from the effort. No published optimum: tests hold the forces of the tools against Newton
+and Euler's equations of the box.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ REST = np.array([-0.24, -1.3, 1.8, -0.5, 1.3, -1.57])  # rad, near which an arm 
 
 
 def turned_about_z(angle: float) -> np.ndarray:
+    """(3, 3) a rotation about z by an angle, rad."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
@@ -86,7 +87,11 @@ def build(
     tilt: float = 0.4,
     press: float = 60.0,
 ) -> trajopt.Problem:
-    """Seconds, m from the middle to each arm, kg and m of the box, its places, rad about x at the end, N."""
+    """Two arms that move a box from `start` to `end`.
+
+    duration : s;   apart : m, from the middle to each arm;   size, mass : of the box, m and kg
+    start, end : (3,) m, of its centre;   tilt : rad about x at the end;   press : N, least force of each tool
+    """
     bodies, frames = box(size, mass)
     for side in reversed(SIDES):
         of_arm, tool = arm(side, apart)
