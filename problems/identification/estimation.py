@@ -49,14 +49,10 @@ def estimate(
     check_flag("friction", friction)
     check_positive("smoothing", smoothing)
     motions = [fitted_motion(each, bandwidth) for each in recordings(data, model.joint_names)]
-    q, v, a, tau = (
+    q, v, a, measured = (
         np.concatenate([getattr(each, name) for each in motions]) for name in ("q", "v", "a", "tau")
     )
-    tau = tau - spring_torques(model, q)
-    if friction:
-        _check_movement(model, v, smoothing)
-    else:
-        tau = tau + dynamics.friction(model, v, smoothing).force
+    tau = _linear_torques(model, q, v, measured, friction, smoothing)
     base = dynamics.base_parameters(model, friction)
     if tau.size <= base.count + model.n:
         raise ShapeError(
@@ -65,9 +61,8 @@ def estimate(
     disturbed = np.concatenate([each.disturbed for each in motions], axis=1)
     fit = least_squares_fit(model, base, smoothing, np.array([q, v, a]), disturbed, tau)
     prior = dynamics.dynamic_parameters(model)
-    found = consistent_robot(
-        fit.beta, fit.R, base.combinations, prior, model.link_count, _joint_spreads(model, v, a, tau)
-    )
+    spreads = _joint_spreads(model, v, a, tau)
+    found = consistent_robot(fit.beta, fit.R, base.combinations, prior, model.link_count, spreads)
     pi = found.pi if friction else _with_friction_of(model, found.pi, prior)
     return Estimate(
         model=dynamics.with_dynamic_parameters(model, pi),
@@ -97,6 +92,17 @@ def model_of(robot: Any) -> dynamics.RigidBodyModel:
             "whose base is fixed to the ground"
         )
     return model
+
+
+def _linear_torques(
+    model: dynamics.RigidBodyModel, q: Array, v: Array, tau: Array, friction: bool, smoothing: float
+) -> Array:
+    """Torques (k, n) that are linear in the parameters: without springs and friction that is not estimated."""
+    without_springs = tau - spring_torques(model, q)
+    if not friction:
+        return without_springs + dynamics.friction(model, v, smoothing).force
+    _check_movement(model, v, smoothing)
+    return without_springs
 
 
 def _check_movement(model: dynamics.RigidBodyModel, v: Array, smoothing: float) -> None:

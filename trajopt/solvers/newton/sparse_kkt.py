@@ -44,7 +44,7 @@ Patterns = dict[tuple[int, ...], KktPattern]  # by active constraints: the last 
 
 
 def pattern_of(H: Triplets, A: Triplets, active: list[int], patterns: Patterns) -> KktPattern:
-    """That of these constraints, made where it is not among the last ones."""
+    """The pattern of K for these constraints, made where it is not among the last ones."""
     key = tuple(active)
     found = patterns.get(key)
     if found is None:
@@ -71,7 +71,7 @@ class SparseKkt:
 
     @property
     def exists(self) -> bool:
-        """Whether K is regular: where constraints depend on each other, limits of size 1 are missed."""
+        """Whether K is regular: else a right-hand side of size 1 in the rows of constraints is not solved."""
         limits = np.zeros(self._n + self._m)
         limits[self._n :] = np.cos(np.arange(self._m))
         if self._factors is not None and self._factors.solve(limits)[1] <= FEASIBILITY:
@@ -81,6 +81,7 @@ class SparseKkt:
 
     @functools.cached_property
     def is_strict(self) -> bool:
+        """Whether H is positive definite along the constraints."""
         factors = self._factors
         if factors is None or not factors.is_sure:
             factors = self._by_superlu
@@ -144,6 +145,7 @@ class SuperLuFactors:
 
     @functools.cached_property
     def positive(self) -> int:
+        """The number of positive pivots."""
         return int(np.count_nonzero(self._factors.U.diagonal() > 0.0))
 
     def solve(self, right: np.ndarray) -> tuple[np.ndarray, float]:
