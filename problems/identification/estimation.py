@@ -97,7 +97,7 @@ def model_of(robot: Any) -> dynamics.RigidBodyModel:
 def _linear_torques(
     model: dynamics.RigidBodyModel, q: Array, v: Array, tau: Array, friction: bool, smoothing: float
 ) -> Array:
-    """Torques (k, n) that are linear in the parameters: without springs and friction that is not estimated."""
+    """Torques (k, n) that are linear in the parameters: without springs, and friction not estimated."""
     without_springs = tau - spring_torques(model, q)
     if not friction:
         return without_springs + dynamics.friction(model, v, smoothing).force

@@ -1,6 +1,7 @@
 """What commands print: JSON alone on standard output, nothing with --quiet, more with --verbose."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,17 @@ def run(*arguments):
 def json_of(outcome):
     """Standard output as strict JSON: numbers that are none are refused."""
     return json.loads(outcome.stdout, parse_constant=pytest.fail)
+
+
+@pytest.mark.parametrize("option", ["--json", "--quiet", "--verbose"])
+def test_the_page_lists_the_commands_that_have_an_option(option):
+    page = Path(__file__).parents[3] / "docs" / "howto" / "command_line.md"
+    rows = [
+        line.split("|") for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| `--")
+    ]
+    (listed,) = [row[2] for row in rows if option in row[1]]
+    having = {name for name, each in main.commands.items() if any(option in p.opts for p in each.params)}
+    assert {name.strip(" `") for name in listed.split(",")} == having
 
 
 @pytest.fixture(scope="module")
