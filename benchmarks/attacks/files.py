@@ -36,6 +36,7 @@ RECORDS |= {"refinement", "version", "format", "recipe"}
 AS_SAVED = {"rounds", "signs", "gain", "settings", "bracket", "tolerance", "time"}  # of a certificate
 TIMES_RECORDED = {"history", "solves", "scaling_rows", "scaling_objective", "t"}
 LEAST = 1e-6  # of the change of a violation: the largest is compared with its motion to that of its range
+ROUNDING = 1e-9  # of the largest multiplier: all of a constraint's are zero but for rounding
 FACTORS = (0.0, -1.0, 0.5, 0.99, 1.0001, 1.1, 3.0, 1e9)
 LOOSE = (1e-3, 1.0, 1e9)  # tolerances of a certificate of 1e-5
 
@@ -114,6 +115,9 @@ def edited_array(rng: Rng) -> Judgement:
     arrays = dict(saved(base))
     names = [n for n, values in arrays.items() if values.dtype.kind == "f" and values.size]
     names = [n for n in names if n not in TIMES_RECORDED and not n.startswith("point_") and np.any(arrays[n])]
+    sizes = {n: np.abs(arrays[n]).max() for n in names if n.startswith("multipliers")}
+    rounding = {n for n, size in sizes.items() if size < ROUNDING * max(sizes.values())}
+    names = [n for n in names if n not in rounding]
     name = names[rng.integers(len(names))]
     values = np.array(arrays[name])
     size = float(rng.choice([1e-3, 1e-2, 0.1, 1.0])) * np.abs(values).max()

@@ -38,9 +38,11 @@ def of_motors(problem: Any, term: Any) -> Any:
     """A cost's term without the squared torques of joints that nothing ever drives.
 
     They are zero where equations hold; counted, they would outweigh those of motors before that, by a million
-    times for a robot on legs, and add what equations miss between nodes.
+    times for a robot on legs, and add what equations miss between nodes. Where nothing drives any joint the
+    term stays: no unknown would be left in it.
     """
     never = {joint for joint, parts in problem.passive_joints.items() if PATH in parts}
+    never = never if len(never) < len(problem.dynamics.joint_names) else set()
     parts = term.parts if isinstance(term, Combination) else ((1.0, term),)
     if not never or not any(_is_squared_torque(part) for _, part in parts):
         return term

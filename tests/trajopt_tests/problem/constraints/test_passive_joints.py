@@ -115,3 +115,14 @@ def test_squared_torques_of_passive_joints_cost_nothing(first):
     speed = nodes.weight @ (motion.v(motion.node_times) ** 2).sum(axis=1)
     assert np.abs(motion.tau(motion.node_times)[:, 1]).max() > 1e-2
     assert motion.objective == pytest.approx(motion.duration * (6.0 * effort + 0.5 * speed), rel=1e-12)
+
+
+def test_squared_torques_where_nothing_drives_any_joint_are_a_cost_still():
+    """A free swing has one motion, whose torques are zero; without them the cost would have no unknown."""
+    robot = problems.cart_pole.build(intervals=8).dynamics
+    problem = trajopt.Problem(robot, trajopt.Trajectory.collocation(8, 3, duration=0.5))
+    problem.passive(*robot.joint_names)
+    problem.minimize(trajopt.tau**2)
+    problem.start_at(q=[0.0, 0.3], v=[0.0, 0.0])
+    solution = trajopt.solve(problem)
+    assert solution.converged and solution.objective < 1e-15 and solution.verify().holds
