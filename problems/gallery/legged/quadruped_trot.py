@@ -27,7 +27,7 @@ STANDING = np.array([0.0, 0.0, 0.25, 0.0, 0.0, 0.0, *[0.0, 0.8, -1.6] * 4])  # b
 @recipe
 def build(
     *,
-    intervals: int = 8,
+    intervals: int = 10,
     period: float = 0.5,
     forward: float = 0.1,
     friction: float = 0.7,
