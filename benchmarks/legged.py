@@ -1,0 +1,165 @@
+"""What robots on legs take to solve, and what their equations miss between nodes.
+
+    python -m benchmarks.legged                          # Solo: a trot and a jump
+    python -m benchmarks.legged --robots FOLDER          # and ANYmal's jump and a step of Talos
+
+FOLDER has the robots of the package example-robot-data, which pip installs. Columns: iterations, seconds of
+processor time of `solve` and of `verify`, the largest force (in weights) and moment (in weights times the
+height of the base) that the equations of the base miss between nodes, by inverse dynamics with the forces of
+the ground, and how far standing feet move.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dynamics
+import problems
+import trajopt
+from benchmarks.markdown import table
+
+BASE = 6  # coordinates of the base
+SOLE = [(0.1, 0.06, 0.0), (0.1, -0.06, 0.0), (-0.1, 0.06, 0.0), (-0.1, -0.06, 0.0)]  # m, of Talos
+SAMPLES = 400  # of every arc
+
+
+def placed(robot: Any, joints: dict[str, float], foot: str) -> np.ndarray:
+    """(n,) joints at some values, the base as high as puts a foot on the ground."""
+    q = np.zeros(robot.n)
+    for place, name in enumerate(robot.joint_names):
+        q[place] = next((value for end, value in joints.items() if name.endswith(end)), 0.0)
+    q[2] = -float(dynamics.forward_kinematics(robot, q, [foot]).position[0, 2])
+    return q
+
+
+def add_costs(problem: trajopt.Problem, standing: np.ndarray, joints: Sequence[int], effort: float) -> None:
+    """Squared torques, a posture to keep, and small speeds of the joints."""
+
+    @trajopt.term
+    def posture(node: Any) -> Any:
+        return [node.q[i] - standing[i] for i in joints]
+
+    @trajopt.term
+    def speeds(node: Any) -> Any:
+        return [node.v[i] for i in joints]
+
+    problem.minimize(trajopt.tau**2, effort)
+    problem.minimize(posture**2)
+    problem.minimize(speeds**2, 1e-2)
+
+
+def anymal_jump(path: Path) -> trajopt.Problem:
+    """ANYmal C, 50 kg, jumps half a metre forward with at most 80 N m."""
+    robot = dynamics.load_urdf(path, floating_base="free")
+    feet = [f"{leg}_FOOT" for leg in ("LF", "RF", "LH", "RH")]
+    front = {
+        f"{leg}_{joint}": value for leg in ("LF", "RF") for joint, value in (("HFE", 0.7), ("KFE", -1.2))
+    }
+    hind = {name.replace("F_", "H_", 1): -value for name, value in front.items()}
+    start = placed(robot, front | hind, feet[0])
+    schedule = trajopt.Schedule.jump(feet, push=(0.1, 0.6), flight=(0.1, 0.6), landing=(0.1, 0.6))
+    problem = trajopt.Problem(robot, schedule.trajectory(8), name="ANYmal's jump")
+    for foot in feet:
+        problem.contact(foot, schedule.arcs(foot), 0.7, 0.05)
+    problem.passive_base()
+    end, joints = start + 0.5 * np.eye(robot.n)[0], range(BASE, robot.n)
+    problem.start_at(q=start, v=0)
+    problem.end_at(q=[*end[:BASE], *[None] * 12], v=[*[0] * BASE, *[None] * 12])
+    torques = trajopt.term(name="motor torques")(lambda node: [node.tau[i] for i in joints])
+    problem.subject_to(torques, lower=-80, upper=80)
+    add_costs(problem, start, joints, 1e-3)
+    problem.guess(np.array([start, end]), duration=[0.3, 0.3, 0.3])
+    return problem
+
+
+def talos_step(path: Path) -> trajopt.Problem:
+    """Talos, 90 kg, 38 coordinates of which the arms' are locked: the right foot moves 0.25 m forward."""
+    robot = dynamics.load_urdf(path, floating_base="free")
+    bent = {"3_joint": -0.4, "4_joint": 0.8, "5_joint": -0.4}
+    legs = {f"leg_{side}_{end}": value for side in ("left", "right") for end, value in bent.items()}
+    left, right = "left_sole_link", "right_sole_link"
+    start = placed(robot, legs, left)
+    names = list(robot.joint_names)
+    locked = [name for name in names if name.startswith(("arm", "head", "gripper"))]
+    free = [place for place, name in enumerate(names) if name not in locked]
+    schedule = trajopt.Schedule([((left, right), 0.25), ((left,), 0.7), ((left, right), 0.25)])
+    problem = trajopt.Problem(robot, schedule.trajectory(8), name="a step of Talos")
+    for foot in schedule.feet:
+        problem.contact(foot, schedule.arcs(foot), 0.6, 0.05, sole=SOLE)
+    problem.passive_base()
+    problem.lock(*locked, at=0.0)
+    problem.start_at(
+        q=[start[i] if i in free else None for i in range(robot.n)],
+        v=[0.0 if i in free else None for i in range(robot.n)],
+    )
+    problem.end_at(q=[0.1, *[None] * (robot.n - 1)], v=[*[0.0] * BASE, *[None] * (robot.n - BASE)])
+    before = dynamics.forward_kinematics(robot, start, [right]).position[0, 0]
+    problem.subject_to(trajopt.position(right)[0], equals=float(before) + 0.25, over="end", name="step")
+    add_costs(problem, start, free[BASE:], 1e-4)
+    problem.guess(np.array([start, start + 0.1 * np.eye(robot.n)[0]]))
+    return problem
+
+
+def missing(solution: Any) -> tuple[float, float, float]:
+    """Force and moment that the base's equations miss, in weights and weights times height; m, feet slide."""
+    robot, force, moment, slip = solution.problem.dynamics, 0.0, 0.0, 0.0
+    weight = 9.81 * robot.total_mass
+    for arc, (first, last) in enumerate(
+        zip(solution.curve.starts[:-1], solution.curve.starts[1:], strict=True)
+    ):
+        t = np.linspace(first + 1e-9, last - 1e-9, SAMPLES)
+        external = np.zeros((t.size, robot.link_count, 6))
+        for contact in solution.asked.contacts.values():
+            if contact.arcs:
+                wrench = trajopt.term(name=f"wrench on {contact.frame}")(contact.wrench)
+                external[:, robot.link_index(contact.link)] += solution.value(wrench, t)
+            if arc in contact.arcs:
+                place = solution.value(trajopt.position(contact.frame), t)
+                slip = max(slip, float(np.abs(place - place[0]).max()))
+        left = dynamics.rnea(robot, solution.q(t), solution.v(t), solution.a(t), external) / weight
+        force = max(force, float(np.linalg.norm(left[:, :3], axis=1).max()))
+        moment = max(moment, float(np.linalg.norm(left[:, 3:BASE], axis=1).max()) / float(solution.q(0.0)[2]))
+    return force, moment, slip
+
+
+def row(problem: trajopt.Problem) -> list[str]:
+    began = time.process_time()
+    solution = trajopt.solve(problem, progress="silent")
+    solved = time.process_time()
+    report = solution.verify()
+    force, moment, slip = missing(solution)
+    return [
+        problem.name,
+        solution.status.value,
+        f"{solution.iterations}",
+        f"{solved - began:.1f}",
+        f"{report.verdict}, {time.process_time() - solved:.1f}",
+        f"{force:.1e}",
+        f"{moment:.1e}",
+        f"{1e3 * slip:.4f}",
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--robots", type=Path, help="folder of the robots of example-robot-data")
+    folder = parser.parse_args().robots
+    asked = [problems.quadruped_trot.build(), problems.quadruped_jump.build()]
+    if folder is not None:
+        warnings.simplefilter("ignore", dynamics.InertiaWarning)
+        asked.append(anymal_jump(folder / "anymal_c_simple_description" / "urdf" / "anymal.urdf"))
+        asked.append(talos_step(folder / "talos_data" / "robots" / "talos_reduced.urdf"))
+    dynamics.warmup()
+    head = ["motion", "status", "iterations", "solve, s", "verify, s", "force", "moment", "slip, mm"]
+    print(table(head, [row(problem) for problem in asked]))
+
+
+if __name__ == "__main__":
+    main()
