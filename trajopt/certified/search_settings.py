@@ -208,7 +208,7 @@ class SearchSettings:
     bracket_narrowing: float = 0.7
     bracket_idle: Several = 2
     bracket_iterations: int = 150
-    bracket_total: int = 500
+    bracket_total: int = 1000
 
     node_total: int = 7000
     node_threshold: float = 0.1
