@@ -69,6 +69,7 @@ def test_regressor_of_free_bases_and_ball_joints(seed):
     assert relative_error(found, torques(model, *motion)) < 1e-12
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rotors", ["armature", "exact"])
 @pytest.mark.parametrize("seed", range(4))
 def test_gradient_is_that_of_complex_steps(seed, rotors):

@@ -3,6 +3,7 @@
 import json
 from importlib.resources import files
 
+import pytest
 from click.testing import CliRunner
 
 from problems.cli.command_line import main
@@ -32,6 +33,7 @@ def test_a_table_and_a_trajectory_are_written(tmp_path):
     assert "joint_names" in (tmp_path / "motion.json").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_a_film_is_written_beside_the_table(tmp_path):
     done = run(tmp_path, STEPS, "--json", "--view", str(tmp_path / "motion.gif"))
     assert done.exit_code == 0, done.output

@@ -152,6 +152,7 @@ def test_each_criterion_is_best_at_what_it_minimizes():
     assert np.linalg.slogdet(least.information())[1] < np.linalg.slogdet(most.information())[1]
 
 
+@pytest.mark.long
 def test_obstacles_and_a_start_are_respected():
     model = planar_arm()
     ball = replace(dynamics.sphere(0.04), carrier="lower")
@@ -168,6 +169,7 @@ def test_obstacles_and_a_start_are_respected():
     assert motion.certificate["clearance"].evidence == "proved"
 
 
+@pytest.mark.long
 def test_the_same_arguments_give_the_same_motion():
     motions = [identification.excite(planar_arm(), seed=3, **QUICK) for _ in range(2)]
     t = np.linspace(0.0, 5.0, 11)

@@ -70,6 +70,7 @@ def test_a_gif_has_a_picture_for_every_moment_and_runs_at_natural_speed(reach, t
         assert picture.n_frames >= 11
 
 
+@pytest.mark.long
 def test_a_film_in_space_moves_the_links(reach, tmp_path):
     trajopt.plot.animate(reach, tmp_path / "reach.gif", rate=10, dpi=40, view="space")
     with Image.open(tmp_path / "reach.gif") as picture:

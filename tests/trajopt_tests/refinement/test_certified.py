@@ -79,6 +79,7 @@ def test_least_effort_under_a_speed_limit_reaches_its_closed_form():
     assert np.isclose(solution.objective, 8.0 * fastest**2 / (3.0 * first), rtol=1e-9)
 
 
+@pytest.mark.long
 def test_a_limit_that_no_arc_can_hold_is_met_by_added_nodes():
     @trajopt.term
     def speed_and_place(node):
@@ -280,6 +281,7 @@ def test_impossible_refinements_are_refused(options, message):
         trajopt.Certified(**options)
 
 
+@pytest.mark.long
 def test_a_slow_clock_changes_nothing_unless_there_is_a_time_limit(monkeypatch):
     """A machine on which an hour passes between two looks at the clock."""
     problem, settings = two_link_minimum_time(10), SearchSettings(arc_iterations=1, refinements=1)

@@ -131,6 +131,7 @@ def test_at_rest_forces_are_those_of_statics():
     assert_allclose(solution.tau(t)[:, 0], expected[:, 8], atol=1e-6)
 
 
+@pytest.mark.long
 def test_axes_that_a_file_has_rounded_close_within_a_tolerance():
     """A right angle written as 1.5708 tilts an axis by 3.7e-6 rad, and lifts the rocker's end."""
     crank, coupler, rocker = ROBOT.bodies
@@ -156,6 +157,7 @@ def test_axes_that_a_file_has_rounded_close_within_a_tolerance():
     assert solution.objective == pytest.approx(3.21574, rel=1e-4)
 
 
+@pytest.mark.long
 def test_a_frame_that_lies_askew_in_the_plane_feels_the_same_force():
     """A row along any axis of the frame could be left out; the force across the plane is the one that is."""
     turned = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))[0]
@@ -549,6 +551,7 @@ def test_a_compiled_linkage_starts_from_another_angle_of_its_crank():
     assert np.abs(solution.value(closure.misfit, times_of(solution))).max() < 1e-4
 
 
+@pytest.mark.long
 def test_a_chain_that_ends_at_the_ground_is_the_same_linkage():
     """Opened at the rocker's pivot, whose force is that of the ground; the effort is the same.
 
