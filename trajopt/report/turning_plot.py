@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.palette import PALETTE
-from trajopt.plot.scenery import surface
+from trajopt.plot.scenery import Hull, surface
 from trajopt.plot.snapshots import LETTERS, Scene
 from trajopt.plot.style import shade
 from trajopt.report.chart import plot_layout, rounded
@@ -43,6 +43,10 @@ def _traces(scene: Scene) -> Iterator[dict[str, Any]]:
             colours = [[0, PALETTE[3]], [1, PALETTE[3]]]
             look = {"showscale": False, "opacity": 0.35, "hoverinfo": "skip", "colorscale": colours}
             yield {"type": "surface", "x": x, "y": y, "z": z, **look}
+        elif isinstance(each, Hull):
+            x, y, z = (rounded(column) for column in each.corners.T)
+            look = {"alphahull": 0, "color": PALETTE[3], "opacity": 0.35, "hoverinfo": "skip"}
+            yield {"type": "mesh3d", "x": x, "y": y, "z": z, **look}
         elif np.isfinite(each.place).all():
             marker = {"mode": "markers", "marker": {"color": PALETTE[2], "symbol": "x", "size": 5}}
             yield _line(np.array([each.place]), f"target of {each.frame}", marker)
