@@ -5,7 +5,7 @@ import pytest
 import trajopt
 from problems import catalogue
 
-SLOW = {"gait", "gait_stride", "hop", "planar_walker"}
+SLOW = {"gait", "gait_stride", "hop", "planar_walker", "quadruped_jump", "two_arms"}
 
 
 @pytest.mark.parametrize(
