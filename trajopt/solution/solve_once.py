@@ -86,7 +86,7 @@ def _at_own_scale(
         again = record_solve(finer, run_solver(solver, finer, WarmStart(result.y), near))
         iterations, seconds = result.iterations + again.iterations, result.seconds + again.seconds
         result = replace(result, iterations=iterations, seconds=seconds)
-        if again.status is not Status.CONVERGED or not finer.objective(again.y) < RAISED:
+        if again.status is not Status.CONVERGED or finer.objective(again.y) >= finer.objective(result.y):
             break
         program, result = finer, replace(again, iterations=iterations, seconds=seconds)
     return program, result

@@ -35,6 +35,15 @@ def test_a_wild_guess_ends_at_the_same_optimum(size):
     assert found.verify().verdict == "PASS"
 
 
+def test_an_objective_that_becomes_negative_is_followed():
+    """The same cost less 300 at every time: 217 becomes -83."""
+    problem = wild(quartic(), 1e3)
+    problem.minimize(trajopt.term(name="gain")(lambda node: 0.0 * node.q[0] - 300.0))
+    best = trajopt.solve(quartic(), starts=1)
+    found = trajopt.solve(problem, starts=1)
+    assert found.converged and found.objective == pytest.approx(best.objective - 300.0, rel=1e-9)
+
+
 def test_phases_are_scaled_anew_together():
     def linked(size):
         first, second = quartic(), quartic()
