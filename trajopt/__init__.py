@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from trajopt.refinement.refined import Refined as Refined
     from trajopt.solvers.dense.interior_point import DenseInteriorPoint as DenseInteriorPoint
     from trajopt.solvers.ipopt import Ipopt as Ipopt
+    from trajopt.solvers.sequential.trust_region import TrustRegionSqp as TrustRegionSqp
     from trajopt.solvers.slsqp import Slsqp as Slsqp
     from trajopt.solvers.solver import Status as Status
     from trajopt.solvers.wrappers.checkpoint import Checkpointed as Checkpointed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 REACH = 0.05  # m beyond the clearance asked for: pairs within it have rows
 FEWEST, MOST = 16, 64  # rows of a node
 RATE = 1000.0  # Hz, of the check between nodes
+SOLVER = trajopt.TrustRegionSqp(tol=1e-4, max_iterations=60)
+NEAR = 0.05  # rad or m: first steps from a motion that was found before
+STOPPED = trajopt.Status.INTERRUPTED, trajopt.Status.TIME_LIMIT
 
 
 def keep_clear(problem: Any, clearances: Clearances, clearance: float, path: Array) -> None:
@@ -51,23 +55,25 @@ def solve_clear(
     """Solve a problem, or phases, with `keep_clear`; a check at 1 kHz adds nodes where half of it is missed.
 
     clearances : of the problem, or of every phase
+    solver : `TrustRegionSqp` by default, some ten times faster than others where few rows of many bind
     rounds : most solves; each later one starts from the motion before it, with nodes for limits at the
         deepest time of every interval of violation and half-way to its ends
     The solution that comes closest is returned: look at `least_clearances`. Raises OptionError.
     """
     check_count("rounds", rounds, 1)
-    asked, best, closest = problem, None, (False, -np.inf)
+    asked, own, best, closest = problem, SOLVER if solver is None else solver, None, (False, -np.inf)
     of_parts = clearances if isinstance(clearances, Sequence) else (clearances,)
     for _ in range(rounds):
-        solution: Any = trajopt.solve(asked, solver, refine=None, starts=1, coarse_to_fine=False)
+        solution: Any = trajopt.solve(asked, own, refine=None, starts=1, coarse_to_fine=False)
         checks = [least_clearances(*pair) for pair in zip(of_parts, solution.parts, strict=True)]
         deepest = min(float(least.min()) for _, least in checks)
         if best is None or (solution.converged, deepest) > closest:
             best, closest = solution, (solution.converged, deepest)
-        if not solution.converged or deepest >= 0.5 * clearance:
+        if (solution.converged and deepest >= 0.5 * clearance) or solution.status in STOPPED:
             break
         times = [missed_times(times, least - 0.5 * clearance) for times, least in checks]
         asked = asked_with_limit_nodes(solution, times)
+        own = replace(own, radius=NEAR) if isinstance(own, trajopt.TrustRegionSqp) else own
     return best
 
 

@@ -70,6 +70,12 @@ SOLVERS: Mapping[str, RegisteredSolver] = {
             "interior point, dense, second derivatives, up to 400 unknowns",
         ),
         RegisteredSolver(
+            "sqp",
+            "trajopt.solvers.sequential.trust_region",
+            "TrustRegionSqp",
+            "sequential quadratic programming, dense, second derivatives, few of many limits bind",
+        ),
+        RegisteredSolver(
             "slsqp", "trajopt.solvers.slsqp", "Slsqp", "sequential quadratic programming, dense, small"
         ),
     )

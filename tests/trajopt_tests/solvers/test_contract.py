@@ -154,7 +154,7 @@ def test_a_derivative_that_becomes_nan_is_a_status_that_names_it(solver_with):
 
 @pytest.mark.parametrize("kind", FUNCTIONS)
 def test_nan_from_any_function_is_a_status_that_names_it(solver_with, kind):
-    result = solver_with().solve(failing(hs071(), kind, 6, lambda: np.nan))
+    result = solver_with().solve(failing(hs071(), kind, 3, lambda: np.nan))
     assert result.status is Status.EVALUATION_ERROR
     assert kind in result.detail and "not finite" in result.detail
     assert np.isfinite(result.y).all() and np.isfinite(result.objective)

@@ -1,0 +1,223 @@
+"""A convex quadratic program within a box whose limits may be missed at a price, by an interior-point method.
+
+    minimize  g' d + d' H d / 2 + penalty * sum of misses   over   least <= d <= most
+
+with a miss max(lower - A d, 0) and max(A d - upper, 0) for every limit. It has an answer for any limits, also
+for those that contradict each other, and no multiplier above the penalty. With t the distance of A d to a
+limit, plus its miss e, and z the multiplier, t z and e (penalty - z) tend to zero together; all equations but
+those of the multipliers hold from the first step on. Rows that no step within the box brings to a limit are
+left out.
+
+Source: the predictor and corrector of Mehrotra, SIAM J. Optim. 2 (1992) 575.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack
+
+from trajopt.solvers.matrices import scattered
+from trajopt.solvers.tolerances import REGULARIZATION, ROUNDING
+
+MOST_STEPS = 50
+SHARE = 0.995  # of the distance to a limit: the most that a step takes
+MISS = 1e-3  # of every limit at the beginning, at least
+FIRST = 0.1  # of the box: its sides' distance from the beginning; of it, first barrier parameter
+OF_DECREASE = 1e-2  # to which the objective is found
+
+
+class ElasticStep(NamedTuple):
+    """The step d (n,); multipliers of rows (m,), positive at upper limits, and of both sides of the box."""
+
+    d: np.ndarray
+    multipliers: np.ndarray
+    of_least: np.ndarray
+    of_most: np.ndarray
+
+
+class _Point(NamedTuple):
+    """d (n,), distances p and q from the box's sides, gaps t, misses e; multipliers of t, e and both sides.
+
+    Distances and w = penalty - z are kept, as differences would lose them to rounding.
+    """
+
+    d: np.ndarray
+    p: np.ndarray
+    q: np.ndarray
+    t: np.ndarray
+    e: np.ndarray
+    z: np.ndarray
+    w: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class ElasticProgram:
+    """H (n, n) positive semidefinite, g (n,), A (m, n), lower and upper (m,), the box least < most (n,)."""
+
+    H: np.ndarray
+    g: np.ndarray
+    A: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+    penalty: float
+
+    def solved(self, tol: float) -> ElasticStep:
+        """The step whose objective is within tol of the least, or a hundredth of what it gains."""
+        reach = np.abs(self.A) @ np.maximum(-self.least, self.most)
+        low, high = self.lower > -reach, self.upper < reach  # not of those that are infinite
+        kept = np.flatnonzero(low | high)
+        gaps = _Gaps.of(self.A[kept], np.where(low, self.lower, -np.inf)[kept],
+                        np.where(high, self.upper, np.inf)[kept])  # fmt: skip
+        point = _Run(self, gaps).solved(tol)
+        of_kept = -gaps.by_row(gaps.sign * point.z)
+        return ElasticStep(point.d, scattered(of_kept, kept, len(self.lower)), point.low, point.high)
+
+
+@dataclass(frozen=True, eq=False)
+class _Gaps:
+    """sign (A d - limit)[side] of every finite limit: `side` is its row, `sign` 1 at a lower one, else -1."""
+
+    A: np.ndarray
+    side: np.ndarray
+    sign: np.ndarray
+    limit: np.ndarray
+
+    @staticmethod
+    def of(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> _Gaps:
+        at_low, at_high = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
+        sign = np.concatenate([np.ones(at_low.size), -np.ones(at_high.size)])
+        limit = np.concatenate([lower[at_low], upper[at_high]])
+        return _Gaps(A, np.concatenate([at_low, at_high]), sign, limit)
+
+    def change(self, d: np.ndarray) -> np.ndarray:
+        return self.sign * (self.A @ d)[self.side]
+
+    def at(self, d: np.ndarray) -> np.ndarray:
+        return self.change(d) - self.sign * self.limit
+
+    def by_row(self, values: np.ndarray) -> np.ndarray:
+        return np.bincount(self.side, values, minlength=len(self.A))
+
+    def backward(self, values: np.ndarray) -> np.ndarray:
+        """The gradient by d of values' times the gaps."""
+        return self.by_row(self.sign * values) @ self.A
+
+
+class _Run:
+    """The iterates of one solve."""
+
+    def __init__(self, program: ElasticProgram, gaps: _Gaps) -> None:
+        self.program, self.gaps = program, gaps
+        self.size = max(float(np.abs(program.g).max(initial=0.0)), MISS)
+
+    def solved(self, tol: float) -> _Point:
+        at = self._start()
+        missed = float(np.maximum(-self.gaps.at(np.zeros_like(at.d)), 0.0).sum())
+        for _ in range(MOST_STEPS):
+            newton = _Newton(self.program, self.gaps, at)
+            decrease = self.program.penalty * (missed - float(at.e.sum())) - self._objective(at.d)
+            enough = max(tol, ROUNDING * self.size, OF_DECREASE * decrease)
+            if newton.total <= enough and np.abs(newton.residual).max() <= enough * self.size:
+                break
+            if not newton.factorize():
+                break
+            at = newton.moved(newton.corrected())
+        return at
+
+    def _objective(self, d: np.ndarray) -> float:
+        return float(self.program.g @ d + 0.5 * d @ self.program.H @ d)
+
+    def _start(self) -> _Point:
+        program, penalty = self.program, self.program.penalty
+        width = program.most - program.least
+        d = np.clip(0.0, program.least + FIRST * width, program.most - FIRST * width)
+        gap = self.gaps.at(d)
+        e = np.maximum(0.0, -gap) + FIRST * float(np.abs(gap).mean() if gap.size else 0.0) + MISS
+        t = gap + e
+        mu = FIRST * self.size * float(width.mean())
+        p, q, z = d - program.least, program.most - d, np.clip(mu / t, MISS * penalty, 0.5 * penalty)
+        return _Point(d, p, q, t, e, z, penalty - z, mu / p, mu / q)
+
+
+class _Newton:
+    """Newton's directions at a point: all of them share one factorized matrix."""
+
+    def __init__(self, program: ElasticProgram, gaps: _Gaps, at: _Point) -> None:
+        self.program, self.gaps, self.at = program, gaps, at
+        self.residual = program.H @ at.d + program.g - gaps.backward(at.z) - at.low + at.high
+        #: pairs whose products tend to zero: of gaps, misses and both sides of the box
+        self.pairs = (at.t, at.z), (at.e, at.w), (at.p, at.low), (at.q, at.high)
+        self.total = float(sum(one @ other for one, other in self.pairs))
+        self.count = sum(one.size for one, _ in self.pairs)
+
+    def factorize(self) -> bool:
+        """Factorize H + A' S A and the box's part; False where rounding has used up its curvature."""
+        (t, z), (e, w), (p, low), (q, high) = self.pairs
+        self.S = z / (t + z * e / w)
+        weighted = self.gaps.A * np.sqrt(self.gaps.by_row(self.S))[:, None]
+        K, n = self.program.H + weighted.T @ weighted, len(p)
+        own = np.arange(n)
+        K[own, own] += low / p + high / q
+        self._factors, failed = lapack.dpotrf(K, lower=1, clean=0)
+        if failed:
+            K[own, own] += REGULARIZATION * np.abs(K[own, own]).max()
+            self._factors, failed = lapack.dpotrf(K, lower=1, clean=0)
+        return not failed
+
+    def direction(self, rests: list[np.ndarray]) -> _Point:
+        """The changes by which every product changes by its rest, to first order."""
+        (_, z), (e, w), (p, low), (q, high) = self.pairs
+        of_gaps, of_misses, of_low, of_high = rests
+        v = self.S * (of_gaps / z - of_misses / w)
+        right = -self.residual + self.gaps.backward(v) + of_low / p - of_high / q
+        dd = lapack.dpotrs(self._factors, right, lower=1)[0]
+        change = self.gaps.change(dd)
+        dz = v - self.S * change
+        de = (of_misses + e * dz) / w
+        of_box = (of_low - low * dd) / p, (of_high + high * dd) / q
+        return _Point(dd, dd, -dd, change + de, de, dz, -dz, *of_box)
+
+    def corrected(self) -> _Point:
+        """The direction towards equal products, with what the changes of the predictor multiply to."""
+        predicted = self.direction([-one * other for one, other in self.pairs])
+        primal, dual = self.lengths(predicted)
+        changes = self._changes(predicted)
+        after = sum(
+            float((one + primal * d_one) @ (other + dual * d_other))
+            for (one, other), (d_one, d_other) in zip(self.pairs, changes, strict=True)
+        )
+        aim = self.total / self.count * min(1.0, after / self.total) ** 3
+        return self.direction(
+            [
+                aim - one * other - d_one * d_other
+                for (one, other), (d_one, d_other) in zip(self.pairs, changes, strict=True)
+            ]
+        )
+
+    def moved(self, step: _Point) -> _Point:
+        primal, dual = self.lengths(step)
+        lengths = *[primal] * 5, *[dual] * 4
+        return _Point(*(old + length * new for old, length, new in zip(self.at, lengths, step, strict=True)))
+
+    def lengths(self, step: _Point) -> tuple[float, float]:
+        """Of the unknowns and of the multipliers: the longest up to 1 that leave all of them positive."""
+        each = list(zip(self.pairs, self._changes(step), strict=True))
+        primal = max(_fastest(pair[0], change[0]) for pair, change in each)
+        dual = max(_fastest(pair[1], change[1]) for pair, change in each)
+        return min(1.0, SHARE / primal), min(1.0, SHARE / dual)
+
+    @staticmethod
+    def _changes(step: _Point) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        return (step.t, step.z), (step.e, step.w), (step.p, step.low), (step.q, step.high)
+
+
+def _fastest(values: np.ndarray, changes: np.ndarray) -> float:
+    """The largest share of positive values that a whole step takes away."""
+    return float((-changes / values).max(initial=REGULARIZATION))
