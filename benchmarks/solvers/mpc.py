@@ -5,7 +5,8 @@ The motion of two seconds ahead, on 20 intervals of three Radau points with a fo
 the first force found, plus a seeded disturbance. Ours: the compiled program from its guess and from the
 solution before. The peer, in the same run, is the same collocation in CasADi's Opti with IPOPT, functions
 expanded, its solver made once with the state as a parameter, cold and from its solution before.
-Milliseconds are processor time of one call, the least of three, the medians over all steps.
+Milliseconds are processor time of one call, the least of seven in turns with the other's; medians over all
+steps, of the quotients too.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import casadi
 import numpy as np
 
 import trajopt
+from benchmarks.timing import loaded_machine
 
-INTERVALS, POINTS, HORIZON, STEPS, REPEATS, SEED = 20, 3, 2.0, 12, 3, 0
+INTERVALS, POINTS, HORIZON, STEPS, REPEATS, SEED = 20, 3, 2.0, 12, 7, 0
 TOLERANCE = 1e-9  # of IPOPT on both sides, the default of ours
 FORCE = 20.0  # N, the largest
 WEIGHTS = (10.0, 100.0, 1.0, 1.0)  # of the squares of place, angle from upright, speed and spin
@@ -103,13 +106,14 @@ class OptiProblem:
         return opti.solve()
 
 
-def least(call: Callable[[], Any]) -> tuple[float, Any]:
-    seconds, answer = [], None
-    for _ in range(REPEATS):
+def least(calls: Sequence[Callable[[], Any]]) -> list[tuple[float, Any]]:
+    """The least milliseconds of every call, in turns with the others, and its last answer."""
+    ms, answers = np.full((REPEATS, len(calls)), np.inf), [None] * len(calls)
+    for turn, place in np.ndindex(ms.shape):
         began = time.process_time()
-        answer = call()
-        seconds.append(time.process_time() - began)
-    return 1e3 * min(seconds), answer
+        answers[place] = calls[place]()
+        ms[turn, place] = 1e3 * (time.process_time() - began)
+    return list(zip(ms.min(axis=0).tolist(), answers, strict=True))
 
 
 def states(program: trajopt.CompiledProgram) -> list[np.ndarray]:
@@ -122,36 +126,46 @@ def states(program: trajopt.CompiledProgram) -> list[np.ndarray]:
     return found
 
 
-def line(name: str, ms: Sequence[float], iterations: Sequence[int], costs: Sequence[float]) -> str:
-    steps = statistics.median(iterations)
-    return f"| {name} | {statistics.median(ms):.2f} | {max(ms):.2f} | {steps:g} | {sum(costs):.9f} |"
+Steps = list[tuple[float, Any]]  # milliseconds and the answer of every step
 
 
-def rows(solve: Callable[..., Any], wanted: Sequence[np.ndarray], warm: bool) -> list[tuple[float, Any]]:
-    """Milliseconds and the answer of every step but the first, from a guess or from the answer before."""
-    found, before = [], solve(wanted[0], None) if warm else None
+def steps_of(
+    solves: Sequence[Callable[..., Any]], wanted: Sequence[np.ndarray], warm: bool
+) -> tuple[Steps, Steps]:
+    """Ours and the peer's at every step but the first, from a guess or each from its answer before."""
+    before = [solve(wanted[0], None) if warm else None for solve in solves]
+    found: tuple[Steps, Steps] = [], []
     for state in wanted[1:]:
-        ms, answer = least(lambda: solve(state, before))  # noqa: B023  called at once
-        found.append((ms, answer))
-        before = answer if warm else None
+        calls = [partial(solve, state, last) for solve, last in zip(solves, before, strict=True)]
+        for place, (steps, each) in enumerate(zip(found, least(calls), strict=True)):
+            steps.append(each)
+            before[place] = each[1] if warm else None
     return found
+
+
+def line(name: str, steps: Steps, iterations: Sequence[int], costs: Sequence[float]) -> str:
+    ms, count = [each for each, _ in steps], statistics.median(iterations)
+    return f"| {name} | {statistics.median(ms):.2f} | {max(ms):.2f} | {count:g} | {sum(costs):.9f} |"
 
 
 def main() -> None:
     program = compiled_problem()
     wanted = states(program)
     first = program.solve(x_start=wanted[0])
-    print(f"{first.n_variables} unknowns, {first.n_constraints} equations")
+    print(f"{first.n_variables} unknowns, {first.n_constraints} equations; {loaded_machine()}.")
     print("| method | ms, median | worst | iterations | sum of costs |\n| --- | --- | --- | --- | --- |")
     for warm, name in ((False, "cold"), (True, "warm")):
-        ms, answers = zip(*rows(lambda x, s: program.solve(x_start=x, start=s), wanted, warm), strict=True)
+        opti = OptiProblem(warm)
+        compiled = lambda x, before: program.solve(x_start=x, start=before)  # noqa: E731  beside Opti's
+        ours, peer = steps_of((compiled, opti.solve), wanted, warm)
+        answers = [answer for _, answer in ours]
         counts, costs = [each.iterations for each in answers], [each.objective for each in answers]
-        print(line(f"compiled, {name}", ms, counts, costs), flush=True)
-        peer = OptiProblem(warm)
-        ms, answers = zip(*rows(peer.solve, wanted, warm), strict=True)
-        counts = [each.stats()["iter_count"] for each in answers]
-        costs = [float(each.value(peer.opti.f)) for each in answers]
-        print(line(f"CasADi's Opti, {name}", ms, counts, costs), flush=True)
+        print(line(f"compiled, {name}", ours, counts, costs), flush=True)
+        counts = [answer.stats()["iter_count"] for _, answer in peer]
+        costs = [float(answer.value(opti.opti.f)) for _, answer in peer]
+        print(line(f"CasADi's Opti, {name}", peer, counts, costs), flush=True)
+        ratios = [one / other for (one, _), (other, _) in zip(ours, peer, strict=True)]
+        print(f"| compiled / Opti, {name} | {statistics.median(ratios):.2f} | {max(ratios):.2f} | | |")
 
 
 if __name__ == "__main__":

@@ -78,9 +78,14 @@ class ExpressionBlock:
         return ExpressionBlock({"u": u}, {"y": y, "borders": casadi.vertcat(*(x for _, x in self.borders))})
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
-        dense = self._jacobian(self._stack(u))
-        return {
-            (target, name): dense[:, self._rows[target], self._columns[name]]
+        return self.value_and_partials(u)[1]
+
+    def value_and_partials(self, u: Mapping[str, Array]) -> tuple[Values, Pairs]:
+        """Both at once: what they share is computed once."""
+        found = self._value_and_jacobian(self._stack(u))
+        slopes = found[:, :, 1:]
+        return {name: found[:, rows, 0].copy() for name, rows in self._rows.items()}, {
+            (target, name): slopes[:, self._rows[target], self._columns[name]]
             for target, name in self._pattern
         }
 
@@ -140,9 +145,11 @@ class ExpressionBlock:
         return _Mapped("value", [u], y)
 
     @cached_property
-    def _jacobian(self) -> _Mapped:
-        u, _ = self._inputs_and_outputs
-        return _Mapped("jacobian", [u], self._slopes)
+    def _value_and_jacobian(self) -> _Mapped:
+        import casadi
+
+        u, y = self._inputs_and_outputs
+        return _Mapped("value_and_jacobian", [u], casadi.horzcat(y, self._slopes))
 
     @cached_property
     def _hessian(self) -> _Mapped:

@@ -72,6 +72,16 @@ class Graph:
         """The direct partials of every block, in the order of `blocks`."""
         return [block.partials(u) for block in self.blocks]
 
+    def values_and_partials(self, z: Mapping[str, Array]) -> tuple[Values, list[Pairs]]:
+        """`values` and `partials`, of blocks that give both at once what they share computed once."""
+        u, found = dict(z), []
+        for block in self.blocks:
+            both = getattr(block, "value_and_partials", None)
+            value, partials = (block.value(u), block.partials(u)) if both is None else both(u)
+            u.update(value)
+            found.append(partials)
+        return u, found
+
     @cached_property
     def jacobian_pattern(self) -> dict[str, Values]:
         """quantity -> leaf -> where the derivative may differ from zero, boolean (width, leaf width)."""

@@ -216,7 +216,7 @@ def _by_constants(structure: ProgramStructure, nlp: NLP, C: Array) -> ProgramFun
     """The functions of all rows but the linear ones, by y and p, where x = N y + c + C p."""
     solution, maps, linear = structure.solution, structure.maps, nlp.linear.count
     wider = sparse.csr_array(sparse.hstack([solution.N, sparse.csr_array(C)], format="csr"))
-    leaf_map = LeafMap(structure.spline_map, wider, maps.leaf_map.leaves)
+    leaf_map = LeafMap(structure.spline_map, wider, maps.leaf_map.leaves, maps.leaf_map.kept)
     extended = program_maps(maps.chain.graph, leaf_map, nlp.objectives, structure.groups, 0)
     none, chain = sparse.csr_array((0, wider.shape[1])), extended.chain.on(nlp.chain.graph)
     functions = extended.functions(chain, nlp.unknowns.elimination.c, nlp.objectives, none, np.zeros(0))

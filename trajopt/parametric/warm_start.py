@@ -39,7 +39,9 @@ def warm_program(
     starts = [_nearest(own_structure, own, part) for own_structure, own, _, part in each]
     same = all(_same_scale(own, problem, part.known_problem) for own, _, problem, part in each)
     program = structure.program_at(values, starts, [part.scaling if same else None for part in start.parts])
-    return program, replace(scaling.rescaled(point, program.scaling), y=np.concatenate(starts))
+    known = point.hessian if same and not any(own.data for own in values.parts) else None
+    at = scaling.rescaled(point, program.scaling)
+    return program, replace(at, y=np.concatenate(starts), hessian=known)
 
 
 def _nearest(structure: ProgramStructure, values: ProgramValues, start: SolutionData) -> Array:

@@ -121,8 +121,9 @@ def program_of(asked: Asked, check: bool = False) -> NLP | LinkedProgram:
 def solution_at(problem: ProblemData, nlp: NLP, result: Result) -> SolutionData:
     """The motion at a solver's result, its costs and its multipliers without scaling."""
     costs, values = dict.fromkeys((cost.name for cost in nlp.objectives), 0.0), nlp.at(result.y).values
+    kept = nlp.leaf_map.kept
     for cost in nlp.objectives:
-        costs[cost.name] += float(cost.weight * (cost.node_weights @ values[cost.quantity]).sum())
+        costs[cost.name] += float(cost.weight * (cost.node_weights[kept] @ values[cost.quantity]).sum())
     curve = nlp.unknowns.curve(result.y)
     status, detail = outcome(problem, nlp, result, curve.duration)
     return SolutionData(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ class Triplets:
 
     def __truediv__(self, column: np.ndarray) -> Triplets:
         """Every row divided by the number in its row of a column, (m, 1)."""
-        return replace(self, data=self.data / column[self.rows, 0])
+        return Triplets(self.rows, self.columns, self.data / column[self.rows, 0], self.shape)
 
     def __getitem__(self, rows: Any) -> Any:
         """Some of its rows, in their order, or one as an array."""
@@ -108,5 +108,5 @@ def shifted(H: Any, amount: float) -> Any:
     if isinstance(H, Triplets):
         data = H.data.copy()
         data[-H.shape[0] :] += amount
-        return replace(H, data=data)
+        return Triplets(H.rows, H.columns, data, H.shape)
     return H + amount * np.eye(len(H))

@@ -155,6 +155,7 @@ class Monitor:
             timings=self.seconds | {"solver": max(seconds - sum(self.seconds.values()), 0.0)},
             history=np.frombuffer(self._history).reshape(-1, 3),
             detail=detail,
+            hessian=at.hessian,
         )
 
     @contextmanager

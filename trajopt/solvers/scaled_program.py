@@ -55,4 +55,5 @@ def scaled_point(point: PointT, sizes: np.ndarray) -> PointT:
         y=point.y / sizes,
         lower_multipliers=None if low is None else low * sizes,
         upper_multipliers=None if high is None else high * sizes,
+        hessian=None,
     )

@@ -85,12 +85,16 @@ Callback = Callable[[Iteration], object]
 
 @dataclass(frozen=True)
 class WarmStart:
-    """A point to start from, with its multipliers when they are known (None otherwise)."""
+    """A point to start from, with its multipliers when they are known (None otherwise).
+
+    hessian : the entries of `Program.hessian`, there or at an optimum nearby, for the first of Newton's steps
+    """
 
     y: np.ndarray
     row_multipliers: np.ndarray | None = None
     lower_multipliers: np.ndarray | None = None
     upper_multipliers: np.ndarray | None = None
+    hessian: np.ndarray | None = None
 
     @property
     def has_multipliers(self) -> bool:
@@ -101,13 +105,15 @@ class WarmStart:
     def check(self, nlp: Program) -> WarmStart:
         """This start as float arrays; raises ShapeError where it does not fit `nlp`."""
         fitted: dict[str, Any] = {}
+        counts = {"row_multipliers": (nlp.row_count, "rows")}
+        if self.hessian is not None:
+            counts["hessian"] = len(nlp.hessian_rows), "entries"
         for name, values in vars(self).items():
-            of_rows = name == "row_multipliers"
-            shape, what = ((nlp.row_count,), "rows") if of_rows else ((nlp.variable_count,), "variables")
+            count, what = counts.get(name, (nlp.variable_count, "variables"))
             fitted[name] = None if values is None else np.asarray(values, dtype=float)
-            if values is not None and fitted[name].shape != shape:
+            if values is not None and fitted[name].shape != (count,):
                 raise ShapeError(
-                    f"start.{name} has shape {fitted[name].shape} but the problem has {shape[0]} {what}"
+                    f"start.{name} has shape {fitted[name].shape} but the problem has {count} {what}"
                 )
         return WarmStart(**fitted)
 
@@ -197,6 +203,7 @@ class Result:
     timings              seconds by function of the program, "callback" and, for the rest, "solver"
     history              (iterations seen, 3): iteration, objective, infeasibility
     detail               the solver's own message about the outcome
+    hessian              of the Lagrangian at y, where the solver knows it: the entries of `Program.hessian`
     """
 
     status: Status
@@ -211,6 +218,7 @@ class Result:
     timings: Mapping[str, float] = field(default_factory=dict)
     history: np.ndarray = field(default_factory=lambda: np.empty((0, 3)))
     detail: str = ""
+    hessian: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         for name in ("y", "row_multipliers", "lower_multipliers", "upper_multipliers", "history"):
@@ -227,7 +235,8 @@ class Result:
     @property
     def warm_start(self) -> WarmStart:
         """This point and its multipliers as the start of another solve."""
-        return WarmStart(self.y, self.row_multipliers, self.lower_multipliers, self.upper_multipliers)
+        multipliers = self.row_multipliers, self.lower_multipliers, self.upper_multipliers
+        return WarmStart(self.y, *multipliers, self.hessian)
 
 
 class Program(Protocol):

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.base.arrays import Array
-from trajopt.base.content_cache import Content, cached_if_small, of_matrix
+from trajopt.base.content_cache import Content, cached_if_small, of_array, of_matrix
 from trajopt.graph.keys import SplineLeaf, parameter_leaf
 from trajopt.graph.protocols.block import Values
 from trajopt.problem.problem import ProblemData
@@ -193,23 +193,30 @@ class LeafPoint:
 class LeafMap:
     """The leaves that are needed, side by side: derivatives of joints, extra curves, then global leaves.
 
-    Global leaves (time, durations, parameters) are linear in durations and parameters.
+    Global leaves (time, durations, parameters) are linear in durations and parameters. K are here the nodes
+    that are evaluated: collocation leaves out ends of intervals, where nothing is asked.
 
+    kept : (K,) these, among all nodes; at least one of every span
+    arc, span : (K,) of these nodes
     columns : leaf -> its columns, spline leaves in the first `spline_width` ones
     order : (width,) the order of the leaf of every column
     duration_column : the column of T
     N : x = N y + c
-    B : Q = B y + offset at all nodes, (K width, variables); the offset follows from c
+    B : Q = B y + offset at the nodes, (K width, variables); the offset follows from c
+    free_durations : whether T depends on y anywhere; what is by T is left out else
     """
 
-    def __init__(self, spline_map: SplineMap, N: sparse.csr_array, needed: Iterable[str]) -> None:
+    def __init__(
+        self, spline_map: SplineMap, N: sparse.csr_array, needed: Iterable[str], kept: Array
+    ) -> None:
         wanted = {DURATION, *needed}
         shared = [leaf for leaf in spline_map.global_jacobians if leaf in wanted]
         spline = [leaf for leaf in spline_map.spline if leaf in wanted]
         self.spline_map, self.N = spline_map, N
         self.leaves = (*spline, *shared)
-        self.nodes = spline_map.nodes.count
-        self.groups = _curve_groups(spline_map, spline)
+        self.kept, self.nodes = kept, kept.size
+        self.arc, self.span = spline_map.nodes.arc[kept], spline_map.nodes.span[kept]
+        self.groups = _curve_groups(spline_map, spline, kept)
         self.spline_width = max((group.columns.stop for group in self.groups), default=0)
         widths = [spline_map.global_jacobians[leaf].shape[1] for leaf in shared]
         by_leaf = [group.curve_count for group in self.groups for _ in group.leaves]
@@ -218,18 +225,21 @@ class LeafMap:
         self.width, self.duration_column = ends[-1], self.columns[DURATION].start
         by_column = [np.repeat(group.orders, group.curve_count) for group in self.groups]
         self.order = np.concatenate([*by_column, np.zeros(sum(widths), dtype=np.int64)]).astype(np.int64)
-        arc = spline_map.nodes.arc
-        self._arc = None if arc[-1] == 0 else arc
-        self._first_of_arc = np.flatnonzero(np.diff(arc, prepend=-1))
-        self._by_x = _leaf_matrix(spline_map, self.groups, shared, (self.nodes, self.width))
+        self._first_of_arc = np.flatnonzero(np.diff(self.arc, prepend=-1))
+        self._by_x = _leaf_matrix(spline_map, self.groups, shared, kept, self.width)
         self.B = sparse.csr_array(self._by_x @ N)
         self.B.sum_duplicates()
         self._B_transposed = self.B.T
+        entries = np.diff(self.B.indptr).reshape(self.nodes, self.width)
+        self.free_durations = bool(entries[:, self.duration_column].any())
 
     @staticmethod
-    def of(spline_map: SplineMap, N: sparse.csr_array, needed: Iterable[str]) -> LeafMap:
-        """The map, the same one as before for the same arguments."""
-        return _leaf_map(spline_map.layout.size, spline_map, of_matrix(N), frozenset(needed))
+    def of(
+        spline_map: SplineMap, N: sparse.csr_array, needed: Iterable[str], kept: Array | None = None
+    ) -> LeafMap:
+        """The map, the same one as before for the same arguments; None: all nodes are kept."""
+        nodes = of_array(np.arange(spline_map.nodes.count) if kept is None else kept)
+        return _leaf_map(spline_map.layout.size, spline_map, of_matrix(N), frozenset(needed), nodes)
 
     def offset(self, c: Array) -> Array:
         """The share of eliminated unknowns in Q, (K width,), where x = N y + c."""
@@ -241,8 +251,8 @@ class LeafMap:
         inverse = 1.0 / Q[self._first_of_arc, self.duration_column]
         powers = inverse[:, None] ** EXPONENTS
         scale, inverse = powers[:, self.order], inverse[:, None]
-        if self._arc is not None:
-            scale, inverse = scale[self._arc], inverse[self._arc]
+        if self.arc[-1] > 0:
+            scale, inverse = scale[self.arc], inverse[self.arc]
         z = Q * scale
         values = {leaf: z[:, place].copy() for leaf, place in self.columns.items()}
         return LeafPoint(z, self.order, powers, scale, inverse, values)
@@ -264,7 +274,8 @@ class LeafMap:
     def gradient(self, point: LeafPoint, bar: Array) -> Array:
         """d/dy of a scalar from its adjoints bar (K, width) of z."""
         by_Q = bar * point.scale
-        by_Q[:, self.duration_column] += (bar * point.slope).sum(axis=1)
+        if self.free_durations:
+            by_Q[:, self.duration_column] += (bar * point.slope).sum(axis=1)
         return self._B_transposed @ by_Q.ravel()
 
     # -- Jacobian -----------------------------------------------------------------------------------------
@@ -272,13 +283,15 @@ class LeafMap:
     def jacobian(self, point: LeafPoint, D: Array) -> Array:
         """The raw derivatives of `jacobian_entries`, by (Q, T), from those by z, D (K, rows, width)."""
         raw = D * point.scale[:, None, :]
-        raw[:, :, self.duration_column] += np.matmul(D, point.slope[:, :, None])[:, :, 0]
+        if self.free_durations:
+            raw[:, :, self.duration_column] += np.matmul(D, point.slope[:, :, None])[:, :, 0]
         return raw.ravel()
 
     def jacobian_at(self, point: LeafPoint, D: Array, node: Array) -> Array:
         """As `jacobian` for single rows at nodes: D (lines, width) at the nodes `node`, (lines,)."""
         raw = D * (point.scale if len(point.scale) == 1 else point.scale[node])
-        raw[:, self.duration_column] += (D * point.slope[node]).sum(axis=1)
+        if self.free_durations:
+            raw[:, self.duration_column] += (D * point.slope[node]).sum(axis=1)
         return raw.ravel()
 
     def jacobian_entries(self, pattern: Array, stride: int) -> tuple[Entries, int]:
@@ -297,11 +310,13 @@ class LeafMap:
 
 
 @cached_if_small
-def _leaf_map(spline_map: SplineMap, N: Content[sparse.csr_array], needed: frozenset[str]) -> LeafMap:
-    return LeafMap(spline_map, N.value, needed)
+def _leaf_map(
+    spline_map: SplineMap, N: Content[sparse.csr_array], needed: frozenset[str], kept: Content[Array]
+) -> LeafMap:
+    return LeafMap(spline_map, N.value, needed, kept.value)
 
 
-def _curve_groups(spline_map: SplineMap, spline: list[str]) -> tuple[LeafGroup, ...]:
+def _curve_groups(spline_map: SplineMap, spline: list[str], kept: Array) -> tuple[LeafGroup, ...]:
     by_curves: dict[tuple[int, int], list[str]] = {}
     for leaf in spline:
         curves = spline_map.spline[leaf].curves
@@ -310,18 +325,18 @@ def _curve_groups(spline_map: SplineMap, spline: list[str]) -> tuple[LeafGroup, 
     for leaves in by_curves.values():
         first = spline_map.spline[leaves[0]]
         at_nodes = spline_map.groups[first.group]
-        columns = at_nodes.columns[:, :, at_nodes.own(first.curves)]
+        columns = at_nodes.columns[kept][:, :, at_nodes.own(first.curves)]
         orders = np.array([spline_map.spline[leaf].order for leaf in leaves])
         end = cursor + orders.size * first.width
-        basis = np.ascontiguousarray(np.moveaxis(at_nodes.basis[orders], 0, -1)[:, None])
+        basis = np.ascontiguousarray(np.moveaxis(at_nodes.basis[np.ix_(orders, kept)], 0, -1)[:, None])
         groups.append(LeafGroup(tuple(leaves), first.width, orders, columns, slice(cursor, end), basis))
         cursor = end
     return tuple(groups)
 
 
-def _leaf_matrix(spline_map: SplineMap, groups, shared, shape: tuple[int, int]) -> sparse.csr_array:
-    """Q at all nodes, component by component, as a matrix times x."""
-    nodes, width = shape
+def _leaf_matrix(spline_map: SplineMap, groups, shared, kept: Array, width: int) -> sparse.csr_array:
+    """Q at the kept nodes, component by component, as a matrix times x."""
+    nodes = kept.size
     tail = spline_map.layout.control_point_count
     parts = []
     for group in groups:
@@ -333,7 +348,7 @@ def _leaf_matrix(spline_map: SplineMap, groups, shared, shape: tuple[int, int]) 
         parts.append(tuple(np.broadcast_to(part, full).ravel() for part in (row, target, by_order)))
     cursor = groups[-1].columns.stop if groups else 0
     for leaf in shared:
-        jacobian = spline_map.global_jacobians[leaf]
+        jacobian = spline_map.global_jacobians[leaf][kept]
         k, component, column = np.nonzero(jacobian)
         parts.append((k * width + cursor + component, tail + column, jacobian[k, component, column]))
         cursor += jacobian.shape[1]

@@ -66,6 +66,8 @@ class Evaluation:
     def jacobian(self) -> Array:
         """Derivatives of all quantities by all leaves, (K, rows, columns) as `ChainRule` lays them out."""
         z = self.leaves.z
+        if "values" not in vars(self):
+            self.values, self.partials = self._chain.graph.values_and_partials(self.leaves.values)
         return self._chain.jacobian(self.partials, z.shape[0], z.dtype)
 
 
@@ -133,7 +135,7 @@ class ProgramMaps:
         """
         weights = np.zeros((self.leaf_map.nodes, chain.used_count))
         for cost in objectives:
-            weights[:, chain.rows[cost.quantity]] += cost.weight * cost.node_weights[:, None]
+            weights[:, chain.rows[cost.quantity]] += cost.weight * cost.node_weights[self.leaf_map.kept, None]
         linear_rows = np.repeat(np.arange(b.size), np.diff(A.indptr))
         return ProgramFunctions(
             chain,
@@ -310,7 +312,7 @@ def program_maps(
     bounded = [group.quantity for group in groups]
     minimized = [objective.quantity for objective in objectives]
     chain = ChainRule(graph, bounded, minimized, leaf_map.leaves)
-    row_weights = _row_weights(chain, groups, leaf_map.nodes)
+    row_weights = _row_weights(chain, groups, leaf_map.kept)
     pattern = _jacobian_pattern(chain, chain.used)[: chain.bounded_count]
     contents = of_array(pattern), chain.used_count, of_matrix(row_weights)
     size = leaf_map.spline_map.layout.size
@@ -341,7 +343,7 @@ def _hessian_map(second: SecondDerivatives, pattern: Content[Array], has_adjoint
     return hessian_map(*second.entries(pattern.value, has_adjoint.value))
 
 
-def _row_weights(chain: ChainRule, groups: Sequence[RowGroup], nodes: int) -> sparse.csr_array:
+def _row_weights(chain: ChainRule, groups: Sequence[RowGroup], kept: Array) -> sparse.csr_array:
     """The rows of all groups as one matrix times the used quantities, node by node."""
     values, columns, counts = [np.zeros(0)], [np.zeros(0, dtype=int)], [np.zeros(1, dtype=int)]
     for group in groups:
@@ -349,10 +351,10 @@ def _row_weights(chain: ChainRule, groups: Sequence[RowGroup], nodes: int) -> sp
         own = group.matrix
         node, component = np.divmod(own.indices, place.stop - place.start)
         values.append(own.data)
-        columns.append(node * chain.used_count + place.start + component)
+        columns.append(np.searchsorted(kept, node) * chain.used_count + place.start + component)
         counts.append(np.diff(own.indptr))
     parts = (np.concatenate(values), np.concatenate(columns), np.cumsum(np.concatenate(counts)))
-    return sparse.csr_array(parts, shape=(parts[2].size - 1, nodes * chain.used_count))
+    return sparse.csr_array(parts, shape=(parts[2].size - 1, kept.size * chain.used_count))
 
 
 def _jacobian_pattern(chain: ChainRule, quantities: Sequence[str] | frozenset[str]) -> Array:

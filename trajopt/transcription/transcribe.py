@@ -24,7 +24,7 @@ from trajopt.graph.protocols.block import Block
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of, refuse_idle_unknowns
 from trajopt.problem.problem_parts import checked_problem
-from trajopt.splines.trajectory import SHORTEST_DURATION
+from trajopt.splines.trajectory import SHORTEST_DURATION, Nodes
 from trajopt.transcription.bounds import Bounds, LinearBlock, LinearRows, bounds_and_linear_block, linear_rows
 from trajopt.transcription.derivative_check import check_problem
 from trajopt.transcription.initial_point import first_guess, with_guessed_duration
@@ -101,8 +101,9 @@ def structure_of(
     evaluated, leaf_map = _evaluated(graph, spline_map, solution.N, used)
     constant, changing = constant_rows(groups, evaluated, leaf_map)
     left = {each.quantity for each in (*changing, *objectives)}
-    if left != used:
-        evaluated, leaf_map = _evaluated(graph, spline_map, solution.N, left)
+    kept = _nodes_asked(spline_map.nodes, objectives, changing)
+    if left != used or kept.size < leaf_map.nodes:
+        evaluated, leaf_map = _evaluated(graph, spline_map, solution.N, left, kept)
     _refuse_unbounded(problem, spline_map, solution, linear, graph, changing)
 
     return ProgramStructure(
@@ -176,11 +177,15 @@ def _graph(problem: ProblemData, conditions: Conditions) -> Graph:
 
 
 def _evaluated(
-    graph: Graph, spline_map: SplineMap, N: sparse.csr_array, used: set[str]
+    graph: Graph,
+    spline_map: SplineMap,
+    N: sparse.csr_array,
+    used: set[str],
+    kept: Array | None = None,
 ) -> tuple[Graph, LeafMap]:
     """The graph that is evaluated in a solve, terms joined into larger blocks, and the map to its leaves.
 
-    used : the quantities that are minimized or bounded
+    used : the quantities that are minimized or bounded;  kept : the nodes where they are, None: all
     """
     joined = fused(graph, used)
     for quantity in sorted(used):
@@ -191,7 +196,19 @@ def _evaluated(
             )
     inputs = {name for block in joined.blocks for name in block.inputs}
     leaves = (inputs | used).intersection(graph.leaves) or {"q"}
-    return joined, LeafMap.of(spline_map, N, leaves)
+    return joined, LeafMap.of(spline_map, N, leaves, kept)
+
+
+def _nodes_asked(nodes: Nodes, objectives: Iterable[Objective], groups: Iterable[RowGroup]) -> Array:
+    """The nodes where something is minimized or bounded, and the first of every span that has none."""
+    asked = np.zeros(nodes.count, dtype=bool)
+    for objective in objectives:
+        asked |= objective.node_weights != 0.0
+    for group in groups:
+        asked[group.matrix.indices // group.shape[1]] = True
+    first = np.flatnonzero(np.diff(nodes.span, prepend=-1))
+    asked[first] |= ~np.logical_or.reduceat(asked, first)
+    return np.flatnonzero(asked)
 
 
 def transcribe(problem: ProblemData, check: bool = False) -> NLP:

@@ -2,6 +2,7 @@
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from trajopt.base.errors import (
     StructureError,
     UnknownNameError,
 )
+from trajopt.transcription.nlp import NLP
 
 DATA = np.linspace(0.0, 1.0, 5), np.sin(np.linspace(0.0, 3.0, 5))
 
@@ -233,6 +235,35 @@ def test_warm_starts_find_the_optimum_of_a_cold_solve(arm):
         assert abs(warm.objective / cold.objective - 1.0) < 1e-8
         np.testing.assert_allclose(warm.q(warm.duration), goal, atol=1e-12)
         assert warm.problem.constraints[2].lower.tolist() == list(goal)
+
+
+def test_the_hessian_at_an_optimum_is_that_of_the_first_step_to_the_next(monkeypatch):
+    """One evaluation less where boundary values alone changed; the same optimum, to the tolerance."""
+    compiled = trajopt.compile(problems.two_link_pr.build(u=0.1, intervals=10))
+    end, _ = compiled.inputs.find("q_end").limits(compiled.problem)
+    first = compiled.solve()
+    before = compiled.solve(q_end=end + np.array([0.01, 0.0]), start=first)
+    assert first.point.hessian is None and before.point.hessian is not None
+    bare = replace(before, point=replace(before.point, hessian=None))
+    points, hessian = [], NLP.hessian
+    monkeypatch.setattr(NLP, "hessian", lambda *given: points.append(given[1]) or hessian(*given))
+    counts, answers = [], []
+    for start in (before, bare):
+        points.clear()
+        answers.append(compiled.solve(q_end=end + np.array([0.02, 0.0]), start=start))
+        counts.append(len(points))
+    assert counts[0] == counts[1] - 1
+    assert answers[0].objective == pytest.approx(answers[1].objective, rel=1e-9)
+    assert compiled.program(start=before)[1].hessian is before.point.hessian
+    wider = [2.0 * each for each in compiled.inputs.find("torque_limits").limits(compiled.problem)]
+    assert compiled.program(torque_limits=wider, start=before)[1].hessian is None
+
+
+def test_a_hessian_of_another_size_is_refused(arm):
+    compiled, first = arm
+    nlp, start = compiled.program(start=first)
+    with pytest.raises(ShapeError, match=r"start.hessian has shape \(3,\) but the problem has \d+ entries"):
+        replace(start, hessian=np.zeros(3)).check(nlp)
 
 
 def test_a_solver_that_is_told_to_do_without_second_derivatives_makes_no_newton_steps():

@@ -34,8 +34,8 @@ def cubic_problem(arcs: int = 1) -> trajopt.Problem:
     return problem
 
 
-def driven_pendulum() -> trajopt.Problem:
-    """A system on two arcs: controls with bases of their own, time, a parameter, free durations."""
+def driven_pendulum(points="gauss", duration=(0.05, np.inf)) -> trajopt.Problem:
+    """A system on two arcs: controls with bases of their own, time, a parameter, free or fixed durations."""
     system = trajopt.system(
         ("angle", "speed", "work"),
         ("torque", "brake"),
@@ -45,7 +45,7 @@ def driven_pendulum() -> trajopt.Problem:
             node.torque * node.speed**2,
         ],
     )
-    mesh = Trajectory.collocation([0.0, 0.4, 1.0], order=3)
+    mesh = Trajectory.collocation([0.0, 0.4, 1.0], 3, points, duration)
     problem = trajopt.Problem(system, replace(mesh, arcs=mesh.arcs * 2))
     problem.control("torque", -5.0, 5.0, degree=1)
     problem.control("brake", degree=2, continuous=True)
@@ -111,7 +111,14 @@ def test_the_hessian_is_the_complex_step_of_the_gradient_of_the_lagrangian(arcs)
 
 
 @pytest.mark.parametrize(
-    "make", [cubic_problem, lambda: cubic_problem(3), two_link_minimum_time, driven_pendulum]
+    "make",
+    [
+        cubic_problem,
+        lambda: cubic_problem(3),
+        two_link_minimum_time,
+        driven_pendulum,
+        lambda: driven_pendulum("radau", 0.9),
+    ],
 )
 def test_taylor_remainders_of_the_lagrangian_fall_with_slopes_two_and_three(make):
     nlp = trajopt.transcribe(make())
@@ -156,3 +163,16 @@ def test_a_repeated_evaluation_gives_the_same_bits_and_a_fresh_program_too():
     first.rows(first.start)
     assert np.array_equal(once, first.hessian(y, multipliers, 1.0))
     assert np.array_equal(once, second.hessian(y, multipliers, 1.0))
+
+
+@pytest.mark.parametrize("make", [driven_pendulum, lambda: driven_pendulum("radau", 0.9)])
+def test_a_program_is_evaluated_where_something_is_asked_of_it(make):
+    """Three points of every interval have equations; its ends carry costs "at the end" alone."""
+    problem = make()
+    nlp, nodes = trajopt.transcribe(problem), problem.trajectory.nodes
+    asked = (nodes.weight > 0.0) | (np.arange(nodes.count) == nodes.count - 1)
+    limited = [each for each in problem.constraints if each.name == "speed"]
+    assert len(limited) == 1 and nlp.leaf_map.nodes < nodes.count
+    assert set(np.flatnonzero(asked)) <= set(nlp.leaf_map.kept)
+    values = nlp.spline_map.leaf_values(nlp.unknowns.elimination.expand(nlp.start), {"q"})["q"]
+    np.testing.assert_allclose(nlp.at(nlp.start).values["q"], values[nlp.leaf_map.kept], atol=1e-14)

@@ -168,6 +168,7 @@ class NewtonIterates:
         self.error, self.rate = np.inf, np.inf  # of the last iterate, and the quotient of the last two errors
         self.program: QuadraticSolution | None = None  # the last that was solved
         self.repeated = False  # whether the last step was one with its matrices
+        self.entries = start.hessian  # of the Hessian, for the next step; None: those of the point
 
     def solved(self) -> Result:
         """The result, STEP_TOO_SMALL where the steps find no optimum."""
@@ -192,7 +193,7 @@ class NewtonIterates:
             detail = f"{number} {self.steps}, {changes} changes of the active set"
             near = self._is_near(number, residuals)
             if near and self._is_minimum(here, side) and monitor.reason is not Status.INTERRUPTED:
-                return monitor.result(self.status, at, number, detail)
+                return monitor.result(self.status, replace(at, hessian=self.entries), number, detail)
             step = self._step(here, side, near) if goes_on else None
             if step is None:
                 return monitor.result(Status.SOLVER_ERROR, None, number, detail) if monitor.stopped else None
@@ -267,7 +268,7 @@ class NewtonIterates:
 
     def _full_step(self, here: Values, side: np.ndarray) -> QuadraticSolution | None:
         """The step from an active set, with the least of some shifts of the Hessian that lets it pass."""
-        program, best = self._program_at(here), None
+        is_carried, program, best = self.entries is not None, self._program_at(here), None
         size = largest_entry(program.H)
         for shift in sorted({self.shift, FEASIBILITY, BENT, 1.0}):
             H = shifted(program.H, shift * size)
@@ -275,8 +276,8 @@ class NewtonIterates:
             if found is not None and (best is None or found.tau > best.tau):
                 best = found
             if (best is not None and best.tau > 0.5) or self.monitor.stopped:
-                break
-        return best
+                return best
+        return self._full_step(here, side) if is_carried else best
 
     def _followed(
         self, program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray
@@ -288,13 +289,14 @@ class NewtonIterates:
 
         A limit that is met without a multiplier may be left, and the objective fall on the other side of it.
         """
-        active = np.flatnonzero(side)
+        active, self.entries = np.flatnonzero(side), None
         force = np.abs(self.multipliers[active]) * row_lengths(here.A)[active]
         strong = force > self.finest * max(1.0, float(force.max(initial=0.0)))
         held = active[strong | (self.lower == self.upper)[active]]
         if len(held) >= self.n:  # a vertex: there is no direction along them
             return True
-        H, A = self._hessian(), here.A
+        self.entries = self._hessian()
+        H, A = self.matrices.hessian(self.entries), here.A
         least = DEPENDENT * largest_entry(H)
         if self.matrices.is_sparse:
             if SparseKkt(shifted(H, least), A, held.tolist(), self.matrices.patterns).is_strict:
@@ -306,11 +308,13 @@ class NewtonIterates:
     def _program_at(self, here: Values) -> QuadraticProgram:
         values = np.concatenate([here.rows, self.y])
         lower, upper = self.lower - values, self.upper - values
-        return QuadraticProgram(self._hessian(), here.g, here.A, lower, upper, self.matrices.patterns)
+        entries, self.entries = self.entries, None
+        H = self.matrices.hessian(self._hessian() if entries is None else entries)
+        return QuadraticProgram(H, here.g, here.A, lower, upper, self.matrices.patterns)
 
-    def _hessian(self) -> Any:
-        """Of the Lagrangian, (n, n)."""
-        return self.matrices.hessian(self.nlp.hessian(self.y, self.multipliers[: self.m], 1.0))
+    def _hessian(self) -> np.ndarray:
+        """The entries of the Hessian of the Lagrangian."""
+        return self.nlp.hessian(self.y, self.multipliers[: self.m], 1.0)
 
     def _point(self) -> WarmStart:
         bounds = self.multipliers[self.m :]

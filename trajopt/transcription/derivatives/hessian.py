@@ -47,7 +47,7 @@ class SecondDerivatives:
     ) -> None:
         self.leaf_map, self._inner, self._filled = leaf_map, inner, filled
         columns, spline = leaf_map.columns, leaf_map.spline_width
-        spans = SpanGroups(leaf_map.spline_map.nodes.span)
+        spans = SpanGroups(leaf_map.span)
         self._by_curves = []
         for first, group in enumerate(leaf_map.groups):
             for other in leaf_map.groups[first:]:
@@ -110,12 +110,10 @@ class SecondDerivatives:
         second, arrays, total : as `zeros` gives and `fill` fills and returns them
         adjoints : b, (K, width)
         """
-        leaf_map, order, spline = self.leaf_map, self.leaf_map.order, self.leaf_map.spline_width
-        slope, T = point.slope[:, :spline], leaf_map.duration_column - spline
-        H_slope = self._times_slope(second, point.slope)
+        spline, free = self.leaf_map.spline_width, self.leaf_map.free_durations
+        H_slope = self._times_slope(point.slope, second, total) if free else None
         *by_curves, by_global = arrays
         if total is not None:
-            H_slope += np.matmul(total[:, :spline], point.slope[:, :, None])[:, :, 0]
             for part, array in zip(self._by_curves, by_curves, strict=True):
                 part.add(array, total)
             increase(by_global, total[:, :, spline:])
@@ -123,20 +121,24 @@ class SecondDerivatives:
             p.by_control_points(point, array) for p, array in zip(self._by_curves, by_curves, strict=True)
         ]
         mixed, both = by_global[:, :spline], by_global[:, spline:] * self._global_share
-        if self._with_global or total is not None:
-            both[:, T] += np.matmul(slope[:, None], mixed)[:, 0]
-        # sum_i l_i (l_i + 1) b_i z_i / T^2 = -z' . (l + 1) b / T: one product with z' gives both parts of TT.
-        by_T = point.inverse * adjoints[:, :spline]
-        H_slope -= order[:spline] * by_T
-        both[:, T, T] += 0.5 * np.einsum("kw,kw->k", slope, H_slope - by_T)
-        mixed[:, :, T] += H_slope
+        if H_slope is not None:
+            slope, T = point.slope[:, :spline], self.leaf_map.duration_column - spline
+            if self._with_global or total is not None:
+                both[:, T] += np.matmul(slope[:, None], mixed)[:, 0]
+            # sum_i l_i (l_i + 1) b_i z_i / T^2 = -z' . (l + 1) b / T: both parts of TT in one product.
+            by_T = point.inverse * adjoints[:, :spline]
+            H_slope -= self.leaf_map.order[:spline] * by_T
+            both[:, T, T] += 0.5 * np.einsum("kw,kw->k", slope, H_slope - by_T)
+            mixed[:, :, T] += H_slope
         mixed *= point.scale[:, :spline, None]
         return np.concatenate([part.ravel() for part in (*found, mixed, both)])
 
-    def _times_slope(self, second: Pairs, slope: Array) -> Array:
+    def _times_slope(self, slope: Array, second: Pairs, total: Array | None) -> Array:
         """H z' by the leaves of splines, (K, spline_width)."""
-        order, columns = self.leaf_map.order, self.leaf_map.columns
-        found = np.zeros((self.leaf_map.nodes, self.leaf_map.spline_width))
+        order, columns, spline = self.leaf_map.order, self.leaf_map.columns, self.leaf_map.spline_width
+        found = np.zeros((self.leaf_map.nodes, spline))
+        if total is not None:
+            found += np.matmul(total[:, :spline], slope[:, :, None])[:, :, 0]
         for (first, other), part in second.items():
             one, two = columns[first], columns[other]
             if order[two.start]:
@@ -158,7 +160,7 @@ class SecondDerivatives:
             found, size = part.entries(pattern)
             parts.append(replace(found, index=found.index + offset))
             offset += size
-        spline, span = leaf_map.spline_width, leaf_map.spline_map.nodes.span
+        spline, span = leaf_map.spline_width, leaf_map.span
         by_global = self._global_pattern(pattern, has_adjoint)[span]
         for rows in (slice(0, spline), slice(spline, leaf_map.width)):
             mask = by_global[:, rows]
@@ -249,7 +251,7 @@ class _CurvePair:
         by_span = spans.gather(by_node).reshape(spans.count, slots * len(pairs), size)
         self._products = np.ascontiguousarray(by_span.transpose(0, 2, 1))
         self._powers = np.tile(np.array(powers), slots)
-        self._arc = leaf_map.spline_map.nodes.arc[spans.first_node]
+        self._arc = leaf_map.arc[spans.first_node]
 
     def add(self, array: Array, total: Array) -> None:
         """Add second derivatives by all leaves (K, width, width), whose groups are narrow."""
