@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from dynamics.algorithms.rnea_derivatives import rnea_derivatives as rnea_derivatives
     from dynamics.algorithms.rnea_second_derivatives import RneaSecondDerivatives as RneaSecondDerivatives
     from dynamics.algorithms.rnea_second_derivatives import rnea_second_derivatives as rnea_second_derivatives
+    from dynamics.couplings.coupled_model import CoupledModel as CoupledModel
+    from dynamics.couplings.coupled_model import Follower as Follower
+    from dynamics.couplings.joint_function import JointFunction as JointFunction
+    from dynamics.errors import CouplingError as CouplingError
     from dynamics.errors import DegreesWarning as DegreesWarning
     from dynamics.errors import DhError as DhError
     from dynamics.errors import DynamicsError as DynamicsError
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     from dynamics.errors import ModelError as ModelError
     from dynamics.errors import MujocoError as MujocoError
     from dynamics.errors import MujocoWarning as MujocoWarning
+    from dynamics.errors import OsimError as OsimError
     from dynamics.errors import ShapeError as ShapeError
     from dynamics.errors import SourceError as SourceError
     from dynamics.errors import TreeError as TreeError
@@ -55,6 +60,8 @@ if TYPE_CHECKING:
     from dynamics.formats.dh import from_dh as from_dh
     from dynamics.formats.dh import from_modified_dh as from_modified_dh
     from dynamics.formats.mujoco_model import from_mujoco as from_mujoco
+    from dynamics.formats.opensim.osim_model import OsimModel as OsimModel
+    from dynamics.formats.opensim.osim_model import load_osim as load_osim
     from dynamics.formats.urdf import load_urdf as load_urdf
     from dynamics.kernel_warmup import warmup as warmup
     from dynamics.model.body import Body as Body
@@ -105,6 +112,13 @@ if TYPE_CHECKING:
 export_lazily(
     __name__,
     {  # exported name -> module that defines it
+        "CoupledModel": "dynamics.couplings.coupled_model",
+        "Follower": "dynamics.couplings.coupled_model",
+        "JointFunction": "dynamics.couplings.joint_function",
+        "OsimModel": "dynamics.formats.opensim.osim_model",
+        "load_osim": "dynamics.formats.opensim.osim_model",
+        "CouplingError": "dynamics.errors",
+        "OsimError": "dynamics.errors",
         "DegreesWarning": "dynamics.errors",
         "DhError": "dynamics.errors",
         "DynamicsError": "dynamics.errors",

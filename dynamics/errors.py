@@ -7,10 +7,12 @@ DynamicsError (ValueError)
     ├── TreeError       names, parents, cycles, mimic joints
     ├── JointError      kind, axis, frame, limits, rotor
     ├── InertiaError    mass, inertia, a leaf without mass, a singular mass matrix
+    ├── CouplingError   joints that follow functions of coordinates
     └── SourceError     a table or file a model is read from
         ├── DhError     rows of Denavit-Hartenberg parameters
         ├── UrdfError   a URDF
         ├── MujocoError a model of MuJoCo, or no MuJoCo
+        ├── OsimError   a model file of OpenSim
         └── JsonError   a saved model
 
 DegreesWarning (UserWarning)   angles that look like degrees where radians are meant
@@ -49,6 +51,10 @@ class InertiaError(ModelError):
     """A mass or inertia is not physical, or the mass matrix is singular."""
 
 
+class CouplingError(ModelError):
+    """A joint does not follow a coordinate by a function that can be: its name, its points, its order."""
+
+
 class SourceError(ModelError):
     """A table or file does not describe a model."""
 
@@ -63,6 +69,10 @@ class UrdfError(SourceError):
 
 class MujocoError(SourceError):
     """MuJoCo is not installed or refuses a model, or the model has no joint."""
+
+
+class OsimError(SourceError):
+    """A model file of OpenSim is malformed, or says something that no robot of this package can be."""
 
 
 class JsonError(SourceError):

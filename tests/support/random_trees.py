@@ -12,7 +12,18 @@ from functools import cache
 
 import numpy as np
 
-from dynamics import Body, Frame, Joint, RigidBodyModel, Rotor, ball_joint, free_joint
+from dynamics import (
+    Body,
+    CoupledModel,
+    Follower,
+    Frame,
+    Joint,
+    RigidBodyModel,
+    Rotor,
+    ball_joint,
+    free_joint,
+)
+from dynamics.couplings.joint_function import fitted_cubics, piecewise_linear, polynomial
 
 STEP = 1e-30  # of complex differentiation: no truncation error remains, and none of cancellation
 SEEDS = tuple(range(50))
@@ -112,3 +123,20 @@ def complex_step(function, arguments, which):
     n = inputs[which].shape[-1]
     moved = inputs[which] + 1j * STEP * np.eye(n)
     return np.moveaxis(function(*inputs[:which], moved, *inputs[which + 1 :]).imag / STEP, 0, -1)
+
+
+def coupled_tree(seed: int) -> CoupledModel:
+    """`random_tree` whose second joint follows the third; the first and last follow a new coordinate."""
+    tree, rng = random_tree(seed, rotors=True), np.random.default_rng(seed + 4000)
+    cubic = fitted_cubics([-2.0, -0.8, 0.1, 0.9, 2.2], rng.normal(size=5))
+    inner = polynomial([0.2, 0.9, -0.3, 0.1])
+    lines = piecewise_linear([-1.0, 0.2, 1.0], rng.normal(size=3))
+    first, second, third, *_, last = tree.joint_names
+    return CoupledModel(
+        tree,
+        {
+            first: Follower("crank", cubic.of(inner)),
+            second: Follower(third, cubic),
+            last: Follower("crank", lines),
+        },
+    )

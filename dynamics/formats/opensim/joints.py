@@ -1,0 +1,169 @@
+"""Joints of OpenSim's model files, each as slides and then turns of a body by functions of coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from dynamics.couplings.joint_function import JointFunction
+from dynamics.errors import OsimError
+from dynamics.formats.opensim.elements import (
+    OffsetFrame,
+    body_and_pose,
+    flag_of,
+    name_of,
+    number_of,
+    numbers_of,
+    objects,
+    offset_frames,
+    text_of,
+    vector_of,
+)
+from dynamics.formats.opensim.functions import IDENTITY_FUNCTION, function_below
+from dynamics.model.joint import JointKind
+from dynamics.model.mass_properties import Pose
+
+X, Y, Z = np.eye(3)
+#: type of a joint -> kind and axis of what each of its coordinates does, in the order of the coordinates
+SIMPLE: dict[str, tuple[tuple[JointKind, np.ndarray], ...]] = {
+    "WeldJoint": (),
+    "PinJoint": (("revolute", Z),),
+    "SliderJoint": (("prismatic", X),),
+    "UniversalJoint": (("revolute", X), ("revolute", Y)),
+    "GimbalJoint": (("revolute", X), ("revolute", Y), ("revolute", Z)),
+    "BallJoint": (("revolute", X), ("revolute", Y), ("revolute", Z)),
+    "PlanarJoint": (("revolute", Z), ("prismatic", X), ("prismatic", Y)),
+    "FreeJoint": (
+        ("revolute", X), ("revolute", Y), ("revolute", Z),
+        ("prismatic", X), ("prismatic", Y), ("prismatic", Z),
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class OsimCoordinate:
+    """A coordinate as the file has it; angles in rad, lengths in m.
+
+    lower, upper : its range;  clamped : whether OpenSim keeps to the range
+    default : the value of the model as it is opened;  locked : whether it stays there
+    prescribed : whether a function of time moves it
+    """
+
+    name: str
+    lower: float
+    upper: float
+    default: float
+    clamped: bool
+    locked: bool
+    prescribed: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Movement:
+    """One of the movements of a joint: a slide along or a turn about an axis (3,) by function(coordinate).
+
+    name : "translation1" and so on, for the names of joints that follow;  coordinate : None = it is constant
+    """
+
+    name: str
+    kind: JointKind
+    axis: np.ndarray
+    coordinate: str | None
+    function: JointFunction
+
+
+@dataclass(frozen=True, eq=False)
+class OsimJointElement:
+    """A joint between two bodies: slides along axes of the frame on the parent, then turns in order.
+
+    on_parent, on_child : poses of its two frames in the bodies
+    """
+
+    name: str
+    parent: str
+    child: str
+    on_parent: Pose
+    on_child: Pose
+    coordinates: tuple[OsimCoordinate, ...]
+    movements: tuple[Movement, ...]
+
+
+def joints_of(model: Element, everywhere: Mapping[str, OffsetFrame]) -> list[OsimJointElement]:
+    """All joints in the order of the file; OsimError for a type that is not read."""
+    return [_joint(element, everywhere) for element in objects(model, "JointSet")]
+
+
+def _joint(element: Element, everywhere: Mapping[str, OffsetFrame]) -> OsimJointElement:
+    name = name_of(element, "a joint")
+    what = f"joint '{name}'"
+    if element.tag != "CustomJoint" and element.tag not in SIMPLE:
+        raise OsimError(f"{what} is a {element.tag}; {', '.join(SIMPLE)} and CustomJoint are read")
+    holder = element.find("frames")
+    own = {} if holder is None else offset_frames(holder)
+    ends = [
+        body_and_pose(text_of(element, f"socket_{end}_frame", what=what), own, everywhere)
+        for end in ("parent", "child")
+    ]
+    coordinates = tuple(_coordinates(element, what))
+    movements = _custom(element, coordinates, what) if element.tag == "CustomJoint" else _simple(
+        element.tag, coordinates, what
+    )  # fmt: skip
+    slides_first = sorted(movements, key=lambda movement: movement.kind == "revolute")  # stable
+    (parent, on_parent), (child, on_child) = ends
+    return OsimJointElement(name, parent, child, on_parent, on_child, coordinates, tuple(slides_first))
+
+
+def _coordinates(joint: Element, what: str) -> Iterator[OsimCoordinate]:
+    holder = joint.find("coordinates")
+    for element in () if holder is None else holder:
+        name = name_of(element, f"a coordinate of {what}")
+        where = f"coordinate '{name}'"
+        lower, upper = numbers_of(text_of(element, "range", "-inf inf"), f"{where}: range", 2, True)
+        if lower > upper:
+            raise OsimError(f"{where}: its range begins at {lower} and ends at {upper}: swap the two")
+        yield OsimCoordinate(
+            name, float(lower), float(upper), number_of(element, "default_value", "0", where),
+            flag_of(element, "clamped", False), flag_of(element, "locked", False),
+            flag_of(element, "prescribed", False),
+        )  # fmt: skip
+
+
+def _simple(kind: str, coordinates: tuple[OsimCoordinate, ...], what: str) -> list[Movement]:
+    """What the coordinates of a joint that is no CustomJoint do."""
+    table = SIMPLE[kind]
+    if len(coordinates) != len(table):
+        raise OsimError(f"{what}, a {kind}, has {len(coordinates)} coordinates; {len(table)} are expected")
+    return [
+        Movement(own.name, motion, axis, own.name, IDENTITY_FUNCTION)
+        for own, (motion, axis) in zip(coordinates, table, strict=True)
+    ]
+
+
+def _custom(joint: Element, coordinates: tuple[OsimCoordinate, ...], what: str) -> list[Movement]:
+    """The six movements of a <SpatialTransform>."""
+    axes = joint.findall("SpatialTransform/TransformAxis")
+    if len(axes) != 6:
+        raise OsimError(
+            f"{what} has {len(axes)} transform axes; three rotations and three translations are expected"
+        )
+    known = {each.name for each in coordinates}
+    names = [f"{kind}{k}" for kind in ("rotation", "translation") for k in (1, 2, 3)]
+    return [_movement(axis, name, known, what) for axis, name in zip(axes, names, strict=True)]
+
+
+def _movement(element: Element, name: str, known: set[str], what: str) -> Movement:
+    where = f"{what}, {name}"
+    axis = vector_of(element, "axis", "1 0 0", where)
+    if not np.any(axis):
+        raise OsimError(f"{where}: its axis has no direction: write one")
+    function = function_below(element, where)
+    drivers = text_of(element, "coordinates", "").split()
+    if len(drivers) > 1:
+        raise OsimError(f"{where} is a function of {' and '.join(drivers)}; functions of one are read")
+    if drivers and drivers[0] not in known:
+        raise OsimError(f"{where} follows '{drivers[0]}', which is no coordinate of this joint: name one")
+    kind: JointKind = "revolute" if name.startswith("rotation") else "prismatic"
+    return Movement(name, kind, axis / np.linalg.norm(axis), drivers[0] if drivers else None, function)

@@ -1,0 +1,269 @@
+"""`load_osim` reads a model file of OpenSim 4: the robot, its coordinates, markers and contact points."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from dynamics.arguments import list_names, names_of
+from dynamics.couplings.coupled_model import CoupledModel
+from dynamics.couplings.joint_function import polynomial
+from dynamics.errors import OsimError, UrdfError
+from dynamics.formats.opensim.elements import (
+    flag_of,
+    model_element,
+    name_of,
+    number_of,
+    objects,
+    offset_frames,
+    text_of,
+    vector_of,
+)
+from dynamics.formats.opensim.forces import (
+    ContactSphere,
+    Point,
+    actuator_limits,
+    contact_spheres,
+    left_out,
+    markers_of,
+    muscles_of,
+)
+from dynamics.formats.opensim.functions import function_below
+from dynamics.formats.opensim.joints import OsimCoordinate, joints_of
+from dynamics.formats.opensim.tree import Couplings, Reading, mass_properties, outward, range_of
+from dynamics.model.body import Body, Frame
+from dynamics.rigid_body_model import RigidBodyModel
+
+
+@dataclass(frozen=True, eq=False)
+class OsimModel:
+    """A model file of OpenSim as a robot, and what else the file says.
+
+    robot : a `RigidBodyModel`, or a `CoupledModel` where joints follow coordinates by functions
+    coordinates : those of the robot by name, with range, default value and lock
+    coupled : dependent coordinate -> the one that it follows
+    markers : frames of the robot;  spheres : of contact, whose centres are frames of the robot
+    muscles : name -> largest isometric force, N; they pull on no joint of the robot
+    left_out : what is no part of the robot, in words -> names
+    """
+
+    robot: RigidBodyModel | CoupledModel
+    coordinates: Mapping[str, OsimCoordinate]
+    coupled: Mapping[str, str]
+    markers: tuple[str, ...]
+    spheres: tuple[ContactSphere, ...]
+    muscles: Mapping[str, float]
+    left_out: Mapping[str, tuple[str, ...]]
+
+    @property
+    def default_pose(self) -> np.ndarray:
+        """(n,) the values of the coordinates as the model is opened."""
+        return np.array([self.coordinates[name].default for name in self.robot.joint_names])
+
+    @property
+    def locked(self) -> tuple[str, ...]:
+        """Coordinates that the file locks, which the robot may move all the same."""
+        return tuple(name for name, own in self.coordinates.items() if own.locked)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.robot.name}: {len(self.robot.bodies)} links, {self.robot.n} coordinates, "
+            f"{self.robot.total_mass:.6g} kg, {len(self.markers)} markers, {len(self.spheres)} spheres",
+            f"coupled: {', '.join(f'{one} by {other}' for one, other in self.coupled.items()) or 'none'}",
+            f"locked in the file, free here: {list_names(self.locked)}",
+        ]
+        return "\n".join(
+            lines + [f"left out: {what}: {list_names(names)}" for what, names in self.left_out.items()]
+        )
+
+
+def load_osim(
+    path_or_xml: str | os.PathLike[str], hold: Mapping[str, float] | Iterable[str] = ()
+) -> OsimModel:
+    """The robot of a model file of OpenSim 4 (.osim), a path or XML from "<" on.
+
+    hold : coordinates that stay at their default values, or name -> value, rad or m
+
+    Bodies, markers and spheres have the poses that OpenSim gives them, and tau of inverse dynamics is what
+    its tool finds without forces; where coordinates are coupled, tau of one counts those that follow it.
+    Links and frames have the names of bodies; a body whose joint is not at its origin is a frame on a link
+    that is named like the joint. Read are weld, pin, slider, universal, gimbal, ball, planar, free and custom
+    joints with functions of one coordinate (constant, linear, polynomial, piecewise linear, SimmSpline and
+    multiples), couplers of one coordinate, and the limits of coordinate actuators as limits of torque. Ball
+    and free joints turn by three angles about x, y and z whose forces are along the rates of these angles.
+    Ranges are limits whether or not they are clamped. Muscles, other forces and controllers are left out and
+    named; moment arms are not computed.
+
+    Raises OsimError for what no tree can be: loops, bodies without joints, constraints, unknown joints or
+    functions, negative masses, files of OpenSim 3; InertiaError for links that no robot can have.
+    """
+    model = model_element(path_or_xml)
+    frames = offset_frames_everywhere(model)
+    masses, joints = mass_properties(model), joints_of(model, frames)
+    coordinates = checked_coordinates(own for joint in joints for own in joint.coordinates)
+    held = held_values(hold, coordinates)
+    couplings = couplers(model, coordinates)
+    couplings = {**couplings, **{name: (None, polynomial([value])) for name, value in held.items()}}
+    check_constraints(model)
+    reading = Reading(couplings, masses)
+    try:
+        for joint in outward(joints, masses):
+            reading.add(joint)
+        bodies = reading.parts.finished()
+    except UrdfError as error:
+        raise OsimError(str(error)) from error
+    if not bodies:
+        raise OsimError("no joint of the model moves: it has no coordinate that is free")
+    points = {"marker": markers_of(model, frames), "sphere": contact_spheres(model, frames)}
+    own_frames, names = frames_of(points, reading)
+    limited = with_torques(bodies, actuator_limits(model))
+    tree = RigidBodyModel(
+        limited, vector_of(model, "gravity", "0 -9.80665 0", "the model"), model.get("name", ""),
+        frames=(*reading.parts.frames, *own_frames), ground_mass=reading.parts.ground_mass,
+    )  # fmt: skip
+    robot = coupled(tree, reading, coordinates, actuator_limits(model)) if reading.followers else tree
+    radii = [point.radius for point in points["sphere"]]
+    spheres = tuple(ContactSphere(name, r) for name, r in zip(names["sphere"], radii, strict=True))
+    free = {name: coordinates[name] for name in robot.joint_names}
+    prescribed = [name for name, own in coordinates.items() if own.prescribed]
+    return OsimModel(
+        robot, free, {name: str(source) for name, (source, _) in couplings.items() if source},
+        names["marker"], spheres, muscles_of(model), left_out(model, held, prescribed),
+    )  # fmt: skip
+
+
+def offset_frames_everywhere(model: Element) -> dict:
+    """Frames that are components of bodies, of the ground or of the model."""
+    holders = [model.find("Ground/components"), model.find("components"), model.find("ComponentSet/objects")]
+    holders += [body.find("components") for body in objects(model, "BodySet")]
+    found = {}
+    for holder in holders:
+        found |= {} if holder is None else offset_frames(holder)
+    return found
+
+
+def checked_coordinates(given: Iterable[OsimCoordinate]) -> dict[str, OsimCoordinate]:
+    """The coordinates by name; OsimError for a name that comes twice."""
+    found: dict[str, OsimCoordinate] = {}
+    for own in given:
+        if own.name in found:
+            raise OsimError(f"two coordinates are named '{own.name}': rename one")
+        found[own.name] = own
+    return found
+
+
+def held_values(
+    hold: Mapping[str, float] | Iterable[str], coordinates: Mapping[str, OsimCoordinate]
+) -> dict[str, float]:
+    """Coordinate -> value at which it is held; OsimError for a name that the model does not have."""
+    names = names_of(hold, "hold")
+    for name in names:
+        if name not in coordinates:
+            raise OsimError(
+                f"hold names '{name}', which is no coordinate: there are {list_names(coordinates)}"
+            )
+    given = hold if isinstance(hold, Mapping) else {}
+    return {name: float(given.get(name, coordinates[name].default)) for name in names}
+
+
+def couplers(model: Element, coordinates: Mapping[str, OsimCoordinate]) -> Couplings:
+    """Dependent coordinates: name -> the coordinate that it follows, and the function of it."""
+    found: dict = {}
+    for element in objects(model, "ConstraintSet"):
+        if element.tag != "CoordinateCouplerConstraint" or not flag_of(element, "isEnforced", True):
+            continue
+        what = f"coupler '{name_of(element, 'a constraint')}'"
+        sources = text_of(element, "independent_coordinate_names", what=what).split()
+        dependent = text_of(element, "dependent_coordinate_name", what=what)
+        if len(sources) != 1:
+            raise OsimError(f"{what} has {len(sources)} independent coordinates; one is read")
+        for name in (dependent, *sources):
+            if name not in coordinates:
+                raise OsimError(
+                    f"{what} names '{name}', which is no coordinate: there are {list_names(coordinates)}"
+                )
+        holder = element.find("coupled_coordinates_function")
+        if holder is None:
+            raise OsimError(f"{what} has no <coupled_coordinates_function>: write it")
+        scale = polynomial([0.0, number_of(element, "scale_factor", "1", what)])
+        if dependent in found:
+            raise OsimError(f"{what} and another one determine '{dependent}': leave one out")
+        found[dependent] = sources[0], scale.of(function_below(holder, what))
+    for name in found:
+        check_chain(name, found)
+    return found
+
+
+def check_chain(name: str, found: Couplings) -> None:
+    """OsimError where a coordinate follows itself through others."""
+    source, seen = found[name][0], {name}
+    while source is not None and source in found:
+        if source in seen:
+            raise OsimError(f"coordinate '{name}' follows itself by couplers: leave one of them out")
+        seen.add(source)
+        source = found[source][0]
+
+
+def check_constraints(model: Element) -> None:
+    """OsimError for constraints that close loops or move coordinates."""
+    for element in objects(model, "ConstraintSet"):
+        if element.tag != "CoordinateCouplerConstraint" and flag_of(element, "isEnforced", True):
+            raise OsimError(
+                f"constraint '{name_of(element, 'a constraint')}' ({element.tag}) closes a loop, of which no "
+                "tree is made: set isEnforced to false, and close the loop in the problem, by `close_loop`"
+            )
+
+
+def frames_of(
+    points: Mapping[str, list[Point]], reading: Reading
+) -> tuple[list[Frame], dict[str, tuple[str, ...]]]:
+    """Points as frames of the robot, and their names by kind; one that is taken gets its kind behind it."""
+    taken = {body.name for body in reading.parts.bodies} | {frame.name for frame in reading.parts.frames}
+    found: list[Frame] = []
+    names: dict[str, tuple[str, ...]] = {}
+    for kind, each in points.items():
+        own: list[str] = []
+        for point in each:
+            name = point.name
+            while name in taken:
+                name += f"_{kind}"
+            if point.body not in reading.places:
+                raise OsimError(f"{kind} '{point.name}' is on '{point.body}', which is no body")
+            place = reading.places[point.body]
+            position = place.pose.position + place.pose.rotation @ point.position
+            found.append(Frame(name, place.body, place.pose.rotation, position))
+            taken.add(name)
+            own.append(name)
+        names[kind] = tuple(own)
+    return found, names
+
+
+def with_torques(bodies: Iterable[Body], limits: Mapping[str, tuple[float, float]]) -> list[Body]:
+    """The bodies with the limits of actuators on the joints that have their coordinates."""
+    found = []
+    for body in bodies:
+        joint = body.joint
+        if joint.name in limits:
+            ends = sorted(x / joint.ratio for x in limits[joint.name])  # power is the same in both
+            own = replace(joint.limits, torque_lower=ends[0], torque_upper=ends[1])
+            body = replace(body, joint=replace(joint, limits=own))
+        found.append(body)
+    return found
+
+
+def coupled(
+    tree: RigidBodyModel, reading: Reading, coordinates: Mapping[str, OsimCoordinate],
+    torques: Mapping[str, tuple[float, float]],
+) -> CoupledModel:  # fmt: skip
+    """The robot of a tree in which joints follow coordinates; those without an own joint have ranges."""
+    bare = CoupledModel(tree, reading.followers)
+    ranges = {}
+    for name in set(bare.joint_names) - set(tree.joint_names):
+        own = range_of(coordinates[name], 0.0, 1.0)
+        lower, upper = torques.get(name, (-np.inf, np.inf))
+        ranges[name] = replace(own, torque_lower=lower, torque_upper=upper)
+    return replace(bare, ranges=ranges)

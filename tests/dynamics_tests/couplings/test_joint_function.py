@@ -1,0 +1,89 @@
+"""Functions of joints: the closed forms that they must contain, ends, derivatives of one inside another."""
+
+import numpy as np
+import pytest
+from scipy.interpolate import CubicSpline
+
+from dynamics import CouplingError
+from dynamics.couplings.joint_function import (
+    JointFunction,
+    Pieces,
+    fitted_cubics,
+    piecewise_linear,
+    polynomial,
+)
+
+X = np.array([-1.0, -0.4, 0.1, 0.9, 1.3, 2.0])
+
+
+def test_a_cubic_is_its_own_spline_as_end_pieces_take_its_third_derivative():
+    y = 0.3 - X + 0.5 * X**2 + 2.0 * X**3
+    q = np.linspace(-1.0, 2.0, 50)
+    found = fitted_cubics(X, y).derivatives(q, 4)
+    expected = [
+        0.3 - q + 0.5 * q**2 + 2.0 * q**3,
+        -1.0 + q + 6.0 * q**2,
+        1.0 + 12.0 * q,
+        12.0 + 0.0 * q,
+        0.0 * q,
+    ]
+    np.testing.assert_allclose(found[:, :-1], np.array(expected)[:, :-1], rtol=0.0, atol=1e-12)
+
+
+def test_between_the_ends_it_is_the_cubic_spline_with_the_same_slopes_there():
+    y = np.sin(3.0 * X)
+    own = fitted_cubics(X, y)
+    slopes = own.derivatives(X[[0, -1]], 1)[1]
+    scipy = CubicSpline(X, y, bc_type=((1, slopes[0]), (1, slopes[1])))
+    q = np.linspace(-1.0, 2.0, 77)
+    np.testing.assert_allclose(own(q), scipy(q), rtol=0.0, atol=1e-13)
+
+
+def test_three_points_make_a_parabola_and_two_a_line():
+    q = np.linspace(0.0, 2.0, 9)
+    np.testing.assert_allclose(fitted_cubics([0.0, 0.5, 2.0], [1.0, 1.25, 5.0])(q), 1.0 + q**2, atol=1e-14)
+    np.testing.assert_allclose(fitted_cubics([0.0, 2.0], [1.0, 5.0])(q), 1.0 + 2.0 * q, atol=1e-14)
+
+
+def test_beyond_both_ends_it_is_straight():
+    own = fitted_cubics(X, np.sin(3.0 * X))
+    for end, beyond in ((-1.0, [-1.5, -9.0]), (2.0, [2.0, 3.0, 40.0])):
+        value, slope = own.derivatives(np.array([end]), 1)[:, 0]
+        found = own.derivatives(np.array(beyond), 2)
+        np.testing.assert_allclose(found[0], value + slope * (np.array(beyond) - end), rtol=1e-13)
+        np.testing.assert_allclose(found[1], slope, rtol=1e-13)
+        assert not found[2].any()
+
+
+def test_derivatives_of_one_function_in_another_converge_as_taylor_polynomials_do():
+    own = fitted_cubics(X, np.cos(X)).of(polynomial([0.1, 0.8, -0.2, 0.05]))
+    at, steps = 0.35, 2.0 ** -np.arange(3.0, 7.0)
+    expansion = own.expansion(np.array([at]), 4)[:, 0]
+    for order in range(1, 4):
+        terms = sum(expansion[k] * steps**k for k in range(order + 1))
+        errors = np.abs(own(at + steps) - terms)
+        assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(order + 1, abs=0.2)
+
+
+def test_lines_between_points_go_on_beyond_both_ends():
+    own = piecewise_linear([0.0, 1.0, 3.0], [0.0, 2.0, 0.0])
+    np.testing.assert_allclose(own(np.array([-1.0, 0.5, 1.0, 2.0, 5.0])), [-2.0, 1.0, 2.0, 1.0, -2.0])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: fitted_cubics([0.0], [1.0]), "give as many of both, two or more"),
+        (lambda: fitted_cubics([0.0, 1.0, 1.0], [0.0, 1.0, 2.0]), "they must increase"),
+        (lambda: piecewise_linear([0.0, np.nan], [0.0, 1.0]), "all must be finite"),
+        (lambda: Pieces(np.zeros(2), np.zeros((3, 2))), "which must increase"),
+        (
+            lambda: Pieces(np.zeros(1), np.zeros((3, 2))),
+            r"give finite ones of shapes \(m,\) and \(powers, m\)",
+        ),
+        (lambda: JointFunction(()), "give one piecewise polynomial or several"),
+    ],
+)
+def test_what_is_no_function_is_refused(make, message):
+    with pytest.raises(CouplingError, match=message):
+        make()

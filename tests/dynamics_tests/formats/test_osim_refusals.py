@@ -1,0 +1,86 @@
+"""Models of OpenSim that are no robot: what is wrong, where, and what to do."""
+
+import pytest
+from osim_text import body, constant, coupler, joint, linear, osim_text, spatial_transform, spline
+
+from dynamics import InertiaError, OsimError, load_osim
+
+X = body("x")
+PIN = joint("PinJoint", "pin", "ground", "x", ["a"])
+NONE = [("1 0 0", "", constant()), ("0 1 0", "", constant()), ("0 0 1", "", constant())]
+BAR = joint("PinJoint", "bar", "x", "y", ["b"])
+
+
+def custom(first, coordinate="a"):
+    """A joint whose first turn has this function."""
+    axes = spatial_transform(("1 0 0", coordinate, first), *NONE[1:], *NONE)
+    return joint("CustomJoint", "j", "ground", "x", ["a"], transform=axes)
+
+
+def other_mass(mass, inertia="0.01 0.01 0.01 0 0 0"):
+    return osim_text([body("x", mass, inertia=inertia)], [PIN])
+
+
+CONSTRAINT = '<PointConstraint name="shut"><isEnforced>true</isEnforced></PointConstraint>'
+CASES = {
+    "old": (osim_text([X], [PIN], version="30000"), "open it in OpenSim 4 and save it again"),
+    "no model": ("<OpenSimDocument Version='40000'/>", "with a <Model> is expected"),
+    "no XML": ("<OpenSimDocument", "not well-formed XML"),
+    "entities": ("<!DOCTYPE a []><OpenSimDocument/>", "document type"),
+    "no file": ("not_there.osim", "there is no file 'not_there.osim'"),
+    "negative mass": (other_mass(-1.0), "body 'x': mass is -1"),
+    "no number": (other_mass("heavy"), "body 'x': mass is 'heavy', which is not a number"),
+    "short inertia": (other_mass(1.0, "1 1 1"), r"body 'x': inertia is '1 1 1'; 6 numbers are expected"),
+    "loop": (osim_text([X, body("y")], [PIN, BAR, joint("PinJoint", "c", "ground", "y", ["c"])]),
+             "body 'y' is moved by joint 'c' and by 'bar': the joints close a loop"),
+    "circle": (osim_text([X, body("y")], [joint("PinJoint", "pin", "y", "x", ["a"]), BAR]),
+               "no chain of joints leads from the ground to x, y"),
+    "alone": (osim_text([X, body("y")], [PIN]), "no chain of joints leads from the ground to y"),
+    "no body": (osim_text([X], [PIN, BAR]), "joint 'bar' is on 'y', which is no body: there are ground, x"),
+    "unknown joint": (osim_text([X], [PIN.replace("PinJoint", "RollJoint")]), "joint 'pin' is a RollJoint"),
+    "coordinates": (osim_text([X], [joint("PinJoint", "pin", "ground", "x", ["a", "b"])]),
+                    "joint 'pin', a PinJoint, has 2 coordinates; 1 are expected"),
+    "range": (osim_text([X], [joint("PinJoint", "pin", "ground", "x",
+                                    ["<Coordinate name='a'><range>1 0</range></Coordinate>"])]),
+              "coordinate 'a': its range begins at 1.0 and ends at 0.0"),
+    "flag": (osim_text([X], [joint("PinJoint", "pin", "ground", "x",
+                                   ["<Coordinate name='a'><locked>maybe</locked></Coordinate>"])]),
+             "a: locked is 'maybe'; write true or false"),
+    "unknown function": (osim_text([X], [custom("<Sine name='function'/>")]),
+                         "joint 'j', rotation1 has Sine; Constant"),
+    "two coordinates": (osim_text([X], [custom(linear(), "a b")]), "of a and b; functions of one are read"),
+    "foreign coordinate": (osim_text([X], [custom(linear(), "z")]), "follows 'z', which is no coordinate"),
+    "points": (osim_text([X], [custom(spline([0, 1, 1], [0, 1, 2]))]), "j', rotation1: .*must increase"),
+    "still": (osim_text([X], [joint("WeldJoint", "w", "ground", "x")]), "no joint of the model moves"),
+    "constraint": (osim_text([X], [PIN], CONSTRAINT), r"constraint 'shut' \(PointConstraint\) closes a loop"),
+    "coupled to nothing": (osim_text([X], [PIN], coupler("a", "z", linear())), "names 'z', which is no"),
+    "coupled twice": (osim_text([X, body("y")], [PIN, BAR], 2 * coupler("a", "b", linear())), "another one"),
+    "coupled to itself": (osim_text([X, body("y")], [PIN, BAR], coupler("a", "b", linear())
+                                    + coupler("b", "a", linear())), "follows itself by couplers"),
+    "marker": (osim_text([X], [PIN], markers="<Marker name='m'><socket_parent_frame>/bodyset/q"
+                         "</socket_parent_frame></Marker>"), "marker 'm' is on 'q', which is no body"),
+    "twice": (osim_text([X, X], [PIN]), "two bodies are named 'x'"),
+    "coordinate twice": (osim_text([X, body("y")], [PIN, joint("PinJoint", "bar", "x", "y", ["a"])]),
+                         "two coordinates are named 'a'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), CASES.values(), ids=CASES)
+def test_what_no_robot_can_be_is_refused(text, message):
+    with pytest.raises(OsimError, match=message):
+        load_osim(text)
+
+
+def test_a_body_that_no_robot_can_have_is_refused_by_its_name():
+    with pytest.raises(InertiaError, match="link 'x'"):
+        load_osim(other_mass(1.0, "1 0.1 0.1 0 0 0"))
+
+
+def test_a_coordinate_to_hold_must_exist():
+    with pytest.raises(OsimError, match="hold names 'knee', which is no coordinate: there are a"):
+        load_osim(osim_text([X], [PIN]), hold=["knee"])
+
+
+def test_constraints_that_are_not_enforced_and_couplers_that_are_off_leave_coordinates_free():
+    off = CONSTRAINT.replace("true", "false") + coupler("a", "b", linear()).replace("true", "false")
+    assert load_osim(osim_text([X, body("y")], [PIN, BAR], off)).robot.joint_names == ("a", "b")
