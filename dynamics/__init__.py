@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dynamics.algorithms.rnea_second_derivatives import RneaSecondDerivatives as RneaSecondDerivatives
     from dynamics.algorithms.rnea_second_derivatives import rnea_second_derivatives as rnea_second_derivatives
     from dynamics.couplings.coupled_model import CoupledModel as CoupledModel
-    from dynamics.couplings.coupled_model import Follower as Follower
+    from dynamics.couplings.coupled_tree import Follower as Follower
     from dynamics.couplings.joint_function import JointFunction as JointFunction
     from dynamics.errors import CouplingError as CouplingError
     from dynamics.errors import DegreesWarning as DegreesWarning
@@ -113,7 +113,7 @@ export_lazily(
     __name__,
     {  # exported name -> module that defines it
         "CoupledModel": "dynamics.couplings.coupled_model",
-        "Follower": "dynamics.couplings.coupled_model",
+        "Follower": "dynamics.couplings.coupled_tree",
         "JointFunction": "dynamics.couplings.joint_function",
         "OsimModel": "dynamics.formats.opensim.osim_model",
         "load_osim": "dynamics.formats.opensim.osim_model",

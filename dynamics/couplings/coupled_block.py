@@ -15,7 +15,7 @@ import numpy as np
 from dynamics.couplings.coupled_motion import MOTION, CoupledMotion
 
 if TYPE_CHECKING:
-    from dynamics.couplings.coupled_model import CoupledModel
+    from dynamics.couplings.coupled_tree import CoupledTree
 
 FORCES = ("tau", "motor_torque")
 #: what a motion of the tree depends on
@@ -36,7 +36,7 @@ class CoupledBlock:
 
     derivatives_are_tested = True  # by complex step and Taylor slopes: users need not check them again
 
-    def __init__(self, model: CoupledModel, outputs: Iterable[str], loads: Iterable[str]) -> None:
+    def __init__(self, model: CoupledTree, outputs: Iterable[str], loads: Iterable[str]) -> None:
         self.model, self.inner = model, model.tree.block(outputs, loads)
         self.outputs: Mapping[str, int] = {
             name: model.n if name in FORCES else width for name, width in self.inner.outputs.items()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from dynamics.couplings.coupled_model import CoupledModel
+    from dynamics.couplings.coupled_tree import CoupledTree
 
 MOTION = ("q", "v", "a")
 
@@ -30,7 +30,7 @@ class CoupledMotion:
     arrays : s, s' and s'' of the tree
     """
 
-    def __init__(self, model: CoupledModel, given: dict[str, Array], order: int) -> None:
+    def __init__(self, model: CoupledTree, given: dict[str, Array], order: int) -> None:
         self.model, self.follows = model, model.follows
         at = {name: given[name][:, self.follows] for name in MOTION if name in given}
         self.v, self.a = at.get("v"), at.get("a")

@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from dynamics.arguments import list_names
-from dynamics.couplings.coupled_model import Follower
+from dynamics.couplings.coupled_tree import Follower
 from dynamics.couplings.joint_function import JointFunction, polynomial
 from dynamics.errors import InertiaError, OsimError
 from dynamics.formats.opensim.elements import GROUND, name_of, number_of, objects, vector_of

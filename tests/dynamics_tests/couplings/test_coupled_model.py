@@ -72,7 +72,7 @@ def test_an_optimal_motion_of_a_crank_gains_the_energy_that_its_torque_gives():
     weight = dynamics.Body("weight", slide, None, 2.0, (0.0, 0.0, 0.0), 0.1 * np.eye(3))
     tree = dynamics.RigidBodyModel((bar, weight), gravity=(0.0, -9.81, 0.0))
     robot = dynamics.CoupledModel(tree, {"lift": dynamics.Follower("turn", polynomial([0.0, 0.1, 0.2]))})
-    problem = trajopt.Problem(robot, trajopt.Trajectory.uniform(6, 5, 1.0))
+    problem = trajopt.Problem(robot, trajopt.Trajectory.uniform(8, 5, 1.0, 7))
     problem.start_at(q=0.0, v=0.0)
     problem.end_at(q=1.0, v=0.0)
     problem.minimize(trajopt.tau**2)
