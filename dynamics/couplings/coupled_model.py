@@ -1,7 +1,7 @@
 """`CoupledModel`: a robot whose joints follow functions of fewer coordinates, and its dynamics.
 
-Poses, torques and their derivatives are those of a tree of simple joints by the chain rule of `coupled_motion`,
-and exact, and no equations are added to a problem.
+Poses, torques and their derivatives are those of a tree of simple joints by the chain rule of
+`coupled_motion`, exact, and no equations are added to a problem.
 """
 
 from __future__ import annotations
