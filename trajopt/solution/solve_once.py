@@ -37,7 +37,7 @@ DURATION_LOOKED_AT = (
 )
 GROWTH = 100.0  # of the duration, beyond which a cost that fell to rounding has no minimum
 FALLEN, RAISED = 1e-5, 1e-2  # a scaled objective below the first is scaled to the second
-RESCALED = 3  # times at most
+RESCALED, FOLLOWED = 3, 100  # times at most, and iterations of each: an optimum of zero is followed for ever
 ROUNDING = 1e-13  # scaled costs below, which were about one at the guess, are zero
 AT_BOUND = 1.001  # times the shortest duration: a motion as short as that is stopped by this bound alone
 
@@ -77,7 +77,7 @@ def _at_own_scale(
     """
     if np.any(np.isinf(program.upper[program.durations])):
         return program, result
-    near = replace(run or Run(), start_kind=StartKind.NEAR_START)
+    near = _followed(run or Run())
     for _ in range(RESCALED):
         size = abs(program.objective(result.y))
         if result.status is not Status.CONVERGED or not np.finfo(float).tiny < size < FALLEN:
@@ -90,6 +90,12 @@ def _at_own_scale(
             break
         program, result = finer, replace(again, iterations=iterations, seconds=seconds)
     return program, result
+
+
+def _followed(run: Run) -> Run:
+    """The same run from near, with few iterations."""
+    few = FOLLOWED if run.max_iterations is None else min(FOLLOWED, run.max_iterations)
+    return replace(run, start_kind=StartKind.NEAR_START, max_iterations=few)
 
 
 def answer_at(asked: Any, program: NLP | LinkedProgram, result: Result) -> Any:

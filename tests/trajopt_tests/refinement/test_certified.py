@@ -345,7 +345,7 @@ def test_what_does_not_hold_says_what_to_do(limit):
 
 
 def test_seconds_of_a_certified_solution_count_its_refinement(certified):
-    assert certified.seconds > 1.5 * sum(certified.timings.values())
+    assert certified.seconds > sum(certified.timings.values())
     assert "solves before the last, and checks" in trajopt.report.html(certified, interactive=False)
 
 

@@ -54,3 +54,15 @@ def test_phases_are_scaled_anew_together():
         return trajopt.solve(trajopt.Phases(first, second), starts=1)
 
     assert linked(1e3).objective == pytest.approx(linked(0.0).objective, rel=1e-9)
+
+
+def test_an_optimum_of_zero_is_not_followed_for_ever():
+    """Data that the model meets: the misfit is rounding, and any scale finds more rounding below it."""
+    times = np.linspace(0.1, 2.0, 12)
+    decay = trajopt.system(("x",), (), lambda node: [-node.x])
+    problem = trajopt.Problem(decay, trajopt.Trajectory.collocation(6, 4, duration=2.0))
+    problem.data("measured", times, np.exp(-times))
+    problem.minimize(trajopt.term(lambda node: (node.x - node.data("measured")) ** 2), over=times, name="fit")
+    problem.guess(x=[[1.0], [1.0]])
+    found = trajopt.solve(problem, refine=None, starts=1)
+    assert found.converged and found.objective < 1e-12 and found.iterations < 150
