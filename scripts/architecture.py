@@ -9,6 +9,7 @@ holds the tree against `MAY_IMPORT`; `architecture_picture.py` draws it.
 from __future__ import annotations
 
 import ast
+import functools
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -90,16 +91,17 @@ def imports_of(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
                     yield node.module
 
 
-def edges() -> set[tuple[str, str]]:
+@functools.cache
+def edges() -> frozenset[tuple[str, str]]:
     """All pairs (module, module that it imports), faces of packages left out: editors need their imports."""
     known = modules()
-    return {
+    return frozenset(
         (name, target)
         for name, path in known.items()
         if path.name != "__init__.py"
         for target in imports_of(path, known)
         if target != name
-    }
+    )
 
 
 def room_of(module: str) -> str:

@@ -71,6 +71,7 @@ def test_effort_softens_the_switches_and_then_removes_them(u, objective, switche
     assert solution.certificate.structure.arc_count == switches + 1
 
 
+@pytest.mark.long
 def test_six_axes_turn_at_full_speed_and_fold_while_they_speed_up_and_brake():
     """The first axis alone decides between its two bangs; the other five help it only during these."""
     refine = trajopt.Certified(tol=1e-6, time_limit=200.0)

@@ -5,7 +5,17 @@ import pytest
 import trajopt
 from problems import catalogue
 
-SLOW = {"gait", "gait_stride", "hop", "planar_walker", "quadruped_jump", "two_arms"}
+SLOW = {
+    "container_crane",
+    "four_bar",
+    "gait",
+    "gait_stride",
+    "hop",
+    "motor_arm",
+    "planar_walker",
+    "quadruped_jump",
+    "two_arms",
+}
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,7 @@ def test_the_report_finds_all_constraints_met_on_both_sides_of_every_border(moti
     assert max(len(line) for line in str(report).splitlines()) < 110
 
 
+@pytest.mark.long
 def test_a_higher_hop_costs_more_and_takes_longer_flight():
     low, high = (trajopt.solve(hop.build(height=height)) for height in (0.12, 0.2))
     assert low.converged and high.converged

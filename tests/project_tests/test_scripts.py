@@ -4,11 +4,14 @@ import re
 import runpy
 from pathlib import Path
 
+import pytest
+
 import trajopt
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 
+@pytest.mark.long
 def test_a_problem_is_solved_kept_and_drawn(tmp_path, capsys):
     names = runpy.run_path(str(SCRIPTS / "solve_problem.py"))
     solution = names["main"]("two_link_pr", tmp_path)
@@ -34,6 +37,7 @@ def test_the_files_of_a_term_are_those_that_the_map_names(capsys):
     assert counts in page
 
 
+@pytest.mark.long
 def test_plans_of_a_receding_horizon_steer_to_both_goals():
     names = runpy.run_path(str(SCRIPTS / "receding_horizon.py"))
     found = names["steered"](2.0)

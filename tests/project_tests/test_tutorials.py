@@ -36,6 +36,7 @@ def test_the_page_on_dynamics_solves_by_hand_and_by_pinocchio():
     assert second == pytest.approx(first, rel=1e-5)
 
 
+@pytest.mark.long
 def test_the_page_on_systems_swings_the_pole_up_like_the_robot(capsys):
     done = run("systems.md")
     assert done["swing_up"].objective == pytest.approx(57.9446, rel=1e-4)

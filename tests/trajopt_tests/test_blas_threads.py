@@ -70,6 +70,7 @@ def test_the_dense_method_limits_the_blas_that_it_calls():
     assert during == 1 and before > 1
 
 
+@pytest.mark.long
 def test_what_the_user_has_set_stays():
     during, before, _ = _printed("trajopt.solve(problem, progress=watch)", OPENBLAS_NUM_THREADS="2")
 
@@ -92,6 +93,7 @@ except KeyError:
     assert during == 1 and before > 1
 
 
+@pytest.mark.long
 def test_overlapping_solves_in_threads_end_with_the_threads_of_before():
     """The second solve begins within the first and ends after it, in another thread."""
     overlapping = """
@@ -139,6 +141,7 @@ trajopt.solve(problem, progress=watch)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.long
 def test_a_process_that_is_forked_while_another_thread_sets_the_limit_can_solve():
     """The lock that the other thread holds is copied, the thread is not."""
     forked = """

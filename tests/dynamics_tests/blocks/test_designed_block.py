@@ -88,6 +88,7 @@ def test_derivatives_by_properties_are_differences_of_built_robots(seed, rotors,
 
 
 @pytest.mark.parametrize(("seed", "rotors", "outputs", "loads"), CASES)
+@pytest.mark.long
 def test_second_derivatives_are_differences_of_first_ones(seed, rotors, outputs, loads):
     model = robot(seed, rotors)
     values = designs(model, gears=rotors != "none")

@@ -40,6 +40,7 @@ def test_importing_the_package_does_not_import_numba(search_path):
     assert subprocess.run([sys.executable, "-c", code], env=search_path).returncode == 0
 
 
+@pytest.mark.long
 def test_code_is_cached_under_a_digest_of_the_sources_and_the_setting_of_numba_is_left_as_found(
     search_path, tmp_path
 ):

@@ -113,6 +113,7 @@ def test_a_verbose_solve_shows_the_problem_every_iteration_and_the_time(tmp_path
     assert lines[-1].startswith("time in ms: functions ")
 
 
+@pytest.mark.long
 def test_figures_are_told_while_they_are_drawn(tmp_path):
     outcome = run("solve", "two_link_rr", "--set", "intervals=5", "--plot", "--report", "--out", tmp_path)
     drawn = [line for line in outcome.stderr.splitlines() if line.startswith("drawing ")]

@@ -102,6 +102,7 @@ def failing_at_two(mass=1.0):
     return problem
 
 
+@pytest.mark.long
 def test_processes_take_parts_of_the_grid_and_find_the_same(tmp_path):
     axes, build = {"mass": [1.0, 2.0, 3.0, 4.0]}, problems.sliding_mass.build
     alone = sweep(build, axes, processes=1)

@@ -47,6 +47,7 @@ def solved(request):
     return robot, tool, home, pick_and_place(robot, tool, home).solve()
 
 
+@pytest.mark.long
 def test_pick_and_place_converges_and_its_certificate_and_check_hold(solved):
     *_, motion = solved
     assert motion.converged and motion.certificate.holds
@@ -103,6 +104,7 @@ def test_the_torque_carries_the_cup_from_the_first_goal_on(solved):
         assert motion.tau(t) == pytest.approx(tau, abs=2e-3)
 
 
+@pytest.mark.long
 def test_a_line_and_an_arc_are_followed_and_the_tool_stays_upright():
     robot = ur5()
     task = moves.Task(robot)

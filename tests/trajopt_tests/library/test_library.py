@@ -29,6 +29,7 @@ def ur5_at(q):
 POSE = np.array([0.3, -1.0, 1.2, -0.7, -1.1, 0.4])
 
 
+@pytest.mark.long
 def test_following_data_gives_the_data_back():
     times = np.linspace(0.0, 1.0, 21)
     for clock in ("seconds", "progress"):

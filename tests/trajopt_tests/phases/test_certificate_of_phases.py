@@ -212,6 +212,7 @@ def test_limits_between_nodes_are_lowered_by_limit_nodes():
     assert not any(map(len, fine.phases[0].limit_points))
 
 
+@pytest.mark.long
 def test_a_certified_way_is_proved_and_its_optimum_is_that_of_fine_meshes(tmp_path):
     finest = trajopt.solve(way(order=5, intervals=60, top=0.4))
     solution = trajopt.solve(

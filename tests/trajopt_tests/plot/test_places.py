@@ -53,6 +53,7 @@ def test_one_torque_is_drawn_beside_a_curve_of_the_caller(rr):
     assert axis.get_xlabel() == "time (s)" and axis.get_ylabel() == "torque (N m)"
 
 
+@pytest.mark.long
 def test_a_notebook_stays_interactive_after_the_first_figure(tmp_path):
     """Its backend switches pyplot to interactive as it is loaded; the style of a figure must not undo it."""
     (tmp_path / "inline.py").write_text(
@@ -89,6 +90,7 @@ def test_with_pyplot_a_new_figure_is_one_that_show_shows(rr):
     plt.close(figure)
 
 
+@pytest.mark.long
 def test_without_pyplot_a_new_figure_belongs_to_nobody(tmp_path):
     code = (
         "import sys, gc, weakref, trajopt, problems\n"

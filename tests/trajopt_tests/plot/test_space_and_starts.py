@@ -61,6 +61,7 @@ def test_wrong_views_are_refused(reach):
         trajopt.plot.motion(reach, view="space", ax=Figure().subplots())
 
 
+@pytest.mark.long
 def test_a_gif_has_a_picture_for_every_moment_and_runs_at_natural_speed(reach, tmp_path):
     trajopt.plot.animate(reach, tmp_path / "reach.gif", rate=10, dpi=40)
     with Image.open(tmp_path / "reach.gif") as picture:

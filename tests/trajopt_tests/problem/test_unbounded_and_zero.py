@@ -101,6 +101,7 @@ def test_an_effort_that_a_longer_motion_always_lowers_has_no_minimum():
     assert trajopt.solve(problem, starts=1).converged
 
 
+@pytest.mark.long
 def test_a_system_in_minimum_time_without_bounds_of_its_controls_says_so():
     mass = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u])
     problem = trajopt.Problem(mass)

@@ -43,6 +43,7 @@ def rayleigh():
     return problem
 
 
+@pytest.mark.long
 def test_equations_hold_between_nodes_by_default():
     coarse, found = trajopt.solve(hypersensitive(), refine=None), trajopt.solve(hypersensitive())
     assert coarse.objective > 10.0 and str(coarse.verify().verdict) == "FAIL"

@@ -41,6 +41,7 @@ def test_every_setting_is_documented():
     assert not [field.name for field in fields(SearchSettings) if f" {field.name} : " not in documented]
 
 
+@pytest.mark.long
 def test_the_search_uses_the_settings_that_are_given():
     """No solve on arcs converges within one iteration, so nodes are added instead."""
     hurried = trajopt.Certified(settings=SearchSettings(arc_iterations=1, refinements=0))

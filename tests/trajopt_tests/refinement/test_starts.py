@@ -84,6 +84,7 @@ def test_many_joints_with_a_free_duration_have_several_starts_by_default(reach):
     assert found.verify().holds_at_nodes
 
 
+@pytest.mark.long
 def test_a_guess_or_few_joints_are_solved_from_one_start():
     assert trajopt.solve(problems.three_link_arm.build(intervals=10)).starts is None
     problem = moved_arm(10, "ur5", 3, torque_alone=True)
@@ -141,6 +142,7 @@ def test_limits_of_all_velocities_leave_one_start_by_default():
     assert start_rule(one_joint_free, trajopt.Ipopt()) == SEARCHED
 
 
+@pytest.mark.long
 def test_the_default_is_never_worse_than_one_start():
     """On 20 spans coarse meshes hide the optimum of this move that its own guess leads to."""
     problem = moved_arm(20, "ur5", 35, torque_alone=True)
@@ -186,6 +188,7 @@ def test_a_guess_that_leads_nowhere_is_followed_by_others():
     )
 
 
+@pytest.mark.long
 def test_starts_that_lead_nowhere_on_a_coarse_mesh_are_followed_by_others_on_the_own_one():
     """A motor too weak to hold the pendulum level: it swings to and fro; ten spans hold no such motion."""
     problem = quick_pendulum(20, torque=3.0)
@@ -209,6 +212,7 @@ def test_what_no_guess_solves_says_so():
     assert found.starts.chosen == 0
 
 
+@pytest.mark.long
 def test_on_one_mesh_starts_are_ranked_and_the_best_two_solved():
     """Where rounds end with Newton steps, the objectives of other starts are only compared."""
     problem = problems.cart_pole.build(intervals=10)

@@ -66,6 +66,7 @@ def test_intervals_are_those_of_student_and_of_the_normal_distribution():
     assert "slope" in str(found) and "95 % interval" in str(found)
 
 
+@pytest.mark.long
 def test_a_nonlinear_fit_has_the_scatter_of_repeated_measurements():
     """k and x(0) of a decay, fitted to 400 sets of samples with normal errors of 0.02."""
     true, rng = 1.3 * np.exp(-0.9 * TIMES), np.random.default_rng(0)

@@ -18,6 +18,7 @@ def check(outcomes):
     assert {"proved", "DOES NOT HOLD"} <= {each.verdict for each in outcomes}
 
 
+@pytest.mark.long
 def test_planted_peaks_forces_and_bounds_are_told_as_they_are():
     check([outcome(seed) for seed in range(24)])
 
@@ -28,6 +29,7 @@ def check_integrals(kind, seeds, evidence):
     assert {each.verdict for each in outcomes} == {evidence, "DOES NOT HOLD"}
 
 
+@pytest.mark.long
 def test_integrals_of_narrow_bumps_and_fast_waves_are_told_as_they_are():
     check_integrals(integrals.bounded_integral, ONCE_WRONG[:4], "proved")
     check_integrals(integrals.sampled_integral, range(4), "holds, sampled")

@@ -26,6 +26,7 @@ class Dying:
         os._exit(3)
 
 
+@pytest.mark.long
 def test_the_table_is_the_same_for_one_process_and_for_two():
     alone = multistart(small, starts=3, processes=1)
     together = multistart(small, starts=3, processes=2)

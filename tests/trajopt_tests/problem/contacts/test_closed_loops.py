@@ -119,6 +119,7 @@ def test_gap_and_force_converge_to_the_order_of_the_scheme(points, order):
     assert slopes[0] > order - 0.9 and slopes[1] > order + 0.5 and slopes[2] > 2 * order - 1.5, slopes
 
 
+@pytest.mark.long
 def test_at_rest_forces_are_those_of_statics():
     problem, closure = linkage(3, 3, 1.0)
     problem.start_at(q=[START, None, None], v=0.0)

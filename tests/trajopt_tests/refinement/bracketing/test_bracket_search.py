@@ -38,6 +38,7 @@ def test_every_mesh_brackets_the_exact_optimum_of_two_links():
     assert last.spans < 100
 
 
+@pytest.mark.long
 def test_a_structure_that_is_not_confirmed_leaves_a_bracket_that_calls_itself_an_estimate(bracketed):
     certificate = bracketed.certificate
     assert certificate.holds and certificate.method == "added nodes"

@@ -186,6 +186,7 @@ def test_an_own_term_of_forces_is_held_on_an_arc():
     )
 
 
+@pytest.mark.long
 def test_an_own_term_of_states_that_is_followed_is_bracketed():
     """v + c q <= b is followed as v' = -c v: no arc holds it, and the bracket has the exact optimum in it."""
     c, b, a = 0.8, 2.5, 25.0

@@ -37,6 +37,7 @@ def least(jump, duration=1.0):
     return asked @ np.linalg.solve(gramian, asked)
 
 
+@pytest.mark.long
 def test_phases_of_a_list_are_solved_in_other_processes():
     jumps = [0.0, 0.3, -0.2]
     study = trajopt.solve_many([halves(jump) for jump in jumps], processes=2)
