@@ -29,6 +29,7 @@ from problems.human.gait.gait_solver import PATIENCE, gait_solver
 from problems.human.gait.sourced_cost import CostWeights
 from problems.human.gait.step import LIMIT_NODES, Step
 from problems.human.gait.step_limits import StepLimits
+from problems.human.motions.tracking import track_motion
 from problems.recipe import recipe
 
 
@@ -66,6 +67,10 @@ def build(
     smoothness: float | None = None,
     without: str = "",
     start: str = "measured",
+    track: str = "",
+    track_window: tuple[float, float] | None = None,
+    track_weight: float = 10.0,
+    track_names: str = "",
 ) -> trajopt.Problem:
     """One step; speed in m/s, lengths in m, masses in kg, angles in degrees.
 
@@ -98,6 +103,9 @@ def build(
     smoothness : s^4, weight of squared accelerations of joints
     without : step constraints to leave out, names of problems.human.gait.step_constraints with commas between
     start : where the search starts, "standing" upright or a "measured" gait
+    track : a file of measured angles (.mot, .sto, .csv) that the walk also keeps near, beside the cost; its
+        step is between track_window, s, the strikes of the right and of the left heel. track_weight and
+        track_names, a table of names and signs, as in `problems.human.motions.tracking`
     """
     height = chosen_height(height, mass)
     person, own = Person(height, mass, backpack, slope=slope), formulation(cost)
@@ -119,6 +127,8 @@ def build(
         smoothness=own.chosen("smoothness", smoothness), without=without, start=start,
         cost=cost, weights=CostWeights(power, steadiness, force_rate),
     )  # fmt: skip
+    if track:
+        track_motion(problem, track, track_window, track_weight, track_names)
     solver = gait_solver((step,), contact_drift, intervals)
     starts = own.starts if solver.patience == PATIENCE else 1  # several where each takes seconds
     problem.recommend(solver, trajopt.LimitNodes(), starts)

@@ -8,7 +8,7 @@ them.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,24 +42,41 @@ def write_storage(path: str | os.PathLike[str], table: Storage) -> None:
 
 
 def read_storage(path: str | os.PathLike[str]) -> Storage:
-    """Read a .mot or .sto file; ProblemError where header, labels and numbers do not agree."""
-    lines = Path(path).read_text(encoding="utf-8").splitlines()
-    if "endheader" not in lines:
+    """Read a .mot or .sto file.
+
+    Raises ProblemError where header, labels and numbers do not agree, with the line where there is one: a
+    label without a column, a row that is too short, text, NaN, or a header whose counts are others.
+    """
+    lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    ends = [i for i, line in enumerate(lines) if line.strip() == "endheader"]
+    if not ends:
         raise ProblemError(f"{path} has no line 'endheader': it is no OpenSim storage")
-    end = lines.index("endheader")
-    entries = dict(line.split("=", 1) for line in lines[1:end] if "=" in line)
-    labels = "".join(lines[end + 1 : end + 2]).split("\t")
-    try:
-        shape = (int(entries.get("nRows", -1)), int(entries.get("nColumns", -1)))
-        values = np.array([[float(cell) for cell in line.split()] for line in lines[end + 2 :]])
-    except ValueError as error:
+    end = ends[0]
+    entries = {key.strip(): value.strip() for key, _, value in (x.partition("=") for x in lines[1:end])}
+    labels = " ".join(lines[end + 1 : end + 2]).split()
+    if labels[:1] != ["time"]:
+        raise ProblemError(f"{path}, line {end + 2} begins with {labels[:1]}: the first label must be time")
+    rows = [(i, line.split()) for i, line in enumerate(lines[end + 2 :], end + 3) if line.strip()]
+    values = np.array([numbers_of_line(cells, len(labels), path, i) for i, cells in rows])
+    for key, count in (("nRows", len(values)), ("nColumns", len(labels))):
+        if key in entries and entries[key] != str(count):
+            raise ProblemError(f"{path} has {count} as {key}, but its header says {entries[key]}: correct it")
+    if len(values) < 2 or len(set(labels)) < len(labels):
         raise ProblemError(
-            f"{path}: {error}: the rows below the labels must be equally many numbers"
-        ) from None
-    if values.shape != shape or len(labels) != shape[1] or labels[0] != "time":
-        raise ProblemError(
-            f"{path} has {values.shape} numbers under {len(labels)} labels from '{labels[0]}', but its "
-            f"header says {shape}, and the first label must be time"
+            f"{path} has {len(values)} rows under {labels}: give two or more, and each label once"
         )
     columns = dict(zip(labels[1:], values[:, 1:].T, strict=True))
     return Storage(lines[0], values[:, 0], columns, entries.get("inDegrees", "no") == "yes")
+
+
+def numbers_of_line(cells: Sequence[str], count: int, path: object, line: int) -> list[float]:
+    """The cells of a line as `count` finite numbers; ProblemError with the line for others."""
+    if len(cells) != count:
+        raise ProblemError(f"{path}, line {line} has {len(cells)} numbers: {count} labels are above it")
+    try:
+        values = [float(cell) for cell in cells]
+    except ValueError as error:
+        raise ProblemError(f"{path}, line {line}: {error}: give numbers, and fill gaps before") from None
+    if not np.all(np.isfinite(values)):
+        raise ProblemError(f"{path}, line {line} has a gap (NaN): fill it before")
+    return values

@@ -113,9 +113,13 @@ def test_the_summary_is_a_table_of_the_right_leg(folder):
     ("text", "message"),
     [
         ("Coordinates\ntime\tx\n", "has no line 'endheader'"),
-        ("C\nnRows=1\nnColumns=2\nendheader\ntime\tx\n0\tfar\n", "could not convert string"),
-        ("C\nnRows=few\nendheader\n", "invalid literal for int"),
-        ("C\nnRows=2\nnColumns=2\nendheader\ntime\tx\n0\t1\n", r"has \(1, 2\) numbers under 2 labels"),
+        ("C\nnRows=1\nnColumns=2\nendheader\ntime\tx\n0\tfar\n", "line 6: could not convert string"),
+        ("C\nnRows=few\nendheader\ntime\tx\n0\t1\n", "has 1 as nRows, but its header says few"),
+        ("C\nnRows=3\nnColumns=2\nendheader\ntime\tx\n0\t1\n1\t1\n", "has 2 as nRows, but its header says 3"),
+        ("C\nendheader\ntime\tx\n0\t1\n1\n", "line 5 has 1 numbers: 2 labels are above it"),
+        ("C\nendheader\ntime\tx\n0\t1\n1\tnan\n", "line 5 has a gap"),
+        ("C\nendheader\nx\ttime\n0\t1\n", "line 3 begins with .'x'.: the first label must be time"),
+        ("C\nendheader\ntime\tx\tx\n0\t1\t1\n1\t1\t1\n", "each label once"),
     ],
 )
 def test_other_files_are_refused(text, message, tmp_path):

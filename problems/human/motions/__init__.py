@@ -1,0 +1,1 @@
+"""Measured motions of people: files of angles and of markers, names and signs, and tracking them."""

@@ -1,0 +1,77 @@
+"""Measured places of markers over time, from a .trc file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from problems.human.motions.motion_file import UNITS, check_times
+from trajopt.base.errors import ProblemError
+
+HEADER_LINES = 5  # file type, names and values of the rate and counts, markers, axes
+
+
+@dataclass(frozen=True, eq=False)
+class Markers:
+    """Places of markers: time (K,) s, and (K, 3) m by marker, NaN where it was not seen."""
+
+    time: np.ndarray
+    places: Mapping[str, np.ndarray]
+
+    @property
+    def gaps(self) -> dict[str, int]:
+        """Marker -> rows in which it was not seen, for those that have any."""
+        counts = {name: int(np.isnan(x[:, 0]).sum()) for name, x in self.places.items()}
+        return {name: count for name, count in counts.items() if count}
+
+
+def read_markers(path: str | os.PathLike[str]) -> Markers:
+    """Read a .trc file: lengths in m, whatever unit the header names, in the axes of the file.
+
+    Raises ProblemError, with the line where there is one, for a header without unit or markers, rows that are
+    too long, text, counts that are not those of the header, times that do not increase and missing rows.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise ProblemError(f"there is no file '{file}': give the path of a .trc")
+    lines = file.read_text(encoding="utf-8-sig").splitlines()
+    if len(lines) < HEADER_LINES + 1 or not lines[0].startswith("PathFileType"):
+        raise ProblemError(
+            f"{file} does not begin with 'PathFileType' and five lines of header: it is no .trc"
+        )
+    entries = dict(zip(lines[1].split(), lines[2].split(), strict=False))
+    names = [cell.strip() for cell in lines[3].split("\t")[2:] if cell.strip()]
+    factor = _factor(entries, file)
+    rows = [(i, line) for i, line in enumerate(lines[HEADER_LINES:], HEADER_LINES + 1) if line.strip()]
+    values = np.array([_row(line, 2 + 3 * len(names), file, i) for i, line in rows])
+    for key, count in (("NumMarkers", len(names)), ("NumFrames", len(rows))):
+        if entries.get(key, str(count)) != str(count):
+            raise ProblemError(f"{file} has {count} as {key}, but its header says {entries[key]}: correct it")
+    check_times(values[:, 1], file, rows[0][0] - 1)
+    places = factor * values[:, 2:].reshape(len(rows), len(names), 3)
+    return Markers(values[:, 1], {name: places[:, i] for i, name in enumerate(names)})
+
+
+def _factor(entries: Mapping[str, str], file: Path) -> float:
+    unit = entries.get("Units", "")
+    if unit not in ("m", "cm", "mm"):
+        raise ProblemError(f"{file}, line 3 has the unit '{unit}' of length: write m, cm or mm")
+    return UNITS[unit]
+
+
+def _row(line: str, count: int, file: Path, number: int) -> list[float]:
+    """Frame, time and places of a line, NaN for empty cells."""
+    cells = line.split("\t")
+    while len(cells) > count and not cells[-1].strip():
+        cells.pop()
+    if len(cells) > count:
+        raise ProblemError(f"{file}, line {number} has {len(cells)} numbers: {count} are expected")
+    try:
+        found = [float(cell) if cell.strip() else np.nan for cell in cells]
+    except ValueError as error:
+        raise ProblemError(f"{file}, line {number}: {error}: give numbers, or leave the cell empty") from None
+    return found + [np.nan] * (count - len(found))

@@ -1,0 +1,121 @@
+"""Measured angles of joints over time, from .mot and .sto files of OpenSim or comma-separated values.
+
+A .mot or .sto says in its header whether angles are degrees; translations are metres. In a .csv the first
+line has "time" and the labels, each with its unit in brackets: "knee_angle_r [deg]", "pelvis_ty [mm]".
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from problems.human.opensim.storage import numbers_of_line, read_storage
+from trajopt.base.errors import OptionError, ProblemError
+
+UNITS = {"deg": np.pi / 180.0, "rad": 1.0, "m": 1.0, "mm": 1e-3, "cm": 1e-2}  # to rad and m
+TRANSLATIONS = ("_tx", "_ty", "_tz")
+JUMP = 1.5  # times the usual time between rows: a longer one is a gap
+MOST_RADIANS, MOST_METRES = 7.0, 100.0  # beyond: degrees, millimetres
+
+
+@dataclass(frozen=True, eq=False)
+class MotionTable:
+    """Measured coordinates over time: time (K,) s, and columns (K,) in rad or m by OpenSim's names."""
+
+    time: np.ndarray
+    columns: Mapping[str, np.ndarray]
+
+    def window(self, start: float, end: float) -> MotionTable:
+        """The rows from `start` to `end`, s, both ends interpolated; ProblemError where there are none."""
+        if not self.time[0] <= start < end <= self.time[-1]:
+            raise ProblemError(
+                f"the window is {start:g} to {end:g} s: the file has {self.time[0]:g} to {self.time[-1]:g} s"
+            )
+        inside = self.time[(self.time > start) & (self.time < end)]
+        time = np.concatenate([[start], inside, [end]])
+        return MotionTable(time, {k: np.interp(time, self.time, x) for k, x in self.columns.items()})
+
+
+def read_motion(path: str | os.PathLike[str]) -> MotionTable:
+    """Read a .mot, .sto or .csv file.
+
+    Raises OptionError for another kind of file, ProblemError with the line for gaps, times that do not
+    increase and numbers that are none, and where radians or metres look like degrees or millimetres.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise ProblemError(f"there is no file '{file}': give the path of a .mot, .sto or .csv")
+    if file.suffix.lower() in (".mot", ".sto"):
+        table = read_storage(file)
+        lines = 0
+        factor = UNITS["deg"] if table.in_degrees else 1.0
+        columns = {k: x if k.endswith(TRANSLATIONS) else factor * x for k, x in table.columns.items()}
+        found = MotionTable(table.time, columns)
+    elif file.suffix.lower() == ".csv":
+        found, lines = _comma_separated(file)
+    else:
+        raise OptionError(f"'{file}' is a {file.suffix or 'file without ending'}: give a .mot, .sto or .csv")
+    check_times(found.time, file, lines)
+    check_units(found, file)
+    return found
+
+
+def check_times(time: np.ndarray, file: Path, lines: int = 0) -> None:
+    """ProblemError for times that do not increase, or a row that is missing; lines before the first row."""
+    steps = np.diff(time)
+    usual = float(np.median(steps))
+    for i in np.flatnonzero(steps <= 0.0)[:1]:
+        raise ProblemError(
+            f"{_row_name(file, lines, int(i) + 2)}: time goes from {time[i]:g} to {time[i + 1]:g} s, it must "
+            "increase"
+        )
+    for i in np.flatnonzero(steps > JUMP * usual)[:1]:
+        raise ProblemError(
+            f"{_row_name(file, lines, int(i) + 2)}: {steps[i]:.4g} s without a row, where rows are "
+            f"{usual:.4g} s apart: fill the gap"
+        )
+
+
+def _row_name(file: Path, lines: int, row: int) -> str:
+    return f"{file}, line {lines + row}" if lines else f"{file}, row {row}"
+
+
+def check_units(table: MotionTable, file: Path) -> None:
+    """ProblemError where angles in rad or lengths in m are too large to be any."""
+    for name, values in table.columns.items():
+        most, unit, other = (MOST_METRES, "m", "mm") if name.endswith(TRANSLATIONS) else (
+            MOST_RADIANS, "rad", "degrees"
+        )  # fmt: skip
+        largest = float(np.abs(values).max())
+        if largest > most:
+            raise ProblemError(
+                f"{file}: '{name}' reaches {largest:.4g} {unit}, which looks like {other}: set inDegrees=yes "
+                "in the header, or write the unit behind the label in a .csv, 'knee_angle_r [deg]'"
+            )
+
+
+def _comma_separated(file: Path) -> tuple[MotionTable, int]:
+    with file.open(newline="", encoding="utf-8-sig") as stream:
+        lines = [(i, row) for i, row in enumerate(csv.reader(stream), 1) if any(cell.strip() for cell in row)]
+    if len(lines) < 3:
+        raise ProblemError(f"{file} has {len(lines)} lines: give labels, then two rows or more")
+    labels = [_label(cell, file) for cell in lines[0][1]]
+    if not labels or labels[0][0] != "time":
+        raise ProblemError(f"{file}, line 1 begins with '{lines[0][1][0]}': the first label must be time")
+    values = np.array([numbers_of_line(row, len(labels), file, i) for i, row in lines[1:]])
+    columns = {name: unit * x for (name, unit), x in zip(labels[1:], values[:, 1:].T, strict=True)}
+    return MotionTable(values[:, 0], columns), lines[0][0]
+
+
+def _label(cell: str, file: Path) -> tuple[str, float]:
+    """Name and factor to rad or m of a label."""
+    name, _, unit = cell.strip().partition("[")
+    unit = unit.rstrip("] ").strip()
+    if unit and unit not in (*UNITS, "s"):
+        raise ProblemError(f"{file}, line 1: '{cell.strip()}' has unit '{unit}': write {', '.join(UNITS)}")
+    return name.strip(), UNITS.get(unit, 1.0)

@@ -1,0 +1,214 @@
+"""Measured motions: files of angles and markers, names and signs, markers fitted, walks tracked."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from osim_text import body, joint, osim_text
+
+import dynamics
+import trajopt
+from problems import gait
+from problems.human.motions.marker_file import Markers, read_markers
+from problems.human.motions.marker_fit import fit_markers
+from problems.human.motions.motion_file import read_motion
+from problems.human.motions.names import joint_angles, opensim_names, read_names, write_names
+from problems.human.opensim.coordinates import coordinate_values
+from problems.human.opensim.storage import Storage, write_storage
+from trajopt.base.errors import OptionError, ProblemError
+
+MODELS = Path(os.environ.get("OSIM_MODELS", "no folder"))
+T = np.linspace(2.0, 3.0, 11)
+ANGLES = {"knee_angle_r": 40.0 + 20.0 * np.sin(T), "pelvis_ty": 0.9 + 0.02 * np.cos(T)}
+
+
+@pytest.fixture
+def mot(tmp_path):
+    write_storage(tmp_path / "a.mot", Storage("Coordinates", T, ANGLES, in_degrees=True))
+    return tmp_path / "a.mot"
+
+
+def written(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_angles_become_radians_and_lengths_metres_whatever_the_file(mot, tmp_path):
+    rows = "\n".join(f"{t},{a},{1000.0 * h}" for t, a, h in zip(T, *ANGLES.values(), strict=True))
+    table = written(tmp_path / "a.csv", f"time [s],knee_angle_r [deg],pelvis_ty [mm]\n{rows}\n")
+    for found in (read_motion(mot), read_motion(table)):
+        np.testing.assert_allclose(
+            found.columns["knee_angle_r"], np.deg2rad(ANGLES["knee_angle_r"]), rtol=1e-11
+        )
+        np.testing.assert_allclose(found.columns["pelvis_ty"], ANGLES["pelvis_ty"], rtol=1e-11)
+
+
+def test_a_window_has_both_ends(mot):
+    part = read_motion(mot).window(2.13, 2.48)
+    assert part.time[[0, -1]].tolist() == [2.13, 2.48]
+    assert part.columns["pelvis_ty"][0] == pytest.approx(0.9 + 0.02 * np.cos(2.13), abs=1e-4)
+    with pytest.raises(ProblemError, match=r"the window is 1 to 2.5 s: the file has 2 to 3 s"):
+        read_motion(mot).window(1.0, 2.5)
+
+
+HEAD = "C\ninDegrees={}\nendheader\ntime\tknee_angle_r\n"
+BAD = {
+    "radians": ("a.mot", HEAD.format("no") + "0\t40\n1\t45\n", "reaches 45 rad, which looks like degrees"),
+    "millimetres": ("a.csv", "time,pelvis_ty\n0,900\n1,910\n", "reaches 910 m, which looks like mm"),
+    "backwards": ("a.mot", HEAD.format("yes") + "0\t1\n1\t1\n0.5\t1\n", "row 3: time goes from 1 to 0.5 s"),
+    "missing row": (
+        "a.csv",
+        "time,x\n0,1\n1,1\n2,1\n4,1\n",
+        "line 5: 2 s without a row, where rows are 1 s apart",
+    ),
+    "empty cell": ("a.csv", "time,x\n0,1\n1,\n", "line 3: could not convert string to float: ''"),
+    "unit": ("a.csv", "time,x [inch]\n0,1\n1,2\n", "'x .inch.' has unit 'inch': write deg, rad, m, mm, cm"),
+    "no time": ("a.csv", "x,time\n0,1\n1,2\n", "line 1 begins with 'x'"),
+    "short": ("a.csv", "time,x\n0,1\n", "has 2 lines"),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "message"), BAD.values(), ids=BAD)
+def test_files_that_cannot_be_read_are_refused_with_the_line(name, text, message, tmp_path):
+    with pytest.raises(ProblemError, match=message):
+        read_motion(written(tmp_path / name, text))
+
+
+def test_other_files_and_no_file_are_refused(tmp_path):
+    with pytest.raises(OptionError, match=r"is a .txt: give a .mot, .sto or .csv"):
+        read_motion(written(tmp_path / "a.txt", ""))
+    with pytest.raises(ProblemError, match="there is no file"):
+        read_motion(tmp_path / "b.mot")
+
+
+def trc(unit="mm", rows=("1\t0.00\t1\t2\t3\t4\t5\t6", "2\t0.01\t1\t2\t3\t\t\t"), frames=2):
+    return (
+        "PathFileType\t4\t(X/Y/Z)\ta.trc\nDataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\n"
+        f"100\t100\t{frames}\t2\t{unit}\nFrame#\tTime\tone\t\t\ttwo\t\t\n\t\tX1\tY1\tZ1\tX2\tY2\tZ2\n\n"
+    ) + "\n".join(rows) + "\n"  # fmt: skip
+
+
+def test_markers_are_metres_and_what_was_not_seen_is_nan(tmp_path):
+    found = read_markers(written(tmp_path / "a.trc", trc()))
+    np.testing.assert_allclose(found.places["one"], 1e-3 * np.array([[1, 2, 3], [1, 2, 3]]))
+    np.testing.assert_allclose(found.places["two"][0], [4e-3, 5e-3, 6e-3])
+    assert found.gaps == {"two": 1}
+
+
+BAD_TRC = {
+    "unit": (trc("inch"), "line 3 has the unit 'inch' of length: write m, cm or mm"),
+    "count": (trc(frames=7), "has 2 as NumFrames, but its header says 7"),
+    "text": (trc(rows=("1\t0\ta\t2\t3\t4\t5\t6",) * 2), "line 7: could not convert string to float: 'a'"),
+    "long": (trc(rows=("1\t0\t1\t2\t3\t4\t5\t6\t7",) * 2), "line 7 has 9 numbers: 8 are expected"),
+    "time": (trc(rows=("1\t0\t1\t2\t3\t4\t5\t6",) * 2), "time goes from 0 to 0 s"),
+    "other": ("time,x\n", "does not begin with 'PathFileType'"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_TRC.values(), ids=BAD_TRC)
+def test_marker_files_that_cannot_be_read_are_refused(text, message, tmp_path):
+    with pytest.raises(ProblemError, match=message):
+        read_markers(written(tmp_path / "a.trc", text))
+
+
+def arm():
+    frame = "<socket_parent_frame>/bodyset/{}</socket_parent_frame>"
+    marker = "<Marker name='{}'>" + frame + "<location>{}</location></Marker>"
+    places = [
+        ("a", "x", "0 -0.3 0.05"),
+        ("b", "x", "0.1 -0.2 0"),
+        ("c", "y", "0 -0.3 0"),
+        ("d", "y", "0.05 0 0.1"),
+    ]
+    joints = [
+        joint("UniversalJoint", "one", "ground", "x", ["p", "r"]),
+        joint("PinJoint", "two", "x", "y", ["k"], "0 -0.4 0"),
+    ]
+    markers = "".join(marker.format(*place) for place in places)
+    return dynamics.load_osim(osim_text([body("x"), body("y")], joints, markers=markers))
+
+
+def test_coordinates_are_found_again_from_markers_also_where_one_is_hidden():
+    osim = arm()
+    t = np.linspace(0.0, 1.0, 9)
+    q = np.stack([np.sin(t), 0.5 * np.cos(2.0 * t), 1.2 * t], axis=1)
+    places = dynamics.forward_kinematics(osim.robot, q, osim.markers).position
+    seen = {name: places[:, i].copy() for i, name in enumerate(osim.markers)}
+    seen["d"][3] = np.nan
+    renamed = {"elbow": seen.pop("c")} | seen
+    found = fit_markers(osim.robot, Markers(t, renamed), np.zeros(3), frames={"elbow": "c"})
+    np.testing.assert_allclose(found.q, q, rtol=0.0, atol=1e-7)
+    assert found.distance.max() < 1e-7
+
+
+def test_markers_that_the_robot_does_not_have_and_too_few_are_refused():
+    osim, t = arm(), np.linspace(0.0, 1.0, 3)
+    with pytest.raises(ProblemError, match="no marker is a frame of the robot: the file has q"):
+        fit_markers(osim.robot, Markers(t, {"q": np.zeros((3, 3))}), np.zeros(3))
+    with pytest.raises(ProblemError, match="at 0 s 1 markers are seen: three are needed"):
+        fit_markers(osim.robot, Markers(t, {"a": np.zeros((3, 3))}), np.zeros(3))
+
+
+def test_names_and_signs_give_back_the_angles_that_were_exported(tmp_path):
+    q = np.random.default_rng(3).uniform(-0.3, 0.3, (4, 55))
+    from problems.human.body.tables import freedoms
+    from problems.human.motions.motion_file import MotionTable
+
+    joints = tuple(freedoms())
+    write_names(tmp_path / "names.csv")
+    names = read_names(tmp_path / "names.csv")
+    found = joint_angles(MotionTable(T[:4], coordinate_values(q)), names, joints)
+    assert len(found) == len(opensim_names()) == 43
+    for joint_name, values in found.items():
+        np.testing.assert_allclose(values, q[:, joints.index(joint_name)], rtol=0.0, atol=1e-6)
+
+
+def test_tables_of_names_are_checked(tmp_path):
+    head = "column,joint,sign,zero_deg\n"
+    with pytest.raises(ProblemError, match=r"line 2 of table n.csv has 'knie' in column joint"):
+        read_names(written(tmp_path / "n.csv", head + "k,knie,1,0\n"))
+    with pytest.raises(ProblemError, match=r"line 2 of table n.csv has 2 in column sign: write 1 or -1"):
+        read_names(written(tmp_path / "n.csv", head + "k,knee_r_flex,2,0\n"))
+    with pytest.raises(ProblemError, match=r"table n.csv has no column zero_deg"):
+        read_names(written(tmp_path / "n.csv", "column,joint,sign\n"))
+    with pytest.raises(ProblemError, match="there is no table of names"):
+        read_names(tmp_path / "m.csv")
+
+
+def test_a_motion_without_any_joint_that_moves_is_refused(tmp_path):
+    path = written(tmp_path / "a.csv", "time,elephant\n0,1\n1,1\n2,1\n")
+    with pytest.raises(
+        ProblemError, match="no column of the measured motion is a joint that moves: it has elephant"
+    ):
+        gait.build(cost="thesis", track=str(path))
+    with pytest.raises(OptionError, match="the weight of tracking is 0"):
+        gait.build(cost="thesis", track=str(path), track_weight=0.0)
+
+
+@pytest.mark.long
+def test_a_walk_comes_nearer_to_the_measured_one_the_heavier_it_weighs(tmp_path):
+    plain = trajopt.solve(gait.build(cost="thesis"), progress="silent")
+    t = np.linspace(0.0, plain.duration, 41)
+    place = plain.joint_names.index("knee_r_flex")
+    knee = np.rad2deg(plain.q(t)[:, place]) + 6.0 * np.sin(np.pi * t / t[-1]) ** 2
+    write_storage(
+        tmp_path / "m.mot", Storage("Coordinates", 5.0 + t, {"knee_angle_r": knee}, in_degrees=True)
+    )
+    apart = [6.0 * np.sqrt(3.0 / 8.0)]  # of the walk without tracking, by the mean of sin^4
+    for weight in (0.1, 10.0):
+        problem = gait.build(cost="thesis", track=str(tmp_path / "m.mot"), track_weight=weight)
+        walk = trajopt.solve(problem, progress="silent")
+        assert walk.converged
+        apart.append(np.sqrt(np.mean((np.rad2deg(walk.q(t)[:, place]) - knee) ** 2)))
+    assert apart[0] > 2.0 * apart[1] > 2.0 * apart[2]
+    assert apart[0] > 8.0 * apart[2]
+
+
+def test_files_of_others_are_read_as_they_are():
+    if not (MODELS / "rajagopal_walk.trc").is_file():
+        pytest.skip("OSIM_MODELS names no folder with these files")
+    run, walk = read_motion(MODELS / "hamner_run_ik.mot"), read_markers(MODELS / "rajagopal_walk.trc")
+    assert 1.5 < np.ptp(run.columns["knee_angle_r"]) < 2.5
+    assert len(walk.places) == 41 and not walk.gaps
+    assert np.all(np.abs(walk.places["R.Heel"][:, 1]) < 0.5)
