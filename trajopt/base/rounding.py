@@ -6,7 +6,8 @@ from __future__ import annotations
 #: of them, keep ten digits; numbers that differ in meaning differ by more.
 AGREEMENT = 1e-9
 
-#: Of the scale of an equation: what `verify` allows between nodes, and `solve` halves intervals for.
+#: Of the scale of an equation, an integral or a cost, and of the range of a limit: what `verify` allows
+#: between nodes, the most that a certificate allows, and what `solve` halves intervals for.
 BETWEEN = 1e-2
 
 #: Takes the place of a divisor that is zero: quotients by it are finite, and above every tolerance.

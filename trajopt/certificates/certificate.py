@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
+from trajopt.base.rounding import BETWEEN
 from trajopt.certificates.arc_problem import arc_problem, multipliers_read_back
-from trajopt.certificates.certificate_lines import OF_RANGE, CertificateLine, certificate_lines
+from trajopt.certificates.certificate_lines import CertificateLine, certificate_lines
 from trajopt.certificates.certificate_record import CertificateRecord
 from trajopt.certificates.certified_lines import CertifiedLines
 from trajopt.certificates.saved_claims import certificate_contradictions, foreign_nodes
@@ -76,7 +77,7 @@ class Certificate(CertifiedLines, CertificateRecord):
     def _lines_or_reason(self) -> tuple[tuple[CertificateLine, ...], str]:
         if self.motion is None:
             return (), "the motion is not at hand"
-        equation_tolerance = self.equation_tolerance or min(self.tolerance, OF_RANGE)
+        equation_tolerance = self.equation_tolerance or min(self.tolerance, BETWEEN)
         try:
             return certificate_lines(self.motion, self.tolerance, equation_tolerance), ""
         except TrajoptError as error:

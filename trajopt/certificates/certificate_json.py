@@ -16,7 +16,6 @@ from trajopt.certificates.certificate import Certificate
 from trajopt.certificates.certificate_record import KEYS, CertificateRecord
 from trajopt.solution.solution import SolutionData
 
-MOST = 1.0  # of an equation's scale, its tolerance; of the duration, by how much it was lengthened
 NAMES = {key: name for name, key in KEYS.items()}
 
 
@@ -29,7 +28,7 @@ def restored(file: ArrayFile, saved: Mapping[str, Any], motion: SolutionData) ->
     positive = 0.0 < kept.tolerance < math.inf and (kept.equation_tolerance or 1.0) > 0.0
     if not (positive and kept.rounds >= 0 and kept.slowed >= 0.0):
         file.refuse("certificate: tolerances that are not positive, rounds or time scaling below zero")
-    if (kept.equation_tolerance or 0.0) > MOST or kept.slowed > MOST:
+    if (kept.equation_tolerance or 0.0) > 1.0 or kept.slowed > 1.0:
         file.refuse("certificate: an equation or the duration is off by more than all of itself")
     if kept.structure is not None and not kept.structure.is_one:
         file.refuse("certificate: times and saturated components of no switching structure")

@@ -13,10 +13,11 @@ from typing import Literal
 
 import numpy as np
 
-from trajopt.checks.check_result import AT_TIMES, CheckResult
+from trajopt.base.rounding import BETWEEN
+from trajopt.checks.check_result import AT_TIMES, CheckResult, OfComponent
 from trajopt.checks.check_times import CHECK_DENSITY
 from trajopt.checks.constraint_checks import ConstraintChecks, end_checks
-from trajopt.checks.integral_checks import INTEGRAL_ACCURACY, cost_differences, integral_checks
+from trajopt.checks.integral_checks import cost_differences, integral_checks
 from trajopt.checks.proofs import suprema
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.tolerances import ROUNDING
@@ -24,16 +25,13 @@ from trajopt.taylor_models.suprema import MOST_PIECES, Supremum
 
 Evidence = Literal["identity", "hull", "enclosure", "evaluated", "sampled"]
 
-OF_RANGE = (
-    1e-2  # of a limit's range, and of an equation's scale unless asked: the most that a tolerance may be
-)
 THINNED = 8  # where bounds are tried first: where one is found, samples only say how near it is reached
 INFINITE = "the velocity or the acceleration jumps at {} times: this is infinite there"
 RAN_OUT = f"no bound on {MOST_PIECES} pieces"
 
 
 @dataclass(frozen=True)
-class CertificateLine:
+class CertificateLine(OfComponent):
     """The largest violation of one component of a constraint, and how it is known.
 
     value : violation in the constraint's unit, |residual| of an equation; negative where a limit holds with a
@@ -102,11 +100,6 @@ class CertificateLine:
         return self.value <= self.tolerance
 
     @property
-    def label(self) -> str:
-        """The constraint, and the component where there are several."""
-        return f"{self.name}, {self.component}" if self.component else self.name
-
-    @property
     def ratio(self) -> float:
         """The violation in multiples of the tolerance; infinity for NaN."""
         return np.inf if np.isnan(self.value) else self.value / self.tolerance
@@ -126,7 +119,7 @@ def certificate_lines(solution: SolutionData, tol: float, equation_tol: float) -
         at single times is 1e-6
     """
     with np.errstate(all="ignore"):  # what is not finite has its own line
-        integrals = (*integral_checks(solution, INTEGRAL_ACCURACY), *cost_differences(solution))
+        integrals = (*integral_checks(solution, BETWEEN), *cost_differences(solution))
         return (
             *_of_constraints(solution, tol, equation_tol),
             *(CertificateLine.of(end, AT_TIMES * end.scale) for end in end_checks(solution)),
@@ -158,11 +151,11 @@ def _of_constraints(solution: SolutionData, tol: float, equation_tol: float) -> 
 
 def _tolerance(result: CheckResult, tol: float, equation_tol: float) -> float:
     if not result.equation:
-        return min(tol, OF_RANGE * result.scale)
+        return min(tol, BETWEEN * result.scale)
     nonlinear_at_time = result.evidence == "evaluated" and not result.size
     return (AT_TIMES if nonlinear_at_time else equation_tol) * result.scale
 
 
 def _of_integral(result: CheckResult) -> float:
     """The tolerance of an integral, or of a cost that is the value at an end."""
-    return (AT_TIMES if result.evidence == "evaluated" else INTEGRAL_ACCURACY) * result.scale
+    return (AT_TIMES if result.evidence == "evaluated" else BETWEEN) * result.scale

@@ -8,8 +8,9 @@ from typing import Any
 
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
+from trajopt.base.rounding import BETWEEN
 from trajopt.certificates.certificate import Certificate, row
-from trajopt.certificates.certificate_lines import OF_RANGE, CertificateLine
+from trajopt.certificates.certificate_lines import CertificateLine
 from trajopt.certificates.certified_lines import CertifiedLines
 from trajopt.checks.check_result import AT_TIMES
 from trajopt.checks.limit_violations import largest_violations
@@ -164,7 +165,7 @@ def _line(link: LinkViolation, tol: float) -> CertificateLine:
         link.component,
         link.value,
         link.time,
-        AT_TIMES * link.scale if link.equation else min(tol, OF_RANGE * link.scale),
+        AT_TIMES * link.scale if link.equation else min(tol, BETWEEN * link.scale),
         "identity" if exact else "evaluated",
         scale=link.scale,
         equation=link.equation,

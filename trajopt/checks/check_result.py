@@ -14,7 +14,19 @@ from trajopt.checks.check_times import Interval
 from trajopt.checks.peaks import Sides, Worst
 from trajopt.problem.costs_and_constraints import Constraint
 
-AT_TIMES = 1e-6  # of its scale: the tolerance of an equation at a single time
+AT_TIMES = 1e-6  # of its scale: the tolerance of an equation at a single time, and of what holds at nodes
+
+
+class OfComponent:
+    """What was found of one component of a constraint, by its name."""
+
+    name: str
+    component: str
+
+    @property
+    def label(self) -> str:
+        """The constraint, and the component where there are several."""
+        return f"{self.name}, {self.component}" if self.component else self.name
 
 
 class ControlPointBound(NamedTuple):

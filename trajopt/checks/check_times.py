@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 
 from trajopt.base.arrays import Array
 from trajopt.solution.solution import SolutionData
-from trajopt.splines.basis import SAME_TIME
+from trajopt.splines.basis import BORDER_SIDE, SAME_TIME
 from trajopt.splines.curve import Curve
 from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
 from trajopt.splines.trajectory import Trajectory
-
-BORDER_SIDE = 1e-12  # of the duration: how far from a breakpoint either of its sides is looked at
 
 
 @dataclass(frozen=True)

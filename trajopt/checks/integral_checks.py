@@ -14,15 +14,9 @@ from typing import Any, Literal
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.base.rounding import BETWEEN
 from trajopt.checks.check_result import AT_TIMES, CheckResult
-from trajopt.checks.check_times import (
-    BORDER_SIDE,
-    Interval,
-    interval_of,
-    node_samples,
-    single_times,
-    trajectory_of,
-)
+from trajopt.checks.check_times import Interval, interval_of, node_samples, single_times, trajectory_of
 from trajopt.checks.optimality.cancellation import size_of_parts
 from trajopt.checks.peaks import Worst
 from trajopt.checks.proofs import term_models
@@ -31,20 +25,20 @@ from trajopt.problem.costs_and_constraints import Cost
 from trajopt.problem.units import units_of
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.adaptive_quadrature import adaptive_integral
+from trajopt.splines.basis import BORDER_SIDE
 from trajopt.splines.curve import Curve
 from trajopt.splines.node_sets import ArcNodes, NodeSet
 from trajopt.taylor_models.integrals import enclosed_integrals
 from trajopt.taylor_models.leaf_pieces import LeafPieces, Model
 from trajopt.terms.nonsmooth import exact_of
 
-INTEGRAL_ACCURACY = 1e-2  # of an integral's scale: the tolerance of costs and bounded integrals
 OF_ENCLOSURE = 1e-3  # of the tolerance: the error that is sought of an enclosure
 OF_SIZE = 1e-2  # of the integral of the absolute value: the scale of an integral that is bounded by zero
 OF_QUADRATURE = 1e-2  # of the tolerance, and of the integral of the absolute value: the same of a quadrature
 NEGLIGIBLE_COST = 1e-6  # of the costs together: smaller ones are compared with this, their size is no measure
 LEAST_COST = 1e-12  # in the cost's own unit: the same where the objective is zero
 CANCELLED = NEGLIGIBLE_COST**2  # of the size of their parts: costs below are zero, as the square of 1e-6 is
-MISSED = INTEGRAL_ACCURACY**2  # of the size of their parts: the square of what equations may be missed by
+MISSED = BETWEEN**2  # of the size of their parts: the square of what equations may be missed by
 
 RangeOf = Callable[..., "IntegralRange"]  # `enclosed_range` or `sampled_range`
 
@@ -298,7 +292,7 @@ def cost_checks(solution: SolutionData) -> list[CostCheck]:
     by_nodes, found = _by_nodes(solution), []
     reported = float(np.nansum(np.abs(list(solution.cost_terms.values()))))
     for name, costs in _by_name(solution).items():
-        exact = _summed(solution, costs, reported, INTEGRAL_ACCURACY, sampled_range)
+        exact = _summed(solution, costs, reported, BETWEEN, sampled_range)
         low, high, size = (float(each[0]) for each in (exact.low, exact.high, exact.size))
         smoothed = any(c.over.integrates and exact_of(c.term) is not c.term for c in costs)
         value, integral = float(solution.cost_terms.get(name, np.nan)), 0.5 * (low + high)
@@ -328,7 +322,7 @@ def _by_nodes(solution: SolutionData) -> dict[str, float]:
 
 def _zero(solution: SolutionData, found: Sequence[CostCheck]) -> float:
     """What `CostCheck.zero` says; looked at only where something is wrong by the costs' own sizes."""
-    if not any(c.relative > INTEGRAL_ACCURACY or c.changed > NEGLIGIBLE_COST for c in found):
+    if not any(c.relative > BETWEEN or c.changed > NEGLIGIBLE_COST for c in found):
         return 0.0
     parts = size_of_parts(solution)
     at_nodes = sum(max(abs(c.value), abs(np.nan_to_num(c.by_nodes))) for c in found)
@@ -344,7 +338,7 @@ def cost_differences(solution: SolutionData) -> Iterator[CheckResult]:
     for name, costs in _by_name(solution).items():
         reported = float(solution.cost_terms.get(name, np.nan))
         integrates = any(cost.over.integrates for cost in costs)
-        found = _difference(solution, costs, reported, INTEGRAL_ACCURACY if integrates else AT_TIMES)
+        found = _difference(solution, costs, reported, BETWEEN if integrates else AT_TIMES)
         yield replace(found, name=f"cost '{name}'", evidence=found.evidence if integrates else "evaluated")
 
 

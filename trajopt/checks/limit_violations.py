@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.checks.check_result import OfComponent
 from trajopt.checks.check_times import SEARCH_DENSITY
 from trajopt.checks.peaks import search
 from trajopt.graph.keys import SPLINE_LEAVES
@@ -19,7 +20,7 @@ HULL_TOLERANCE = 1e-9  # in the limit's unit: rounding of control points
 
 
 @dataclass(frozen=True)
-class LimitViolation:
+class LimitViolation(OfComponent):
     """Largest violation of one component of a path limit that was found, and its time.
 
     value : max over t of max(lower - value(t), value(t) - upper), in the limit's unit; negative where the
@@ -37,11 +38,6 @@ class LimitViolation:
     def __str__(self) -> str:
         how = "holds by the convex hull" if self.hull else f"at t = {self.time:.6f} s"
         return f"{self.label}: {self.value:.3e} {how}"
-
-    @property
-    def label(self) -> str:
-        """The limit, and the component where there are several."""
-        return f"{self.name}, {self.component}" if self.component else self.name
 
 
 def largest_violations(solution: SolutionData) -> list[LimitViolation]:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import BORDER_SIDE
+from trajopt.checks.check_result import OfComponent
+from trajopt.checks.check_times import interval_of
 from trajopt.problem.costs_and_constraints import Parameter
 from trajopt.problem.links.link import Link, PhaseInstant, TermLink, place
 from trajopt.problem.links.phases import Phases
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import bound_violation
-from trajopt.splines.node_sets import ArcNodes
 from trajopt.terms import term as terms
 from trajopt.transcription.links.linked_problems import LinkedProblems
 
@@ -22,7 +22,7 @@ OF_ALL = " of all phases"  # behind the name of what several phases share
 
 
 @dataclass(frozen=True)
-class LinkViolation:
+class LinkViolation(OfComponent):
     """By how much a component of a link is missed, in its unit.
 
     scale : the size of what it compares
@@ -40,11 +40,6 @@ class LinkViolation:
     def relative(self) -> float:
         """The violation as a part of its scale; NaN where it is."""
         return self.value / self.scale
-
-    @property
-    def label(self) -> str:
-        """The link, and the component where there are several."""
-        return f"{self.name}, {self.component}" if self.component else self.name
 
 
 def link_violations(motions: Sequence[SolutionData], phases: Phases) -> Iterator[LinkViolation]:
@@ -125,10 +120,4 @@ def _of_link(motions: Sequence[SolutionData], phases: Phases, link: Link) -> tup
 
 def _time(solution: SolutionData, instant: PhaseInstant) -> Array:
     """Seconds; the end of an arc is looked at from its own side."""
-    if isinstance(instant.over, ArcNodes):
-        first = float(solution.curve.starts[instant.over.arc])
-        last = float(solution.curve.starts[instant.over.arc + 1])
-        whole = instant.over.arc + 2 == solution.curve.starts.size
-        end = last if whole else last - BORDER_SIDE * solution.duration
-        return np.array(first if instant.over.part == "start" else end)
-    return np.array(0.0 if instant.over.written == "start" else solution.duration)
+    return np.array(interval_of(instant.over, solution.curve).first)

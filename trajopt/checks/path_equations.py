@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.checks.check_result import OfComponent
 from trajopt.checks.check_times import MotionSamples, node_samples, trajectory_of
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.keys import extra_leaf
@@ -30,14 +31,13 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.tolerances import FEASIBILITY
+from trajopt.solvers.tolerances import FEASIBILITY, ROUNDING
 from trajopt.splines.adaptive_quadrature import GAUSS_POINTS
 from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.lagrange import lagrange_polynomials
 
 LEAST_SIZE = 1e-2  # of a curve's largest size: what it counts in an equation's scale where it is zero
-AT_REST = 1e-12  # SI units: a scale below this is what rounding leaves of a motion at rest
 
 
 def path_equations(problem: ProblemData) -> list[Constraint]:
@@ -119,15 +119,15 @@ def scale_of(sums: Array) -> Array:
     """The largest of sums (K, width) over time, (width,).
 
     A component below a millionth of the largest one counts as that millionth, where rounding is; where all
-    are below `AT_REST` they count as one unit.
+    are what rounding leaves of a motion at rest they count as one unit.
     """
     scale = sums.max(axis=0, initial=0.0)
     largest = float(scale.max(initial=0.0))
-    return np.maximum(scale, 1e-6 * largest) if largest > AT_REST else np.ones_like(scale)
+    return np.maximum(scale, 1e-6 * largest) if largest > ROUNDING else np.ones_like(scale)
 
 
 @dataclass(frozen=True)
-class EquationResidual:
+class EquationResidual(OfComponent):
     """Largest residual |r| of one component of a path equation between nodes, and what it gains.
 
     scale : what it is compared with, in the equation's unit (`part_sums`, `residual_forces`)
@@ -142,10 +142,6 @@ class EquationResidual:
     scale: float
     unit: str
     cost: float | None
-
-    @property
-    def label(self) -> str:
-        return f"{self.name}, {self.component}" if self.component else self.name
 
     @property
     def relative(self) -> float:

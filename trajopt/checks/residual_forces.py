@@ -27,12 +27,13 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_times import MotionSamples
-from trajopt.checks.path_equations import AT_REST, inputs_of, torque_equations
+from trajopt.checks.path_equations import inputs_of, torque_equations
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import dynamics_blocks, leaf_widths
+from trajopt.solvers.tolerances import ROUNDING
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ def _compared(rows: TorqueRows, forces: _Forces, own: Array, at: Array) -> Resid
         tuple(rows.owners[row] for row in own),
         at,
         norm.size(r),
-        largest if largest > AT_REST else 1.0,
+        largest if largest > ROUNDING else 1.0,
         norm.units.max(axis=0),
     )
 

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import BORDER_SIDE
 from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.residual_forces import torque_residual
 from trajopt.graph.keys import extra_leaf
@@ -36,12 +35,13 @@ from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.system import System
+from trajopt.solvers.tolerances import ROUNDING
+from trajopt.splines.basis import BORDER_SIDE
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData
 
-STEP_TOLERANCE = 1e-12  # change of end states, absolute below one and relative above: steps are short enough
 MOST_STEPS = 64  # per span
 USEFUL_GROWTH = 1e4  # end-to-end over restarted gap; 1e-12 grown further would hide real errors
 
@@ -58,7 +58,7 @@ class Simulation:
 
     @property
     def growth(self) -> float:
-        return self.end_to_end / max(self.restarted, STEP_TOLERANCE)
+        return self.end_to_end / max(self.restarted, ROUNDING)
 
     @property
     def end_to_end_is_useful(self) -> bool:
@@ -89,7 +89,7 @@ def simulate(solution: SolutionData, without_residual: bool = False) -> Simulati
         finer = integration.restarted(2 * steps)
         with np.errstate(invalid="ignore"):  # steps far too long overflow
             change, size = np.abs(finer - ends).max(), float(np.abs(finer).max())
-        short_enough = change <= STEP_TOLERANCE * max(1.0, size)
+        short_enough = change <= ROUNDING * max(1.0, size)
         steps, ends = 2 * steps, finer
         if short_enough:
             break

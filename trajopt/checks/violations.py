@@ -12,10 +12,11 @@ from typing import Literal
 
 import numpy as np
 
-from trajopt.checks.check_result import AT_TIMES, CheckResult
+from trajopt.base.rounding import BETWEEN
+from trajopt.checks.check_result import AT_TIMES, CheckResult, OfComponent
 from trajopt.checks.check_times import CHECK_DENSITY, dense_samples, node_samples
 from trajopt.checks.constraint_checks import ConstraintChecks, end_checks
-from trajopt.checks.integral_checks import INTEGRAL_ACCURACY, integral_checks
+from trajopt.checks.integral_checks import integral_checks
 from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.proofs import suprema
 from trajopt.checks.residual_forces import UNIT, residual_forces
@@ -27,7 +28,7 @@ MOST_JOINTS = 8
 
 
 @dataclass(frozen=True)
-class Violation:
+class Violation(OfComponent):
     """Largest violation of a component of a constraint, at nodes and between them; 0 where it holds.
 
     scale : size of the limit or scale of the equation, in its unit
@@ -85,7 +86,7 @@ class Violation:
             return replace(found, dense_violation=np.inf, dense_relative=np.inf, dense_time=result.jumps[0])
         if result.evidence == "enclosure":  # of an integral: a tolerance beside its bound proves nothing
             zero = 0.0 in (result.lower, result.upper)
-            accuracy = AT_TIMES if zero else min(accuracy, INTEGRAL_ACCURACY)
+            accuracy = AT_TIMES if zero else min(accuracy, BETWEEN)
         within = proved and value <= accuracy * result.scale
         return replace(found, evidence="proved") if within else found
 
@@ -101,11 +102,6 @@ class Violation:
             met = {"dense_violation": reached, "dense_time": supremum.time, "dense_relative": reached / scale}
             return replace(self, **met, scale=scale)
         return replace(self, evidence="proved") if supremum.value <= supremum.allowed else self
-
-    @property
-    def label(self) -> str:
-        """The constraint, and the component where there are several."""
-        return f"{self.name}, {self.component}" if self.component else self.name
 
     def __str__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
@@ -136,7 +132,7 @@ def violations(
                 found[i] = found[i].with_supremum(supremum, results[i].scale)
     if torque_equations(solution.problem):
         found += _forces_together(solution)
-    integrals = integral_checks(solution, accuracy or INTEGRAL_ACCURACY, provable)
+    integrals = integral_checks(solution, accuracy or BETWEEN, provable)
     found += [Violation.of(result, accuracy or 0.0) for result in integrals]
     return found + [Violation.of(result) for result in end_checks(solution)]
 

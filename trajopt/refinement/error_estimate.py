@@ -15,9 +15,10 @@ from trajopt.checks.residual_forces import residual_forces
 from trajopt.checks.scales import equation_scales
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.solution.solution import SolutionData
+from trajopt.splines.adaptive_quadrature import GAUSS_POINTS
 from trajopt.splines.basis import SAME_TIME
 
-POINTS, PER_DEGREE = 12, 3  # times per span at which equations are evaluated, at least, and per degree
+PER_DEGREE = 3  # times per span at which equations are evaluated, per degree of the curves
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +98,7 @@ def equation_errors(solution: SolutionData) -> list[Array]:
     edges = curve.knot_times_of_arcs
     if not equations:
         return [np.zeros(times.size - 1) for times in edges]
-    count = max(POINTS, PER_DEGREE * max(basis.degree for basis in curve.bases))
+    count = max(GAUSS_POINTS, PER_DEGREE * max(basis.degree for basis in curve.bases))
     fractions = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, count))
     fractions = np.clip(fractions, SAME_TIME, 1.0 - SAME_TIME)  # residuals jump at the ends of spans
     times = np.concatenate([(a[:-1, None] + np.diff(a)[:, None] * fractions).ravel() for a in edges])

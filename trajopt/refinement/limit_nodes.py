@@ -24,7 +24,7 @@ from trajopt.checks.scales import LIMIT_ACCURACY
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.refinement.carried_multipliers import start_on_more_nodes
-from trajopt.refinement.refined import ITERATION_FACTOR
+from trajopt.refinement.refined import iterations_on
 from trajopt.refinement.rounds import Rounds, run_rounds, unless_smaller
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
@@ -43,7 +43,6 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 
 SHARE = 0.5  # of the accuracy: peaks above become nodes, too, as they grow when others are held down
 FAR = 0.1  # of a limit's size: above, two nodes are added in every interval first
-LEAST_ITERATIONS = 100  # of the first solve, of which further ones may take ITERATION_FACTOR times as many
 BESIDE_END = 10.0 * SAME_TIME  # of an arc: where a node stands for its end, or for one side of a breakpoint
 
 DENSE = 300  # unknowns up to which dense Newton steps are the faster way
@@ -77,7 +76,7 @@ class LimitNodes:
 
     def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
         """The answer, of a problem or of phases, whose limits are violated least between nodes."""
-        most = solution.iterations + ITERATION_FACTOR * max(solution.iterations, LEAST_ITERATIONS)
+        most = solution.iterations + iterations_on(solution.iterations)
 
         def ended(rounds: Rounds[list[LimitPeaks]]) -> str | None:
             last, found = rounds.last.answer, rounds.last.measure

@@ -13,7 +13,7 @@ from typing import Any
 
 from trajopt.base.errors import TrajoptError
 from trajopt.refinement.mesh_levels import summed
-from trajopt.refinement.refined import LEAST_ITERATIONS
+from trajopt.refinement.refined import iterations_on
 from trajopt.solution.records import StartSolves, StartTable
 from trajopt.solution.solve_once import solved_on_mesh
 from trajopt.solvers.ipopt import Ipopt
@@ -45,7 +45,7 @@ def solved_otherwise(asked: Any, timed: TimedSolver, first: Any) -> Any:
     """
     tried, found = [first], first
     for name, solver, motion in _ways(timed.solver, first):
-        way = replace(timed, solver=solver).asking(max_iterations=LEAST_ITERATIONS)
+        way = replace(timed, solver=solver).asking(max_iterations=iterations_on())
         try:
             answer = solved_on_mesh(asked, way, motion)
         except TrajoptError:  # a start at which a term is not finite, for instance

@@ -28,9 +28,8 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 
 MARKED_SHARE = 0.1  # of the largest error: spans above it are halved
 MOST_WITHOUT_GAIN = 3  # rounds in a row whose error does not fall
-LEAST_ITERATIONS = 200  # that a solve on a finer mesh may take
+LEAST_ITERATIONS = 100  # of a solve, of which one on a finer mesh may take twice as many
 EXPLAINED = 10.0  # an objective may rise by this many times the former answer's relative error
-ITERATION_FACTOR = 2  # times those of the first solve, where that is more
 
 
 @dataclass(frozen=True)
@@ -161,9 +160,14 @@ def objection(former: Any, error: float, later: Any, later_error: float, tol: fl
     return ""
 
 
+def iterations_on(first: int = 0) -> int:
+    """The most iterations of a solve on a finer mesh after one of so many."""
+    return 2 * max(first, LEAST_ITERATIONS)
+
+
 def near_run(solution: Any, progress: Callback | None) -> Run:
     """The run of a solve on a finer mesh from a solution, which may take about as long as that one took."""
-    most = max(LEAST_ITERATIONS, ITERATION_FACTOR * solution.iterations)
+    most = iterations_on(solution.iterations)
     return Run(max_iterations=most, start_kind=StartKind.NEAR_START, callback=progress)
 
 

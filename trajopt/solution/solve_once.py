@@ -60,8 +60,7 @@ def solve_once(
     program = program_of(asked, check)
     start = None if like is None else like.point
     if motion is not None and start is None:
-        parts = program.programs if isinstance(program, LinkedProgram) else (program,)
-        start = WarmStart(np.concatenate(unknowns_at_motion(motion, asked, parts)))
+        start = WarmStart(np.concatenate(unknowns_at_motion(motion, asked, program.programs)))
     result = record_solve(program, run_solver(solver, program, start, run))
     return answer_at(asked, *_at_own_scale(program, solver, run, result))
 

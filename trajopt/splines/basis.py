@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MOST_SPANS, HIGHEST_DEGREE = 100_000, 25
 HIGHEST_DERIVATIVE = 3  # position, velocity, acceleration, jerk: all that the leaves of the graph need
 SAME_TIME = 1e-9  # of a span, an arc or a motion: times that differ by less are the same one
+BORDER_SIDE = 1e-12  # of an arc or a motion: how far from a breakpoint either of its sides is looked at
 WIDER = 1.5  # times the widest of the spans that a coarser one joins
 EQUAL = 1.0 + SAME_TIME  # ratio of widths that differ by rounding
 

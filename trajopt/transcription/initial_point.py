@@ -20,6 +20,7 @@ from trajopt.problem.contacts.closed_guess import ClosedGuess
 from trajopt.problem.guess import GuessedCurve
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
+from trajopt.splines.basis import BORDER_SIDE
 from trajopt.splines.node_sets import END, START, NodeSet
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.bounds import Bounds
@@ -29,7 +30,6 @@ LONGEST_TRIED, PER_DECADE = 1e5, 5  # seconds, and durations tried in every deca
 HALVINGS = 4  # halvings, on a logarithmic scale, of the interval in which the guessed duration lies
 NEARLY_LEAST = 1.05  # a duration counts as good whose violation is within this factor of the least one
 FALLBACK_DURATION = 1.0  # seconds, where no duration is better than another
-INSIDE_ARC = 1e-12  # of an arc: how far inside it its ends are looked at, as curves may jump between arcs
 
 
 def first_guess(problem: ProblemData, layout: Layout, duration: float | None = None) -> Array:
@@ -59,7 +59,7 @@ def first_guess(problem: ProblemData, layout: Layout, duration: float | None = N
 def _control_points(problem: ProblemData, guessed: GuessedCurve, group: CurvePlaces, arc: int) -> Array:
     """The guess of a group of curves on an arc, (count, curves); constants for those that it leaves out."""
     basis, arcs, n = group.bases[arc], len(problem.trajectory.arcs), problem.dynamics.n
-    within = basis.greville if arcs == 1 else np.clip(basis.greville, INSIDE_ARC, 1.0 - INSIDE_ARC)
+    within = basis.greville if arcs == 1 else np.clip(basis.greville, BORDER_SIDE, 1.0 - BORDER_SIDE)
     along = (arc + within) / arcs
     unguessed = _extra_points(problem, along) if problem.extras else np.empty((along.size, 0))
     values = _guessed_values(guessed, along, n, n + unguessed.shape[1])

@@ -68,6 +68,11 @@ class NLP(ProgramFunctions):
         vars(self).update(objective_scale=self.scaling.objective)
 
     @property
+    def programs(self) -> tuple[NLP, ...]:
+        """The program itself; of phases one for each."""
+        return (self,)
+
+    @property
     def row_scale(self) -> Array:
         return self.scaling.rows
 

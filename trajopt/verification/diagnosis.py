@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import ShapeError
-from trajopt.checks.optimality.dependent_equations import FEASIBLE, sentences
+from trajopt.checks.optimality.dependent_equations import sentences
 from trajopt.checks.optimality.elastic import Elastic, one_slack_for
 from trajopt.checks.optimality.limit_labels import LimitLabels, LimitPlace
 from trajopt.problem.links.phases import Asked, Phases, checked_asked
@@ -32,8 +32,8 @@ from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import program_of
 from trajopt.solvers.run import create, run_solver, without_checkpoints
 from trajopt.solvers.solver import Solver
-from trajopt.transcription.initial_point import first_guess
-from trajopt.transcription.links.linked_program import LinkedProgram, linked_program
+from trajopt.solvers.tolerances import FEASIBILITY
+from trajopt.transcription.links.linked_program import LinkedProgram, unknowns_at_motion, unknowns_of_motions
 from trajopt.transcription.nlp import NLP
 
 BADLY_SCALED = 1e6  # ratio of row gradients, or of gradients by unknowns, that is reported
@@ -138,7 +138,7 @@ def diagnose(problem: Asked, solver: Solver | None = None, solution: Answer | No
     relaxed, solver = Elastic(nlp), without_checkpoints(solver)
     y_relaxed = run_solver(solver, relaxed, relaxed.warm(y)).y
     over = relaxed.violations(y_relaxed)
-    feasible = float(over.max(initial=0.0)) <= FEASIBLE
+    feasible = float(over.max(initial=0.0)) <= FEASIBILITY
     conflicts = () if feasible else conflicts_of(labels, over)
     worst = conflicts_of(labels, relaxed.violations(y)) if known else ()
     return Diagnosis(
@@ -169,17 +169,9 @@ def unknowns_of(asked: Asked, program: NLP | LinkedProgram, answer: Answer) -> t
 
     On other knots, motions near them.
     """
-    programs = program.programs if isinstance(program, LinkedProgram) else (program,)
-    each = list(zip(programs, answer.parts, strict=True))
-    if all(own.unknowns.fits(part.curve, part.parameters) for own, part in each):
-        found = [own.unknowns.of(part.curve, part.parameters) for own, part in each]
-        return np.concatenate(found), True
-    moved = asked.on(*(part.trajectory for part in asked.parts))
-    moved.guess(answer)
-    if isinstance(moved, Phases):
-        return linked_program(moved).start, False
-    unknowns = programs[0].unknowns
-    return unknowns.elimination.reduce(first_guess(moved, unknowns.layout)), False
+    found = unknowns_of_motions(program.programs, answer)
+    near = unknowns_at_motion(answer, asked, program.programs) if found is None else found
+    return np.concatenate(near), found is not None
 
 
 def changes(
@@ -200,7 +192,7 @@ def changes(
         answer = run_solver(solver, alone, alone.warm(y))
         hard = alone.violations(answer.y)
         hard[:, members] = 0.0
-        if hard.max(initial=0.0) <= FEASIBLE:
+        if hard.max(initial=0.0) <= FEASIBILITY:
             slack = float(answer.y[nlp.variable_count])
             unit, part = (float(np.median(values[members])) for values in (labels.units, labels.parts))
             found.append(Change(place.limit, place.component, slack * unit, slack * part))
@@ -211,7 +203,7 @@ def conflicts_of(labels: LimitLabels, over: NDArray) -> tuple[Conflict, ...]:
     """Violated limits, each at its worst place, the largest relative violation first."""
     size = over.max(axis=0)
     found: dict[tuple[str, str], list[int]] = {}
-    for index in np.flatnonzero(size > FEASIBLE):
+    for index in np.flatnonzero(size > FEASIBILITY):
         found.setdefault(labels.keys[index], []).append(int(index))
     result = []
     for indices in found.values():

@@ -12,6 +12,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
 from trajopt.base.rounding import BETWEEN
+from trajopt.checks.check_result import AT_TIMES
 from trajopt.checks.check_times import mesh_of
 from trajopt.checks.link_violations import (
     OF_ALL,
@@ -28,10 +29,10 @@ from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.transcription.links.linked_problems import linked_problems
-from trajopt.transcription.links.linked_program import LinkedProgram, linked_program
+from trajopt.transcription.links.linked_program import LinkedProgram, linked_program, unknowns_of_motions
 from trajopt.verification.claims import differences_of_phases, unusable, unusable_phases
 from trajopt.verification.recomputed_kkt import smallest_kkt
-from trajopt.verification.report import AT_NODES, LABEL, WIDTH, Report, excess_sentence
+from trajopt.verification.report import LABEL, WIDTH, Report, excess_sentence
 from trajopt.verification.verdict import Verdict
 from trajopt.verification.verify import verify as verify_phase
 
@@ -78,7 +79,7 @@ class PhasesReport(Verdict):
     def _wrong_together(self) -> str:
         if not self.converged:
             return f"the solve did not converge ({self.status})"
-        allowed = min(AT_NODES, self.accuracy)
+        allowed = min(AT_TIMES, self.accuracy)
         for link in self.links:
             if not link.relative <= allowed:
                 return (
@@ -238,7 +239,5 @@ def _program(solution: PhasesSolutionData, phases: Phases) -> tuple[LinkedProgra
         )
     except TrajoptError:  # the problems contradict themselves by now; the phases' reports say where
         return None, None
-    each = list(zip(program.programs, solution.phases, strict=True))
-    if not all(own.unknowns.fits(part.curve, part.parameters) for own, part in each):
-        return None, None
-    return program, np.concatenate([own.unknowns.of(part.curve, part.parameters) for own, part in each])
+    found = unknowns_of_motions(program.programs, solution)
+    return (None, None) if found is None else (program, np.concatenate(found))

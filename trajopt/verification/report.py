@@ -11,6 +11,7 @@ import numpy as np
 
 from trajopt.base.printable_text import printable
 from trajopt.base.rounding import AGREEMENT, BETWEEN
+from trajopt.checks.check_result import AT_TIMES
 from trajopt.checks.integral_checks import CostCheck
 from trajopt.checks.path_equations import EquationResidual
 from trajopt.checks.scales import LIMIT_ACCURACY
@@ -20,7 +21,6 @@ from trajopt.solvers.optimality.kkt import KKT
 from trajopt.verification.minimality import Minimality
 from trajopt.verification.verdict import Verdict
 
-AT_NODES = 1e-6  # relative: what a report calls met at nodes
 LABEL = 30  # characters, the least width of a report's first column
 WIDTH = 108  # characters of a line
 SMOOTHER = "continuity=2 where arcs meet, and a degree of 3 or more, keep accelerations continuous"
@@ -89,14 +89,14 @@ class Report(Verdict):
         if missing := self._reason_not_finite():
             return missing
         worst = _worst(self.violations, "node_relative")
-        allowed = min(AT_NODES, self.accuracy)
+        allowed = min(AT_TIMES, self.accuracy)
         if worst is not None and worst.node_relative > allowed:
             return (
                 f"{worst.label}: violated by {_with_unit(worst.node_violation, worst.unit)} at a node, "
                 f"t = {worst.node_time:.6g} s, {worst.node_relative:.2g} of its scale; {allowed:.0e} allowed"
             )
         for cost in self.costs:
-            if not cost.changed <= AT_NODES:
+            if not cost.changed <= AT_TIMES:
                 return (
                     f"cost '{cost.name}': {cost.value:.8g} by the solution, {cost.by_nodes:.8g} by its "
                     "motion in this problem, whose cost must have changed"
@@ -243,7 +243,7 @@ class Report(Verdict):
         known = f"; {proved} of {len(over_time)} are proved for all times" if proved else ""
         return fill(
             f"PASS: {excess_sentence(self.largest_excess)}all constraints hold to "
-            f"{min(AT_NODES, self.accuracy):.0e} of their scale at nodes and to {self.accuracy:.2g} between "
+            f"{min(AT_TIMES, self.accuracy):.0e} of their scale at nodes and to {self.accuracy:.2g} between "
             f"them, limits to {self.limit_accuracy:.2g}; samples are at most {self.resolution:.2g} s apart"
             + known,
             WIDTH,

@@ -10,12 +10,12 @@ from trajopt.base.arrays import Array
 from trajopt.certificates.arc_problem import AT_BORDER, BETWEEN, ArcRows, free_arcs
 from trajopt.certificates.first_order_gain import FirstOrderGain, impulses_by_component
 from trajopt.certificates.switching_structure import ArcSettings, Structure
-from trajopt.checks.check_times import BORDER_SIDE
 from trajopt.checks.limit_violations import limit_ranges
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import bound_violation
+from trajopt.splines.basis import BORDER_SIDE
 
 SAMPLES = 6  # times per degree of an arc
 

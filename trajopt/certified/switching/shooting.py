@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from trajopt.base.errors import ProblemError
 from trajopt.certificates.switching_structure import Saturation, Structure
-from trajopt.checks.simulation import STEP_TOLERANCE
 from trajopt.graph.protocols.dynamics import ForwardDynamics
 from trajopt.solution.solution import SolutionData
+from trajopt.solvers.tolerances import ROUNDING
 
 CONVERGED_GAP = 1e-8  # of every component of F
-STEP = STEP_TOLERANCE**0.5  # of a duration, for central differences of the end state
+STEP = ROUNDING**0.5  # of a duration, for central differences of the end state
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +146,8 @@ class Shooting:
                     (0.0, float(seconds)),
                     state,
                     method="DOP853",
-                    rtol=STEP_TOLERANCE,
-                    atol=STEP_TOLERANCE,
+                    rtol=ROUNDING,
+                    atol=ROUNDING,
                 )
                 state = answer.y[:, -1]
         return np.concatenate([state - self.end, entries])

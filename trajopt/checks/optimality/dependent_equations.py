@@ -17,15 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.rounding import NOT_ZERO
 from trajopt.solvers.matrices import dense_jacobian
+from trajopt.solvers.tolerances import DEPENDENT, FEASIBILITY
 from trajopt.transcription.linear_equations.elimination import combined
 from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
 
-RANK = 1e-8  # of the length of a row: less than that left over means that it depends on others
 MOST_ENTRIES = 9_000_000  # of a dense Jacobian; larger ones are not looked at
 MOST_NAMED, MOST_PARTNERS = 8, 3
-FEASIBLE = 1e-6  # of the size of a limit: smaller slacks, and gaps between equations, are rounding
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Dependence:
         partners = " and ".join(name(other) for other in self.others[:MOST_PARTNERS])
         more = len(self.others) - MOST_PARTNERS
         partners += f" and {more} more" * (more > 0)
-        if abs(self.gap) > FEASIBLE:
+        if abs(self.gap) > FEASIBILITY:
             return f"{name(self.row)} contradicts {partners} by {abs(self.gap):.3g} of its limit: drop one"
         return f"{name(self.row)} follows from {partners}: drop one"
 
@@ -91,7 +91,7 @@ def _split(matrix: NDArray) -> tuple[list[int], list[int]]:
         for _ in range(2):  # once is not enough where little is left
             left -= (basis[:rank] @ left) @ basis[:rank]
         size = np.linalg.norm(left)
-        if rank == basis.shape[0] or size <= RANK * max(length, 1e-300):
+        if rank == basis.shape[0] or size <= DEPENDENT * max(length, NOT_ZERO):
             dependent.append(i)
         else:
             basis[rank] = left / size

@@ -316,6 +316,16 @@ def unknowns_at_motion(motion: Any, asked: Asked, parts: Sequence[NLP | ProgramV
     return guesses
 
 
+def unknowns_of_motions(parts: Sequence[NLP | ProgramValues], answer: Any) -> list[Array] | None:
+    """The unknowns of every part at its motion of an answer; None where one is on other knots."""
+    found = []
+    for own, part in zip(parts, answer.parts, strict=True):
+        if not own.unknowns.fits(part.curve, part.parameters):
+            return None
+        found.append(own.unknowns.of(part.curve, part.parameters))
+    return found
+
+
 def placed_parts(program: NLP | LinkedProgram) -> Iterator[tuple[NLP, slice, slice, float]]:
     """Every part of a program, its places among the unknowns and the rows, and what its objective counts."""
     if isinstance(program, LinkedProgram):
