@@ -11,6 +11,7 @@ from trajopt.base.arguments import numbers
 from trajopt.base.errors import ShapeError
 from trajopt.terms.scene import Target
 from trajopt.terms.term import ExpressionTerm, Quantity, position
+from trajopt.terms.vectors import dot, matrix_columns, sines_of_turn
 
 
 def distance_to_data(quantity: Any, data: Quantity) -> Any:
@@ -41,12 +42,8 @@ def orientation_error(frame: str, rotation: ArrayLike) -> ExpressionTerm:
         raise ShapeError(f"the rotation is {wanted.tolist()}: give a (3, 3) rotation matrix")
 
     def error(node: Any) -> Any:
-        row_major = node.orientation(frame)  # R[i, j] = row_major[3 i + j]
-
-        def entry(i: int, j: int) -> Any:
-            return sum(float(wanted[k, i]) * row_major[3 * k + j] for k in range(3))
-
-        return [0.5 * (entry(j, i) - entry(i, j)) for i, j in ((1, 2), (2, 0), (0, 1))]
+        own = matrix_columns(node.orientation(frame))
+        return sines_of_turn([[dot(axis, column) for axis in wanted.T.tolist()] for column in own])
 
     return ExpressionTerm(error, f"orientation error of {frame}")
 

@@ -11,8 +11,8 @@ vanish. As in contacts, velocities are zero at the collocation points, and posit
 the scheme; with positions held there instead, forces would be missing between nodes.
 
 Directions are axes of frame a, or two in the plane of a planar linkage and one across it where its axes lie
-askew. Rows that repeat others, all those across the plane, are left out, with their forces: no motion tells
-how large these are.
+askew. Rows that repeat others, all those across the plane, are left out, with their forces, which
+no motion determines.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.protocols.dynamics import CarriedFrames
 from trajopt.problem.contacts.contact import checked_arc
-from trajopt.problem.contacts.ground import cross
 from trajopt.terms.term import ExpressionTerm
+from trajopt.terms.vectors import cross, difference_of, dot, sines_of_turn, turned, turned_back
 
 ClosureKind = Literal["point", "pin", "weld"]
 AXES, OBLIQUE = ("x", "y", "z"), ("in plane 1", "in plane 2", "across the plane")
-PLACES = 3  # rows of places, which come before those of turns
+PLACES = len(AXES)  # rows of places, which come before those of turns
 ORTHONORMAL = 1e-9
+IDENTITY = np.eye(PLACES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ class Closure:
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of all rows: directions of places, then the axes of turns."""
-        axes = AXES if np.array_equal(self.basis, np.eye(3)) else OBLIQUE
+        axes = AXES if np.array_equal(self.basis, IDENTITY) else OBLIQUE
         return *axes, *(f"about {axes[turn]}" for turn in self.turns)
 
     @property
@@ -151,8 +152,7 @@ class Closure:
     def wrench_on_b(self, node: Any) -> list[Any]:
         """(6,) [moment; force] about the world origin on the link of frame b, N m and N."""
         force, moment, place = self._force(node), self._moment(node), node.position(self.frame_b)
-        about = cross([place[i] for i in range(3)], force)
-        return [a + b for a, b in zip(about, moment, strict=True)] + force
+        return [a + b for a, b in zip(cross(place, force), moment, strict=True)] + force
 
     def wrench_on_a(self, node: Any) -> list[Any]:
         """(6,), the opposite one on the link of frame a."""
@@ -176,19 +176,16 @@ class Closure:
         place, rows = along(self.basis, self._apart(node)), []
         if self.kind == "pin":
             axis = self._axis()
-            rows = along(self.basis, cross(axis, turned_vector(self._turn(node), axis)))
+            rows = along(self.basis, cross(axis, _turned_by(self._turn(node), axis)))
         elif self.kind == "weld":
-            turn = self._turn(node)
-            rows = along(self.basis, [0.5 * (turn[k][j] - turn[j][k]) for j, k in ((1, 2), (2, 0), (0, 1))])
+            rows = along(self.basis, sines_of_turn(self._turn(node)))
         return place + [rows[turn] for turn in self.turns]
 
     def _speed(self, node: Any) -> list[Any]:
         a, b = node.velocity(self.frame_a), node.velocity(self.frame_b)
-        omega = [a[i] for i in range(3)]
-        moved = cross(omega, difference_of(node.position(self.frame_b), node.position(self.frame_a)))
-        linear = [b[3 + i] - a[3 + i] - moved[i] for i in range(3)]
-        turning = [b[i] - a[i] for i in range(3)]
-        rows = along(self.basis, self._in_a(node, turning)) if self.turns else []
+        moved = cross(a, difference_of(node.position(self.frame_b), node.position(self.frame_a)))
+        linear = difference_of(difference_of(b[PLACES:], a[PLACES:]), moved)
+        rows = along(self.basis, self._in_a(node, difference_of(b, a))) if self.turns else []
         return along(self.basis, self._in_a(node, linear)) + [rows[turn] for turn in self.turns]
 
     def _misfit(self, node: Any) -> list[Any]:
@@ -197,9 +194,9 @@ class Closure:
             return gap
         turn = self._turn(node)
         if self.kind == "weld":
-            return [*gap, 0.5 * (3.0 - turn[0][0] - turn[1][1] - turn[2][2])]
+            return [*gap, 0.5 * sum(1.0 - column[i] for i, column in enumerate(turn))]
         axis = self._axis()
-        return [*gap, 1.0 - sum(a * b for a, b in zip(axis, turned_vector(turn, axis), strict=True))]
+        return [*gap, 1.0 - dot(axis, _turned_by(turn, axis))]
 
     def _force(self, node: Any) -> list[Any]:
         return self._pushed(node, f"force of {self.name}")
@@ -211,9 +208,7 @@ class Closure:
         """(3,) in world axes, of a curve; zero where there is none."""
         if curve not in self.curves:
             return [0.0, 0.0, 0.0]
-        own = self._pushed_in_a(node, curve)
-        axes = node.orientation(self.frame_a)
-        return [sum(axes[3 * i + j] * own[j] for j in range(3)) for i in range(3)]
+        return turned(node.orientation(self.frame_a), self._pushed_in_a(node, curve))
 
     def _force_in_a(self, node: Any) -> list[Any]:
         return self._pushed_in_a(node, f"force of {self.name}")
@@ -221,42 +216,34 @@ class Closure:
     def _pushed_in_a(self, node: Any, curve: str) -> list[Any]:
         directions = self.curves.get(curve, ())
         push = node.extra(curve) if directions else ()
-        return [sum(push[k] * self.basis[row, i] for k, row in enumerate(directions)) for i in range(3)]
+        return [sum(push[k] * axis[row] for k, row in enumerate(directions)) for axis in self.basis.T]
 
     def _apart(self, node: Any) -> list[Any]:
         """p_b - p_a in axes of frame a."""
         return self._in_a(node, difference_of(node.position(self.frame_b), node.position(self.frame_a)))
 
     def _in_a(self, node: Any, vector: Sequence[Any]) -> list[Any]:
-        axes = node.orientation(self.frame_a)
-        return [sum(axes[3 * i + j] * vector[i] for i in range(3)) for j in range(3)]
+        return turned_back(node.orientation(self.frame_a), vector)
 
     def _turn(self, node: Any) -> list[list[Any]]:
-        """A' B R', the identity where b is turned as it belongs."""
-        b, R = node.orientation(self.frame_b), self.rotation
-        columns = [[sum(b[3 * i + j] * R[k, j] for j in range(3)) for i in range(3)] for k in range(3)]
-        turned = [self._in_a(node, column) for column in columns]
-        return [[turned[k][j] for k in range(3)] for j in range(3)]
+        """The columns of A' B R', the identity where b is turned as it belongs."""
+        b = node.orientation(self.frame_b)
+        return [self._in_a(node, turned(b, row)) for row in self.rotation]
 
     def _axis(self) -> list[float]:
         """(3,) the axis of the hinge, in axes of frame a."""
-        (axis,) = set(range(3)) - set(self.turns)
+        (axis,) = set(range(PLACES)) - set(self.turns)
         return self.basis[axis].tolist()
-
-
-def difference_of(later: Any, earlier: Any) -> list[Any]:
-    """later - earlier of two places, (3,)."""
-    return [later[i] - earlier[i] for i in range(3)]
 
 
 def along(basis: Array, vector: Sequence[Any]) -> list[Any]:
     """The components of a vector along the rows of a basis."""
-    return [sum(row[i] * vector[i] for i in range(3) if row[i]) for row in basis.tolist()]
+    return [sum(own * vector[i] for i, own in enumerate(row) if own) for row in basis.tolist()]
 
 
-def turned_vector(matrix: Sequence[Sequence[Any]], vector: Sequence[Any]) -> list[Any]:
-    """matrix @ vector."""
-    return [sum(row[i] * vector[i] for i in range(3)) for row in matrix]
+def _turned_by(columns: Sequence[Sequence[Any]], vector: Sequence[Any]) -> list[Any]:
+    """A rotation of these columns times a vector."""
+    return [dot(row, vector) for row in zip(*columns, strict=True)]
 
 
 def link_of(dynamics: Any, frame: str) -> str | None:
@@ -276,7 +263,7 @@ def basis_of(kind: str, axis: Any, name: str) -> tuple[Array, tuple[int, ...]]:
         wanted = "needs the axis of its hinge" if kind == "pin" else "has no axis"
         raise OptionError(f"the loop '{name}', closed by a {kind}, {wanted}: axis=(0, 0, 1) is z of frame a")
     if kind != "pin":
-        return np.eye(3), (0, 1, 2) if kind == "weld" else ()
+        return IDENTITY, (0, 1, 2) if kind == "weld" else ()
     given = arguments.finite_numbers(axis, f"the axis of '{name}'")
     if given.shape != (3,) or not np.linalg.norm(given) > 0.0:
         raise ShapeError(
@@ -284,13 +271,13 @@ def basis_of(kind: str, axis: Any, name: str) -> tuple[Array, tuple[int, ...]]:
         )
     unit = given / np.linalg.norm(given)
     if np.count_nonzero(unit) == 1:  # an axis of the frame
-        return np.eye(3), tuple(int(i) for i in np.flatnonzero(unit == 0.0))
+        return IDENTITY, tuple(int(i) for i in np.flatnonzero(unit == 0.0))
     return basis_about(unit), (0, 1)
 
 
 def basis_about(unit: Array) -> Array:
     """Two directions across a unit vector, and that one, as rows (3, 3)."""
-    across = np.cross(unit, np.eye(3)[np.argmin(np.abs(unit))])
+    across = np.cross(unit, IDENTITY[np.argmin(np.abs(unit))])
     across /= np.linalg.norm(across)
     return np.stack([across, np.cross(unit, across), unit])
 
@@ -298,9 +285,9 @@ def basis_about(unit: Array) -> Array:
 def rotation_of(rotation: Any, name: str) -> Array:
     """A rotation matrix (3, 3), the identity where none is given."""
     if rotation is None:
-        return np.eye(3)
+        return IDENTITY
     R = arguments.finite_numbers(rotation, f"the rotation of '{name}'")
-    if R.shape != (3, 3) or np.abs(R @ R.T - np.eye(3)).max() > ORTHONORMAL or np.linalg.det(R) < 0.0:
+    if R.shape != (3, 3) or np.abs(R @ R.T - IDENTITY).max() > ORTHONORMAL or np.linalg.det(R) < 0.0:
         raise ShapeError(
             f"the rotation of '{name}' is no rotation matrix: give (3, 3), the axes of frame b in those of a"
         )

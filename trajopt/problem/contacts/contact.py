@@ -25,8 +25,9 @@ from trajopt.base import arguments
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.protocols.dynamics import FloatingDynamics
-from trajopt.problem.contacts.ground import Ground, cross
+from trajopt.problem.contacts.ground import Ground
 from trajopt.terms.term import ExpressionTerm
+from trajopt.terms.vectors import AXES, cross, turned
 
 EDGES = ("+x", "-x", "+y", "-y")  # of the friction pyramid, by their lambda
 DIRECTIONS = len(EDGES)
@@ -79,10 +80,8 @@ class Contact:
     def place(self, node: Any, offset: Array) -> list[Any]:
         """(3,) m, world axes, of a point of the sole."""
         origin = node.position(self.frame)
-        if not offset.any():
-            return [origin[i] for i in range(3)]
-        axes = node.orientation(self.frame)
-        return [origin[i] + sum(axes[3 * i + j] * offset[j] for j in range(3)) for i in range(3)]
+        away = turned(node.orientation(self.frame), offset) if offset.any() else offset
+        return [origin[i] + away[i] for i in AXES]
 
     def wrench(self, node: Any) -> list[Any]:
         """(6,) [moment; force] about the world origin, N m and N."""
@@ -103,7 +102,7 @@ class Contact:
         along, across, normal = ground.axes_at(place[0], place[1])
         sizes = self.friction * (share[0] - share[1]), self.friction * (share[2] - share[3]), sum(share)
         parts = list(zip((along, across, normal), sizes, strict=True))
-        return [self.weight * sum(size * axis[i] for axis, size in parts) for i in range(3)]
+        return [self.weight * sum(size * axis[i] for axis, size in parts) for i in AXES]
 
     def height(self, node: Any, arc: int, points: Array) -> list[Any]:
         """(points,) m, of points of the sole above the ground of an arc."""

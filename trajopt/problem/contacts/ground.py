@@ -11,6 +11,7 @@ import numpy as np
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
 from trajopt.graph.expression import gradient_at
+from trajopt.terms.vectors import cross, normalized
 
 Point = Any  # (3,) casadi symbols or numbers
 
@@ -54,14 +55,3 @@ class Ground:
         normal = normalized([-rises[0], -rises[1], 1.0])
         along = normalized([1.0, 0.0, rises[0]])
         return along, cross(normal, along), normal
-
-
-def normalized(vector: list[Any]) -> list[Any]:
-    """The vector at length one."""
-    length = sum(each * each for each in vector) ** 0.5
-    return [each / length for each in vector]
-
-
-def cross(a: Any, b: Any) -> list[Any]:
-    """a x b."""
-    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
