@@ -16,7 +16,7 @@ from trajopt.base.errors import EvaluationError, OptionError
 from trajopt.base.rounding import AGREEMENT
 from trajopt.parametric.warm_start import warm_program
 from trajopt.solution.solution import Answer
-from trajopt.solvers.matrices import dense_jacobian
+from trajopt.solvers.matrices import dense_jacobian, sparse_hessian
 from trajopt.solvers.newton.newton import active_sides
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
@@ -58,9 +58,7 @@ class OptimalitySystem:
         of_sizes = A * sizes
         independent = _independent(_inverse(np.linalg.norm(of_sizes, axis=1))[:, None] * of_sizes)
         self.solved, A = self.active[independent], A[independent]
-        H = np.zeros((n, n))
-        np.add.at(H, (nlp.hessian_rows, nlp.hessian_columns), nlp.hessian(point.y, rows, 1.0))
-        H += np.tril(H, -1).T
+        H = sparse_hessian(nlp, nlp.hessian(point.y, rows, 1.0)).toarray()
         K = np.block([[H, A.T], [A, np.zeros((len(A), len(A)))]])
         self.factors = _equilibration(H, A)
         self.K = self.factors[:, None] * K * self.factors

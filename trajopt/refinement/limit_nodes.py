@@ -33,6 +33,7 @@ from trajopt.solvers.newton.newton import MOST_STEPS, ActiveSetNewton, NewtonFro
 from trajopt.solvers.run import TimedSolver, run_solver, takes_hessian
 from trajopt.solvers.scaled_program import scaled_point
 from trajopt.solvers.solver import Result, Run, StartKind, Status, WarmStart
+from trajopt.solvers.tolerances import DENSE
 from trajopt.splines.basis import SAME_TIME, SplineBasis
 from trajopt.splines.trajectory import Trajectory
 
@@ -44,8 +45,6 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 SHARE = 0.5  # of the accuracy: peaks above become nodes, too, as they grow when others are held down
 FAR = 0.1  # of a limit's size: above, two nodes are added in every interval first
 BESIDE_END = 10.0 * SAME_TIME  # of an arc: where a node stands for its end, or for one side of a breakpoint
-
-DENSE = 300  # unknowns up to which dense Newton steps are the faster way
 
 
 @dataclass(frozen=True)
@@ -271,7 +270,7 @@ def with_limit_nodes(solution: SolutionData, times: Sequence[float] | Array) -> 
     """The trajectory of a solution's problem with limit nodes at these times (k,), seconds, too."""
     trajectory, curve = solution.problem.trajectory, solution.curve
     nodes, points = trajectory.nodes, []
-    arcs = np.searchsorted(curve.starts[1:-1], times, side="right")
+    arcs = curve.arc_at(times)
     for arc in range(len(trajectory.arcs)):
         s = (np.asarray(times)[arcs == arc] - curve.starts[arc]) / curve.durations[arc]
         if trajectory.arcs[arc].collocated:  # its ends without weight carry no limits of own terms

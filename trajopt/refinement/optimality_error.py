@@ -24,6 +24,7 @@ from trajopt.checks.optimality.gain_indicator import SIGNIFICANT_DENSITY
 from trajopt.refinement.carried_multipliers import carried_multipliers
 from trajopt.refinement.knots import uniformly_refined
 from trajopt.solution.solution import SolutionData
+from trajopt.solvers.matrices import sparse_hessian, sparse_jacobian
 from trajopt.solvers.optimality.kkt import active_set, lagrangian_gradient
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
@@ -69,10 +70,7 @@ def _blocked_by_bounds(nlp: NLP, y: Array, gradient: Array) -> Array:
 def _hessian(nlp: NLP, y: Array, multipliers: Array) -> sparse.csr_array | None:
     if not nlp.has_hessian:
         return None
-    shape = (nlp.variable_count, nlp.variable_count)
-    places = (nlp.hessian_rows, nlp.hessian_columns)
-    lower = sparse.coo_array((nlp.hessian(y, multipliers), places), shape=shape).tocsr()
-    return sparse.csr_array(lower + sparse.tril(lower, -1).T)
+    return sparse_hessian(nlp, nlp.hessian(y, multipliers))
 
 
 def _active_limits(nlp: NLP, y: Array, multipliers: Array) -> sparse.csc_array:
@@ -82,9 +80,7 @@ def _active_limits(nlp: NLP, y: Array, multipliers: Array) -> sparse.csc_array:
     largest = np.abs(multipliers[~equal]).max(initial=LEAST * abs(nlp.objective(y)))
     active = (rows < nlp.row_lower) | (rows > nlp.row_upper)
     active |= np.abs(multipliers) > SIGNIFICANT_DENSITY * max(largest, NOT_ZERO)
-    shape = (nlp.row_count, nlp.variable_count)
-    places = (nlp.jacobian_rows, nlp.jacobian_columns)
-    jacobian = sparse.coo_array((nlp.jacobian(y), places), shape=shape).tocsr()
+    jacobian = sparse_jacobian(nlp, nlp.jacobian(y))
     return sparse.csc_array(jacobian[np.flatnonzero(active & ~equal)])
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.base.arguments import list_names
 from trajopt.base.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
 from trajopt.solvers.optimality.kkt import largest_violation, multipliers_of
 from trajopt.solvers.solver import Iteration, Program, Result, Run, Status, WarmStart
@@ -236,9 +237,11 @@ class Monitor:
         ):
             crossed = np.flatnonzero(~(np.asarray(lower) <= np.asarray(upper)))
             if crossed.size:
-                raise InfeasibleBoundsError(f"{what} {_list(crossed)}: the lower bound exceeds the upper one")
+                raise InfeasibleBoundsError(
+                    f"{what} {list_names(crossed)}: the lower bound exceeds the upper one"
+                )
         if not np.isfinite(y).all():
-            bad = _list(np.flatnonzero(~np.isfinite(y)))
+            bad = list_names(np.flatnonzero(~np.isfinite(y)))
             raise NotFiniteError(f"the starting point is not finite in variables {bad}: give a finite one")
         for kind in ("objective", "rows", "gradient", "jacobian"):
             value = getattr(nlp, kind)(y)
@@ -259,9 +262,4 @@ def _cause(nlp: Program, y: np.ndarray) -> str:
 def _name_entries(kind: str, value: Any) -> str:
     if np.ndim(value) == 0:
         return f"the {kind} is"
-    return f"{kind} entries {_list(np.flatnonzero(~np.isfinite(value)))} are"
-
-
-def _list(indices: np.ndarray) -> str:
-    shown = ", ".join(str(index) for index in indices[:5])
-    return shown + (f" and {indices.size - 5} more" if indices.size > 5 else "")
+    return f"{kind} entries {list_names(np.flatnonzero(~np.isfinite(value)))} are"

@@ -29,6 +29,9 @@ SUM_ROUNDING = 4.0 * float(np.finfo(float).eps)
 #: What rounding leaves of numbers of the size of one, in some hundred operations.
 ROUNDING = 1e-12
 
+#: Unknowns up to which dense algebra takes less time than sparse.
+DENSE = 300
+
 #: Steps after which a method of few steps gives up.
 MOST_STEPS = 80
 

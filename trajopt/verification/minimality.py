@@ -23,9 +23,10 @@ from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
 from trajopt.base.arrays import Array
+from trajopt.base.rounding import AGREEMENT
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import ROUNDING
-from trajopt.solvers.matrices import Triplets
+from trajopt.solvers.matrices import Triplets, sparse_hessian, sparse_jacobian
 from trajopt.solvers.newton.sparse_kkt import SparseKkt
 from trajopt.solvers.optimality.kkt import (
     active_set,
@@ -35,13 +36,12 @@ from trajopt.solvers.optimality.kkt import (
     multipliers_of,
 )
 from trajopt.solvers.solver import WarmStart
+from trajopt.solvers.tolerances import DENSE, DEPENDENT
 from trajopt.transcription.nlp import NLP
 
 NOT_REBUILT = "whether the motion is a minimum was not looked at: its program cannot be built again"
 LARGEST = 4000  # unknowns above which curvature is not looked at
-DENSE = 300  # unknowns up to which all eigenvalues are computed; above, the lowest by Lanczos' method
 RESTARTS = 300  # of that method, at most
-NEGATIVE = 1e-8  # of the largest curvature: what is above minus that is none
 DIRECTIONS = 3  # of most negative curvature that are followed
 LENGTHS = 0.5 ** np.arange(0, 14, 2)  # of the ways along them, as parts of the largest unknown
 BETTER = 1e-6  # of all costs together: by how much points nearby must be lower
@@ -52,10 +52,8 @@ POWERS = (0.5, 12.0)  # p of an objective that falls like T^-p; that of squared 
 FEWEST, STEADY = 3, 1.5  # halvings from which a power is read, and how much larger their largest one may be
 SMALL = 1e-3  # scaled costs below, of motions that need not cost anything, do not measure the products
 FALLING = 1e-2  # of all costs: what the objective must lose at them, and by the duration to first order
-HELD = 1e-6  # scaled distance to a bound within which it is held
-DEPENDENT = 1e-10  # delta of `NearbyPoints`, for rows that depend on each other
+DELTA = 1e-10  # delta of `NearbyPoints`, for rows that depend on each other
 CORRECTIONS = 12  # steps back to the active rows, which contract like the length of the way from them
-MET = 1e-9  # scaled violation of a point nearby that counts as none
 
 
 @dataclass(frozen=True)
@@ -202,14 +200,14 @@ def _descents(nearby: NearbyPoints) -> list[Array]:
     if count <= DENSE:
         matrix = curved(np.eye(count))
         values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    elif nearby.is_convex(NEGATIVE * own.max()):
+    elif nearby.is_convex(DEPENDENT * own.max()):
         return []
     else:
         operator = LinearOperator((count, count), matvec=curved, dtype=float)  # type: ignore[call-arg]
         values, vectors = _lowest(operator)
     largest = max(np.abs(values).max(initial=0.0), own.max())
     lowest = np.argsort(values)[:DIRECTIONS]
-    return [vectors[:, i] for i in lowest if values[i] < -NEGATIVE * largest]
+    return [vectors[:, i] for i in lowest if values[i] < -DEPENDENT * largest]
 
 
 def _lowest(operator: LinearOperator) -> tuple[Array, Array]:
@@ -238,7 +236,7 @@ class NearbyPoints:
     """
 
     def __init__(self, nlp: NLP, point: WarmStart) -> None:
-        active = active_set(nlp, point.y, HELD)
+        active = active_set(nlp, point.y)
         self.nlp, self.point = nlp, point
         self.free = np.flatnonzero(~(active.at_lower | active.at_upper))
         self._rows = np.flatnonzero(active.rows_at_lower | active.rows_at_upper)
@@ -251,12 +249,9 @@ class NearbyPoints:
     @cached_property
     def hessian(self) -> sparse.csr_array:
         """The Hessian of the Lagrangian, (count, count)."""
-        nlp, y, multipliers = self.nlp, self.point.y, self.point.row_multipliers
+        multipliers = self.point.row_multipliers
         assert multipliers is not None
-        shape = (nlp.variable_count, nlp.variable_count)
-        places = (nlp.hessian_rows, nlp.hessian_columns)
-        lower = sparse.coo_array((nlp.hessian(y, multipliers, 1.0), places), shape=shape).tocsr()
-        whole = sparse.csr_array(lower + sparse.tril(lower, -1).T)
+        whole = sparse_hessian(self.nlp, self.nlp.hessian(self.point.y, multipliers, 1.0))
         return whole[self.free][:, self.free]
 
     def is_convex(self, shift: float) -> bool:
@@ -274,17 +269,15 @@ class NearbyPoints:
             miss = self.nlp.rows(best)[self._rows] - self._values
             if not np.all(np.isfinite(miss)):
                 return None
-            if np.abs(miss).max(initial=0.0) <= 0.1 * MET:
+            if np.abs(miss).max(initial=0.0) <= 0.1 * AGREEMENT:
                 break
             best[self.free] -= self._solve(np.zeros(self.free.size), miss)
-        return best if largest_violation(self.nlp, best, self.nlp.rows(best)) <= MET else None
+        return best if largest_violation(self.nlp, best, self.nlp.rows(best)) <= AGREEMENT else None
 
     @cached_property
     def _gradients(self) -> tuple[sparse.csr_array, Array]:
         """A, the gradients of the active rows at length one, and the lengths that they had."""
-        nlp = self.nlp
-        shape, places = (nlp.row_count, nlp.variable_count), (nlp.jacobian_rows, nlp.jacobian_columns)
-        whole = sparse.coo_array((nlp.jacobian(self.point.y), places), shape=shape).tocsr()
+        whole = sparse_jacobian(self.nlp, self.nlp.jacobian(self.point.y))
         gradients = sparse.csr_array(whole[self._rows][:, self.free])
         squares = np.asarray(gradients.multiply(gradients).sum(axis=1)).ravel()
         lengths = np.sqrt(np.where(squares > 0.0, squares, 1.0))
@@ -294,7 +287,7 @@ class NearbyPoints:
     def _factors(self) -> tuple[Any, Array]:
         """The factorization above, and the lengths of the gradients of the active rows."""
         A, lengths = self._gradients
-        delta = -DEPENDENT * sparse.identity(A.shape[0])
+        delta = -DELTA * sparse.identity(A.shape[0])
         matrix = sparse.block_array([[sparse.identity(A.shape[1]), A.T], [A, delta]], format="csc")
         return splu(matrix), lengths
 
