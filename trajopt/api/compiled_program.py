@@ -43,7 +43,7 @@ class CompiledProgram(Generic[AnswerT]):
 
     problem : or phases, as it was when it was compiled; what is added to the original later has no effect
     structure : all that no input changes
-    inputs : what may change; printed, it tells how every value is written
+    inputs : what may change; printed, it shows how every value is written
     """
 
     problem: Asked

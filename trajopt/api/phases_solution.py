@@ -23,7 +23,7 @@ class PhasesSolution(PublicAnswer, PhasesSolutionData):
 
     @cached_property
     def certificate(self) -> PhasesCertificate | None:
-        """A line for every statement of every phase and every link; None where nothing was certified."""
+        """A line for every constraint, cost and link; None where nothing was certified."""
         from trajopt.certificates.phases_certificate import certificate_of_phases
 
         return certificate_of_phases(self)

@@ -1,6 +1,6 @@
-"""Reads a saved solution: every array in the kind and shape that its header tells, all numbers finite.
+"""Reads a saved solution: every array of the kind and shape that its header names, all numbers finite.
 
-What a file tells more than once must agree: a difference is kept as `Solution.altered`, and the report of
+What a file holds more than once must agree: a difference is kept as `Solution.altered`, and the report of
 `verify` names it.
 """
 
@@ -153,7 +153,7 @@ def _arc(file: ArrayFile, prefix: str, index: int, degree: int) -> tuple[SplineB
     except (OptionError, ShapeError) as error:
         file.refuse(f"arc {index}: {error}", error)
     if len(points) != basis.count:
-        file.refuse(f"{prefix}control_points_{index} has {len(points)} rows, its knots tell {basis.count}")
+        file.refuse(f"{prefix}control_points_{index} has {len(points)} rows, its knots need {basis.count}")
     return basis, points
 
 

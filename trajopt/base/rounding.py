@@ -1,4 +1,4 @@
-"""Tolerance for rounding errors, shared by all packages."""
+"""Tolerances that several rooms share: of rounding, between nodes, and of reported numbers."""
 
 from __future__ import annotations
 

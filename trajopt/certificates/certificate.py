@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -18,17 +19,17 @@ from trajopt.certificates.arc_problem import arc_problem, multipliers_read_back
 from trajopt.certificates.certificate_lines import CertificateLine, certificate_lines
 from trajopt.certificates.certificate_record import CertificateRecord
 from trajopt.certificates.certified_lines import CertifiedLines
-from trajopt.certificates.saved_claims import certificate_contradictions, foreign_nodes
+from trajopt.certificates.saved_claims import certificate_contradictions
 from trajopt.certificates.sign_check import component_label
 from trajopt.certificates.switching_structure import Saturation, Structure
-from trajopt.checks.check_times import mesh_of
+from trajopt.checks.check_result import worst_of_each
+from trajopt.checks.check_times import mesh_of, other_nodes
 from trajopt.checks.limit_violations import LimitViolation
 from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.simulation import Simulation, simulate
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.solution import SolutionData
 
-READABLE = 60  # lines; beyond, the page shows the worst component of every constraint only
 HEADER = f"{'constraint':<42}{'largest violation':>18}{'tolerance':>11}{'t [s]':>12}  evidence"
 SAMPLED = (
     "sampled lines: a violation that lasts at least their resolution is seen, a shorter one may be missed"
@@ -89,7 +90,9 @@ class Certificate(CertifiedLines, CertificateRecord):
         yield from found
         if self.stored and not found:
             arcs = self.arc_problem(motion)
-            yield from foreign_nodes(motion, mesh_of(motion) if arcs is None else arcs.trajectory)
+            mesh = mesh_of(motion) if arcs is None else arcs.trajectory
+            if mesh is not None and (wrong := other_nodes(motion, mesh.nodes)):
+                yield wrong
 
     @cached_property
     def _contradiction(self) -> str:
@@ -171,7 +174,7 @@ class Certificate(CertifiedLines, CertificateRecord):
     def table(self) -> list[str]:
         """The lines of all constraints with their heading, and what is said of them, as text."""
         lines = ["", HEADER]
-        lines += [row(line) for line in _shown(self.lines)]
+        lines += [row(line) for line in worst_of_each(self.lines, attrgetter("ratio"))]
         if not self.lines:
             lines.append(self.unchecked)
         if any(line.evidence == "sampled" for line in self.lines):
@@ -243,17 +246,6 @@ class Certificate(CertifiedLines, CertificateRecord):
             f"forward simulation of the torques{residual}: gap {self.simulation.restarted:.1e} restarted at "
             f"knots, {self.simulation.end_to_end:.1e} end to end"
         )
-
-
-def _shown(lines: tuple[CertificateLine, ...]) -> list[CertificateLine]:
-    """All lines; of many, the worst component of every constraint."""
-    if len(lines) <= READABLE:
-        return list(lines)
-    worst: dict[str, CertificateLine] = {}
-    for line in lines:
-        if line.name not in worst or line.ratio > worst[line.name].ratio:
-            worst[line.name] = line
-    return list(worst.values())
 
 
 def row(line: CertificateLine) -> str:

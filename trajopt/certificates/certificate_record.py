@@ -1,4 +1,4 @@
-"""What a file holds of a certificate: how it was found, and what cannot be computed again from the motion."""
+"""The fields of a certificate that files hold: how it was found, and what its motion does not determine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from the lines of a certificate, of one motion or of phases: whether it holds, and how."""
+"""Base of the certificates of a motion and of phases: the verdict that follows from their lines."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class CertifiedLines(ABC):
         if "with added nodes, the most allowed" in self.reason:
             return "allow more iterations, Certified(settings=SearchSettings(node_total=...))"
         if self.motion is not None and not self.motion.converged:
-            return "solution.diagnose() tells what is in the way of the solve"
+            return "solution.diagnose() names the limits in conflict"
         if self.undecided:
             return ""
         return "solve on more intervals, or allow more: a larger tol, more rounds"

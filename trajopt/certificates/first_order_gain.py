@@ -1,4 +1,4 @@
-"""What violations between nodes gain, and what margins cost, to first order in both.
+"""First-order changes of the objective: gained by violations between nodes, lost to margins of limits.
 
 By the multipliers, in objective per unit of a row, an optimum under limits that are wider by eps has an
 objective lower by sum |multiplier| eps. An overstep gains at most as if its limit were wider by the largest

@@ -1,8 +1,8 @@
-"""What a certificate reports, compared with what its motion gives: numbers in a file may have been changed.
+"""Checks a certificate against its motion: numbers in a file may have been changed.
 
 Violations, nodes, switch times and saturated components follow from the motion and its problem; time scaling
-leaves no unknowns of the solver; the record of the run has the tolerance. What contradicts them is told in
-words.
+leaves no unknowns of the solver; the record of the run has the tolerance. What contradicts them is reported
+in words.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from trajopt.certificates.certificate_record import CertificateRecord
 from trajopt.checks.limit_violations import largest_violations, limit_ranges
 from trajopt.solution.records import looser_tolerances
 from trajopt.solution.solution import SolutionData
-from trajopt.splines.basis import SAME_TIME
-from trajopt.splines.trajectory import Trajectory
 
 SATURATED = 1e-2  # of a limit's range: how near a saturated component is to its bound; margins are smaller
 PLACES = np.array([0.25, 0.5, 0.75])  # of an arc, where saturated components are looked at
@@ -40,17 +38,6 @@ def certificate_contradictions(record: CertificateRecord, motion: SolutionData) 
             yield f"certificate: its bracket, {lower:.9g} to {upper:.9g}, is not of {motion.objective:.9g}"
     yield from _violations(record, motion)
     yield from _structure(record, motion)
-
-
-def foreign_nodes(motion: SolutionData, mesh: Trajectory | None) -> Iterator[str]:
-    """Node times of a motion that are not those of its mesh, in words; nothing where no mesh is known."""
-    if mesh is None:
-        return
-    curve, nodes, reported = motion.curve, mesh.nodes, motion.node_times
-    times = curve.starts[nodes.arc] + nodes.s * curve.durations[nodes.arc]
-    slack = SAME_TIME * curve.duration
-    if reported.shape != times.shape or not np.allclose(reported, times, rtol=0.0, atol=slack):
-        yield f"nodes: {reported.size} times that are not those of the motion's {times.size}"
 
 
 def _violations(record: CertificateRecord, motion: SolutionData) -> Iterator[str]:

@@ -31,7 +31,7 @@ class Saturation(NamedTuple):
     side: int
 
     def exists(self, limits: Sequence[Constraint]) -> bool:
-        """Whether the path limits have this component; what a file tells may be of other limits."""
+        """Whether the path limits have this component; a file may name other limits."""
         return 0 <= self.limit < len(limits) and 0 <= self.component < limits[self.limit].lower.size
 
     def bound(self, limits: Sequence[Constraint]) -> float:

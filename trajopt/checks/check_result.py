@@ -1,12 +1,13 @@
-"""What was found of one bounded component of a constraint on a motion: the result that all checks share.
+"""Check results: the largest violations that were found of one bounded component of a constraint.
 
 Reports and certificates compare the same results with tolerances of their own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,7 +15,11 @@ from trajopt.checks.check_times import Interval
 from trajopt.checks.peaks import Sides, Worst
 from trajopt.problem.costs_and_constraints import Constraint
 
+READABLE = 40  # lines of a page; beyond, it has the worst component of each constraint only
 AT_TIMES = 1e-6  # of its scale: the tolerance of an equation at a single time, and of what holds at nodes
+
+
+Line = TypeVar("Line", bound="OfComponent")
 
 
 class OfComponent:
@@ -27,6 +32,17 @@ class OfComponent:
     def label(self) -> str:
         """The constraint, and the component where there are several."""
         return f"{self.name}, {self.component}" if self.component else self.name
+
+
+def worst_of_each(lines: Sequence[Line], size: Callable[[Line], float]) -> list[Line]:
+    """Every line where they are few, else of every constraint the one of the largest size."""
+    if len(lines) <= READABLE:
+        return list(lines)
+    found: dict[str, Line] = {}
+    for line in lines:
+        if line.name not in found or size(line) > size(found[line.name]):
+            found[line.name] = line
+    return list(found.values())
 
 
 class ControlPointBound(NamedTuple):

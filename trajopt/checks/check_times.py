@@ -18,7 +18,7 @@ from trajopt.splines.basis import BORDER_SIDE, SAME_TIME
 from trajopt.splines.curve import Curve
 from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
-from trajopt.splines.trajectory import Trajectory
+from trajopt.splines.trajectory import Nodes, Trajectory
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,12 @@ def interval_of(over: NodeSet, curve: Curve) -> Interval:
         time = 0.0 if over.end == "start" else T
         return Interval(time, time)
     if isinstance(over, TimeWindow):
-        count = len(curve.bases)
-        first, last = (_along(curve, s * count) for s in (over.first, over.last))
+        first, last = curve.time_at(np.array([over.first, over.last]) * len(curve.bases))
     elif isinstance(over, ArcNodes):
         start, end = curve.starts[over.arc : over.arc + 2]
         inside = SAME_TIME * (end - start)
         if isinstance(over.part, tuple):
-            first, last = (_along(curve, over.arc + s) for s in over.part)
+            first, last = curve.time_at(over.arc + np.array(over.part))
         elif over.part == "start":
             first = last = start
         elif over.part == "end":
@@ -91,16 +90,10 @@ def single_times(over: NodeSet, curve: Curve) -> Array:
         return np.array([interval_of(over, curve).first])
     times, side = np.array(over.times), BORDER_SIDE * curve.duration
     if over.clock == "progress":
-        times = np.array([_along(curve, s * len(curve.bases)) for s in over.times])
+        times = curve.time_at(times * len(curve.bases))
     inner = curve.knot_times[1:-1]
     jumps = np.any(np.abs(times[:, None] - inner) <= SAME_TIME * curve.duration, axis=1)
     return np.clip(times, 0.0, curve.duration) - side * jumps
-
-
-def _along(curve: Curve, progress: float) -> float:
-    """Seconds at a progress in [0, arcs], every arc counted as one."""
-    arc = min(int(progress), len(curve.bases) - 1)
-    return float(curve.starts[arc] + (progress - arc) * curve.durations[arc])
 
 
 def sample_times(solution: SolutionData, density: Density, interval: Interval | None = None) -> Array:
@@ -143,7 +136,7 @@ class MotionSamples:
         arc : of every time (K,); where it is left out, at a border the arc that begins there
         """
         if arc is None:
-            arc = np.clip(np.searchsorted(curve.starts, times, side="right") - 1, 0, len(curve.bases) - 1)
+            arc = curve.arc_at(times)
         within = np.clip((times - curve.starts[arc]) / curve.durations[arc], 0.0, 1.0)
         inner = (within > SAME_TIME) & (within < 1.0 - SAME_TIME)
         return MotionSamples(times, arc, (arc + within) / len(curve.bases), inner)
@@ -178,9 +171,14 @@ def mesh_of(solution: SolutionData) -> Trajectory | None:
 
 def trajectory_of(solution: SolutionData) -> Trajectory | None:
     """The trajectory whose nodes are the solution's; None where problem and curve do not give one."""
-    mesh, curve = mesh_of(solution), solution.curve
-    if mesh is None or mesh.nodes.count != solution.node_times.size:
-        return None
-    times = curve.starts[mesh.nodes.arc] + mesh.nodes.s * curve.durations[mesh.nodes.arc]
-    same_times = np.allclose(times, solution.node_times, rtol=0.0, atol=SAME_TIME * curve.duration)
-    return mesh if same_times else None
+    mesh = mesh_of(solution)
+    return None if mesh is None or other_nodes(solution, mesh.nodes) else mesh
+
+
+def other_nodes(solution: SolutionData, nodes: Nodes, whose: str = "motion") -> str:
+    """That the node times of a solution are not those of its mesh, or its problem, in words; or nothing."""
+    times, reported = solution.curve.times_at(nodes.arc, nodes.s), solution.node_times
+    slack = SAME_TIME * solution.duration
+    if reported.shape == times.shape and np.allclose(reported, times, rtol=0.0, atol=slack):
+        return ""
+    return f"nodes: {reported.size} times that are not those of the {whose}'s {times.size}"

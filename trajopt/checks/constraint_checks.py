@@ -26,6 +26,7 @@ from trajopt.checks.check_times import (
     single_times,
     trajectory_of,
 )
+from trajopt.checks.path_equations import scale_of
 from trajopt.checks.peaks import NOWHERE, Peaks, Worst, search
 from trajopt.checks.scales import equation_scales, periodicity_scales, side_scales, zero_bounded
 from trajopt.graph.protocols.block import Values
@@ -295,8 +296,7 @@ def _continuity(solution: SolutionData) -> Iterator[CheckResult]:
     cut = borders != len(problem.trajectory.arcs) - 1  # by a refinement: at its switches torques may jump
     kept = np.ones((borders, n)) if cut else problem.continuity_at_borders
     for order in range(int(kept.max(initial=-1)) + 1):
-        sizes = np.abs(curve(solution.node_times, order)[:, :n]).max(axis=0)
-        sizes = np.maximum(sizes, 1e-6 * sizes.max()) if sizes.max() > 0.0 else np.ones(n)
+        sizes = scale_of(np.abs(curve(solution.node_times, order)[:, :n]))
         for joint, name in enumerate(problem.dynamics.joint_names):
             pieces = pieces_of(curve, joint, order)
             at_border = np.isin(pieces.start[1:], curve.starts[1:-1][kept[:, joint] >= order])

@@ -1,4 +1,4 @@
-"""What violations are compared with, component by component: sizes of limits, and scales of equations."""
+"""Scales that violations are compared with, by component: sizes of limits, and scales of equations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The facts of a problem that can be told without evaluating a term: for its `repr` and its card."""
+"""The facts of a problem that are known without evaluating a term: for its `repr` and its card."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ def _with_widths(unknowns: Mapping[str, Any]) -> dict[str, Any]:
 
 def durations(trajectory: Any) -> str:
     """What the durations of the arcs may be, in words."""
-    told = [_duration(*arc.duration_bounds) for arc in trajectory.arcs]
-    if len(set(told)) == 1:
-        return told[0] + (" each" if len(told) > 1 else "")
-    return ", ".join(told)
+    texts = [_duration(*arc.duration_bounds) for arc in trajectory.arcs]
+    if len(set(texts)) == 1:
+        return texts[0] + (" each" if len(texts) > 1 else "")
+    return ", ".join(texts)
 
 
 def _duration(shortest: float, longest: float) -> str:

@@ -175,7 +175,7 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 def _bounds(lower: Array, upper: Array, units: Sequence[str], names: Sequence[str] = ()) -> str:
     """ "= 0 rad", "-10 to 10 N m", "x = 0.3, y at most 1 m": one text where all components agree.
 
-    names : of the components, told where some are free
+    names : of the components, given where some are free
     """
     each = [_bound(float(low), float(high)) for low, high in zip(lower, upper, strict=True)]
     unit = f" {units[0]}" if len(set(units)) == 1 and units[0] else ""

@@ -81,7 +81,7 @@ def small_plots(solution: SolutionData) -> Iterator[str]:
 
 
 def _plot(t: NDArray, curves: Mapping[str, NDArray], label: str, unit: str) -> str:
-    """A plot of the curves that vary most, as many as there are colours to tell them apart."""
+    """A plot of the curves that vary most, as many as there are colours to distinguish them."""
     most = sorted(curves, key=lambda name: -float(np.ptp(curves[name])))[: len(PALETTE)]
     chosen = {name: curves[name] for name in curves if name in most}
     some = f", {len(chosen)} of {len(curves)}" if len(chosen) < len(curves) else ""

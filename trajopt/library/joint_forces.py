@@ -11,12 +11,12 @@ from trajopt.terms.term import ExpressionTerm
 
 def force_norm(joint: str, rounding: float = 1e-3) -> ExpressionTerm:
     """sqrt(|f|^2 + e^2) - e, N, f the force that a joint transmits: smooth at zero, at most e below |f|."""
-    return _norm(joint, slice(3, 6), rounding, "force")
+    return _norm(joint, slice(3, None), rounding, "force")
 
 
 def moment_norm(joint: str, rounding: float = 1e-3) -> ExpressionTerm:
     """sqrt(|m|^2 + e^2) - e, N m, with m the moment about the joint's origin, its own torque included."""
-    return _norm(joint, slice(0, 3), rounding, "moment")
+    return _norm(joint, slice(3), rounding, "moment")
 
 
 def _norm(joint: str, part: slice, rounding: float, what: str) -> ExpressionTerm:

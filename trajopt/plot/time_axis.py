@@ -40,9 +40,9 @@ def fit(axis: Axes, values: Array, lower: float, upper: float, unit: str) -> Non
         elif np.isfinite(limit):
             far.append(limit)
     if far:
-        words = [" and ".join(f"{limit:.{digits}g}" for limit in far) for digits in (4, 3)]
-        if len(far) == 2 and -lower == upper:
-            words = [f"\u00b1{upper:.{digits}g}" for digits in (4, 3)]
+        both = len(far) == 2 and -lower == upper
+        shown, sign = (far[1:], "\u00b1") if both else (far, "")
+        words = [" and ".join(f"{sign}{limit:.{digits}g}" for limit in shown) for digits in (4, 3)]
         bare, many = ", ".join(f"{limit:.3g}" for limit in far), "s" * (len(far) > 1)
         texts = [f"limit{many} {each}" for each in (*(f"{word} {unit}".rstrip() for word in words), bare)]
         axis.set_title(fitting([*texts, bare], width_in_points(axis)), loc="left", color=LIMIT_COLOUR)

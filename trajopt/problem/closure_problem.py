@@ -1,4 +1,4 @@
-"""`ClosureProblem`: what a problem says about closed loops of a mechanism, `close_loop`, `closed_pose`.
+"""`ClosureProblem`: a problem with closed loops of a mechanism: `close_loop`, `closed_pose`.
 
 Joints of a loop are not independent: where a motion starts or ends, values for all of them would be more
 conditions than there are degrees of freedom. Those of joints that follow from the others are released.
@@ -116,7 +116,7 @@ class ClosureProblem(ContactProblem):
             self._refuse_periodic_joints([term])
         super().subject_to_periodic(term, signs, order=order, offset=offset, name=name)
 
-    # -- the statement ------------------------------------------------------------------------------------
+    # -- rows and forces ----------------------------------------------------------------------------------
 
     def _pose_near(self, near: ArrayLike | None, name: str) -> Array:
         n = self.dynamics.n

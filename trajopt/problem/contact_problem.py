@@ -1,4 +1,4 @@
-"""`ContactProblem`: what a problem says about feet, `contact`, `passive_base`, `subject_to_periodic_gait`."""
+"""`ContactProblem`: a problem with feet on the ground: contacts, an undriven base, periodic gaits."""
 
 from __future__ import annotations
 

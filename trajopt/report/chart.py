@@ -83,10 +83,10 @@ class Chart:
         return {"data": traces, "layout": layout}
 
     def _trace(
-        self, x: list[Any], y: list[Any], name: str, told: str, line: dict[str, Any]
+        self, x: list[Any], y: list[Any], name: str, value: str, line: dict[str, Any]
     ) -> dict[str, Any]:
-        """A curve, or a bound, which goes with its curve; `told` is what stands at the pointer."""
-        hover = f"{told} {self.unit}".rstrip() + f"<extra>{escape(name)}</extra>"
+        """A curve, or a bound, which goes with its curve; `value` is the text at the pointer."""
+        hover = f"{value} {self.unit}".rstrip() + f"<extra>{escape(name)}</extra>"
         look = {"legendgroup": name, "mode": "lines", "line": line, "showlegend": False}
         return {"x": x, "y": y, "name": name, "hovertemplate": hover, **look}
 

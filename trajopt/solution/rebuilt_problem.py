@@ -1,4 +1,4 @@
-"""Problems of saved solutions: built again from a recipe, and compared with what the solution tells."""
+"""Problems of saved solutions: built again from a recipe, and compared with the solution."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def _other_unknowns(solution: Any, problem: ProblemData) -> Iterator[str]:
     sizes = {name: values.size for name, values in solution.parameters.items()}
     wanted = {name: parameter.lower.size for name, parameter in problem.parameters.items()}
     if sizes != wanted:
-        told = (", ".join(f"'{name}' ({n},)" for name, n in each.items()) for each in (sizes, wanted))
-        yield "has the parameters {} but the problem has {}".format(*(each or "none" for each in told))
+        sizes_of = (", ".join(f"'{name}' ({n},)" for name, n in each.items()) for each in (sizes, wanted))
+        yield "has the parameters {} but the problem has {}".format(*(each or "none" for each in sizes_of))
 
 
 def _other_terms(solution: Any, problem: ProblemData) -> Iterator[str]:

@@ -108,7 +108,7 @@ def _machine() -> dict[str, str]:
 
 @cache
 def _processor() -> str:
-    """The model's name where the system tells it: kernels and BLAS choose their instructions by it."""
+    """The model of the processor, where it is known: kernels and BLAS choose their instructions by it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

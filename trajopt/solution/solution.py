@@ -119,7 +119,7 @@ class SolutionData(Answer):
         -lambda w T with the costate lambda, the node's weight w and the arc's duration T
     cost_terms : cost name -> its weighted value; their sum is `objective`
     point, scaling, levels, starts, solves, run : how it was found, see `Answer`
-    altered : what the file that this was read from tells in two ways; empty where all agrees
+    altered : contradictions within the file that this was read from; empty where there are none
     """
 
     curve: Curve
@@ -145,7 +145,7 @@ class SolutionData(Answer):
 
     @property
     def contradictions(self) -> Iterator[str]:
-        """What is told in two ways: in the file, or by an objective that is not the sum of its costs."""
+        """Contradictions of its file, or of an objective that is not the sum of its costs."""
         for each in self.altered:
             yield f"the file contradicts itself: {each}"
         costs = list(self.cost_terms.values())
@@ -219,7 +219,7 @@ class SolutionData(Answer):
     def as_built(self) -> ProblemData:
         """The problem with a robot whose designed properties are numbers, those of `parameters`.
 
-        The problem itself where nothing is designed, or where `unbuilt` tells why there is no such robot.
+        The problem itself where nothing is designed, or where `unbuilt` says why there is no such robot.
         """
         problem = self.problem
         return as_built(problem, self.parameters) if problem.designs and not self.unbuilt else problem

@@ -149,7 +149,7 @@ def solution_at(problem: ProblemData, nlp: NLP, result: Result) -> SolutionData:
 def _of_solve(
     asked: Asked, program: NLP | LinkedProgram, result: Result, status: Status, detail: str
 ) -> dict[str, Any]:
-    """What an answer of a problem and one of phases tell alike of the solve."""
+    """The fields about the solve that an answer of a problem and one of phases share."""
     return {
         "name": asked.name,
         "recipe": asked.recipe,

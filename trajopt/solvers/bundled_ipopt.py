@@ -190,7 +190,7 @@ def library() -> Any:
 
 
 def version() -> str:
-    """Version of the library; those before 3.14.18 do not tell theirs, and have the interface of 3.14."""
+    """Version of the library; those before 3.14.18 do not report it, and have the interface of 3.14."""
     loaded = library()
     if not hasattr(loaded, "GetIpoptVersion"):
         return "3.14"

@@ -87,7 +87,7 @@ _WARM_DEFAULTS: Mapping[str, Any] = {
 # Solves of a refinement start near their solution, and IPOPT's defaults push the start away from it: these
 # values took 8 iterations instead of 16 on three links, 25 instead of more than 100 on six axes. Whether
 # unknowns (durations above all) may start near their bounds makes 6 iterations or more than 100 of some
-# solves, and which is better cannot be told beforehand: callers try both. Where only nodes were added, the
+# solves, and which is better is not known beforehand: callers try both. Where only nodes were added, the
 # start is nearer still: 33 iterations instead of 102 with the smaller barrier. Where knots were added to an
 # optimum, slacks of active limits stay small and multipliers of bounds begin at barrier / slack: 28
 # iterations instead of 67 on 173 spans of three links.

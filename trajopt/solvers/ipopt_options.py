@@ -1,7 +1,7 @@
 """The options of IPOPT, read from the listing that the installed library prints.
 
 A table written by hand would be out of date after a release of IPOPT. `parsed_options` reads the listing in
-its doxygen format, the only one that tells whole numbers from real ones:
+its doxygen format, the only one that distinguishes whole numbers from real ones:
 
     \\anchor OPT_alpha_red_factor
     <strong>alpha_red_factor</strong> (<em>advanced</em>): Fractional reduction of the trial step size ...

@@ -156,7 +156,7 @@ def takes_former_order(solve: SolveT) -> SolveT:
 
 
 def takes_hessian(solver: Solver) -> bool:
-    """Whether nobody told the solver to do without second derivatives, so that Newton steps may be made."""
+    """Whether the solver uses second derivatives, so that Newton steps may be made."""
     return getattr(solver, "hessian", "exact") == "exact"
 
 

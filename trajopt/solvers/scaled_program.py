@@ -1,4 +1,4 @@
-"""A program whose unknowns have very different sizes, as solvers should see it: divided by these sizes.
+"""Programs whose unknowns have very different sizes, divided by these sizes for the solver.
 
 A position of 6e6 m beside a direction cosine leaves an interior-point method no regularization and no
 tolerance that fits both. With y = D z and D diagonal, of powers of two so that nothing is rounded,

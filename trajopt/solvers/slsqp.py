@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 # All exit modes of SLSQP; -1 and 1 ask for an evaluation and are final only when that was refused. Modes 2
-# to 8 are ways of giving up, told apart by the point.
+# to 8 are ways of giving up, distinguished by the point.
 _STATUSES = {
     -1: Status.INTERRUPTED,
     0: Status.CONVERGED,

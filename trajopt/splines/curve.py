@@ -101,7 +101,7 @@ class Curve:
     def derivatives(self, t: ArrayLike, orders: Iterable[int]) -> dict[int, NDArray[np.float64]]:
         """d^l q / dt^l of several orders l at the same times, {l: (..., n)}; as one call for each."""
         time = self._checked(t)
-        arc = self._arc_at(time)
+        arc = self.arc_at(time)
         found = {order: np.zeros((*time.shape, self.n)) for order in orders}
         for index, duration in enumerate(self.durations):
             here = arc == index
@@ -114,13 +114,21 @@ class Curve:
 
     def arc_duration(self, t: ArrayLike) -> NDArray[np.float64]:
         """The duration of the arc in which each time lies."""
-        return self.durations[self._arc_at(self._checked(t))]
+        return self.durations[self.arc_at(self._checked(t))]
 
     def at_progress(self, s: ArrayLike) -> NDArray[np.float64]:
         """q at normalised time of the whole motion, every arc counted alike; for guesses on another mesh."""
         progress = np.clip(np.asarray(s, dtype=float), 0.0, 1.0) * len(self.bases)
-        arc = np.minimum(progress.astype(int), len(self.bases) - 1)
-        return self(np.minimum(self.starts[arc] + (progress - arc) * self.durations[arc], self.duration))
+        return self(np.minimum(self.time_at(progress), self.duration))
+
+    def time_at(self, progress: ArrayLike) -> NDArray[np.float64]:
+        """Seconds at normalised times from 0 to the number of arcs, each of which counts as one."""
+        arc = np.minimum(np.asarray(progress, dtype=int), len(self.bases) - 1)
+        return self.times_at(arc, progress - arc)
+
+    def times_at(self, arc: NDArray[np.int64], s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Seconds at normalised times s of arcs."""
+        return self.starts[arc] + s * self.durations[arc]
 
     @cached_property
     def _splines(self) -> tuple[tuple[tuple[slice, BSpline], ...], ...]:
@@ -130,7 +138,7 @@ class Curve:
             found.append([(columns, group.bases[arc].spline(group.control_points[arc])) for arc in arcs])
         return tuple(zip(*found, strict=True))
 
-    def _arc_at(self, time: NDArray[np.float64]) -> NDArray[np.int64]:
+    def arc_at(self, time: NDArray[np.float64]) -> NDArray[np.int64]:
         """The arc in which each time lies, at a border the later one."""
         return np.clip(np.searchsorted(self.starts, time, side="right") - 1, 0, len(self.bases) - 1)
 

@@ -16,7 +16,7 @@ from trajopt.base.arguments import MOST_STARTS, check_count, number, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.problem.links.phases import Phases
 from trajopt.refinement.starts.perturbed_guess import perturbed
-from trajopt.refinement.starts.several_starts import equal
+from trajopt.refinement.starts.several_starts import NEAR, equal
 from trajopt.solvers.solver import Solver, Status
 from trajopt.studies.many.point import StudyPoint
 from trajopt.studies.many.portable import Source, packed, unpacked
@@ -76,7 +76,7 @@ def multistart(
     *,
     processes: int | None = None,
     executor: Where | None = None,
-    spread: float = 0.3,
+    spread: float = NEAR,
     seed: int = 0,
 ) -> MultiStart:
     """Solve from `starts` starting points; the table is the same wherever the starts are solved.

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from trajopt.api.solution import Solution
 from trajopt.api.solve import solve
 from trajopt.base.errors import ProblemError
-from trajopt.splines.gauss_rules import gauss
+from trajopt.checks.path_equations import quadrature
 from trajopt.studies.many.point import StudyPoint
 from trajopt.studies.many.sweep import sweep
 from trajopt.studies.workers.workers import Where
@@ -81,11 +79,8 @@ def _solution_of(point: StudyPoint, weight: float) -> Solution:
 
 
 def _value(solution: Solution, term: Any) -> float:
-    """Integral of a term over the motion by 5-point Gauss rules between the nodes; durations by value."""
+    """Integral of a term over the motion by Gauss' rule in every span; durations by value."""
     if term.quantity == "duration":
         return solution.duration
-    nodes = np.unique(solution.node_times)
-    points, weights = gauss(5)
-    lengths = np.diff(nodes)
-    times = (nodes[:-1, None] + lengths[:, None] * points).ravel()
-    return float(solution.value(term, times).sum(axis=-1) @ np.outer(lengths, weights).ravel())
+    times, weights, _ = quadrature(solution)
+    return float(solution.value(term, times).sum(axis=-1) @ weights)

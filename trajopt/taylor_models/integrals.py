@@ -15,6 +15,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.splines.adaptive_quadrature import SHARE, largest_errors
 from trajopt.taylor_models.leaf_pieces import LeafPieces, Model
+from trajopt.taylor_models.series import FOUR_EPS
 from trajopt.taylor_models.suprema import MOST_PARTS, MOST_ROUNDS, Evaluation
 from trajopt.taylor_models.taylor_model import EPS, ORDER, UNDERFLOW, UPWARDS, TaylorModel, as_model
 
@@ -77,7 +78,7 @@ def enclosed_integrals(
 def _over_pieces(pieces: LeafPieces, models: Model) -> tuple[Array, Array, Array]:
     """The integrals over all pieces, how far they may be off, and least sizes, (width, P) each."""
     seconds = pieces.end - pieces.start
-    rounding = 4.0 * EPS * np.abs(pieces.end)  # of both ends
+    rounding = FOUR_EPS * np.abs(pieces.end)  # of both ends
     found = [_mean(model, seconds.size) for model in models]
     mean, radius, bound, least = (np.array(each) for each in zip(*found, strict=True))
     away = rounding * bound + (ORDER + PARTS + 2) * EPS * bound * seconds

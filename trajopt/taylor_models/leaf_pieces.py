@@ -18,6 +18,7 @@ from trajopt.graph.graph import Graph
 from trajopt.graph.keys import TIME_LEAVES, SplineLeaf
 from trajopt.splines.curve import Curve
 from trajopt.splines.polynomial_bounds import divide, pieces_of_group
+from trajopt.taylor_models.series import FOUR_EPS
 from trajopt.taylor_models.taylor_model import EPS, ORDER, UNDERFLOW, UPWARDS, TaylorModel, signed_products
 
 Model = list  # of TaylorModel or float, one per component
@@ -111,7 +112,7 @@ def leaf_pieces(
         errors[leaf] = rounding[:, own]
     if "t" in used:
         curves["t"] = np.stack([known.start, known.end], axis=1)[..., None]
-        errors["t"] = 4.0 * EPS * known.end[:, None]
+        errors["t"] = FOUR_EPS * known.end[:, None]
     arc_durations, count = curve.durations[arc], known.start.size
     single = {"duration": np.full((count, 1), curve.duration), "arc_duration": arc_durations[:, None]}
     single |= {leaf: np.broadcast_to(value, (count, np.size(value))) for leaf, value in parameters.items()}

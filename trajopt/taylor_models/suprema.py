@@ -14,7 +14,8 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.splines.polynomial_bounds import Pieces, upper_bound
 from trajopt.taylor_models.leaf_pieces import LeafPieces, Model
-from trajopt.taylor_models.taylor_model import EPS, ORDER, TaylorModel
+from trajopt.taylor_models.series import FOUR_EPS
+from trajopt.taylor_models.taylor_model import ORDER, TaylorModel
 
 MOST_PARTS = 8  # of a piece in one round
 MOST_ROUNDS = 12
@@ -88,7 +89,7 @@ class Supremum:
         value = np.max(bounds)  # NaN where one is
         known = np.abs([value, self.lower, self.upper])
         scale = known[np.isfinite(known)].max()
-        self.value = float(value + 4.0 * EPS * scale) if self.reached <= self.allowed else np.nan
+        self.value = float(value + FOUR_EPS * scale) if self.reached <= self.allowed else np.nan
 
 
 def find_suprema(pieces: LeafPieces, evaluate: Evaluation, asked: Sequence[Supremum]) -> None:

@@ -25,6 +25,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.content_cache import read_only
 from trajopt.taylor_models import series
+from trajopt.taylor_models.series import FOUR_EPS
 
 ORDER = 10  # coefficients kept
 EPS = float(np.finfo(float).eps)
@@ -252,7 +253,7 @@ class TaylorModel:
         """
         low, high = self.range
         far = np.maximum(function(low) - slope * low, function(high) - slope * high)
-        half = 0.5 * far + 4.0 * EPS * np.maximum(np.abs(low), np.abs(high))
+        half = 0.5 * far + FOUR_EPS * np.maximum(np.abs(low), np.abs(high))
         line = _with_rounding(slope * self.coefficients, np.abs(slope) * self.radius)
         return line + TaylorModel(half[None], half * UPWARDS)
 

@@ -139,8 +139,7 @@ class Unknowns:
 
     def node_times(self, y: Array) -> Array:
         """Seconds from the start of the motion to every node at y, (K,)."""
-        curve, nodes = self.curve(y), self.nodes
-        return curve.starts[nodes.arc] + nodes.s * curve.durations[nodes.arc]
+        return self.curve(y).times_at(self.nodes.arc, self.nodes.s)
 
     def sizes(self, y: Array, lower: Array, upper: Array) -> Array | None:
         """The size of every unknown at y, (n,), where one is above LARGE or below 1 / LARGE; else None.

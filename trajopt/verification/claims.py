@@ -1,4 +1,4 @@
-"""What a solution reports of itself, compared with what its motion gives in its problem.
+"""Checks the values that a solution reports against its motion and its problem.
 
 Numbers in a file may have been changed. Control points, durations and parameters are the motion; objective,
 costs, nodes, unknowns and the certificate follow from them. One that does not is reported as a difference,
@@ -13,7 +13,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.rounding import CLAIMED
-from trajopt.checks.check_times import trajectory_of
+from trajopt.checks.check_times import other_nodes, trajectory_of
 from trajopt.checks.integral_checks import CostCheck
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import looser_tolerances
@@ -129,11 +129,8 @@ def _arrays_of_motion(solution: SolutionData) -> list[Array]:
 def _nodes(solution: SolutionData, program: RebuiltProgram | None) -> Iterator[str]:
     """The nodes are where constraints are looked at: too few of them would hide what is wrong."""
     if program is not None:
-        reported, found = solution.node_times, program.nlp.unknowns.node_times(program.y)
-        if reported.shape != found.shape or not np.allclose(
-            reported, found, rtol=0.0, atol=SAME_TIME * solution.duration
-        ):
-            yield f"nodes: {reported.size} times that are not those of the problem's {found.size}"
+        if wrong := other_nodes(solution, program.nlp.unknowns.nodes, "problem"):
+            yield wrong
     elif trajectory_of(solution) is None:
         knots, slack = solution.knot_times, SAME_TIME * solution.duration
         inside = np.searchsorted(solution.node_times, knots[1:] + slack, "right") - np.searchsorted(

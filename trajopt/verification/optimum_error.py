@@ -1,4 +1,4 @@
-"""By about how much a finer mesh could lower the objective, from what a verification computes in any case.
+"""Estimates how much a finer mesh could lower the objective, from the results of a verification.
 
 Two groups of parts are summed, all in the unit of the objective and all taken as positive. By how much the
 continuous problem's Lagrangian differs from that of the program, to first order:

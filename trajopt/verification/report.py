@@ -11,7 +11,7 @@ import numpy as np
 
 from trajopt.base.printable_text import printable
 from trajopt.base.rounding import AGREEMENT, BETWEEN
-from trajopt.checks.check_result import AT_TIMES
+from trajopt.checks.check_result import AT_TIMES, worst_of_each
 from trajopt.checks.integral_checks import CostCheck
 from trajopt.checks.path_equations import EquationResidual
 from trajopt.checks.scales import LIMIT_ACCURACY
@@ -24,7 +24,6 @@ from trajopt.verification.verdict import Verdict
 LABEL = 30  # characters, the least width of a report's first column
 WIDTH = 108  # characters of a line
 SMOOTHER = "continuity=2 where arcs meet, and a degree of 3 or more, keep accelerations continuous"
-READABLE = 40  # lines; beyond, a report shows the worst component of each constraint only
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -250,16 +249,9 @@ class Report(Verdict):
         )
 
     def _rows(self) -> list[tuple[str, Violation]]:
-        if len(self.violations) <= READABLE:
-            return [(v.label, v) for v in self.violations]
-        grouped: dict[str, list[Violation]] = {}
-        for v in self.violations:
-            grouped.setdefault(v.name, []).append(v)
-        lines = []
-        for name, parts in grouped.items():
-            worst = max(parts, key=lambda v: _largest_relative(v))
-            lines.append((worst.label if _largest_relative(worst) > 0.0 and worst.component else name, worst))
-        return lines
+        shown = worst_of_each(self.violations, _largest_relative)
+        whole = len(shown) == len(self.violations)
+        return [(v.label if whole or _largest_relative(v) > 0.0 else v.name, v) for v in shown]
 
     def _equation_lines(self, width: int) -> list[str]:
         missed = [equation for equation in self.equations if not equation.relative <= AGREEMENT]

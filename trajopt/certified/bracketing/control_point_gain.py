@@ -1,4 +1,4 @@
-"""What limits on control points could still gain: the curve keeps away from them, its control points do not.
+"""First-order gain left by limits on control points: the curve keeps away from them, its points do not.
 
 The control points of a position or a velocity bound the curve for all t, but near a control point that is at
 the limit the curve itself is below it by O(h^2) in the knot distance h. Finer knots set that free: to first

@@ -1,4 +1,4 @@
-"""What finer knots could still gain of the objective, where, and what violations between nodes gain.
+"""Estimates the objective that finer knots could gain, by span, and that violations between nodes gain.
 
 An optimum under limits g(t) <= b with multiplier densities lambda(t) has, to first order,
 

@@ -1,4 +1,4 @@
-"""What a solution on switching arcs gains by violations between Gauss points, and what its margins cost."""
+"""First-order gain of violations between Gauss points on switching arcs, and the cost of their margins."""
 
 from __future__ import annotations
 

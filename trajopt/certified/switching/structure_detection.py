@@ -31,16 +31,16 @@ def is_regular(solution: SolutionData, settings: SearchSettings = DEFAULT) -> bo
     if not costs:
         return False
     graph = graph_of(problem, [cost.term for cost in costs])
-    leaves = solution.leaves(np.linspace(0.0, 1.0, 7)[1:-1] * solution.duration)
-    n = problem.dynamics.n
+    times = np.linspace(0.0, 1.0, 7)[1:-1] * solution.duration
+    leaves, n = solution.leaves(times), problem.dynamics.n
 
     def integrand(change: NDArray) -> NDArray:
         values = graph.values(leaves | {"a": leaves["a"] + change})
-        return sum((cost.weight * values[cost.term.quantity].sum(axis=1) for cost in costs), np.zeros(5))
+        return np.sum([cost.weight * values[cost.term.quantity].sum(axis=1) for cost in costs], axis=0)
 
     unit, base = np.eye(n), integrand(np.zeros(n))
     single = [integrand(e) for e in unit]
-    hessian = np.empty((5, n, n))
+    hessian = np.empty((times.size, n, n))
     for i in range(n):
         for j in range(n):
             hessian[:, i, j] = integrand(unit[i] + unit[j]) - single[i] - single[j] + base

@@ -1,4 +1,4 @@
-"""What costs are made of: their size if nothing in them cancelled, which measures costs that are zero."""
+"""The size of the terms that costs add up, which measures costs that are zero because these cancel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the limits of a program are called: constraint, component, time and unit of every row and bound."""
+"""Labels of the rows and bounds of a program: constraint, component, time and unit."""
 
 from __future__ import annotations
 

@@ -184,12 +184,12 @@ def term_link_of(term: Any, name: str, instants: tuple[PhaseInstant, ...], phase
             raise UnknownNameError(f"in phase '{phase}' {error}") from None
         components.append(problem.component_names(term.quantity, widths[-1]))
     if components[0] != components[1]:
-        told = " and ".join(
+        given = " and ".join(
             f"({', '.join(own) or width}) in '{phase}'"
             for own, width, phase in zip(components, widths, names, strict=True)
         )
         raise ShapeError(
-            f"'{name}' has the components {told}: link what they have in common by a function, "
+            f"'{name}' has the components {given}: link what they have in common by a function, "
             "lambda before, after: [before.x - after.x]"
         )
     return TermLink(term, (instants[0], instants[1]), name, widths[0])

@@ -1,7 +1,7 @@
 """The barrier parameter mu: predicted in every step while the errors fall, else held until it is solved for.
 
 Predicted: (mean of z t after the longest step towards mu = 0, over the mean now)^3 times the mean now, but
-not far below the other errors where the functions are far from a quadratic program, as a shifted H tells; the
+not far below the other errors where the functions are far from a quadratic program, as a shifted H shows; the
 products of that step's changes correct the direction (Mehrotra, SIAM J. Optim. 2, 1992, 575). Held: as in
 Wachter and Biegler, Math. Program. 106 (2006), eq. 7. It is free again when the errors are below those at
 which it was held, as with IPOPT's option adaptive_mu_globalization=kkt-error (Nocedal, Wachter and Waltz,
@@ -24,7 +24,7 @@ LAST = 1.0 / 11.0  # of the tolerance: no parameter that is held need be smaller
 
 
 class BarrierRule:
-    """The parameter of a run and how it is chosen; `is_new` tells whether its filter is to begin anew."""
+    """The parameter of a run and how it is chosen; `is_new`: whether its filter begins anew."""
 
     def __init__(self, barrier: float, tol: float, is_free: bool) -> None:
         self.barrier, self.tol, self.is_free, self.is_new = barrier, tol, is_free, True

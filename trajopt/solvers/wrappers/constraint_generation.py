@@ -95,7 +95,7 @@ class ConstraintGeneration:
 
     @property
     def can_rank(self) -> bool:
-        """Whether starts are told apart faster than they are solved: Newton steps right after one round."""
+        """Whether starts are ranked faster than they are solved: Newton steps right after one round."""
         return self.newton is not None
 
     @takes_former_order

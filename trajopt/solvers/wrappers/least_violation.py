@@ -1,4 +1,4 @@
-"""The point at which the rows of a program are violated least: what to look at where they cannot all hold.
+"""The point that violates the rows of a program least, for reports on rows that cannot all hold.
 
     minimize  1/2 sum_r (w_r d_r(y))^2   with   lower <= y <= upper,
 

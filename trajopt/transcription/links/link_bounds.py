@@ -1,4 +1,4 @@
-"""Links that no motion can meet: what the conditions of the phases leave of their sides is out of bounds.
+"""Detects links that no motion can meet, before the solve: their sides leave the bounds of the link.
 
 Boundary values and limits of states, bounds of controls and parameters give an interval for every quantity
 at an instant. A link that is affine in them, g = g(0) + J u, then lies in an interval as well; any other is
@@ -44,7 +44,7 @@ def _refuse(
 ) -> None:
     size = 1.0 + np.nan_to_num(np.abs(np.concatenate([found, wanted])), posinf=0.0).max(axis=0)
     apart = (found[0] > wanted[1] + AGREEMENT * size) | (found[1] < wanted[0] - AGREEMENT * size)
-    crossed = (found[0] > found[1]) | (wanted[0] > wanted[1])  # what contradicts itself is told elsewhere
+    crossed = (found[0] > found[1]) | (wanted[0] > wanted[1])  # what contradicts itself is reported elsewhere
     for i in np.flatnonzero(apart & ~crossed)[:1]:
         names = dict.fromkeys(f"'{phases.phase_names[each.phase]}'" for each in instants)
         which = f", component {i}," if found.shape[1] > 1 else ""

@@ -208,9 +208,9 @@ def _shared(phases: Phases, problems: Sequence[ProblemData]) -> Iterator[tuple[s
         parts = [own[k][parameter] for k in having]
         widths = {part.lower.size for part in parts}
         if len(widths) > 1:
-            told = ", ".join(f"{p.lower.size} in '{names[k]}'" for k, p in zip(having, parts, strict=True))
+            sizes = ", ".join(f"{p.lower.size} in '{names[k]}'" for k, p in zip(having, parts, strict=True))
             raise ShapeError(
-                f"parameter '{parameter}' is one unknown of several phases but has {told} components: "
+                f"parameter '{parameter}' is one unknown of several phases but has {sizes} components: "
                 "give it one width, or other names"
             )
         lower, upper = np.max([p.lower for p in parts], axis=0), np.min([p.upper for p in parts], axis=0)
