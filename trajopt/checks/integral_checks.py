@@ -24,6 +24,7 @@ from trajopt.problem.constraints.integrals import IntegralConstraint
 from trajopt.problem.costs_and_constraints import Cost
 from trajopt.problem.units import units_of
 from trajopt.solution.solution import SolutionData
+from trajopt.solvers.tolerances import ROUNDING
 from trajopt.splines.adaptive_quadrature import adaptive_integral
 from trajopt.splines.basis import BORDER_SIDE
 from trajopt.splines.curve import Curve
@@ -36,7 +37,6 @@ OF_ENCLOSURE = 1e-3  # of the tolerance: the error that is sought of an enclosur
 OF_SIZE = 1e-2  # of the integral of the absolute value: the scale of an integral that is bounded by zero
 OF_QUADRATURE = 1e-2  # of the tolerance, and of the integral of the absolute value: the same of a quadrature
 NEGLIGIBLE_COST = 1e-6  # of the costs together: smaller ones are compared with this, their size is no measure
-LEAST_COST = 1e-12  # in the cost's own unit: the same where the objective is zero
 CANCELLED = NEGLIGIBLE_COST**2  # of the size of their parts: costs below are zero, as the square of 1e-6 is
 MISSED = BETWEEN**2  # of the size of their parts: the square of what equations may be missed by
 
@@ -344,7 +344,7 @@ def cost_differences(solution: SolutionData) -> Iterator[CheckResult]:
 
 def _difference(solution: SolutionData, costs: list[Cost], reported: float, accuracy: float) -> CheckResult:
     """How far some costs together are from what a solution reports of them."""
-    least = max(NEGLIGIBLE_COST * abs(solution.objective), LEAST_COST)
+    least = max(NEGLIGIBLE_COST * abs(solution.objective), ROUNDING)
 
     def summed(range_of: RangeOf) -> IntegralRange:
         return _summed(solution, costs, least, accuracy, range_of)

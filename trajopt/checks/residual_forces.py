@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.base.rounding import AGREEMENT
 from trajopt.checks.check_times import MotionSamples
 from trajopt.checks.path_equations import inputs_of, torque_equations
 from trajopt.graph.chain_rule import ChainRule
@@ -39,7 +40,6 @@ from trajopt.terms import term as terms
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData
 
-NO_FORCE = 1e-9  # of the inertial forces: what rounding leaves where no real force acts
 REPEATED = 1e-10  # relative singular value below which equations on the torques repeat each other
 UNIT = "N/sqrt(kg)"
 
@@ -193,7 +193,7 @@ def _compared(rows: TorqueRows, forces: _Forces, own: Array, at: Array) -> Resid
     largest = float(max(norm.size(force).max() for force in real))
     whole = _Norm.of(forces.M[at])
     inertial = 0.0 if whole is None else float(whole.size(forces.inertial[at]).max())
-    if largest <= NO_FORCE * inertial:
+    if largest <= AGREEMENT * inertial:
         largest = inertial
     return ResidualForces(
         tuple(rows.owners[row] for row in own),

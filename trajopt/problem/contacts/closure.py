@@ -26,6 +26,7 @@ import numpy as np
 from trajopt.base import arguments
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
+from trajopt.base.rounding import AGREEMENT
 from trajopt.graph.protocols.dynamics import CarriedFrames
 from trajopt.problem.contacts.contact import checked_arc
 from trajopt.terms.term import ExpressionTerm
@@ -34,7 +35,6 @@ from trajopt.terms.vectors import cross, difference_of, dot, sines_of_turn, turn
 ClosureKind = Literal["point", "pin", "weld"]
 AXES, OBLIQUE = ("x", "y", "z"), ("in plane 1", "in plane 2", "across the plane")
 PLACES = len(AXES)  # rows of places, which come before those of turns
-ORTHONORMAL = 1e-9
 IDENTITY = np.eye(PLACES)
 
 
@@ -287,7 +287,7 @@ def rotation_of(rotation: Any, name: str) -> Array:
     if rotation is None:
         return IDENTITY
     R = arguments.finite_numbers(rotation, f"the rotation of '{name}'")
-    if R.shape != (3, 3) or np.abs(R @ R.T - IDENTITY).max() > ORTHONORMAL or np.linalg.det(R) < 0.0:
+    if R.shape != (3, 3) or np.abs(R @ R.T - IDENTITY).max() > AGREEMENT or np.linalg.det(R) < 0.0:
         raise ShapeError(
             f"the rotation of '{name}' is no rotation matrix: give (3, 3), the axes of frame b in those of a"
         )
