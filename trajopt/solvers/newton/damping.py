@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from trajopt.solvers.tolerances import FEASIBILITY, FLAT, GROWTH, LITTLE_GROWTH, REGULARIZATION, ROUNDING
 
-# Of the decrease that was promised, and of the way through a quadratic program: poor steps are not taken.
+# Of the decrease that was promised, and of the way through a quadratic program: poor steps are not taken,
+# after fair ones the next is as long, after good ones longer.
 POOR, FAIR, GOOD = 0.1, 0.3, 0.75
 
 

@@ -20,9 +20,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from trajopt.solvers.matrices import scattered
-from trajopt.solvers.tolerances import REGULARIZATION, ROUNDING
+from trajopt.solvers.tolerances import MOST_STEPS, REGULARIZATION, ROUNDING
 
-MOST_STEPS = 50
 SHARE = 0.995  # of the distance to a limit: the most that a step takes
 MISS = 1e-3  # of every limit at the beginning, at least
 FIRST = 0.1  # of the box: its sides' distance from the beginning; of it, first barrier parameter

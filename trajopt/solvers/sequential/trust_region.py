@@ -23,6 +23,7 @@ import numpy as np
 from trajopt.base.arguments import check_positive
 from trajopt.solvers.matrices import MatrixPlaces, dense_jacobian, scattered
 from trajopt.solvers.monitor import Monitor, Refusal
+from trajopt.solvers.newton.damping import FAIR, GOOD, POOR
 from trajopt.solvers.optimality.kkt import kkt_residuals_of, multipliers_of
 from trajopt.solvers.optimality.point_status import status_of_point
 from trajopt.solvers.run import SolverSettings
@@ -30,12 +31,10 @@ from trajopt.solvers.sequential.elastic_program import ElasticProgram, ElasticSt
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
 from trajopt.solvers.tolerances import FEASIBILITY, ROUNDING
 
-ACCEPTED, GOOD = 0.1, 0.75  # of what the model promised: a step is taken; another correction is not needed
-HOPELESS = -10.0  # below, no correction is tried: the step is too long
+HOPELESS = -10.0  # of what the model promised: below, no correction is tried: the step is too long
 CORRECTIONS = 2  # of a step
 POLISHING = 4  # steps whose gain is rounding
 SHORTER, LONGER = 0.4, 2.0  # what becomes of the box after bad and after good steps
-POOR = 0.3  # of what the model promised: the box shrinks to half of the step
 HELD = 0.9  # of the box: a longer step was held by it
 FIRST, LAST = 0.3, 1e-9  # half of the box's side: at first, and where no step is found
 PENALTY, STEEPER, HIGHEST = 2.0, 10.0, 1e8  # at first, its growth, and where violations are given up
@@ -53,7 +52,7 @@ class TrustRegionSqp(SolverSettings):
     radius          largest change of an unknown in the first step
 
     It needs second derivatives, and is made for a few hundred unknowns: its matrices are dense. Other ends
-    than convergence are told apart at the last point (`point_status`). Raises OptionError on construction.
+    than convergence are distinguished at the last point (`point_status`). Raises OptionError on construction.
     """
 
     tol: float = 1e-8
@@ -154,7 +153,7 @@ class _SqpRun:
                     return self._polished(model, tried)
                 self.penalty *= STEEPER
                 continue
-            if tried.ratio > ACCEPTED and tried.end is not None:
+            if tried.ratio > POOR and tried.end is not None:
                 self._resize(tried.ratio, longest)
                 self.length = longest
                 return tried.end, model.answer_of(tried)
@@ -169,7 +168,7 @@ class _SqpRun:
         return tried.end, model.answer_of(tried)
 
     def _resize(self, ratio: float, longest: float) -> None:
-        if ratio < POOR:
+        if ratio < FAIR:
             self.radius = 0.5 * longest
         elif ratio > GOOD and longest > HELD * self.radius:
             self.radius *= LONGER
