@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class PublicAnswer(Answer):
-    """What users do with a solution of a problem and with one of phases alike."""
+    """Methods that a solution of a problem and one of phases share."""
 
     def diagnose(self) -> Diagnosis:
-        """What stands in the way of a solve that failed or got stuck; the diagnosis prints itself."""
+        """Diagnosis of a solve that failed or got stuck: limits in conflict, equations that repeat others."""
         from trajopt.verification.diagnosis import diagnose
 
         return diagnose(self.asked, solution=self)
@@ -92,7 +92,7 @@ class PublicAnswer(Answer):
 
     @property
     def limit_excess(self) -> float:
-        """By how much a limit over time is exceeded at most, relative to its size: 0.001 is 0.1 %.
+        """Largest excess of a limit over time, relative to its size: 0.001 is 0.1 %.
 
         Sampled between the nodes, which takes about a millisecond; 0 where all such limits hold.
         """

@@ -27,7 +27,7 @@ HeaderT = TypeVar("HeaderT", bound="SavedSolve")
 
 @dataclass(frozen=True)
 class FileKind:
-    """What a reader looks at first: the kind of file, and the version of its format."""
+    """The kind of a file and the version of its format, which a reader looks at first."""
 
     format: str
     version: int
@@ -35,7 +35,7 @@ class FileKind:
 
 @dataclass(frozen=True, kw_only=True)
 class SavedSolve:
-    """What files hold of a solve, of one motion or of phases.
+    """The fields of a solve that files hold, of one motion or of phases.
 
     recipe : the name of the problem in the library, and the values of its parameters
     multipliers : names of what has multipliers, in the order of their arrays

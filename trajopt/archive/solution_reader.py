@@ -108,12 +108,12 @@ def phases_of(file: ArrayFile) -> PhasesSolutionData:
 
 
 def phase_prefix(k: int) -> str:
-    """How the names of the arrays of phase k begin."""
+    """The beginning of the names of the arrays of phase k."""
     return f"phase_{k}_"
 
 
 def group_prefix(group: int) -> str:
-    """How the names of the arrays of a group of curves begin; the first group has the joints."""
+    """The beginning of the names of the arrays of a group of curves; the first group has the joints."""
     return f"apart_{group - 1}_" if group else ""
 
 

@@ -73,7 +73,7 @@ class DegreesOfFreedomError(ProblemError):
 
 
 class UnboundedError(ProblemError):
-    """What is minimized has no lowest value."""
+    """The objective has no lowest value."""
 
 
 class StructureError(ProblemError):

@@ -38,7 +38,7 @@ SAMPLED = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate(CertifiedLines, CertificateRecord):
-    """What was checked about a solution, and what came out; `print` gives the page.
+    """The checks of a solution and their results; `print` gives the page.
 
     A line for every component of every constraint, and for every cost, names its evidence
     (`CertificateLine`). Lines are computed from the motion on first access and never read from a file. What
@@ -237,7 +237,7 @@ class Certificate(CertifiedLines, CertificateRecord):
 
     @property
     def simulated(self) -> str:
-        """What the forward simulation found, in words."""
+        """The gaps of the forward simulation, in words."""
         if self.simulation is None:
             return "forward simulation: the dynamics offers no forward dynamics"
         equations = torque_equations(self.motion.problem) if self.motion is not None else []

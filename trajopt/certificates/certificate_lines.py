@@ -61,7 +61,7 @@ class CertificateLine(OfComponent):
 
     @staticmethod
     def of(result: CheckResult, tolerance: float) -> CertificateLine:
-        """What was found of a component, where no proof was looked for."""
+        """The line of a check result, before any proof."""
         (value, time), note = result.worst, result.note
         evidence: Evidence = result.evidence
         if result.bound is not None:

@@ -17,7 +17,7 @@ KEYS = {"violations": "excesses", "effort_weight": "settling", "free_margins": "
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CertificateRecord:
-    """What a file holds of a certificate.
+    """The fields of a certificate that a file holds.
 
     tolerance : largest violation of a limit with which the certificate holds, in the limit's own unit
     violations : the largest violation of every component of every path limit that the search found

@@ -151,7 +151,7 @@ class CertifiedLines(ABC):
 
     @property
     def _advice(self) -> str:
-        """What to change where it does not hold, or nothing."""
+        """Advice for a certificate that does not hold, or nothing."""
         if "time limit" in self.reason:
             return "give it more time, a larger Certified(time_limit=...)"
         if "with added nodes, the most allowed" in self.reason:

@@ -25,7 +25,7 @@ from trajopt.transcription.links.linked_problems import linked_problems
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PhasesCertificate(CertifiedLines):
-    """What was checked about a solution of phases, and what came out; `print` gives the page.
+    """The checks of a solution of phases and their results; `print` gives the page.
 
     A phase has the lines of a `Certificate`, for its problem with its own bounds of parameters, and for the
     copies by which it meets others. Links are evaluated from the motions alone. Lines are computed on first

@@ -178,7 +178,7 @@ def _distinct(values: list[float], gap: float) -> list[float]:
 
 @dataclass(frozen=True)
 class ArcSettings:
-    """How limits are imposed on the arcs of a switching structure.
+    """Settings by which limits are imposed on the arcs of a switching structure.
 
     regular : the optimal controls are continuous in time (the Hamiltonian is strictly convex in the
         accelerations, as with an effort); else they are bang-bang

@@ -23,7 +23,7 @@ Line = TypeVar("Line", bound="OfComponent")
 
 
 class OfComponent:
-    """What was found of one component of a constraint, by its name."""
+    """A result about one component of a constraint, which names it."""
 
     name: str
     component: str

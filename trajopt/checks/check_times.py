@@ -23,7 +23,7 @@ from trajopt.splines.trajectory import Nodes, Trajectory
 
 @dataclass(frozen=True)
 class Density:
-    """How near to each other the samples of an interval are.
+    """The density of the samples of an interval.
 
     between : times per interval between neighbouring nodes
     whole : evenly spaced times over the whole motion

@@ -140,7 +140,7 @@ def decided(
     scale: Callable[[IntegralRange], Array],
     accuracy: float,
 ) -> Iterator[CheckResult]:
-    """By how much integrals are beyond bounds, or off the value that a solution reports, not yet named.
+    """Violations of bounds on integrals, or differences to reported values, as results without names.
 
     A range decides whose violations are all within the tolerance or all beyond. Of a quadrature the largest
     violation in the range counts, which its estimated error widens. At the nodes stands what a violation is
@@ -211,7 +211,7 @@ def integral_checks(solution: SolutionData, accuracy: float, enclose: bool = Tru
 def _measured(
     solution: SolutionData, bounded: IntegralConstraint, accuracy: float, enclose: bool
 ) -> Iterator[CheckResult]:
-    """By how much the integral of a term without smoothing oversteps its bounds, for every component.
+    """Violation of the bounds of an integral without smoothing, for every component.
 
     The scale is the bound that is overstepped, or nearer to it: what is integrated may be much larger and
     cancel. A bound of zero says nothing of sizes: there it is a hundredth of the integral of the absolute
@@ -272,13 +272,13 @@ class CostCheck:
 
     @property
     def changed(self) -> float:
-        """How far the recomputed quadrature is from the solution's value, relative; 0 where not known."""
+        """Relative difference of the recomputed quadrature to the solution's value; 0 where not known."""
         size = max(self.size, NEGLIGIBLE_COST * self.total)
         return 0.0 if np.isnan(self.by_nodes) else abs(self.by_nodes - self.value) / size
 
     @property
     def relative(self) -> float:
-        """How far the integral may be from the solution's value, relative to all costs together."""
+        """Largest difference of the integral to the solution's value, relative to all costs together."""
         return (abs(self.integral - self.value) + self.error) / self.total
 
 
@@ -321,7 +321,7 @@ def _by_nodes(solution: SolutionData) -> dict[str, float]:
 
 
 def _zero(solution: SolutionData, found: Sequence[CostCheck]) -> float:
-    """What `CostCheck.zero` says; looked at only where something is wrong by the costs' own sizes."""
+    """`CostCheck.zero`; computed only where something is wrong by the costs' own sizes."""
     if not any(c.relative > BETWEEN or c.changed > NEGLIGIBLE_COST for c in found):
         return 0.0
     parts = size_of_parts(solution)
@@ -343,7 +343,7 @@ def cost_differences(solution: SolutionData) -> Iterator[CheckResult]:
 
 
 def _difference(solution: SolutionData, costs: list[Cost], reported: float, accuracy: float) -> CheckResult:
-    """How far some costs together are from what a solution reports of them."""
+    """The difference of some costs together to the value that a solution reports."""
     least = max(NEGLIGIBLE_COST * abs(solution.objective), ROUNDING)
 
     def summed(range_of: RangeOf) -> IntegralRange:

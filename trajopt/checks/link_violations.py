@@ -23,7 +23,7 @@ OF_ALL = " of all phases"  # behind the name of what several phases share
 
 @dataclass(frozen=True)
 class LinkViolation(OfComponent):
-    """By how much a component of a link is missed, in its unit.
+    """The violation of one component of a link, in its unit.
 
     scale : the size of what it compares
     time : seconds, of its last instant, from the start of that instant's phase
@@ -66,14 +66,14 @@ def _components(
 
 
 def disagreements(motions: Sequence[SolutionData], linked: LinkedProblems) -> Iterator[LinkViolation]:
-    """By how much phases differ in what they share: parameters of the same name, and copies of quantities."""
+    """Differences between phases in shared parameters and in copies of quantities."""
     for name, having in linked.shared.items():
         values = np.array([motions[k].parameters[name] for k in having])
         yield from _components(f"{name}{OF_ALL}", np.ptp(values, axis=0), np.abs(values).max(axis=0))
 
 
 def beyond_bounds(motions: Sequence[SolutionData], linked: LinkedProblems) -> Iterator[LinkViolation]:
-    """By how much shared parameters leave their own bounds, in the phase where they do so most."""
+    """Violations of the bounds of shared parameters, in the phase where they are largest."""
     for name, having in linked.shared.items():
         bounded = [k for k in having if _is_bounded(linked.problems[k].parameters[name])]
         if not bounded:

@@ -135,7 +135,7 @@ class _Integration(ABC):
 
     @abstractmethod
     def _inputs(self, times: Array) -> Values:
-        """What acts from outside at times, each (*times.shape, width)."""
+        """Torques, loads or controls at times, each (*times.shape, width)."""
 
     @abstractmethod
     def _rates(self, state: Array, inputs: Values) -> Array:

@@ -58,7 +58,7 @@ class Violation(OfComponent):
 
     @staticmethod
     def of(result: CheckResult, accuracy: float = 0.0) -> Violation:
-        """What was found of a component; proved where a bound is within an accuracy of the scale."""
+        """The violation of a check result; proved where a bound is within an accuracy of the scale."""
         node, node_scale = result.relative(result.at_nodes)
         dense, scale = result.relative(result.found)
         proved = result.evidence == "enclosure" or (result.over_time and result.bound is not None)

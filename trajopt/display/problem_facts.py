@@ -62,7 +62,7 @@ def _with_widths(unknowns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def durations(trajectory: Any) -> str:
-    """What the durations of the arcs may be, in words."""
+    """The bounds of the arcs' durations, in words."""
     texts = [_duration(*arc.duration_bounds) for arc in trajectory.arcs]
     if len(set(texts)) == 1:
         return texts[0] + (" each" if len(texts) > 1 else "")

@@ -50,7 +50,7 @@ class StatedLine:
 
 @dataclass(frozen=True)
 class ProblemSummary:
-    """What a problem states, and how large its program is; print it.
+    """The costs, constraints and unknowns of a problem and the size of its program; print it.
 
     variables : unknowns of the solver, after linear equations were eliminated
     eliminated : linear equations that were

@@ -37,18 +37,18 @@ class Input(ABC):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What it is called in `solve`."""
+        """Its names in `solve`."""
         return self.keyword, self.name
 
     @property
     def short_names(self) -> tuple[str, ...]:
-        """What it is called, too, where no other input is called so."""
+        """Further names, where no other input has them."""
         return ()
 
     @property
     @abstractmethod
     def form(self) -> str:
-        """How its value is written."""
+        """The form in which its value is written."""
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def animate(
 
 
 def film_writer(path: str | os.PathLike[str], rate: int) -> AbstractMovieWriter:
-    """What writes a film of this name, at `rate` pictures per second; OptionError, see `animate`."""
+    """The writer of a film of this name, at `rate` pictures per second; OptionError, see `animate`."""
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         raise OptionError(f"{os.fspath(path)} is no GIF or MP4: give a name that ends in .gif or .mp4")

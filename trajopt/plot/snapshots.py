@@ -177,7 +177,7 @@ def _places(scene: Scene, view: str, figure: Any, ax: GivenAxes) -> tuple[Any, l
 
 
 def draw_surroundings(axis: Any, scene: Scene, plane: Plane) -> None:
-    """What stands still in a picture: obstacles, targets, the base, the path of the end point, its ends."""
+    """Draw what does not move: obstacles, targets, the base, the path of the end point, its ends."""
     draw_scenery(axis, scene.around, plane)
     if len(plane) == 2:
         draw_base(axis, scene.lines[:, 0, 0][:, plane])

@@ -97,7 +97,7 @@ def _values(points: Sequence[Any]) -> dict[str, set[Any]]:
 
 
 def _place(point: Any, axis: str | None) -> Any:
-    """What stands on the axis: a number, or a value of another kind as text."""
+    """The value on the axis: a number, or a value of another kind as text."""
     value = point.number if axis is None else point.parameters[axis]
     return value if isinstance(value, Real) else str(value)
 

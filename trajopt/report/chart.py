@@ -107,7 +107,7 @@ def charts(
 
 
 def plot_layout(title: str, rows: int = 1) -> dict[str, Any]:
-    """What the plots of a page have in common, with its height in rows.
+    """The layout that the plots of a page share; `rows` gives its height.
 
     Tools stand upright in the right margin: without a pointer they are always shown, and would hide a legend.
     """

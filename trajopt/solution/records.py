@@ -161,7 +161,7 @@ def table_of(histories: Sequence[SolveHistory]) -> NDArray[np.float64]:
 
 
 def histories_of(file: ArrayFile) -> tuple[SolveHistory, ...]:
-    """What a file contains of the solves before; empty in files of former versions."""
+    """The table of the solves before, as a file contains it; empty in files of former versions."""
     if "solves" not in file:
         return ()
     table = file.numbers("solves", (None, len(COLUMNS)), finite=False)
@@ -230,7 +230,7 @@ class StartTable:
 
     @property
     def converged_count(self) -> int:
-        """How many starts converged on the last mesh that they were solved on."""
+        """Number of starts that converged on the last mesh that they were solved on."""
         return sum(start.solves[-1].converged for start in self.starts)
 
     @property
@@ -281,7 +281,7 @@ class RefinementRound:
 
 @dataclass(frozen=True)
 class RefinementRecord:
-    """What a refinement did; `print` gives the table.
+    """The rounds of a refinement; `print` gives the table.
 
     tolerance : relative error at which it ends
     rounds : the mesh it began with, then every further one in turn
@@ -332,7 +332,7 @@ class RefinementRecord:
 
 @dataclass(frozen=True)
 class Certification:
-    """How phases were certified; all else follows from their motions.
+    """The settings by which phases were certified; all else follows from their motions.
 
     tolerance : largest violation of a limit with which the certificate holds, in the limit's own unit
     equation_tolerance : of equations over an interval of time, relative to their scale; None: `tolerance`

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Answer(ABC):
-    """What a solve found: the motion of a problem, or the motions of phases; converged or not, see `status`.
+    """The answer of a solve: the motion of a problem, or those of phases; `status` says whether it converged.
 
     asked : the problem, or the phases, that were solved
     named_parts : (name, solution) of every phase; of a single problem its own solution, without a name
@@ -104,7 +104,7 @@ class Answer(ABC):
         return ended + " to a feasible point" * (self.status is Status.FEASIBLE_POINT)
 
     def asked_on(self, *trajectories: Trajectory) -> Any:
-        """What was asked, on other trajectories of as many arcs, one per part, guessed by these motions."""
+        """The problem, or the phases, on other trajectories of as many arcs, guessed by these motions."""
         asked = self.asked.on(*trajectories)
         asked.guess(self)
         return asked
@@ -189,7 +189,7 @@ class SolutionData(Answer):
         return self.value(terms.tau, t)
 
     def wrench(self, t: ArrayLike) -> NDArray[np.float64]:
-        """What every joint transmits to its link, [moment; force] in link axes, (..., n, 6)."""
+        """Wrenches that joints transmit to their links, [moment; force] in link axes, (..., n, 6)."""
         several = [terms.wrench(joint) for joint in self.driven_joints]
         values = self.values(several, t)
         return np.stack([values[term.quantity] for term in several], axis=-2)

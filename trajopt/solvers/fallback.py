@@ -48,7 +48,7 @@ class Fallback:
 
 
 def continued(before: Result, solver: Solver, nlp: Program, start: WarmStart | None, run: Run) -> Result:
-    """What `solver` finds from `start`, with the iterations, the seconds and the history of both."""
+    """The result of `solver` from `start`, with the iterations, the seconds and the history of both."""
     callback = counted_on(run.callback, [before])
     return joined_results([before, run_solver(solver, nlp, start, replace(run, callback=callback))])
 
@@ -87,5 +87,5 @@ def joined_results(results: Sequence[Result]) -> Result:
 
 
 def iterate_count(results: Sequence[Result]) -> int:
-    """How many iterates some solves had, their starts among them; not every solver records its history."""
+    """Number of iterates of some solves, their starts among them; not every solver records its history."""
     return sum(max(len(each.history), each.iterations + 1) for each in results)

@@ -272,7 +272,7 @@ class _Calls:
         return self.monitor.result(status, final, self.iterations, message)
 
     def _wrong_residual(self, final: WarmStart, tol: float) -> str:
-        """What shows that a point which IPOPT calls solved is no optimum; else ""."""
+        """The residuals by which a point that IPOPT calls solved is no optimum, in words; else ""."""
         kkt = kkt_residuals(self.nlp, final)
         stationarity = kkt.stationarity / (kkt.dual_scale if FEASIBILITY * kkt.dual_scale < 1.0 else 1.0)
         size = max(1.0, float(np.abs(self.nlp.gradient(final.y)).max(initial=0.0)))

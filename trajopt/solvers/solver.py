@@ -119,7 +119,7 @@ class WarmStart:
 
 
 class StartKind(enum.Enum):
-    """What is known of a start that is near its solution; the values say when each is meant."""
+    """Kinds of starts near their solution; the values describe when each is meant."""
 
     NEAR_START = "the start is near the solution, and rows may start near their bounds"
     NEAR_BOUNDS = "as NEAR_START, and unknowns too may start near their bounds"
@@ -129,7 +129,7 @@ class StartKind(enum.Enum):
 
 @dataclass(frozen=True)
 class RowTolerances:
-    """How exactly rows must hold, where the general tolerance of a solver is too coarse for them.
+    """Tolerances of rows, where the general tolerance of a solver is too coarse for them.
 
     rows : largest violation of a row at convergence
     acceptable : largest violation and KKT error of a point that counts as acceptable
@@ -146,7 +146,7 @@ class RowTolerances:
 
 @dataclass(frozen=True)
 class Run:
-    """What a caller asks of one solve, on top of the solver's own settings; None leaves those as they are.
+    """Requests of a caller for one solve, beside the solver's own settings; None leaves those as they are.
 
     deadline : seconds of `time.monotonic` at which the solve ends; the solver's own time limit holds, too
     tol : in place of the solver's own tolerance
@@ -192,7 +192,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Result:
-    """What a solver returns, converged or not.
+    """The result of a solver, converged or not.
 
     y                    (n,) the final point where converged, else the best iterate: lowest objective among
                          the iterates within the solver's `feasibility`, else the lowest violation

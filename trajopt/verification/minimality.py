@@ -58,7 +58,7 @@ CORRECTIONS = 12  # steps back to the active rows, which contract like the lengt
 
 @dataclass(frozen=True)
 class Minimality:
-    """What was found.
+    """The result of the search for better points near a motion.
 
     reason : why the motion is no minimum; empty where nothing says so
     note : what was not looked at, and why; empty where all was

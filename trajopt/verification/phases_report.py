@@ -73,7 +73,7 @@ class PhasesReport(Verdict):
 
     @property
     def reason(self) -> str:
-        """What is wrong, the most important first; empty where nothing is."""
+        """The most important reason why the solution fails; empty where none does."""
         return self._wrong_together() or next(self._wrong_phases(), "")
 
     def _wrong_together(self) -> str:
@@ -130,7 +130,7 @@ class PhasesReport(Verdict):
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """What the solutions report inconsistently with their motions, in words."""
+        """Contradictions between what the solutions report and their motions, in words."""
         of_phases = [(name, each) for name, report in self.named_parts for each in report.differences]
         return (*self.together, *(f"phase '{name}': {each}" for name, each in of_phases))
 

@@ -77,7 +77,7 @@ class Report(Verdict):
 
     @property
     def reason(self) -> str:
-        """What is wrong, the most important first; empty where nothing is."""
+        """The most important reason why the solution fails; empty where none does."""
         return self._reason_at_nodes() or self._reason_between()
 
     def _reason_at_nodes(self) -> str:
@@ -154,7 +154,7 @@ class Report(Verdict):
         return ""
 
     def _allowed(self, violation: Violation) -> float:
-        """What is allowed of a component between nodes, relative to its scale."""
+        """The largest violation of a component that is allowed between nodes, relative to its scale."""
         return self.limit_accuracy if violation.is_limit_over_time else self.accuracy
 
     @property

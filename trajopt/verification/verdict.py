@@ -52,7 +52,7 @@ class Verdict(ABC):
     @property
     @abstractmethod
     def reason(self) -> str:
-        """What is wrong, the most important first; empty where nothing is."""
+        """The most important reason why the solution fails; empty where none does."""
 
     @property
     @abstractmethod
@@ -86,7 +86,7 @@ class Verdict(ABC):
 
     @property
     def cost_of_equations(self) -> float | None:
-        """By how much the objective is too low because path equations are missed, to first order."""
+        """First-order amount by which the objective is too low because path equations are missed."""
         known = [equation.cost for equation in self.equations if equation.cost is not None]
         return float(np.sum(known)) if known else None
 

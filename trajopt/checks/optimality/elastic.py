@@ -129,7 +129,7 @@ class Elastic:
         return WarmStart(np.concatenate([y, slack]))
 
     def violations(self, y: NDArray) -> NDArray:
-        """By how much each side of rows and bounds is violated, (2, m + n), >= 0, scaled as the NLP."""
+        """Violations of both sides of rows and bounds, (2, m + n), >= 0, scaled as the NLP."""
         return np.maximum(side_violations(self._constraints(y[: self.n]), *self.bounds), 0.0)
 
     def _constraints(self, y: NDArray) -> NDArray:

@@ -29,7 +29,7 @@ class LimitPlace:
 
 
 class LimitLabels:
-    """What the rows and bounds of a program are called, when they hold and in which units, (m + n,) each.
+    """Names, times and units of the rows and bounds of a program, (m + n,) each.
 
     Of phases the name of each limit begins with that of its phase; the equations between phases have none.
 

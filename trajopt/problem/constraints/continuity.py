@@ -1,4 +1,4 @@
-"""How coordinates agree where arcs meet, and at the end with the start of a motion.
+"""Continuity of coordinates where arcs meet, and periodicity of a motion.
 
 At a border of arcs every coordinate and as many derivatives of it agree as the trajectory says. An impact, a
 jump of one state or a torque that switches is a border at which one coordinate keeps fewer of them.

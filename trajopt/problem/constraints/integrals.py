@@ -70,5 +70,5 @@ class IntegralConstraint:
     name: str
 
     def violation(self, value: NDArray) -> NDArray[np.float64]:
-        """By how much a value (width,) lies outside, NaN where it is NaN."""
+        """Distances (width,) by which a value lies outside, NaN where it is NaN."""
         return np.maximum(np.maximum(self.lower - value, value - self.upper), 0.0)

@@ -124,7 +124,7 @@ def derivatives_of(
 
 
 def checked_column(returned: Any, what: str, kind: str, names: Sequence[str]) -> Any:
-    """What a user's function returned as one expression; ShapeError unless it has one entry per name."""
+    """The value of a user's function as one expression; ShapeError unless it has one entry per name."""
     from trajopt.graph.expression import expression_of
 
     found = expression_of(returned)

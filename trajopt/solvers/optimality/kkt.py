@@ -152,7 +152,7 @@ class ActiveSet:
 
 
 def active_set(nlp: Program, y: np.ndarray, tolerance: float = FEASIBILITY) -> ActiveSet:
-    """What lies within `tolerance` of its bound, or beyond it, at y."""
+    """The rows and unknowns within `tolerance` of a bound, or beyond it, at y."""
     rows = nlp.rows(y)
     return ActiveSet(
         rows_at_lower=rows <= nlp.row_lower + tolerance,

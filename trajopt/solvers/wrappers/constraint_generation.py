@@ -285,7 +285,7 @@ class _RowsNotMet(Exception):
 
 
 def _row_violation(nlp: Program, y: np.ndarray) -> np.ndarray:
-    """By how much each row leaves its bounds, scaled; negative inside."""
+    """Signed violation of each row, scaled; negative inside its bounds."""
     return bound_violation(nlp.rows(y), nlp.row_lower, nlp.row_upper)
 
 

@@ -39,7 +39,7 @@ class Copy:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """What links add to the problem of one phase.
+    """Parameters, constraints and costs that links add to the problem of one phase.
 
     parameters : name -> the copy that it is, or the phase whose parameter it is
     constraints : with the number of the link whose limits they have, None where these are zero
@@ -58,7 +58,7 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """What links add to the problems of all phases, whatever their values are.
+    """Structure that links add to the problems of all phases, whatever their values are.
 
     names : of the phases
     rows : name of a link -> the phase and the name of the constraint there whose multiplier it has
@@ -123,7 +123,7 @@ class Links:
         return chosen.phase, function.term(inputs), chosen.over
 
     def _input(self, chosen: PhaseInstant, instant: PhaseInstant, quantity: str, width: int) -> str:
-        """What a quantity at an instant is called in the phase of the chosen one, which is the host."""
+        """The name of a quantity at an instant in the phase of the chosen one, which is the host."""
         if instant == chosen or (instant.phase == chosen.phase and is_parameter(quantity)):
             return quantity
         if is_parameter(quantity):
@@ -152,7 +152,7 @@ class LinkedProblems:
 
 
 def links_of(phases: Phases) -> Links:
-    """What the links and the linked costs of phases add to their problems."""
+    """The structure that the links and the linked costs of phases add to their problems."""
     links = Links(phases.phase_names, tuple(Side() for _ in phases.problems))
     for number, link in enumerate(phases.links):
         if isinstance(link, TermLink):

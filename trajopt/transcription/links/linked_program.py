@@ -113,7 +113,7 @@ class LinkedProgram:
 
     @property
     def scaling(self) -> Scaling:
-        """What every row and the objective are multiplied by."""
+        """The factors of every row and of the objective."""
         rows = [program.row_scale for program in self.programs]
         return Scaling(np.concatenate([*rows, np.ones(len(self.coupling.pairs))]), self.objective_scale)
 
@@ -127,7 +127,7 @@ class LinkedProgram:
 
     @property
     def weights(self) -> Array:
-        """What the objective of every phase's program counts here, (phases,)."""
+        """The weight of the objective of every phase's program here, (phases,)."""
         return self.objective_scale / np.array([program.objective_scale for program in self.programs])
 
     def with_objective_times(self, factor: float) -> LinkedProgram:
