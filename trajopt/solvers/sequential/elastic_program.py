@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
+from trajopt.solvers.dense.newton_step import longest
 from trajopt.solvers.matrices import scattered
 from trajopt.solvers.tolerances import MOST_STEPS, REGULARIZATION, ROUNDING
 
@@ -66,6 +67,10 @@ class ElasticProgram:
     least: np.ndarray
     most: np.ndarray
     penalty: float
+
+    def objective(self, d: np.ndarray) -> float:
+        """g' d + d' H d / 2."""
+        return float(self.g @ d + 0.5 * d @ self.H @ d)
 
     def solved(self, tol: float) -> ElasticStep:
         """The step whose objective is within tol of the least, or a hundredth of what it gains."""
@@ -121,7 +126,7 @@ class _Run:
         missed = float(np.maximum(-self.gaps.at(np.zeros_like(at.d)), 0.0).sum())
         for _ in range(MOST_STEPS):
             newton = _Newton(self.program, self.gaps, at)
-            decrease = self.program.penalty * (missed - float(at.e.sum())) - self._objective(at.d)
+            decrease = self.program.penalty * (missed - float(at.e.sum())) - self.program.objective(at.d)
             enough = max(tol, ROUNDING * self.size, OF_DECREASE * decrease)
             if newton.total <= enough and np.abs(newton.residual).max() <= enough * self.size:
                 break
@@ -129,9 +134,6 @@ class _Run:
                 break
             at = newton.moved(newton.corrected())
         return at
-
-    def _objective(self, d: np.ndarray) -> float:
-        return float(self.program.g @ d + 0.5 * d @ self.program.H @ d)
 
     def _start(self) -> _Point:
         program, penalty = self.program, self.program.penalty
@@ -208,15 +210,9 @@ class _Newton:
     def lengths(self, step: _Point) -> tuple[float, float]:
         """Of the unknowns and of the multipliers: the longest up to 1 that leave all of them positive."""
         each = list(zip(self.pairs, self._changes(step), strict=True))
-        primal = max(_fastest(pair[0], change[0]) for pair, change in each)
-        dual = max(_fastest(pair[1], change[1]) for pair, change in each)
-        return min(1.0, SHARE / primal), min(1.0, SHARE / dual)
+        primal = min(longest(pair[0], change[0], SHARE) for pair, change in each)
+        return primal, min(longest(pair[1], change[1], SHARE) for pair, change in each)
 
     @staticmethod
     def _changes(step: _Point) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
         return (step.t, step.z), (step.e, step.w), (step.p, step.low), (step.q, step.high)
-
-
-def _fastest(values: np.ndarray, changes: np.ndarray) -> float:
-    """The largest share of positive values that a whole step takes away."""
-    return float((-changes / values).max(initial=REGULARIZATION))

@@ -253,4 +253,4 @@ class _Model:
 
     def _promised(self, program: ElasticProgram, d: np.ndarray) -> float:
         fall = self.at.violation - self.run.violation(self.at.rows + program.A @ d)
-        return self.run.penalty * fall - float(program.g @ d + 0.5 * d @ program.H @ d)
+        return self.run.penalty * fall - program.objective(d)
