@@ -24,8 +24,7 @@ from trajopt.checks.scales import LIMIT_ACCURACY
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.refinement.carried_multipliers import start_on_more_nodes
-from trajopt.refinement.refined import iterations_on
-from trajopt.refinement.rounds import Rounds, run_rounds, unless_smaller
+from trajopt.refinement.rounds import Rounds, iterations_on, run_rounds, unless_smaller
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.fallback import continued
@@ -270,7 +269,7 @@ def with_limit_nodes(solution: SolutionData, times: Sequence[float] | Array) -> 
     """The trajectory of a solution's problem with limit nodes at these times (k,), seconds, too."""
     trajectory, curve = solution.problem.trajectory, solution.curve
     nodes, points = trajectory.nodes, []
-    arcs = curve.arc_at(times)
+    arcs = curve.arc_at(np.asarray(times))
     for arc in range(len(trajectory.arcs)):
         s = (np.asarray(times)[arcs == arc] - curve.starts[arc]) / curve.durations[arc]
         if trajectory.arcs[arc].collocated:  # its ends without weight carry no limits of own terms

@@ -13,7 +13,7 @@ from typing import Any
 
 from trajopt.base.errors import TrajoptError
 from trajopt.refinement.mesh_levels import summed
-from trajopt.refinement.refined import iterations_on
+from trajopt.refinement.rounds import iterations_on
 from trajopt.solution.records import StartSolves, StartTable
 from trajopt.solution.solve_once import solved_on_mesh
 from trajopt.solvers.ipopt import Ipopt

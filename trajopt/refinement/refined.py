@@ -14,7 +14,7 @@ from trajopt.base.errors import OptionError
 from trajopt.base.rounding import NOT_ZERO
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated
 from trajopt.refinement.knots import split
-from trajopt.refinement.rounds import Round, Rounds, run_rounds
+from trajopt.refinement.rounds import Round, Rounds, iterations_on, run_rounds
 from trajopt.solution.records import RefinementRecord, RefinementRound
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
@@ -28,7 +28,6 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 
 MARKED_SHARE = 0.1  # of the largest error: spans above it are halved
 MOST_WITHOUT_GAIN = 3  # rounds in a row whose error does not fall
-LEAST_ITERATIONS = 100  # of a solve, of which one on a finer mesh may take twice as many
 EXPLAINED = 10.0  # an objective may rise by this many times the former answer's relative error
 
 
@@ -158,11 +157,6 @@ def objection(former: Any, error: float, later: Any, later_error: float, tol: fl
     if rise > EXPLAINED * error:
         return f"another local optimum: {rise:.1%} higher, which errors of {error:.1e} do not explain"
     return ""
-
-
-def iterations_on(first: int = 0) -> int:
-    """The most iterations of a solve on a finer mesh after one of so many."""
-    return 2 * max(first, LEAST_ITERATIONS)
 
 
 def near_run(solution: Any, progress: Callback | None) -> Run:

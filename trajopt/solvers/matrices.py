@@ -83,26 +83,6 @@ def dense_jacobian(nlp: Program, values: np.ndarray) -> np.ndarray:
     )
 
 
-def sparse_jacobian(nlp: Program, values: np.ndarray) -> Any:
-    """The (m, n) matrix of a program's entries, as SciPy's by rows."""
-    return _by_rows(values, (nlp.jacobian_rows, nlp.jacobian_columns), (nlp.row_count, nlp.variable_count))
-
-
-def sparse_hessian(nlp: Program, values: np.ndarray) -> Any:
-    """The symmetric (n, n) matrix of the entries of its lower triangle, as SciPy's by rows."""
-    from scipy.sparse import csr_array, tril
-
-    places, shape = (nlp.hessian_rows, nlp.hessian_columns), (nlp.variable_count, nlp.variable_count)
-    lower = _by_rows(values, places, shape)
-    return csr_array(lower + tril(lower, -1).T)
-
-
-def _by_rows(values: np.ndarray, places: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]) -> Any:
-    from scipy.sparse import coo_array
-
-    return coo_array((values, places), shape=shape).tocsr()
-
-
 def scattered(values: np.ndarray, places: Any, size: int) -> np.ndarray:
     """Values at places, numbers or a mask, of a vector (size,) that is zero elsewhere."""
     whole = np.zeros(size)

@@ -26,7 +26,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.rounding import AGREEMENT
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import ROUNDING
-from trajopt.solvers.matrices import Triplets, sparse_hessian, sparse_jacobian
+from trajopt.solvers.matrices import Triplets
 from trajopt.solvers.newton.sparse_kkt import SparseKkt
 from trajopt.solvers.optimality.kkt import (
     active_set,
@@ -37,6 +37,7 @@ from trajopt.solvers.optimality.kkt import (
 )
 from trajopt.solvers.solver import WarmStart
 from trajopt.solvers.tolerances import DENSE, DEPENDENT
+from trajopt.transcription.derivatives.sparse_entries import sparse_hessian, sparse_jacobian
 from trajopt.transcription.nlp import NLP
 
 NOT_REBUILT = "whether the motion is a minimum was not looked at: its program cannot be built again"

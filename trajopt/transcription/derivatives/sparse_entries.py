@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.base.arrays import Array
+from trajopt.solvers.solver import Program
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +95,19 @@ def matrix_of_parts(parts: Sequence[tuple[Array, Array, Array]], shape: tuple[in
     kept = kept[np.argsort(row[kept].astype(np.int64) * shape[1] + column[kept])]
     starts = np.concatenate([[0], np.cumsum(np.bincount(row[kept], minlength=shape[0]))])
     return sparse.csr_array((value[kept], column[kept], starts), shape=shape)
+
+
+def sparse_jacobian(program: Program, values: Array) -> sparse.csr_array:
+    """The (rows, variables) matrix of a program's entries."""
+    places = (program.jacobian_rows, program.jacobian_columns)
+    return sparse.coo_array((values, places), shape=(program.row_count, program.variable_count)).tocsr()
+
+
+def sparse_hessian(program: Program, values: Array) -> sparse.csr_array:
+    """The symmetric matrix of the entries of its lower triangle."""
+    places, count = (program.hessian_rows, program.hessian_columns), program.variable_count
+    lower = sparse.coo_array((values, places), shape=(count, count)).tocsr()
+    return sparse.csr_array(lower + sparse.tril(lower, -1).T)
 
 
 def row_scaled(matrix: sparse.csr_array, factors: Array) -> sparse.csr_array:
