@@ -123,8 +123,9 @@ class Curve:
 
     def time_at(self, progress: ArrayLike) -> NDArray[np.float64]:
         """Seconds at normalised times from 0 to the number of arcs, each of which counts as one."""
-        arc = np.minimum(np.asarray(progress, dtype=int), len(self.bases) - 1)
-        return self.times_at(arc, progress - arc)
+        along = np.asarray(progress, dtype=float)
+        arc = np.minimum(along.astype(int), len(self.bases) - 1)
+        return self.times_at(arc, along - arc)
 
     def times_at(self, arc: NDArray[np.int64], s: NDArray[np.float64]) -> NDArray[np.float64]:
         """Seconds at normalised times s of arcs."""
