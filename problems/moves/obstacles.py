@@ -50,7 +50,7 @@ def solve_clear(
     clearances: Clearances | Sequence[Clearances],
     clearance: float,
     solver: Any = None,
-    rounds: int = 6,
+    rounds: int = 10,
 ) -> Any:
     """Solve a problem, or phases, with `keep_clear`; a check at 1 kHz adds nodes where half of it is missed.
 

@@ -1,0 +1,1 @@
+"""Paths of the joints past obstacles, from which motions begin."""
