@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import click
 
+from problems.cli.commands.compare import compare
 from problems.cli.commands.completion_script import completion
 from problems.cli.commands.identify import identify
 from problems.cli.commands.list_problems import list_problems
@@ -38,7 +39,7 @@ def main() -> None:
 
 
 SOLVING = list_problems, new, show, solve, sweep, move, retime, identify
-for command in (*SOLVING, verify, plot, view, replay, warmup, completion):
+for command in (*SOLVING, verify, plot, compare, view, replay, warmup, completion):
     main.add_command(command)
 
 

@@ -34,7 +34,7 @@ def states(
     name that no phase has, or where there is nothing but joints.
     """
     check_solution(solution)
-    tracks = _tracks(solution)
+    tracks = state_tracks(solution)
     if not tracks:
         raise UnknownNameError("the motion has no states or controls: `plot.joints` draws its joints")
     for name in names or ():
@@ -80,7 +80,7 @@ def _quantities(solution: SolutionData) -> list[str]:
     return [each for each in kinds_of(problem) if each.startswith(EXTRA) or (is_system and each == "q")]
 
 
-def _tracks(answer: Answer) -> dict[str, list[Track]]:
+def state_tracks(answer: Answer) -> dict[str, list[Track]]:
     """Name -> its curve in every phase that has it, in the order of the phases."""
     found: dict[str, list[Track]] = {}
     for by_name in tracks_of(answer, _quantities).values():

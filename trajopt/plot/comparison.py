@@ -1,0 +1,124 @@
+"""Curves of several solutions over each other: positions and torques, or states, where they differ most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from trajopt.base.arguments import list_names
+from trajopt.base.arrays import Array
+from trajopt.base.errors import OptionError
+from trajopt.base.printable_text import printable_name
+from trajopt.plot.canvas import check_solution, panels
+from trajopt.plot.curve_panels import Track, columns_for, starts_of, tracks_of
+from trajopt.plot.state_curves import state_tracks
+from trajopt.plot.style import line_of, settings
+from trajopt.plot.time_axis import name_panel
+from trajopt.solution.solution import Answer
+
+MOST = 12  # panels of a figure that is read on a page
+GRID = np.linspace(0.0, 1.0, 201)  # parts of the motions at which curves are compared
+NAMES = {"q": "position", "tau": "torque or force"}
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedCurve:
+    """A quantity of a joint, or a state, of all solutions that have it.
+
+    curves : (number of the solution, parts of its motion (K,), values (K,))
+    """
+
+    what: str
+    name: str
+    unit: str
+    curves: tuple[tuple[int, Array, Array], ...]
+
+    @property
+    def spread(self) -> float:
+        """The largest difference between solutions at the same part of their motions."""
+        rows = np.array([np.interp(GRID, s, values) for _, s, values in self.curves])
+        return float(np.nanmax(rows.max(axis=0) - rows.min(axis=0), initial=0.0))
+
+    @property
+    def size(self) -> float:
+        """The largest absolute value of all."""
+        return max(float(np.nanmax(np.abs(values), initial=0.0)) for _, _, values in self.curves)
+
+
+def compared_curves(solutions: Sequence[Answer]) -> list[ComparedCurve]:
+    """Positions and torques of joints, or states and controls, that two solutions or more have."""
+    found: dict[tuple[str, str], list[tuple[int, Array, Array]]] = {}
+    units: dict[tuple[str, str], str] = {}
+    for number, solution in enumerate(solutions):
+        end = float(starts_of(solution)[-1])
+        for (what, name), tracks in _tracks(solution).items():
+            s = np.concatenate([track.t for track in tracks]) / end
+            values = np.concatenate([track.curve.values for track in tracks])
+            found.setdefault((what, name), []).append((number, s, values))
+            units[what, name] = tracks[0].curve.unit
+    return [
+        ComparedCurve(*key, units[key], tuple(curves)) for key, curves in found.items() if len(curves) > 1
+    ]
+
+
+def comparison(
+    solutions: Sequence[Answer], *, labels: Sequence[str] | None = None, most: int = MOST, figure: Any = None
+) -> Figure:
+    """Curves of several solutions over parts of their motions, one panel for each, a line for each solution.
+
+    labels : of the solutions in the legend, their names by default
+    most : panels; the curves that differ most for their size are drawn, the title says how many are not
+    figure : a matplotlib figure or a part of one to draw on
+    Raises OptionError for fewer than two solutions, or where they have no curve in common.
+    """
+    chosen = _chosen(solutions, most)
+    named = [solution.name for solution in solutions] if labels is None else list(labels)
+    with settings():
+        titles = [f"{NAMES.get(each.what, each.what)} of {each.name}" for each in chosen]
+        columns = columns_for(len(chosen))
+        figure, axes = panels(titles, columns, figure, x_label="part of the motion (%)")
+        for axis, each in zip(axes, chosen, strict=True):
+            for number, s, values in each.curves:
+                label = printable_name(named[number])
+                axis.plot(100.0 * s, values, label=label, **line_of(number))
+            what = NAMES.get(each.what, each.what)
+            axis.set_ylabel(f"{what} ({each.unit})" if each.unit else what)
+            axis.set_xlim(0.0, 100.0)
+            name_panel(axis, each.name)
+        handles, texts = axes[0].get_legend_handles_labels()
+        figure.legend(handles, texts, loc="outside upper right", ncols=min(len(texts), 3))
+        left = len(compared_curves(solutions)) - len(chosen)
+        if left:
+            figure.suptitle(f"{left} more curves differ less", x=0.01, horizontalalignment="left")
+    return figure
+
+
+def _chosen(solutions: Sequence[Answer], most: int) -> list[ComparedCurve]:
+    """The curves to draw, in the order of the solutions."""
+    for solution in solutions:
+        check_solution(solution)
+    if len(solutions) < 2:
+        raise OptionError(f"{len(solutions)} solution is given: a comparison needs two or more")
+    curves = compared_curves(solutions)
+    if not curves:
+        raise OptionError(
+            f"{list_names(solution.name for solution in solutions)} have no curve in common: compare motions "
+            "of the same joints or states"
+        )
+    scales = {what: max(c.size for c in curves if c.what == what) for what in {c.what for c in curves}}
+    order = sorted(curves, key=lambda c: c.spread / max(scales[c.what], np.finfo(float).tiny), reverse=True)
+    kept = {id(each) for each in order[:most]}
+    return [each for each in curves if id(each) in kept]
+
+
+def _tracks(solution: Answer) -> dict[tuple[str, str], list[Track]]:
+    """(quantity, name) -> the curve in all parts of a solution."""
+    found = {("", name): tracks for name, tracks in state_tracks(solution).items()}
+    if all(part.problem is not None and part.problem.quantities.knows("tau") for part in solution.parts):
+        by_quantity = tracks_of(solution, lambda part: ("q", "tau"))
+        found |= {(key, name): tracks for key, each in by_quantity.items() for name, tracks in each.items()}
+    return found
