@@ -16,6 +16,7 @@ from benchmarks.gait.runs import active_count
 from problems import gait_stride
 from problems.human.assessment.criteria import Criterion, credibility
 from problems.human.assessment.identities import identities
+from problems.human.assessment.metabolic import measured_cost, metabolic_cost
 from problems.human.assessment.score import mean_correlation, scores
 from problems.human.assessment.slip import slip
 from problems.human.assessment.whole_body import inclination, whole_body
@@ -134,6 +135,8 @@ def slopes() -> str:
             "negative work of joints (J)": f"{trapezoid(np.minimum(power, 0.0).sum(axis=1), t):.0f}",
             "their sum (J)": f"{trapezoid(power.sum(axis=1), t):.1f}",
             "gain of potential energy (J)": f"{gained:.1f}",
+            "metabolic cost (J per kg and m)": f"{metabolic_cost(solution):.2f}",
+            "of people (Minetti et al. 2002)": f"{measured_cost(slope):.2f}",
             "objective": f"{solution.objective:.4f}",
             "`verify`": solution.verify().verdict,
         }

@@ -17,11 +17,13 @@ def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
     from problems.human.assessment.criteria import credibility, table
     from problems.human.assessment.exports import export
     from problems.human.assessment.identities import identities
+    from problems.human.assessment.metabolic import metabolic_line
 
     names = [f"gait_{name}.{ending}" for name in FIGURES]
     for figure, name in zip(FIGURES, names, strict=True):
         getattr(plot, figure)(solution).savefig(folder / name)
     plot.animate(solution, folder / "gait.gif")
     tables = [table(each(solution)) for each in (credibility, identities)]
+    tables.append(metabolic_line(solution))
     (folder / "gait.md").write_text("\n\n".join(tables) + "\n", encoding="utf-8")
     return [*names, "gait.gif", "gait.md", *export(solution, folder)]
