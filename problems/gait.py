@@ -23,14 +23,15 @@ import trajopt
 from problems.human.assessment.outputs import draw as draw
 from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person, chosen_height
-from problems.human.gait.formulation import formulation
+from problems.human.gait.formulation import formulation, refuse_imposed_contact
 from problems.human.gait.gait_problem import gait_problem
 from problems.human.gait.gait_solver import PATIENCE, gait_solver
-from problems.human.gait.sourced_cost import CostWeights
 from problems.human.gait.step import LIMIT_NODES, Step
 from problems.human.gait.step_limits import StepLimits
 from problems.human.motions.tracking import track_motion
+from problems.human.predicted.predicted_step import predicted_step
 from problems.recipe import recipe
+from trajopt.base.errors import OptionError
 
 
 @recipe
@@ -59,10 +60,11 @@ def build(
     clearance: float | None = None,
     friction: float = 0.7,
     sole: float | None = None,
+    contact: str = "imposed",
     cost: str = "sourced",
-    power: float = CostWeights.power,
-    steadiness: float = CostWeights.steadiness,
-    force_rate: float = CostWeights.force_rate,
+    power: float | None = None,
+    steadiness: float | None = None,
+    force_rate: float | None = None,
     springs: bool = True,
     smoothness: float | None = None,
     without: str = "",
@@ -98,7 +100,13 @@ def build(
         demands on posture; intervals, toe_off, toe_out, sole, clearance, smoothness and split left at None
         are 5, 0.28, 7 degrees, 0.04 m, 0.015 m, 0, "opposing" with the one, 3, 0.24, 0, 0, 0, 1e-6 s^4,
         "time" with the other; foot_line is 0.06 and 0.05 m for a height of 1.75 m
-    power, steadiness, force_rate : weights in the sourced cost, without unit
+    contact : "predicted", where the times of foot-flat, toe-off and heel-off, the forces on both feet and
+        where they act follow from the cost, or "imposed", where the parameters above say them. Predicted
+        contact has no use for foot_flat, toe_off, heel_off, contact_samples, split, knee_peak, swing_knee,
+        contact_tolerance, contact_drift, penetration, clearance and nodes_per_span; its `intervals` are those
+        of each part of single support
+    power, steadiness, force_rate : weights in the sourced cost, without unit; None for 3, 0.07, 0.015, and
+        4.5, 0.07, 0.03 with predicted contact
     springs : whether passive stiffness and damping take their part of each torque
     smoothness : s^4, weight of squared accelerations of joints
     without : step constraints to leave out, names of problems.human.gait.step_constraints with commas between
@@ -107,8 +115,9 @@ def build(
         step is between track_window, s, the strikes of the right and of the left heel. track_weight and
         track_names, a table of names and signs, as in `problems.human.motions.tracking`
     """
+    given = dict(locals())
     height = chosen_height(height, mass)
-    person, own = Person(height, mass, backpack, slope=slope), formulation(cost)
+    person, own = Person(height, mass, backpack, slope=slope), formulation(cost, contact)
     intervals = own.chosen_intervals(intervals)
     step = Step(
         step_length, speed, height, mass, foot_flat, own.chosen("toe_off", toe_off), heel_off,
@@ -121,11 +130,22 @@ def build(
         contact_tolerance, contact_drift, penetration, friction, knee=swing_knee,
         clearance=own.chosen("clearance", clearance), sole=own.chosen("sole", sole),
     )  # fmt: skip
+    weights = own.chosen_weights(power, steadiness, force_rate)
+    smoothness = own.chosen("smoothness", smoothness)
+    if contact == "predicted":
+        refuse_imposed_contact(given)
+        if track:
+            raise OptionError("a measured motion is tracked with contact='imposed' only: leave out track")
+        problem = predicted_step(
+            "gait", person, step, limits, constraints=own.constraints, intervals=intervals, weights=weights,
+            smoothness=smoothness, springs=springs, without=without, start=start,
+        )  # fmt: skip
+        problem.recommend(trajopt.Ipopt(tol=1e-6), trajopt.LimitNodes(), own.starts)
+        return problem
     problem = gait_problem(
         "gait", person, (step,), limits,
         moving=ACTIVE, intervals=intervals, nodes_per_span=nodes_per_span, springs=springs,
-        smoothness=own.chosen("smoothness", smoothness), without=without, start=start,
-        cost=cost, weights=CostWeights(power, steadiness, force_rate),
+        smoothness=smoothness, without=without, start=start, cost=cost, weights=weights,
     )  # fmt: skip
     if track:
         track_motion(problem, track, track_window, track_weight, track_names)

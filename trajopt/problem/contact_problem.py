@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
-from trajopt.base.errors import OptionError
-from trajopt.problem.contacts.contact import (
-    EDGES,
-    Contact,
-    contact_of,
-    height_of,
-    velocity_of,
-)
+from trajopt.base.errors import OptionError, UnknownNameError, near_matches
+from trajopt.problem.contacts.contact import DIRECTIONS, WORLD, Contact, contact_of, height_of, velocity_of
 from trajopt.problem.contacts.ground import Ground
 from trajopt.problem.held_frames import HeldFrames
 from trajopt.splines.instants import Instants
@@ -43,6 +38,8 @@ class ContactProblem(HeldFrames):
         *,
         sole: ArrayLike | None = None,
         ground: Ground | Mapping[int, Ground] = FLAT,
+        held: str | Mapping[int, str] = WORLD,
+        continuous: bool = False,
     ) -> Contact:
         """Let a frame stand on the ground in some arcs of the motion, and move above it in the others.
 
@@ -52,6 +49,10 @@ class ContactProblem(HeldFrames):
         sole : (k, 3) m, points that stand, in axes of the frame, which then keeps its orientation, too; left
             out, a point foot that may turn
         ground : one surface, or one for every arc
+        held : world axes along which a point foot does not move, for all arcs or for each in which it stands;
+            fewer where other contacts on the same link hold it already: heel "xyz", ball "yz"
+        continuous : whether its force is, also where arcs meet, and so zero where it touches down and lifts
+            off; `Contact.force_rate` is then a term
 
         Where it touches down its height and velocity are zero, at the collocation points of the arc its
         velocity is, and the force of the ground is inside the pyramid for all t. It lands without an impact.
@@ -66,7 +67,7 @@ class ContactProblem(HeldFrames):
         if frame in self.contacts:
             raise OptionError(f"'{frame}' has a contact already: give all of its arcs at once")
         count = len(self.trajectory.arcs)
-        contact = contact_of(self.dynamics, count, frame, arcs, friction, sole, ground)
+        contact = contact_of(self.dynamics, count, frame, arcs, friction, sole, ground, held, continuous)
         high = float(arguments.numbers(clearance, f"the clearance of '{frame}'"))
         if not 0.0 <= high < np.inf:
             raise OptionError(f"the clearance of '{frame}' is {clearance} m: give 0 or more")
@@ -77,7 +78,7 @@ class ContactProblem(HeldFrames):
             self._share_load(contact.link, contact.wrench)
         for arc in range(count):
             if arc in contact.arcs:
-                self._stand(contact, arc, touches_down=arc - 1 not in contact.arcs)
+                self._stand(contact, arc)
             else:
                 self._swing(contact, arc, high)
         return contact
@@ -121,37 +122,85 @@ class ContactProblem(HeldFrames):
         for place, joint in zip(places, floating, strict=False):
             self.subject_to(terms.q[place], equals=0.0, over="start", name=f"{joint} at the start")
         if mirror is None:
-            self._leave_out_known_touchdowns()
+            self.subject_to_repeated_contacts({frame: frame for frame in self.contacts})
 
-    def _leave_out_known_touchdowns(self) -> None:
-        """Feet that stand in the last arc and in the first do not touch down at the start: it follows."""
+    def subject_to_repeated_contacts(
+        self, feet: Mapping[str, str], reflection: ArrayLike = (1.0, 1.0, 1.0)
+    ) -> None:
+        """At its end a periodic motion has the contacts of its start, with feet that change places.
+
+        feet : frame -> the one whose place it takes, both ways where they swap: {"left": "right", ...}
+        reflection : signs of forces (3,), world axes, seen in the mirror
+        A foot that stands at the start where its partner does at the end does not touch down there: that
+        follows from periodicity. A continuous force at the start is the partner's at the end, reflected, and
+        zero where the partner does not stand. Periodicity of q and v is stated beside.
+        Raises UnknownNameError for a frame without a contact.
+        """
+        last, gone = len(self.trajectory.arcs) - 1, set()
+        for frame, partner in feet.items():
+            own, other = (self._contact_of(each) for each in (frame, partner))
+            begins, ends = 0 in own.arcs, last in other.arcs
+            if begins and ends:
+                gone.add(lands(frame, 0))
+                later = [arc for each in (own, other) for arc in each.arcs if arc and each.touches_down(arc)]
+                gone |= {touches(frame, 0)} if later else set()  # it is placed where it touches down
+                self._repeat_force(own, other, reflection)
+            elif begins or ends:
+                self._unload(own if begins else other, "start" if begins else "end")
+        self.constraints = [each for each in self.constraints if each.name not in gone]
+
+    def _contact_of(self, frame: str) -> Contact:
+        if frame not in self.contacts:
+            near = near_matches(frame, list(self.contacts))
+            raise UnknownNameError(f"no contact has the frame {arguments.short_repr(frame)}{near}")
+        return self.contacts[frame]
+
+    def _repeat_force(self, own: Contact, other: Contact, reflection: ArrayLike) -> None:
+        """The force on `own` at the start is that on `other` at the end.
+
+        As a condition on their sum, and on their difference where each stands at both ends.
+        """
+        if not own.continuous:
+            return
         last = len(self.trajectory.arcs) - 1
-        follows: set[str] = set()
-        for frame, contact in self.contacts.items():
-            if {0, last} <= set(contact.arcs):
-                follows.add(lands(frame, 0))
-                if len(contact.arcs) <= last:  # it is placed where it touches down later
-                    follows.add(touches(frame, 0))
-        self.constraints = [each for each in self.constraints if each.name not in follows]
+        both_ways = own is not other and 0 in other.arcs and last in own.arcs
+        sign = -1.0 if both_ways and own.frame > other.frame else 1.0
+        label = f"force on {own.frame} {'+' if sign > 0 else '-'} {other.frame}"
+        force = terms.term(name=label, unit="N")(partial(sum_of_forces, own, other, sign))
+        self.subject_to_periodic(force, sign * np.asarray(reflection), name=f"{label} repeats")
+
+    def _unload(self, contact: Contact, end: Literal["start", "end"]) -> None:
+        """No force on a continuous contact at one end of the motion."""
+        for curve in contact.curves if contact.continuous else ():
+            name = f"{curve} is zero at the {end}"
+            self.subject_to(terms.extra(curve), equals=0.0, over=end, name=name)
 
     def _push(self, contact: Contact) -> None:
         """The unknown curves of a contact, zero where it does not stand."""
-        sole = [f"{point} {way}" for point in range(1, 1 + len(contact.points)) for way in EDGES]
-        components = EDGES if contact.is_point else sole
-        share = 0.5 / len(components)
-        for curve, own in zip(contact.curves, contact.grounds.values(), strict=True):
-            self._force_curve(curve, components, own, lower=0.0, guess=share, unit="BW")
+        share = 0.5 / (DIRECTIONS * len(contact.points))
+        for curve, (ground, own) in zip(contact.curves, contact.grounds.items(), strict=True):
+            sole = [f"{point} {way}" for point in range(1, 1 + len(contact.points)) for way in ground.edges]
+            components = ground.edges if contact.is_point else sole
+            self._force_curve(
+                curve, components, own, lower=0.0, guess=share, unit="BW", continuous=contact.continuous
+            )
 
-    def _stand(self, contact: Contact, arc: int, touches_down: bool) -> None:
+    def _stand(self, contact: Contact, arc: int) -> None:
         frame = contact.frame
-        twist = terms.term(name=f"velocity of {frame}", unit=units_of_twist(contact))
-        still = twist(partial(velocity_of, contact))
+        if contact.is_point and not contact.held[arc]:
+            return
+        twist = terms.term(name=f"velocity of {frame}, arc {arc}", unit=units_of_twist(contact, arc))
+        still = twist(partial(velocity_of, contact, arc))
         self._hold_still(still, arc, f"{frame} stands, arc {arc}")
-        if touches_down:
+        if not contact.touches_down(arc):
+            return
+        if contact.is_held_upwards(arc):
             three = contact.points[corners(contact.points)]
             label = f"height of {frame} above the ground of arc {arc}"
             height = terms.term(name=label, unit="m")(partial(height_of, contact, arc, three))
             self._hold_from_the_start(height, still, arc, touches(frame, arc), lands(frame, arc))
+        else:
+            self._still_from_the_start(still, arc, lands(frame, arc))
 
     def _swing(self, contact: Contact, arc: int, clearance: float) -> None:
         frame = contact.frame
@@ -175,8 +224,13 @@ def lands(frame: str, arc: int) -> str:
     return f"{frame} lands without impact, arc {arc}"
 
 
-def units_of_twist(contact: Contact) -> str | list[str]:
-    return "m/s" if contact.is_point else ["rad/s"] * 3 + ["m/s"] * 3
+def sum_of_forces(one: Contact, other: Contact, sign: float, node: Any) -> list[Any]:
+    """(3,) N, f_one + sign f_other."""
+    return [a + sign * b for a, b in zip(one.wrench(node)[3:], other.wrench(node)[3:], strict=True)]
+
+
+def units_of_twist(contact: Contact, arc: int) -> str | list[str]:
+    return ["m/s"] * len(contact.held[arc]) if contact.is_point else ["rad/s"] * 3 + ["m/s"] * 3
 
 
 def corners(points: np.ndarray) -> list[int]:

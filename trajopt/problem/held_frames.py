@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from trajopt.base.errors import OptionError
 from trajopt.problem.problem import ProblemData
-from trajopt.splines.node_sets import ArcNodes
+from trajopt.splines.node_sets import ArcNodes, Neighbours
 from trajopt.terms import term as terms
 
 Wrench = Callable[[Any], list[Any]]  # (6,) of a node: [moment; force] about the world origin
@@ -56,16 +56,34 @@ class HeldFrames(ProblemData):
         lower: float = -np.inf,
         guess: ArrayLike | None = None,
         unit: str = "",
+        continuous: bool = False,
     ) -> None:
-        """Add unknown curves with as many coefficients as collocation points, zero outside `arcs`."""
+        """Add unknown curves with as many coefficients as collocation points, zero outside `arcs`.
+
+        continuous : in all arcs and from one to the next, and so zero where they begin and end inside
+        """
         width = len(components)
         low = np.full(width, lower)
         start = None if guess is None else np.full(width, guess)
-        push = self.control(curve, lower=low, guess=start, unit=unit)
+        push = self.control(curve, lower=low, guess=start, unit=unit, continuous=continuous)
         self.extras[curve] = replace(self.extras[curve], components=tuple(components))
         for arc in sorted(set(range(len(self.trajectory.arcs))) - set(arcs)):
             name = f"no {curve}, arc {arc}"
             self.subject_to(push, equals=0.0, over=ArcNodes(arc, "whole"), name=name)
+        if continuous:
+            self._join(curve, push, set(arcs))
+
+    def _join(self, curve: str, push: Any, arcs: set[int]) -> None:
+        """Make curves continuous where arcs meet; outside `arcs` they are zero."""
+        for after in range(len(self.trajectory.arcs) - 1):
+            before, behind = after in arcs, after + 1 in arcs
+            if before and behind:
+                name = f"{curve} continuous after arc {after}"
+                self.subject_to(push, equals=0.0, over=Neighbours(after), name=name)
+            elif before or behind:
+                arc, part = (after, "end") if before else (after + 1, "start")
+                name = f"{curve} is zero at the {part} of arc {arc}"
+                self.subject_to(push, equals=0.0, over=ArcNodes(arc, part), name=name)
 
     def _hold_still(self, speed: Any, arc: int, name: str) -> None:
         self.subject_to(speed, equals=0.0, over=ArcNodes(arc, "whole"), name=name)
@@ -75,8 +93,11 @@ class HeldFrames(ProblemData):
 
         closes, still : names of both constraints
         """
+        self.subject_to(gap, equals=0.0, over=ArcNodes(arc, "start"), name=closes)
+        self._still_from_the_start(speed, arc, still)
+
+    def _still_from_the_start(self, speed: Any, arc: int, still: str) -> None:
         start, whole = ArcNodes(arc, "start"), ArcNodes(arc, "whole")
-        self.subject_to(gap, equals=0.0, over=start, name=closes)
         if not whole.carries_equations(self.trajectory)[0]:
             self.subject_to(speed, equals=0.0, over=start, name=still)
 

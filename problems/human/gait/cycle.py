@@ -174,9 +174,10 @@ def _both_halves(solution, t, states, loads):
     ahead = _travelled(solution)
     signs, order, offset = step_symmetry(names, ahead)
     behind = [signs * states[0][:, order] + offset, *(signs * x[:, order] for x in states[1:])]
+    none = np.zeros((t.size, 6))
     both = {
-        link: np.concatenate([load, mirrored_load(loads[other_side(link)], ahead)])
-        for link, load in loads.items()
+        link: np.concatenate([loads.get(link, none), mirrored_load(loads.get(other_side(link), none), ahead)])
+        for link in dict.fromkeys([*loads, *map(other_side, loads)])
     }
     return (
         np.concatenate([t, t + t[-1]]),

@@ -1,12 +1,14 @@
-"""The two formulations of a gait, by the name of their cost: terms with sources, and Barman's thesis."""
+"""The formulations of a gait: terms with sources, contact predicted or imposed, and Barman's thesis."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 from problems.human.body.model import TABLE_HEIGHT
+from problems.human.gait.sourced_cost import CostWeights
 from problems.human.gait.step import SOLE_HALF_WIDTH
 from problems.human.gait.step_constraints import STEP_CONSTRAINTS
 from trajopt.base.arguments import short_repr
@@ -16,6 +18,14 @@ DEFAULT = "sourced"  # the cost of `gait` and `gait_stride`
 LEG_LENGTH = 0.53  # of the body's height, hip over the ground (Drillis and Contini)
 POSTURE_DEMANDS = ("knee clearance", "posture")  # what the sourced cost predicts
 ARM_DEMANDS = ("arms beside trunk",)  # what "posture" makes needless
+OF_THE_BODY = ("joint limits", "torque limits", "arm-leg coupling", "self-avoidance", "arms beside trunk")
+CONTACTS = ("imposed", "predicted")
+# With contact imposed: name and default of the parameters of a gait that say when and where it is.
+OF_IMPOSED_CONTACT = MappingProxyType({
+    "foot_flat": 0.2, "toe_off": None, "heel_off": 0.65, "contact_samples": None, "split": None,
+    "knee_peak": 0.42, "swing_knee": (55.0, 65.0), "contact_tolerance": 0.0, "contact_drift": 5e-3,
+    "penetration": 5e-3, "clearance": None, "nodes_per_span": 7,
+})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -33,6 +43,7 @@ class Formulation:
     smoothness : s^4, weight of squared accelerations of joints
     split : how the feet share the reaction
     starts : of one step, of which the lowest optimum is the answer, unless its motion is finer
+    weights : of the sourced cost
     """
 
     intervals: int
@@ -46,6 +57,14 @@ class Formulation:
     smoothness: float
     split: str
     starts: int
+    weights: CostWeights = field(default_factory=CostWeights)
+
+    def chosen_weights(self, power: Any, steadiness: Any, force_rate: Any) -> CostWeights:
+        """The weights given, or this formulation's where None is given."""
+        given = {"power": power, "steadiness": steadiness, "force_rate": force_rate}
+        return CostWeights(
+            **{name: _number(name, each, getattr(self.weights, name)) for name, each in given.items()}
+        )
 
     def chosen(self, name: str, given: Any) -> float:
         """The number given for an event or a tolerance, or this formulation's where None is given."""
@@ -82,6 +101,10 @@ FORMULATIONS = MappingProxyType({
         last_on="ball", smoothness=1e-6, split="time", starts=1,
     ),
 })  # fmt: skip
+PREDICTED = replace(
+    FORMULATIONS["sourced"], intervals=4, constraints=OF_THE_BODY, smoothness=3.2e-6, starts=1,
+    weights=CostWeights(power=4.5, force_rate=0.03),
+)  # fmt: skip
 
 
 def _number(name: str, given: Any, otherwise: float) -> float:
@@ -92,9 +115,27 @@ def _number(name: str, given: Any, otherwise: float) -> float:
     return float(given)
 
 
-def formulation(cost: str) -> Formulation:
-    """The formulation of a cost; OptionError for one that gaits do not have."""
+def formulation(cost: str, contact: str = "imposed") -> Formulation:
+    """The formulation of a cost and a contact; OptionError for what gaits do not have."""
     if cost not in FORMULATIONS:
         near = near_matches(cost, list(FORMULATIONS)) or f": there are {', '.join(FORMULATIONS)}"
         raise OptionError(f"no cost of a gait is called {short_repr(cost)}{near}")
-    return FORMULATIONS[cost]
+    if contact not in CONTACTS:
+        raise OptionError(
+            f"the contact of a gait is {short_repr(contact)}: use {' or '.join(map(repr, CONTACTS))}"
+        )
+    if contact == "imposed":
+        return FORMULATIONS[cost]
+    if cost != DEFAULT:
+        raise OptionError(f"the cost '{cost}' has imposed contact: leave out contact={contact!r}")
+    return PREDICTED
+
+
+def refuse_imposed_contact(given: Mapping[str, Any]) -> None:
+    """OptionError for parameters of imposed contact with other values than their defaults."""
+    for name, default in OF_IMPOSED_CONTACT.items():
+        if given[name] != default:
+            raise OptionError(
+                f"{name} is {short_repr(given[name])}, but the contact is predicted and decides that itself: "
+                "leave it out, or take contact='imposed'"
+            )

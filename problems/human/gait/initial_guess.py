@@ -15,8 +15,13 @@ from trajopt.base.errors import OptionError
 Curve = Callable[[np.ndarray], np.ndarray]  # parts of a step (K,) -> postures (K, n)
 
 
-def set_initial_guess(problem: trajopt.Problem, steps: Sequence[Step], start: str) -> None:
-    """Start from "standing" or from a "measured" gait; OptionError for another word."""
+def set_initial_guess(
+    problem: trajopt.Problem, steps: Sequence[Step], start: str, parts: Sequence[float] | None = None
+) -> None:
+    """Start from "standing" or from a "measured" gait; OptionError for another word.
+
+    parts : of the duration that the arcs of one step take, where it has several
+    """
     if start not in ("standing", "measured"):
         raise OptionError(f"the gait starts from {start!r}: use 'standing' or 'measured'")
     names, step = problem.dynamics.joint_names, steps[0]
@@ -32,7 +37,13 @@ def set_initial_guess(problem: trajopt.Problem, steps: Sequence[Step], start: st
             q = np.where((number >= k)[:, None], signs * q[:, order] + offset, q)
         return q
 
-    problem.guess(q=curve, duration=len(steps) * step.duration)
+    if parts is None:
+        problem.guess(q=curve, duration=len(steps) * step.duration)
+    else:
+        ends = np.append(0.0, np.cumsum(parts))
+        even = np.linspace(0.0, 1.0, ends.size)
+        seconds = step.duration * np.asarray(parts)
+        problem.guess(q=lambda s: curve(np.interp(s, even, ends)), duration=seconds)
 
 
 def standing_guess(names: Sequence[str], step: Step) -> Curve:

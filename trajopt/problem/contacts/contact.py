@@ -14,7 +14,7 @@ the scheme; positions held there instead leave forces missing between nodes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -29,8 +29,8 @@ from trajopt.problem.contacts.ground import Ground
 from trajopt.terms.term import ExpressionTerm
 from trajopt.terms.vectors import AXES, cross, turned
 
-EDGES = ("+x", "-x", "+y", "-y")  # of the friction pyramid, by their lambda
-DIRECTIONS = len(EDGES)
+DIRECTIONS = 4  # edges of the friction pyramid, each with its lambda
+WORLD = "xyz"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +43,8 @@ class Contact:
     points : (k, 3) m, of the sole, in axes of the frame; a single point at its origin is a point foot
     friction : mu
     weight : N, of the robot; forces are unknown in multiples of it
+    held : arc -> world axes, 0 to 2, along which a point foot does not move; of a sole all
+    continuous : whether its force is, zero where it touches down and lifts off
     force : term, (3,) N, world axes, of the ground on the foot
     """
 
@@ -53,6 +55,8 @@ class Contact:
     points: Array = field(repr=False)
     friction: float
     weight: float
+    held: Mapping[int, tuple[int, ...]] = field(repr=False)
+    continuous: bool = False
 
     @property
     def is_point(self) -> bool:
@@ -77,6 +81,20 @@ class Contact:
         read = partial(total_force, self)
         return ExpressionTerm(read, f"force on {self.frame}", ("x", "y", "z"), "N")
 
+    @property
+    def force_rate(self) -> ExpressionTerm:
+        """d force / dt while the foot stands, (3,) N/s, world axes, of one that is continuous."""
+        read = partial(total_rate, self)
+        return ExpressionTerm(read, f"rate of force on {self.frame}", ("x", "y", "z"), "N/s")
+
+    def touches_down(self, arc: int) -> bool:
+        """Whether it stands in an arc and not in the one before."""
+        return arc in self.arcs and arc - 1 not in self.arcs
+
+    def is_held_upwards(self, arc: int) -> bool:
+        """Whether its height is held in an arc."""
+        return not self.is_point or self.ground[arc].order[2] in self.held[arc]
+
     def place(self, node: Any, offset: Array) -> list[Any]:
         """(3,) m, world axes, of a point of the sole."""
         origin = node.position(self.frame)
@@ -85,46 +103,50 @@ class Contact:
 
     def wrench(self, node: Any) -> list[Any]:
         """(6,) [moment; force] about the world origin, N m and N."""
-        total: list[Any] = [0.0] * 6
+        each = [[*cross(place, force), *force] for place, force in self.pushes(node, node.extra)]
+        return [sum(parts) for parts in zip(*each, strict=True)]
+
+    def pushes(self, node: Any, read: Callable[[str], Any]) -> Iterator[tuple[list[Any], list[Any]]]:
+        """Place and force, or what `read` gives of it, of every point of the sole and every surface."""
         for ground, curve in zip(self.grounds, self.curves, strict=True):
-            push = node.extra(curve)
+            push = read(curve)
             for number, offset in enumerate(self.points):
                 place = self.place(node, offset)
                 share = [push[DIRECTIONS * number + k] for k in range(DIRECTIONS)]
-                force = self.pushed(ground, place, share)
-                total = [
-                    before + own for before, own in zip(total, [*cross(place, force), *force], strict=True)
-                ]
-        return total
+                yield place, self.pushed(ground, place, share)
 
     def pushed(self, ground: Ground, place: Sequence[Any], share: Sequence[Any]) -> list[Any]:
         """(3,) N, world axes, the force at one point of the sole of its four lambda."""
-        along, across, normal = ground.axes_at(place[0], place[1])
+        along, across, normal = ground.world_axes_at(place)
         sizes = self.friction * (share[0] - share[1]), self.friction * (share[2] - share[3]), sum(share)
         parts = list(zip((along, across, normal), sizes, strict=True))
         return [self.weight * sum(size * axis[i] for axis, size in parts) for i in AXES]
 
     def height(self, node: Any, arc: int, points: Array) -> list[Any]:
         """(points,) m, of points of the sole above the ground of an arc."""
-        places = [self.place(node, offset) for offset in points]
-        return [z - self.ground[arc].height_at(x, y) for x, y, z in places]
+        return [self.ground[arc].gap(self.place(node, offset)) for offset in points]
 
-    def velocity(self, node: Any) -> Any:
-        """(3,) m/s of a point foot; (6,) with its angular velocity of one with a sole."""
+    def velocity(self, node: Any, arc: int) -> Any:
+        """m/s of a point foot along the axes held; (6,) with its angular velocity of one with a sole."""
         twist = node.velocity(self.frame)
-        return [twist[i] for i in range(3 if self.is_point else 0, 6)]
+        return [twist[3 + i] for i in self.held[arc]] if self.is_point else [twist[i] for i in range(6)]
 
 
 def total_force(contact: Contact, node: Any) -> list[Any]:
     return contact.wrench(node)[3:]
 
 
+def total_rate(contact: Contact, node: Any) -> list[Any]:
+    rates = [force for _, force in contact.pushes(node, node.rate)]
+    return [sum(parts) for parts in zip(*rates, strict=True)]
+
+
 def height_of(contact: Contact, arc: int, points: Array, node: Any) -> list[Any]:
     return contact.height(node, arc, points)
 
 
-def velocity_of(contact: Contact, node: Any) -> Any:
-    return contact.velocity(node)
+def velocity_of(contact: Contact, arc: int, node: Any) -> Any:
+    return contact.velocity(node, arc)
 
 
 def contact_of(
@@ -135,6 +157,8 @@ def contact_of(
     friction: float,
     points: Any,
     ground: Ground | Mapping[int, Ground],
+    held: str | Mapping[int, str] = WORLD,
+    continuous: bool = False,
 ) -> Contact:
     """The contact of a call of `Problem.contact`; see there, also for errors."""
     if not arguments.implements(dynamics, FloatingDynamics):
@@ -167,7 +191,22 @@ def contact_of(
             f"the ground of '{frame}' is {arguments.short_repr(ground)}: give a trajopt.Ground, or one for "
             f"each of the {arc_count} arcs, {{0: Ground(), 1: Ground(height=0.1)}}"
         )
-    return Contact(frame, link, stands, surfaces, sole, mu, weight)
+    axes = held_axes(held, frame, stands)
+    if len(sole) > 1 and any(len(each) < len(WORLD) for each in axes.values()):
+        raise OptionError(f"'{frame}' has a sole, which holds all axes: held= is for point feet")
+    return Contact(frame, link, stands, surfaces, sole, mu, weight, axes, bool(continuous))
+
+
+def held_axes(held: Any, frame: str, arcs: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Arc -> world axes, 0 to 2, of what a caller holds."""
+    each: dict[Any, Any] = dict(held) if isinstance(held, Mapping) else dict.fromkeys(arcs, held)
+    letters = all(isinstance(axes, str) and set(axes) <= set(WORLD) for axes in each.values())
+    if sorted(each) != sorted(arcs) or not letters:
+        raise OptionError(
+            f"'{frame}' is held along {arguments.short_repr(held)}: give letters of 'xyz', or some for each "
+            f"of the arcs {list(arcs)} in which it stands, {{0: 'xyz', 1: 'yz'}}"
+        )
+    return {arc: tuple(i for i, axis in enumerate(WORLD) if axis in axes) for arc, axes in each.items()}
 
 
 def checked_arc(arc: Any, frame: str, arc_count: int) -> int:

@@ -1,10 +1,11 @@
-"""The ground that feet stand on: a plane, a slope, or a height map z = h(x, y)."""
+"""The ground that feet stand on: a plane, a slope, or a height map z = h(x, y), with z or y upwards."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,12 +15,15 @@ from trajopt.graph.expression import gradient_at
 from trajopt.terms.vectors import cross, normalized
 
 Point = Any  # (3,) casadi symbols or numbers
+# Which world axes the ground calls x, y and z.
+AXES_OF_GROUND = MappingProxyType({"z": (0, 1, 2), "y": (2, 0, 1)})
 
 
 @dataclass(frozen=True)
 class Ground:
     """The surface z = height + slope . (x, y) + shape(x, y), m, world axes, z upwards.
 
+    up : the world axis that points upwards; with "y" the ground's x and y are the world's z and x
     slope : rise per metre along x and y
     shape : of casadi expressions or numbers x and y, twice differentiable: a module's function, so that the
         problem can be sent to other processes
@@ -28,6 +32,7 @@ class Ground:
     height: float = 0.0
     slope: tuple[float, float] = (0.0, 0.0)
     shape: Callable[[Any, Any], Any] | None = None
+    up: Literal["y", "z"] = "z"
 
     def __post_init__(self) -> None:
         values = np.array([self.height, *self.slope], dtype=float)
@@ -40,6 +45,29 @@ class Ground:
             raise OptionError(
                 f"the shape of the ground is {short_repr(self.shape)}: give a function of x and y"
             )
+
+        if self.up not in AXES_OF_GROUND:
+            raise OptionError(f"up is {short_repr(self.up)}: give 'z', or 'y' for a world whose y axis is up")
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """The world axes (0 to 2) of the ground's x, y and z."""
+        return AXES_OF_GROUND[self.up]
+
+    @property
+    def edges(self) -> tuple[str, ...]:
+        """Names of the tangents on both sides, in world axes: "+x", "-x", "+y", "-y"."""
+        return tuple(sign + "xyz"[axis] for axis in self.order[:2] for sign in "+-")
+
+    def gap(self, place: Point) -> Any:
+        """Height of a place (3,), world axes, over the surface, m."""
+        x, y, z = (place[axis] for axis in self.order)
+        return z - self.height_at(x, y)
+
+    def world_axes_at(self, place: Point) -> list[list[Any]]:
+        """The tangents and the normal of `axes_at` under a place, world axes."""
+        axes = self.axes_at(*(place[axis] for axis in self.order[:2]))
+        return [[axis[self.order.index(i)] for i in range(3)] for axis in axes]
 
     def height_at(self, x: Any, y: Any) -> Any:
         """z of the surface above a point of the plane, m."""

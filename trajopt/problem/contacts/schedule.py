@@ -127,18 +127,29 @@ class Schedule:
             )
         return replace(self, stances=self.stances[:count])
 
-    def trajectory(self, intervals: int = 8, order: int = 3, points: RuleName = "radau") -> Trajectory:
+    def trajectory(
+        self, intervals: int | Sequence[int] = 8, order: int = 3, points: RuleName = "radau"
+    ) -> Trajectory:
         """A mesh with one arc per stance: `Trajectory.collocation`, narrow intervals at both ends of each.
 
-        intervals : of every arc; they end at s_k = (1 - cos(pi k / intervals)) / 2, as equations miss most
-            between nodes where feet have just touched down or soon lift
+        intervals : of every arc, or one number for each; they end at s_k = (1 - cos(pi k / intervals)) / 2,
+            as equations miss most between nodes where feet have just touched down or soon lift
         """
-        breakpoints = 0.5 - 0.5 * np.cos(np.pi * SplineBasis.uniform(intervals).breakpoints)
-        mesh = Trajectory.collocation(breakpoints, order, points, arcs=len(self.stances))
-        return mesh.with_durations(self.durations)
+        count = len(self.stances)
+        each = [intervals] * count if isinstance(intervals, int) else list(intervals)
+        if len(each) != count:
+            raise OptionError(f"intervals are given for {len(each)} arcs, the schedule has {count}")
+        meshes = [Trajectory.collocation(narrow_at_ends(one), order, points).arcs[0] for one in each]
+        mesh = Trajectory.collocation(1, order, points)
+        return replace(mesh, arcs=tuple(meshes)).with_durations(self.durations)
 
     def __str__(self) -> str:
         return "; ".join(f"{list_names(each.feet) or 'flight'}, {each.duration} s" for each in self.stances)
+
+
+def narrow_at_ends(intervals: int) -> Any:
+    """Breakpoints of an arc from 0 to 1, closest to each other at its ends."""
+    return 0.5 - 0.5 * np.cos(np.pi * SplineBasis.uniform(intervals).breakpoints)
 
 
 def stance_of(given: Any) -> Stance:

@@ -1,5 +1,6 @@
 """A trot of a quadruped with contacts as statements: mechanics hold between nodes, not at nodes alone."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.integrate import trapezoid
 import dynamics
 import trajopt
 from problems.gallery.legged.quadruped_trot import STANDING, build
-from trajopt.base.errors import OptionError, ShapeError
+from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
 
 ROBOTS = Path(__file__).parents[3] / "support" / "robots"
 SOLO = dynamics.load_urdf(ROBOTS / "solo12.urdf", floating_base="free")
@@ -128,6 +129,9 @@ def test_a_sole_holds_its_orientation_and_pushes_at_its_points():
         ({"sole": [[0, 0, 0], [1, 0, 0], [2, 0, 0]]}, OptionError, "on a line"),
         ({"ground": {0: trajopt.Ground()}}, OptionError, "each of the 2 arcs"),
         ({"ground": 0.1}, OptionError, "trajopt.Ground"),
+        ({"held": "xw"}, OptionError, "letters of 'xyz'"),
+        ({"held": {1: "x"}}, OptionError, "in which it stands"),
+        ({"held": "xy", "sole": [[0, 0, 0], [1, 0, 0], [0, 1, 0]]}, OptionError, "point feet"),
     ],
 )
 def test_what_is_no_contact_is_refused(arguments, error, message):
@@ -135,6 +139,88 @@ def test_what_is_no_contact_is_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         problem.contact(**{"frame": "FL_FOOT", "arcs": [0], **arguments})
     assert not problem.contacts and not problem.loads
+
+
+def test_a_point_that_others_on_its_link_hold_is_held_along_some_axes():
+    """A heel and a toe of one body: three conditions and two, as their distance cannot change."""
+    talos = dynamics.load_urdf(ROBOTS / "talos.urdf", floating_base="free")
+    toe = dynamics.Frame("toe", talos.carrier("left_sole_link"), position=[0.1, 0.0, -0.1])
+    robot = replace(talos, frames=(*talos.frames, toe))
+    step = trajopt.Schedule([(("left_sole_link", "toe"), 0.2), (("toe",), 0.2)])
+    problem = trajopt.Problem(robot, step.trajectory(intervals=(2, 3)))
+    problem.contact("left_sole_link", [0])
+    problem.contact("toe", [0, 1], held={0: "yz", 1: "xyz"})
+    by_name = {each.name: each for each in problem.constraints}
+    assert by_name["toe stands, arc 0"].lower.size == 2 and by_name["toe stands, arc 1"].lower.size == 3
+    assert "toe touches down, arc 0" in by_name and "toe touches down, arc 1" not in by_name
+    problem = trajopt.Problem(robot, step.trajectory(intervals=2))
+    problem.contact("toe", [0, 1], held="xy")
+    names = {each.name for each in problem.constraints}
+    assert "toe lands without impact, arc 0" in names and "toe touches down, arc 0" not in names
+
+
+def test_a_continuous_force_is_zero_where_a_foot_touches_down_or_lifts_off():
+    problem = trajopt.Problem(SOLO, GAIT.trajectory(intervals=2))
+    contacts = {
+        foot: problem.contact(f"{foot}_FOOT", GAIT.arcs(foot), continuous=foot[0] == "F")
+        for foot in ["FL", "FR"]
+    }
+    names = {each.name for each in problem.constraints}
+    assert "push FL_FOOT is zero at the end of arc 0" in names
+    assert "push FR_FOOT is zero at the start of arc 1" in names
+    assert contacts["FL"].force_rate.name == "rate of force on FL_FOOT"
+
+
+@pytest.mark.parametrize("swapped", [True, False])
+def test_forces_at_the_end_are_those_of_the_start_reflected(swapped):
+    """Random curves that meet the condition: what one foot gets at the end the other had at the start."""
+    gait = trajopt.Schedule([(("FL", "FR"), 0.1), (("FL", "FR"), 0.1)])
+    problem = trajopt.Problem(SOLO, gait.trajectory(intervals=1))
+    for foot in gait.feet:
+        problem.contact(f"{foot}_FOOT", gait.arcs(foot), continuous=True)
+    feet = ("FL_FOOT", "FR_FOOT")
+    partner = dict(zip(feet, feet[::-1] if swapped else feet, strict=True))
+    problem.subject_to_repeated_contacts(partner, reflection=(1.0, -1.0, 1.0))
+    found = [(each.term, each.signs) for each in problem.periodicities]
+    rng = np.random.default_rng(3)
+    start = {foot: rng.uniform(0.1, 0.4, 4) for foot in feet}
+    end = {foot: start[partner[foot]][[0, 1, 3, 2]] for foot in feet}
+    for term, signs in found:
+        first, last = (term.function(Pushes(pushes)) for pushes in (start, end))
+        np.testing.assert_allclose(
+            np.array(last, dtype=float), signs * np.array(first, dtype=float), atol=1e-12
+        )
+    wrong = {foot: start[partner[foot]] for foot in feet}
+    missed = [
+        np.array(term.function(Pushes(wrong))) - signs * np.array(term.function(Pushes(start)))
+        for term, signs in found
+    ]
+    assert np.abs(np.array(missed, dtype=float)).max() > 0.1
+    with pytest.raises(UnknownNameError, match="HL_FOOT"):
+        problem.subject_to_repeated_contacts({"FL_FOOT": "HL_FOOT"})
+
+
+class Pushes:
+    """A node whose feet stand at the origin and push so much."""
+
+    def __init__(self, pushes):
+        self.pushes = pushes
+
+    def extra(self, curve):
+        return self.pushes[curve.removeprefix("push ")]
+
+    def position(self, frame):
+        return np.zeros(3)
+
+
+def test_arcs_of_a_schedule_have_meshes_of_their_own():
+    mesh = GAIT.trajectory(intervals=(2, 5))
+    assert [arc.basis.span_count for arc in mesh.arcs] == [2, 5]
+    np.testing.assert_array_equal(
+        mesh.arcs[1].basis.breakpoints, GAIT.trajectory(intervals=5).arcs[0].basis.breakpoints
+    )
+    with pytest.raises(OptionError, match="given for 3 arcs, the schedule has 2"):
+        GAIT.trajectory(intervals=(1, 2, 3))
 
 
 def test_contacts_need_collocation_and_a_free_base():

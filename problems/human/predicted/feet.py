@@ -1,0 +1,40 @@
+"""The skeleton for predicted contact: both edges of each ball as frames, and stronger plantarflexors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import dynamics
+
+# Of the strength that dynamometers find (130 N m for 75 kg and 1.75 m, Anderson et al. 2007).
+PLANTARFLEXORS = 1.5
+
+
+def with_ball_edges(model: dynamics.RigidBodyModel, half_width: float) -> dynamics.RigidBodyModel:
+    """With frames "ball_in_r", "ball_out_r" and the left ones, so many m beside the middle of the sole.
+
+    They lie under the joint of the toes and turn with these, so that toes lie still while the heel rises.
+    """
+    edges = []
+    for side, outward in (("r", 1.0), ("l", -1.0)):
+        toe = model.frame(f"toe_{side}")
+        for name, away in (("out", outward), ("in", -outward)):
+            place = np.array([0.0, toe.position[1], away * half_width])
+            edges.append(dynamics.Frame(f"ball_{name}_{side}", toe.body, position=place))
+    return replace(model, frames=(*model.frames, *edges))
+
+
+def with_strong_plantarflexors(
+    model: dynamics.RigidBodyModel, factor: float = PLANTARFLEXORS
+) -> dynamics.RigidBodyModel:
+    """The skeleton with so many times the plantarflexor strength."""
+
+    def stronger(body: dynamics.Body) -> dynamics.Body:
+        if body.joint.name not in ("ankle_r_dorsi", "ankle_l_dorsi"):
+            return body
+        limits = replace(body.joint.limits, torque_lower=factor * body.joint.limits.torque_lower)
+        return replace(body, joint=replace(body.joint, limits=limits))
+
+    return replace(model, bodies=tuple(stronger(body) for body in model.bodies))

@@ -1,0 +1,108 @@
+"""The optimization problem of a step whose contact is predicted: `contact="predicted"` of `gait`.
+
+    minimize  integral_0^T  effort + power + steadiness of `sourced_cost`
+                          + w_rate (H / g) (|dA/dt|^2 + |dB/dt|^2) / (m g)^2 + smoothness sum_i a_i^2  dt
+    subject to  the six forces and moments that would hold the pelvis are zero
+                standing points are still, others above the ground       `stances`
+                their forces are inside the friction cone, A and B their sums, right and left
+                the step ends in its mirror image, T = L / speed
+
+Times of foot-flat, toe-off and heel-off, how the feet share the load and where pressure acts follow from the
+cost. Imposed are speed and step length, the order of the events, how far apart feet stand and which way they
+point. The motion is a piecewise polynomial of degree three, its equations hold at collocation points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import trajopt
+from problems.human.body.model import ACTIVE
+from problems.human.body.person import Person
+from problems.human.gait.effort import squared_accelerations
+from problems.human.gait.gait_problem import subject_to_periodicity
+from problems.human.gait.initial_guess import set_initial_guess
+from problems.human.gait.reach import check_reach
+from problems.human.gait.sourced_cost import CostWeights, minimize_sourced_cost
+from problems.human.gait.step import Step
+from problems.human.gait.step_constraints import subject_to_step_constraints
+from problems.human.gait.step_limits import StepLimits
+from problems.human.predicted.feet import with_ball_edges, with_strong_plantarflexors
+from problems.human.predicted.stances import FOOT_FLAT, GUESSED, POINTS, stand_on_points, step_trajectory
+
+
+def predicted_step(
+    name: str,
+    person: Person,
+    step: Step,
+    limits: StepLimits,
+    *,
+    constraints: Sequence[str],
+    intervals: int,
+    weights: CostWeights,
+    smoothness: float,
+    springs: bool = True,
+    without: str = "",
+    start: str = "measured",
+) -> trajopt.Problem:
+    """One step; intervals of the mesh in each arc of single support, smoothness in s^4.
+
+    limits : friction, half the width of the sole at the ball, and those of posture
+    constraints : names of the step constraints that are stated beside contact
+    """
+    check_reach(step)
+    model = with_ball_edges(with_strong_plantarflexors(person.skeleton(ACTIVE)), limits.sole)
+    problem = trajopt.Problem(model, step_trajectory(step.duration, intervals), name=name)
+    stand_on_points(problem, limits.friction, step.duration)
+    place_feet(problem, step)
+    problem.passive(*model.floating_joints)
+    problem.subject_to(trajopt.duration, equals=step.duration, name="duration of the step")
+    subject_to_periodicity(problem, (step,))
+    subject_to_step_constraints(problem, (step,), limits, constraints, without)
+    minimize_sourced_cost(problem, model, person, weights, springs)
+    if weights.force_rate > 0.0:
+        own = weights.force_rate * step.height / np.linalg.norm(model.gravity)
+        problem.minimize(rate_of_leg_forces(problem, step.weight), own)
+    if smoothness > 0.0:
+        problem.minimize(squared_accelerations(model), smoothness)
+    set_initial_guess(problem, (step,), start, GUESSED)
+    return problem
+
+
+def place_feet(problem: trajopt.Problem, step: Step) -> None:
+    """The heel strikes on its line, and the ball lands so that the foot points outward as people's do."""
+    heel, ball = (step.place(point) for point in ("heel_r", "ball_r"))
+    for point, (x, z), arc in (("heel_r", heel, 0), ("ball_r", (None, ball[1]), FOOT_FLAT)):
+        place = np.array([np.nan if x is None else x, np.nan, np.nan if z is None else z])
+        lower, upper = (np.nan_to_num(place, nan=free) for free in (-np.inf, np.inf))
+        over = trajopt.ArcNodes(arc, "start")
+        problem.subject_to(trajopt.position(point), lower, upper, over=over, name=f"{point} is placed")
+
+
+def rate_of_leg_forces(problem: trajopt.Problem, weight: float) -> trajopt.ExpressionTerm:
+    """|dA/dt|^2 + |dB/dt|^2 of both feet's forces in body weights, 1/s^2."""
+    feet = [
+        [
+            problem.contacts[point].force_rate
+            for point in POINTS
+            if point.endswith(side) and stands(problem, point)
+        ]
+        for side in ("_r", "_l")
+    ]
+
+    def rates(node: Any) -> Any:
+        total = 0.0
+        for foot in feet:
+            each = [rate.function(node) for rate in foot]
+            total += sum((sum(rate[i] for rate in each) / weight) ** 2 for i in range(3))
+        return total
+
+    return trajopt.ExpressionTerm(rates, "rate of leg forces")
+
+
+def stands(problem: trajopt.Problem, point: str) -> bool:
+    """Whether a point ever does."""
+    return bool(problem.contacts[point].arcs)

@@ -1,0 +1,69 @@
+"""Which points of the feet stand in the four arcs of a predicted step, and along which axes they are held.
+
+    arc                                         right foot          left foot
+    0  right heel strike to right foot-flat     heel                ball, toe
+    1  to left toe-off                          heel, ball, toe     toe
+    2  to right heel-off                        heel, ball, toe     swings
+    3  to left heel strike                      ball, toe           swings
+
+The ball has two points, inside and outside of the foot. The order of the events is given, their times are
+unknown: every arc has a free duration. A heel can rise only where its contact has ended, and so with no force
+behind the ball. Points of one foot are held along so many axes that no condition repeats another: five points
+on two hinged bodies move in seven ways.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+import numpy as np
+
+import trajopt
+from problems.human.body.model import other_side
+
+FOOT_FLAT, HEEL_OFF = 1, 3  # the arcs that begin with these events of the right foot; arc 2 with left toe-off
+STANCES = (
+    ("heel_r", "ball_in_l", "ball_out_l", "toe_l"),
+    ("heel_r", "ball_in_r", "ball_out_r", "toe_r", "toe_l"),
+    ("heel_r", "ball_in_r", "ball_out_r", "toe_r"),
+    ("ball_in_r", "ball_out_r", "toe_r"),
+)
+POINTS = tuple(f"{kind}_{side}" for side in "rl" for kind in ("heel", "ball_in", "ball_out", "toe"))
+# Point: what else must stand on this foot for it to be held along the first axes only, else along the second.
+HELD = MappingProxyType({
+    "heel": ("heel", "xyz", "xyz"), "ball_in": ("heel", "yz", "xyz"), "ball_out": ("heel", "y", "xy"),
+    "toe": ("ball_in", "y", "xyz"),
+})  # fmt: skip
+SHORTEST, LONGEST = 0.02, 0.9  # parts of the step, of every arc
+GUESSED = (0.16, 0.08, 0.46, 0.30)  # parts of the step, where the search starts
+ORDER = 3  # collocation points in every interval
+
+
+def schedule(duration: float) -> trajopt.Schedule:
+    """The stances of a step of so many seconds, each with a free duration."""
+    free = (SHORTEST * duration, LONGEST * duration)
+    return trajopt.Schedule([(points, free) for points in STANCES], feet=POINTS)
+
+
+def step_trajectory(duration: float, intervals: int) -> trajopt.Trajectory:
+    """Collocation on `intervals` of either arc in which one foot stands, half as many of the others."""
+    short = (intervals + 1) // 2
+    return schedule(duration).trajectory((short, short, intervals, intervals), ORDER)
+
+
+def held(point: str, arc: int) -> str:
+    """World axes along which a standing point is held in an arc."""
+    kind, _, side = point.rpartition("_")
+    needed, with_it, alone = HELD[kind]
+    return with_it if f"{needed}_{side}" in STANCES[arc] else alone
+
+
+def stand_on_points(problem: trajopt.Problem, friction: float, duration: float) -> None:
+    """The contacts of all points with the ground; after the step left and right have changed places."""
+    ground, own = trajopt.Ground(up="y"), schedule(duration)
+    for point in POINTS:
+        arcs = own.arcs(point)
+        axes = {arc: held(point, arc) for arc in arcs}
+        problem.contact(point, arcs, friction, ground=ground, held=axes, continuous=True)
+    swapped = {point: other_side(point) for point in POINTS}
+    problem.subject_to_repeated_contacts(swapped, reflection=np.array([1.0, 1.0, -1.0]))

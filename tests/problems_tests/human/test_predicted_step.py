@@ -1,0 +1,144 @@
+"""A step whose contact is predicted: independent conditions, forces of the ground, events of people."""
+
+import numpy as np
+import pytest
+from scipy.integrate import trapezoid
+
+import dynamics
+import trajopt
+from problems import gait
+from problems.human.assessment.criteria import credibility
+from problems.human.assessment.measured import WINTER
+from problems.human.assessment.score import mean_correlation, scores
+from problems.human.assessment.slip import sinking, slip
+from problems.human.body.model import ACTIVE, standing
+from problems.human.body.person import Person
+from problems.human.gait.cycle import gait_cycle
+from problems.human.predicted.feet import PLANTARFLEXORS, with_ball_edges, with_strong_plantarflexors
+from problems.human.predicted.stances import POINTS, STANCES, held
+from trajopt.base.errors import OptionError
+
+WEIGHT = 75.0 * 9.81
+SKELETON = with_ball_edges(Person().skeleton(ACTIVE), 0.04)
+
+
+@pytest.fixture(scope="module")
+def walk():
+    """The trial's step on half as many intervals as the default."""
+    problem = gait.build(contact="predicted", speed=1.253, step_length=0.717, intervals=2)
+    return trajopt.solve(problem, refine=None, progress="silent")
+
+
+def held_rows(q, arc, side):
+    """Velocities of the standing points of a foot along their held axes as a matrix times v."""
+    points = [point for point in STANCES[arc] if point.endswith(side)]
+    rows = [
+        dynamics.frame_jacobian(SKELETON, q, point)[3 + "xyz".index(axis)]
+        for point in points
+        for axis in held(point, arc)
+    ]
+    every = [dynamics.frame_jacobian(SKELETON, q, point)[3:] for point in points]
+    return np.array(rows), np.concatenate(every)
+
+
+@pytest.mark.parametrize(("arc", "side"), [(0, "r"), (1, "r"), (2, "r"), (3, "r"), (0, "l"), (1, "l")])
+def test_conditions_on_a_standing_foot_are_independent_and_hold_all_of_its_points(arc, side):
+    """At postures with a flat foot that points outward, and with a raised heel where it may rise."""
+    rng = np.random.default_rng(arc)
+    names = SKELETON.joint_names
+    q = standing(names) + rng.uniform(-0.2, 0.2, len(names)) * [not n.startswith("global") for n in names]
+    free = not {"heel", "ball_in"} <= {
+        point.rpartition("_")[0] for point in STANCES[arc] if point[-1] == side
+    }
+    q[names.index("global_yaw")] = 0.1
+    q[names.index(f"toe_{side}_ext")] = 0.3 * free
+    rows, every = held_rows(q, arc, side)
+    singular = np.linalg.svd(rows, compute_uv=False)
+    assert singular[-1] > 1e-3 * singular[0]
+    assert np.linalg.matrix_rank(every, tol=1e-9) == len(rows)
+
+
+def test_the_ball_lies_under_the_joint_of_the_toes_and_turns_with_them():
+    frames = dynamics.forward_kinematics(
+        SKELETON, standing(SKELETON.joint_names), ["ball_r", "ball_in_r", "ball_out_r", "ball_out_l"]
+    )
+    middle, inner, outer, left = frames.position
+    np.testing.assert_allclose(0.5 * (inner + outer), middle, atol=1e-12)
+    assert outer[2] - inner[2] == pytest.approx(0.08) and left[2] == pytest.approx(-outer[2])
+    assert SKELETON.carrier("ball_in_r") == SKELETON.carrier("toe_r")
+
+
+def test_plantarflexors_alone_are_stronger():
+    plain = Person().skeleton(ACTIVE)
+    strong = with_strong_plantarflexors(plain)
+    ratio = strong.limits.torque_lower[6:] / plain.limits.torque_lower[6:]
+    changed = {name for name, r in zip(plain.joint_names[6:], ratio, strict=True) if r != 1.0}
+    assert changed == {"ankle_r_dorsi", "ankle_l_dorsi"} and set(ratio) == {1.0, PLANTARFLEXORS}
+    np.testing.assert_array_equal(strong.limits.torque_upper, plain.limits.torque_upper)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"heel_off": 0.6}, "heel_off is 0.6, but the contact is predicted"),
+        ({"clearance": 0.02}, "take contact='imposed'"),
+        ({"cost": "thesis"}, "the cost 'thesis' has imposed contact"),
+        ({"track": "walk.mot"}, "tracked with contact='imposed'"),
+        ({"contact": "guessed"}, "use 'imposed' or 'predicted'"),
+    ],
+)
+def test_what_predicted_contact_cannot_use_is_refused(given, message):
+    with pytest.raises(OptionError, match=message):
+        gait.build(**{"contact": "predicted", **given})
+
+
+def test_with_imposed_contact_the_weights_are_those_of_before():
+    terms = {cost.term.name: cost.weight for cost in gait.build().costs}
+    again = gait.build(power=3.0, steadiness=0.07, force_rate=0.015)
+    assert terms == {cost.term.name: cost.weight for cost in again.costs}
+
+
+@pytest.mark.long
+def test_the_ground_carries_the_weight_and_pushes_nobody_along(walk):
+    """Momentum is periodic but for the mirror: impulses of both feet by a rule that the solve does not use."""
+    assert walk.converged
+    t = np.linspace(0.0, walk.duration, 20001)
+    contacts = [walk.asked.contacts[point] for point in POINTS]
+    total = sum(walk.value(contact.force, t) for contact in contacts if contact.arcs)
+    impulse = trapezoid(total, t, axis=0) / (WEIGHT * walk.duration)
+    assert impulse[1] == pytest.approx(1.0, abs=5e-3) and abs(impulse[0]) < 5e-3
+
+
+@pytest.mark.long
+def test_a_foot_is_unloaded_where_it_lands_and_where_it_leaves(walk):
+    """And the heel has no force once it may rise: the centre of pressure is then under the forefoot."""
+    ends = np.cumsum(walk.curve.durations)
+    force = {
+        point: walk.value(walk.asked.contacts[point].force, np.append(0.0, ends)) for point in POINTS[:4]
+    }
+    assert np.abs(force["heel_r"][0]).max() < 1e-6 * WEIGHT  # it strikes at t = 0
+    assert np.abs(force["heel_r"][3:]).max() < 1e-6 * WEIGHT
+    for point in POINTS[1:4]:
+        assert np.abs(force[point][:2]).max() < 1e-6 * WEIGHT, point
+    left = walk.value(walk.asked.contacts["toe_l"].force, ends)
+    assert np.abs(left[1:]).max() < 1e-6 * WEIGHT  # left toe-off
+    mirrored = walk.value(walk.asked.contacts["toe_l"].force, 0.0) * [1.0, 1.0, -1.0]
+    np.testing.assert_allclose(mirrored, force["toe_r"][-1], atol=1e-6 * WEIGHT)
+    heel = walk.value(trajopt.position("heel_r"), np.linspace(0.0, ends[2], 200))
+    assert np.abs(heel - heel[0]).max() < 1e-3
+
+
+@pytest.mark.long
+def test_standing_points_hardly_move(walk):
+    assert max(slip(walk).values()) < 2e-3
+    assert set(sinking(walk)) == set(POINTS)
+
+
+@pytest.mark.long
+def test_events_and_curves_are_those_of_people(walk):
+    """Toe-off at 58 to 66 % of the cycle, foot-flat before 12 %, heel-off between; nobody told it."""
+    flat, toe_off, heel_off = 50.0 * np.cumsum(walk.curve.durations)[:3] / walk.duration
+    assert 5.0 < flat < 12.0 and 58.0 < 50.0 + toe_off < 66.0 and 20.0 < heel_off < 45.0
+    assert mean_correlation(scores(walk)) > 0.88 and mean_correlation(scores(walk, WINTER)) > 0.92
+    assert gait_cycle(walk).stance_end == pytest.approx(50.0 + toe_off, abs=1.0)
+    assert sum(not each.met for each in credibility(walk)) <= 1
