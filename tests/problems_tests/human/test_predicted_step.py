@@ -100,7 +100,7 @@ def test_with_imposed_contact_the_weights_are_those_of_before():
 
 @pytest.mark.long
 def test_the_ground_carries_the_weight_and_pushes_nobody_along(walk):
-    """Momentum is periodic but for the mirror: impulses of both feet by a rule that the solve does not use."""
+    """Momentum is periodic but for the mirror: impulses of both feet by another rule of quadrature."""
     assert walk.converged
     t = np.linspace(0.0, walk.duration, 20001)
     contacts = [walk.asked.contacts[point] for point in POINTS]
