@@ -10,6 +10,9 @@ AGREEMENT = 1e-9
 #: between nodes, the most that a certificate allows, and what `solve` halves intervals for.
 BETWEEN = 1e-2
 
+#: Times an error that was estimated, or that a solve left: what is taken to be of the same size.
+ESTIMATED = 10.0
+
 #: Takes the place of a divisor that is zero: quotients by it are finite, and above every tolerance.
 NOT_ZERO = 1e-300
 

@@ -161,9 +161,8 @@ def with_values_in_the_matrix(problem: ProblemData, number: int) -> Array:
     v T = B P has the velocity beside the duration; an acceleration is an equation where it is zero only.
     """
     constraint = problem.constraints[number]
-    is_free = np.any(np.less(*problem.trajectory.duration_bounds))
     is_rate = constraint.term.quantity in SPLINE_LEAVES[1:]
-    return linear_equations_among(problem, constraint) & bool(is_free and is_rate)
+    return linear_equations_among(problem, constraint) & (is_rate and problem.trajectory.has_free_duration)
 
 
 def _limits(

@@ -117,11 +117,17 @@ def unknown(
         raise ShapeError(f"{label} has bounds and guess of shapes {shapes}: give numbers or ({size},)")
     lower, upper, given = (np.broadcast_to(part, (size,)) for part in parts)
     low, high = bounds_or_value(lower, upper, None, size, f"{kind} {name}")
-    start = np.clip(0.0, low, high) if guess is None else equal_to(given, size, f"the guess of {kind} {name}")
     if guess is None:
-        bounded = np.isfinite(low) & np.isfinite(high)
-        start[bounded] = 0.5 * (low[bounded] + high[bounded])
-    return low, high, start
+        return low, high, middle_of(low, high)
+    return low, high, equal_to(given, size, f"the guess of {kind} {name}")
+
+
+def middle_of(lower: NDArray, upper: NDArray) -> NDArray:
+    """The middles of bounds (width,); zero, or the nearest value to it, where one is missing."""
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    middle = np.clip(0.0, lower, upper)
+    middle[bounded] = 0.5 * (lower[bounded] + upper[bounded])
+    return middle
 
 
 def index_of(name: Any, names: Sequence[str], kind: str = "joint") -> int:

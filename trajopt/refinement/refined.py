@@ -11,7 +11,7 @@ import numpy as np
 from trajopt.base.arguments import check_count, check_positive, pluralize
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.base.rounding import NOT_ZERO
+from trajopt.base.rounding import ESTIMATED, NOT_ZERO
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated
 from trajopt.refinement.knots import split
 from trajopt.refinement.rounds import Round, Rounds, iterations_on, run_rounds
@@ -28,7 +28,6 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 
 MARKED_SHARE = 0.1  # of the largest error: spans above it are halved
 MOST_WITHOUT_GAIN = 3  # rounds in a row whose error does not fall
-EXPLAINED = 10.0  # an objective may rise by this many times the former answer's relative error
 
 
 @dataclass(frozen=True)
@@ -154,7 +153,7 @@ def objection(former: Any, error: float, later: Any, later_error: float, tol: fl
         return f"its objective is {rise:.1e} higher at errors below the tolerance" * bool(rise > ROUNDING)
     if not later_error < error:
         return f"its largest relative error is {later_error:.1e}, not below {error:.1e}"
-    if rise > EXPLAINED * error:
+    if rise > ESTIMATED * error:
         return f"another local optimum: {rise:.1%} higher, which errors of {error:.1e} do not explain"
     return ""
 

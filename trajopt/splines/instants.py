@@ -50,14 +50,13 @@ class Instants(NodeSet):
         ends, unit = np.arange(len(trajectory.arcs) + 1.0), "of normalised time"
         times = np.array(self.times) * (1.0 if self.clock == "seconds" else len(trajectory.arcs))
         if self.clock == "seconds":
-            shortest, longest = trajectory.duration_bounds
-            if not np.array_equal(shortest, longest):
+            if trajectory.has_free_duration:
                 raise OptionError(
                     f"over is {self}, but the duration is free, so that seconds are no place of the motion: "
                     "fix it, Trajectory.uniform(20, duration=2.0), or give normalised times, "
                     "over=trajopt.Instants([0.5], clock='progress')"
                 )
-            ends, unit = np.concatenate([[0.0], np.cumsum(shortest)]), "s"
+            ends, unit = np.concatenate([[0.0], np.cumsum(trajectory.duration_bounds[0])]), "s"
         slack = SAME_TIME * ends[-1]
         if times[0] < -slack or times[-1] > ends[-1] + slack:
             last = ends[-1] if unit == "s" else 1.0

@@ -245,6 +245,12 @@ class Trajectory:
         """Shortest and longest duration of every arc, (2, arcs), seconds; equal where it is fixed."""
         return np.transpose([arc.duration_bounds for arc in self.arcs])
 
+    @property
+    def has_free_duration(self) -> bool:
+        """Whether the duration of an arc is free."""
+        shortest, longest = self.duration_bounds
+        return bool(np.any(shortest < longest))
+
     @cached_property
     def nodes(self) -> Nodes:
         """The points of every span's rule; neighbours share an end where the acceleration has no jump."""

@@ -22,7 +22,7 @@ import numpy as np
 from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
 from trajopt.base.errors import DerivativeError, EvaluationError, ShapeError
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.rounding import AGREEMENT, ESTIMATED
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.graph import Graph
 from trajopt.graph.keys import entry, term_of
@@ -39,7 +39,6 @@ LADDER = tuple(STEP * 10.0**-k for k in range(5))
 UNKNOWN_ERROR = 1e-3  # relative error from which a slope counts as not known
 COMPLEX_STEP = 1e-30  # squares of it vanish beside one
 DIFFERENCE_TOLERANCE = 3e-5  # relative to the size of the block's partials and values, for differences
-ERRORS_ALLOWED = 10.0  # times the estimated error of a difference are allowed besides
 DISTANCE_FROM_GUESS = 0.1  # of the random point from the guess, relative to 1 + |u|
 
 
@@ -297,7 +296,7 @@ class _Point:
         error : estimated for the slopes; None where they are exact, by complex step
         """
         exact = error is None
-        tolerance = AGREEMENT * size if exact else DIFFERENCE_TOLERANCE * size + ERRORS_ALLOWED * error
+        tolerance = AGREEMENT * size if exact else DIFFERENCE_TOLERANCE * size + ESTIMATED * error
         wrong = ~(np.abs(got - want) <= tolerance)
         if not wrong.any():
             return

@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 
-import numpy as np
-
 from trajopt.base.arrays import Array
 from trajopt.base.errors import KinkWarning
 from trajopt.graph.any_arithmetic import Border
@@ -40,8 +38,7 @@ def warn_of_kinks(
 
 def given_quantities(problem: ProblemData) -> set[str]:
     """Quantities of which no unknown is part: time and data, where all durations are fixed."""
-    shortest, longest = problem.trajectory.duration_bounds
-    if np.any(shortest < longest):
+    if problem.trajectory.has_free_duration:
         return set()
     return {"t", "duration", *(data.quantity for data in problem.datasets.values())}
 

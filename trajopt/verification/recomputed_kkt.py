@@ -17,7 +17,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.rounding import AGREEMENT, ESTIMATED
 from trajopt.checks.check_times import mesh_of
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.phases_solution import PhasesSolutionData
@@ -29,7 +29,6 @@ from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import cold_program, program_at, structure_of, values_of
 
-FAR = 10.0  # times the error that the solve left: beyond, other multipliers are compared with the saved ones
 COARSEST = 100.0  # times the factor of the NLP built again: no larger ratio is taken from a file
 
 
@@ -93,7 +92,7 @@ def smallest_kkt(
         before = solution.scaling
         kept = replace(before.rescaled(point, program.scaling) if before else point, y=y)
         own = kept, _in_smaller_factor(kkt_residuals(program, kept), ratio)
-        if own[1].error <= FAR * max(solution.kkt.error, AGREEMENT):
+        if own[1].error <= ESTIMATED * max(solution.kkt.error, AGREEMENT):
             return own
     # Files of former versions have no factors, and the guess of another version gives others.
     point = least_squares_multipliers(program, y, signed=False)

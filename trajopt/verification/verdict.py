@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.facts import Facts
+from trajopt.base.rounding import ESTIMATED
 from trajopt.checks.path_equations import EquationResidual
 from trajopt.checks.violations import Violation
 from trajopt.solvers.optimality.kkt import KKT
-from trajopt.verification.recomputed_kkt import FAR
 
 OPTIMAL = 1e-5  # KKT error
 LOOSEST = 1e-2  # KKT error that is none after a solve with a loose tolerance
@@ -97,7 +97,7 @@ class Verdict(ABC):
 
     def _not_optimal(self, what: str) -> str:
         """`what` and both KKT errors, where this one is above an optimum's and what the solve left."""
-        if self.kkt_error <= max(OPTIMAL, min(FAR * self.kkt_of_solve.error, LOOSEST)):
+        if self.kkt_error <= max(OPTIMAL, min(ESTIMATED * self.kkt_of_solve.error, LOOSEST)):
             return ""
         reported = f"{self.kkt_of_solve.error:.2g} by the solution"
         return f"{what}: KKT error {self.kkt_error:.2g}, {reported}"

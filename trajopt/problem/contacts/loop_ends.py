@@ -19,6 +19,7 @@ from trajopt.base.errors import LoopWarning
 from trajopt.base.rounding import AGREEMENT
 from trajopt.problem.contacts.loop_poses import LoopPoses
 from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.problem.input_checks import middle_of
 from trajopt.splines.node_sets import END, START, NodeSet
 
 MOVED = 1e-6  # rad or m, per second or its square: values that are off by less are rounded numbers
@@ -59,17 +60,10 @@ def pose_at(problem: Any, place: NodeSet) -> Array:
     elif problem.closures:
         pose = next(reversed(problem.closures.values())).pose
     else:
-        pose = _middle_of(problem.dynamics.limits)
+        limits = problem.dynamics.limits
+        pose = middle_of(limits.q_lower, limits.q_upper)
     fixed, value = fixed_at(problem, "q", place)
     return np.where(fixed, value, pose)
-
-
-def _middle_of(limits: Any) -> Array:
-    """(n,) the middles of the joints' limits; zero, or the nearest value to it, where one is missing."""
-    bounded = np.isfinite(limits.q_lower) & np.isfinite(limits.q_upper)
-    middle = np.clip(np.zeros(bounded.size), limits.q_lower, limits.q_upper)
-    middle[bounded] = 0.5 * (limits.q_lower[bounded] + limits.q_upper[bounded])
-    return middle
 
 
 def _release_at(problem: Any, place: NodeSet, poses: LoopPoses) -> None:

@@ -105,7 +105,7 @@ def start_rule(problem: Asked, solver: Solver) -> StartRule:
         return ONE
     if can_be_simulated(problem):
         return SIMULATED
-    loose = _free(problem) and not _velocities_limited(problem)
+    loose = problem.trajectory.has_free_duration and not _velocities_limited(problem)
     if loose and problem.dynamics.n >= MANY_JOINTS:
         return SEARCHED
     undriven = any(c.is_path_equation and contains_torques(problem, c) for c in problem.constraints)
@@ -116,7 +116,8 @@ def coarse_first(problem: Asked, solver: Solver) -> bool:
     """Whether coarse meshes first are the default: one part, free durations, no guess, a fine mesh."""
     if isinstance(problem, Phases) or _guessed(problem) or without_checkpoints(solver) is not solver:
         return False
-    return _free(problem) and max(arc.basis.span_count for arc in problem.trajectory.arcs) > FINE
+    mesh = problem.trajectory
+    return mesh.has_free_duration and max(arc.basis.span_count for arc in mesh.arcs) > FINE
 
 
 def worth_retrying(answer: Any, timed: TimedSolver) -> bool:
@@ -131,7 +132,8 @@ def searching(problem: Asked) -> bool:
     """Whether guesses are searched for: one part, no guess, many joints in a free duration or a system."""
     if isinstance(problem, Phases) or _guessed(problem):
         return False
-    return can_be_simulated(problem) or (problem.dynamics.n >= MANY_JOINTS and _free(problem))
+    many = problem.dynamics.n >= MANY_JOINTS
+    return can_be_simulated(problem) or (many and problem.trajectory.has_free_duration)
 
 
 def can_be_simulated(problem: ProblemData) -> bool:
@@ -145,11 +147,6 @@ def can_be_simulated(problem: ProblemData) -> bool:
 
 def _guessed(problem: ProblemData) -> bool:
     return problem.guessed_curve is not None or problem.guessed_durations is not None
-
-
-def _free(problem: ProblemData) -> bool:
-    shortest, longest = problem.trajectory.duration_bounds
-    return bool(np.any(shortest < longest))
 
 
 def _velocities_limited(problem: ProblemData) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from trajopt.solvers.dense.newton_step import Direction, NewtonStep
 from trajopt.solvers.tolerances import SHARE
 
-CORRECTIONS = 2  # of a direction
+CORRECTIONS = 2  # of a direction, or of a step
 LONGER = 0.3  # by how much the steps are longer for which a direction is corrected
 # Of the barrier parameter: products; the most are as much above it. Of `LONGER`: what a correction brings.
 LEAST = 0.1

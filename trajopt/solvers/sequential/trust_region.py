@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trajopt.base.arguments import check_positive
+from trajopt.solvers.dense.centrality import CORRECTIONS
 from trajopt.solvers.matrices import MatrixPlaces, dense_jacobian, scattered
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.newton.damping import FAIR, GOOD, POOR
@@ -32,7 +33,6 @@ from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
 from trajopt.solvers.tolerances import FEASIBILITY, ROUNDING
 
 HOPELESS = -10.0  # of what the model promised: below, no correction is tried: the step is too long
-CORRECTIONS = 2  # of a step
 POLISHING = 4  # steps whose gain is rounding
 SHORTER, LONGER = 0.4, 2.0  # what becomes of the box after bad and after good steps
 HELD = 0.9  # of the box: a longer step was held by it

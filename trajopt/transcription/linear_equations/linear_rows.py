@@ -184,8 +184,7 @@ def linear_equations_among(problem: ProblemData, constraint: Constraint) -> Arra
         return equal
     if quantity not in ("a", "jerk"):
         return np.zeros_like(equal)
-    shortest, longest = problem.trajectory.duration_bounds
-    return equal if np.array_equal(shortest, longest) else equal & (constraint.lower == 0.0)
+    return equal & (constraint.lower == 0.0) if problem.trajectory.has_free_duration else equal
 
 
 def _add_control_points(rows: _Equations, number: int, equal: Array) -> None:
