@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from problems.gallery.flight import orbit_transfer as orbit_transfer
     from problems.gallery.flight import quadrotor_gates as quadrotor_gates
     from problems.gallery.flight import space_shuttle as space_shuttle
+    from problems.gallery.legged import biped_step as biped_step
+    from problems.gallery.legged import one_legged_hopper as one_legged_hopper
+    from problems.gallery.legged import quadruped_bound as quadruped_bound
+    from problems.gallery.legged import quadruped_gap as quadruped_gap
     from problems.gallery.legged import quadruped_jump as quadruped_jump
     from problems.gallery.legged import quadruped_trot as quadruped_trot
     from problems.gallery.mechanisms import acrobot as acrobot

@@ -56,7 +56,7 @@ MAY_IMPORT: dict[str, str] = {
     "dynamics.formats": "couplings",
     "dynamics.papers": "rigid_body_model",
     "dynamics.kernel_warmup": "rigid_body_model regressors",
-    "problems.gallery": "recipe",
+    "problems.gallery": "moves recipe",
     "problems.human": "recipe",
     "problems.recipe": "",
     "problems.moves": "",

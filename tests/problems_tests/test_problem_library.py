@@ -161,7 +161,7 @@ def test_armature_misjudges_the_minimum_time_of_a_geared_arm():
 
 
 def test_unknown_robots_and_weights_are_refused():
-    near = r"no robot is called 'ur6' \(did you mean 'ur5'\?\): there are panda, solo12, ur5"
+    near = r"no robot is called 'ur6' \(did you mean 'ur5'\?\): there are g1, panda, solo12, ur5"
     with pytest.raises(OptionError, match=near):
         problems.urdf_arm.build(robot="ur6")
     with pytest.raises(OptionError, match=r"u is 2\.0: expected a weight between 0"):

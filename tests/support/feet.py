@@ -11,9 +11,8 @@ def missing_at_base(solution, t):
     robot = solution.problem.dynamics
     external = np.zeros((t.size, robot.link_count, 6))
     for contact in (each for each in solution.asked.contacts.values() if each.arcs):
-        force = solution.value(contact.force, t)
-        place = solution.value(trajopt.position(contact.frame), t)
-        external[:, robot.link_index(contact.link)] += np.hstack([np.cross(place, force), force])
+        wrench = trajopt.term(name=f"wrench on {contact.frame}")(contact.wrench)
+        external[:, robot.link_index(contact.link)] += solution.value(wrench, t)
     return dynamics.rnea(robot, solution.q(t), solution.v(t), solution.a(t), external)[:, :6]
 
 

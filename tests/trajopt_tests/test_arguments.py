@@ -12,8 +12,10 @@ import problems
 import trajopt
 from trajopt.base import arguments, errors
 from trajopt.base.arguments import implements, numbers, short_repr
+from trajopt.display.curves import held_at_zero
 from trajopt.graph.protocols.block import Block, SecondOrderBlock, SymbolicBlock
 from trajopt.graph.protocols.term import NamedTerm, Term
+from trajopt.problem.units import units_of
 from trajopt.solvers.solver import Solver
 
 WRONG = {
@@ -153,6 +155,36 @@ def test_a_component_of_a_quantity_is_a_term():
         problem.minimize(trajopt.q[7])
     with pytest.raises(TypeError, match="not iterable"):
         list(itertools.islice(trajopt.q, 3))  # pyright: ignore
+
+
+def test_a_slice_of_a_quantity_is_a_term_with_its_units_and_names():
+    robot = problems.six_axis_arm.build().dynamics
+    problem = trajopt.Problem(robot, trajopt.Trajectory.uniform(6, duration=1.0))
+    problem.minimize(trajopt.tau[3:] ** 2)
+    problem.minimize(trajopt.a**2)
+    problem.start_at(q=0.0, v=0.0)
+    problem.subject_to(trajopt.q[1:6:2], equals=[0.1, 0.2, 0.3], over="end")
+    problem.subject_to(trajopt.position(robot.link_names[-1])[:2], lower=-5.0)
+    solution = trajopt.solve(problem)
+    np.testing.assert_allclose(solution.q(1.0)[1::2], [0.1, 0.2, 0.3], atol=1e-9)
+    t = np.linspace(0.0, 1.0, 7)
+    np.testing.assert_allclose(solution.value(trajopt.tau[3:], t), solution.tau(t)[:, 3:], rtol=1e-12)
+    np.testing.assert_array_equal(solution.value(trajopt.q[-2:], t), solution.q(t)[:, -2:])
+    assert problem.component_names(trajopt.tau[3:].quantity, 3) == list(robot.joint_names[3:])
+    assert units_of(problem, trajopt.tau[3:], 3) == ["N m"] * 3
+    with pytest.raises(errors.OptionError, match=r"q\[6:\] has no component: q has 6, counted from 0"):
+        problem.minimize(trajopt.q[6:])
+    for wrong in (slice(0.5, 2), slice("a", None), None, True):
+        with pytest.raises(errors.OptionError, match="or a slice of them"):
+            trajopt.q[wrong]  # pyright: ignore
+
+
+def test_torques_of_a_slice_that_are_zero_are_those_of_joints_without_motors():
+    problem = trajopt.Problem(TwoLinkArm(), trajopt.Trajectory.uniform(6, duration=1.0))
+    problem.minimize(trajopt.a**2)
+    problem.start_at(q=0.0, v=0.0)
+    problem.subject_to(trajopt.tau[1:], equals=0.0)
+    assert held_at_zero(trajopt.solve(problem)).tolist() == [False, True]
 
 
 def test_what_is_no_number_is_refused_and_what_is_one_is_taken():

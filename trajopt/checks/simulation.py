@@ -9,9 +9,8 @@ beforehand and all torques computed at once.
 * restarted: every span starts from the spline's own state. The gap at its end measures the local consistency
   of torques and motion, also for an unstable robot;
 * end to end: the state is carried through all spans, as in open-loop control; at borders of arcs where the
-  problem lets a coordinate jump it takes the spline's jump. Errors grow with the
-  instability of the system; where they grow more than `USEFUL_GROWTH` times the gap says nothing about the
-  solution.
+  problem lets a coordinate jump it takes the spline's jump. Errors grow with the instability of the system;
+  where they grow more than `USEFUL_GROWTH` times the gap says nothing about the solution, and it ends there.
 
 Torques by which path equations are missed between nodes may be left out: only then the gaps say what a robot
 without those motors would do.
@@ -42,6 +41,7 @@ from trajopt.terms import term as terms
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData
 
+GAP_PART = 1e-6  # of a gap: a change that is smaller does not matter either
 MOST_STEPS = 64  # per span
 USEFUL_GROWTH = 1e4  # end-to-end over restarted gap; 1e-12 grown further would hide real errors
 
@@ -50,6 +50,7 @@ USEFUL_GROWTH = 1e4  # end-to-end over restarted gap; 1e-12 grown further would 
 class Simulation:
     """Largest gaps |simulated - spline| over positions (rad, m) and velocities (rad/s, m/s).
 
+    end_to_end : where it is not useful, at least this, as the rest is not simulated
     Infinite where the motion diverges, NaN where the torques are no numbers.
     """
 
@@ -84,19 +85,18 @@ def simulate(solution: SolutionData, without_residual: bool = False) -> Simulati
         integration = _RobotIntegration(solution, without_residual)
     else:
         return None
-    steps, ends = 1, integration.restarted(1)
+    steps, finer, gap = 1, integration.restarted(1), np.nan
     while steps < MOST_STEPS:
-        finer = integration.restarted(2 * steps)
+        ends, finer = finer, integration.restarted(2 * steps)
         with np.errstate(invalid="ignore"):  # steps far too long overflow
             change, size = np.abs(finer - ends).max(), float(np.abs(finer).max())
-        short_enough = change <= ROUNDING * max(1.0, size)
-        steps, ends = 2 * steps, finer
-        if short_enough:
-            break
-    with np.errstate(invalid="ignore"):
-        gap = float(np.abs(ends - integration.ends).max())
+            gap = float(np.abs(finer - integration.ends).max())
+        if change <= max(ROUNDING * max(1.0, size), GAP_PART * gap):
+            break  # half as many were enough
+        steps *= 2
     diverged = np.isnan(gap) and integration.finite
-    return Simulation(np.inf if diverged else gap, integration.end_to_end(steps))
+    gap = np.inf if diverged else gap
+    return Simulation(gap, integration.end_to_end(steps, USEFUL_GROWTH * max(gap, ROUNDING)))
 
 
 class _Integration(ABC):
@@ -148,8 +148,11 @@ class _Integration(ABC):
             state = self._stepped(state, inputs, step, slice(None), (self.lengths / steps)[:, None])
         return state
 
-    def end_to_end(self, steps: int) -> float:
-        """Largest gap at any knot of the state that is carried through all spans; inf where it diverges."""
+    def end_to_end(self, steps: int, most: float) -> float:
+        """Largest gap at any knot of the state that is carried through all spans; inf where it diverges.
+
+        most : the largest gap of interest, above which it goes no further
+        """
         inputs = self._inputs(self._stage_times(steps))
         state, worst = self.first[:, :1], 0.0
         for span, length in enumerate(self.lengths):
@@ -158,6 +161,8 @@ class _Integration(ABC):
             if not np.all(np.isfinite(state)):
                 return np.inf
             worst = max(worst, float(np.abs(state[:, 0] - self.ends[:, span]).max()))
+            if worst > most:
+                return worst
             state = state + self.jumps[:, span : span + 1]
         return worst
 

@@ -12,7 +12,16 @@ from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
-from trajopt.problem.contacts.contact import DIRECTIONS, WORLD, Contact, contact_of, height_of, velocity_of
+from trajopt.problem.constraints.integrals import integral
+from trajopt.problem.contacts.contact import (
+    DIRECTIONS,
+    WORLD,
+    Contact,
+    contact_of,
+    footprint_of,
+    height_of,
+    velocity_of,
+)
 from trajopt.problem.contacts.ground import Ground
 from trajopt.problem.held_frames import HeldFrames
 from trajopt.splines.instants import Instants
@@ -21,6 +30,7 @@ from trajopt.terms import term as terms
 
 FLAT = Ground()
 GAIT = "gait"  # name of the periodicity of q
+TURNS = ("_rz", "_yaw")  # joints of a floating base that turn it about the vertical
 
 
 @dataclass(eq=False, repr=False)
@@ -107,7 +117,8 @@ class ContactProblem(HeldFrames):
 
         mirror : signs and order of `RigidBodyModel.mirrored`, for half a period of a symmetric gait, after
             which left and right have changed places
-        The place of the start is free along the ground: it is held at x = y = 0.
+        The place of the start is free along the ground: it is held at x = y = 0. So is where the robot heads
+        without a mirror: its mean turn about the vertical is held at zero, forward is along x.
         """
         floating = getattr(self.dynamics, "floating_joints", ())
         if not floating:
@@ -123,6 +134,9 @@ class ContactProblem(HeldFrames):
             self.subject_to(terms.q[place], equals=0.0, over="start", name=f"{joint} at the start")
         if mirror is None:
             self.subject_to_repeated_contacts({frame: frame for frame in self.contacts})
+            turns = (names.index(joint) for joint in floating[3:] if joint.endswith(TURNS))
+            for turn in turns:
+                self.subject_to(integral(terms.q[turn]), equals=0.0, name="mean heading")
 
     def subject_to_repeated_contacts(
         self, feet: Mapping[str, str], reflection: ArrayLike = (1.0, 1.0, 1.0)
@@ -199,8 +213,18 @@ class ContactProblem(HeldFrames):
             label = f"height of {frame} above the ground of arc {arc}"
             height = terms.term(name=label, unit="m")(partial(height_of, contact, arc, three))
             self._hold_from_the_start(height, still, arc, touches(frame, arc), lands(frame, arc))
+            self._stay_on_ground(contact, arc)
         else:
             self._still_from_the_start(still, arc, lands(frame, arc))
+
+    def _stay_on_ground(self, contact: Contact, arc: int) -> None:
+        """Let all points of a sole touch down where the ground of the arc is."""
+        first, last = (np.tile(side, len(contact.points)) for side in contact.ground[arc].region.T)
+        if np.isfinite([first, last]).any():
+            label = f"place of {contact.frame}, arc {arc}"
+            place = terms.term(name=label, unit="m")(partial(footprint_of, contact, arc))
+            name = f"{contact.frame} lands on the ground, arc {arc}"
+            self.subject_to(place, first, last, over=ArcNodes(arc, "start"), name=name)
 
     def _swing(self, contact: Contact, arc: int, clearance: float) -> None:
         frame = contact.frame

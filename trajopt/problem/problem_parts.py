@@ -38,7 +38,7 @@ from trajopt.solvers.solver import Callback, Solver
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.block_term import BlockTerm
-from trajopt.terms.term import operands_of
+from trajopt.terms.term import SliceTerm, operands_of
 
 T = TypeVar("T")
 P = TypeVar("P", bound="ProblemParts")
@@ -219,6 +219,8 @@ def _names_of_term(term: Term, blocks: Iterable[Block], table: QuantityTable) ->
         return tuple(term.components)
     if table.is_per_joint(term.quantity):
         return table.joint_names
+    if isinstance(term, SliceTerm):
+        return tuple(term.of(table.components(term.base)))
     for operand in operands_of(term)[:1]:
         return _names_of_term(operand, blocks, table)
     block = next((block for block in blocks if term.quantity in block.outputs), None)

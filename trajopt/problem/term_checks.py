@@ -23,7 +23,7 @@ from trajopt.graph.quantity_table import QuantityTable
 from trajopt.splines.node_sets import END, PATH, ArcNodes, NodeSet, no_cost
 from trajopt.splines.over import Over, node_set
 from trajopt.splines.trajectory import Trajectory
-from trajopt.terms.term import ComponentTerm, Quantity, StateTerm, operands_of
+from trajopt.terms.term import ComponentTerm, Quantity, SliceTerm, StateTerm, operands_of
 
 
 def checked_blocks(
@@ -126,7 +126,7 @@ def is_constant(term: Any) -> bool:
     operands = operands_of(term)
     if operands:
         return all(map(is_constant, operands))
-    quantity = term.base if isinstance(term, ComponentTerm) else term.quantity
+    quantity = term.base if isinstance(term, ComponentTerm | SliceTerm) else term.quantity
     return quantity == "duration" or is_parameter(quantity)
 
 

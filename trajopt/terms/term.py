@@ -31,12 +31,22 @@ class Quantity(Arithmetic):
             raise UnknownNameError(f"no quantity is called {short_repr(self.quantity)}: give a name")
         documented(self, self.description)
 
-    def __getitem__(self, component: int) -> ComponentTerm:
-        """One component as a term, (1,): `trajopt.q[1]` is the second joint's position."""
-        if not isinstance(component, int | np.integer) or isinstance(component, bool):
+    @overload
+    def __getitem__(self, component: int) -> ComponentTerm: ...
+    @overload
+    def __getitem__(self, component: slice) -> SliceTerm: ...
+    def __getitem__(self, component: int | slice) -> ComponentTerm | SliceTerm:
+        """One component as a term, (1,), or several: `trajopt.q[1]`, `trajopt.tau[6:]` from the seventh on.
+
+        Raises OptionError for what is neither a number nor a slice of numbers.
+        """
+        if isinstance(component, slice) and all(each is None or is_whole(each) for each in sides(component)):
+            return slice_term(self.quantity, sides(component))
+        if isinstance(component, slice) or not is_whole(component):
             raise OptionError(
-                f"{self.quantity}[{short_repr(component)}]: give the number of a component, from 0; that of "
-                "a joint is list(model.joint_names).index('elbow'), and x, y, z are 0, 1, 2"
+                f"{self.quantity}[{short_repr(component)}]: give the number of a component, from 0, or a "
+                "slice of them, [6:]; that of a joint is list(model.joint_names).index('elbow'), and x, y, z "
+                "are 0, 1, 2"
             )
 
         def chosen(node: Any) -> Any:
@@ -107,6 +117,49 @@ class ComponentTerm(ExpressionTerm):
 
     base: str = ""
     component: int = 0
+
+
+@dataclass(frozen=True)
+class SliceTerm(ExpressionTerm):
+    """Several components of a quantity `base`, whose units and names they have.
+
+    part : start, stop and step of Python's slices, where None is left out
+    """
+
+    base: str = ""
+    part: tuple[int | None, int | None, int | None] = (None, None, None)
+
+    def of(self, values: Sequence[Any]) -> Sequence[Any]:
+        """The entries of this part, one value for every component of the base."""
+        return values[slice(*self.part)]
+
+
+def slice_term(quantity: str, part: tuple[int | None, int | None, int | None]) -> SliceTerm:
+    """The components of a quantity that a slice names; OptionError, when traced, where it names none."""
+    spelled = ":".join("" if each is None else str(each) for each in part).removesuffix(":")
+
+    def chosen(node: Any) -> Any:
+        from trajopt.graph.trace import column_of
+
+        column = column_of(node, quantity)
+        places = range(column.shape[0])[slice(*part)]
+        if not places:
+            raise OptionError(
+                f"{quantity}[{spelled}] has no component: {quantity} has {column.shape[0]}, counted from 0"
+            )
+        return [column[place] for place in places]
+
+    return SliceTerm(chosen, f"{quantity}[{spelled}]", base=quantity, part=part)
+
+
+def sides(part: slice) -> tuple[Any, Any, Any]:
+    """Start, stop and step of a slice."""
+    return part.start, part.stop, part.step
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value counts components."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)

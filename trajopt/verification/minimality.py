@@ -27,7 +27,7 @@ from trajopt.base.rounding import AGREEMENT
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import ROUNDING
 from trajopt.solvers.matrices import Triplets
-from trajopt.solvers.newton.sparse_kkt import SparseKkt
+from trajopt.solvers.newton.sparse_kkt import Patterns, SparseKkt
 from trajopt.solvers.optimality.kkt import (
     active_set,
     lagrangian_gradient,
@@ -42,7 +42,8 @@ from trajopt.transcription.nlp import NLP
 
 NOT_REBUILT = "whether the motion is a minimum was not looked at: its program cannot be built again"
 LARGEST = 4000  # unknowns above which curvature is not looked at
-RESTARTS = 300  # of that method, at most
+RESTARTS = 30  # of Lanczos' method, at most
+SHIFTS = 12  # powers of ten that are tried, from none on
 DIRECTIONS = 3  # of most negative curvature that are followed
 LENGTHS = 0.5 ** np.arange(0, 14, 2)  # of the ways along them, as parts of the largest unknown
 BETTER = 1e-6  # of all costs together: by how much points nearby must be lower
@@ -201,23 +202,37 @@ def _descents(nearby: NearbyPoints) -> list[Array]:
     if count <= DENSE:
         matrix = curved(np.eye(count))
         values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    elif nearby.is_convex(DEPENDENT * own.max()):
-        return []
     else:
-        operator = LinearOperator((count, count), matvec=curved, dtype=float)  # type: ignore[call-arg]
-        values, vectors = _lowest(operator)
+        values, vectors = _lowest(nearby, DEPENDENT * own.max())
     largest = max(np.abs(values).max(initial=0.0), own.max())
     lowest = np.argsort(values)[:DIRECTIONS]
     return [vectors[:, i] for i in lowest if values[i] < -DEPENDENT * largest]
 
 
-def _lowest(operator: LinearOperator) -> tuple[Array, Array]:
-    """The lowest eigenvalues and their vectors, as far as they were found."""
-    start = np.random.default_rng(0).standard_normal(operator.shape[0])
+def _lowest(nearby: NearbyPoints, none: float) -> tuple[Array, Array]:
+    """The lowest curvatures along the active rows and ways, (k,) and (count, k); none above -none.
+
+    The signs of the pivots tell whether H + shift 1 is positive definite along the rows (Sylvester). The
+    smallest such shift is found by powers of ten; the largest eigenvalues of the inverse of that matrix are
+    then those of the lowest curvatures, well apart from all others, so that Lanczos' method finds them in few
+    solves (spectral transformation: Ericsson and Ruhe, Mathematics of Computation 35, 1980, 1251).
+    """
+    count = nearby.free.size
+    for shift in none * 10.0 ** np.arange(SHIFTS):
+        factors = nearby.shifted(shift)
+        if factors.is_strict:
+            break
+    else:
+        return np.zeros(0), np.zeros((count, 0))
+    if shift == none:
+        return np.zeros(0), np.zeros((count, 0))
+    inverse = LinearOperator((count, count), matvec=factors.solve_along, dtype=float)  # type: ignore[call-arg]
+    start = nearby.projected(np.random.default_rng(0).standard_normal(count))
     try:
-        return eigsh(operator, DIRECTIONS, which="SA", v0=start, maxiter=RESTARTS, tol=1e-3)
+        found, vectors = eigsh(inverse, DIRECTIONS, which="LA", v0=start, maxiter=RESTARTS, tol=1e-3)
     except ArpackNoConvergence as stopped:
-        return stopped.eigenvalues, stopped.eigenvectors
+        found, vectors = stopped.eigenvalues, stopped.eigenvectors
+    return 1.0 / found - shift, vectors
 
 
 class NearbyPoints:
@@ -241,6 +256,7 @@ class NearbyPoints:
         self.nlp, self.point = nlp, point
         self.free = np.flatnonzero(~(active.at_lower | active.at_upper))
         self._rows = np.flatnonzero(active.rows_at_lower | active.rows_at_upper)
+        self._patterns: Patterns = {}
         self._values = np.where(active.rows_at_lower, nlp.row_lower, nlp.row_upper)[self._rows]
 
     def projected(self, v: Array) -> Array:
@@ -257,10 +273,14 @@ class NearbyPoints:
 
     def is_convex(self, shift: float) -> bool:
         """Whether the Hessian plus shift times one is positive definite along the active rows."""
+        return self.shifted(shift).is_strict
+
+    def shifted(self, shift: float) -> SparseKkt:
+        """Factors of the Hessian plus shift times one with the active rows."""
         H = sparse.coo_array(self.hessian + shift * sparse.identity(self.free.size))
         A = sparse.coo_array(self._gradients[0])
         H, A = (Triplets(each.row, each.col, each.data, each.shape) for each in (H, A))
-        return SparseKkt(H, A, list(range(self._rows.size)), {}).is_strict
+        return SparseKkt(H, A, list(range(self._rows.size)), self._patterns)
 
     def moved(self, y: Array) -> Array | None:
         """The point near y, (n,), on the active rows, all of whose rows and bounds are met; or None."""

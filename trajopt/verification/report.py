@@ -293,7 +293,7 @@ class Report(Verdict):
 
 
 def _simulation_lines(what: str, simulation: Simulation) -> list[str]:
-    useless = f" (errors grow more than {USEFUL_GROWTH:.0e} times: says little)"
+    useless = f" or more (errors grow more than {USEFUL_GROWTH:.0e} times: says little)"
     note = "" if simulation.end_to_end_is_useful else useless
     return [
         f"{what} restarted at every knot: gap {simulation.restarted:.3e}",

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hand_written import PointMasses
+from scipy import sparse
 
 import problems
 import trajopt
@@ -100,6 +101,28 @@ def test_convexity_along_active_rows_is_that_of_the_eigenvalues():
     lowest = np.linalg.eigvalsh(basis.T @ (near.hessian @ basis)).min()
     assert 0 < basis.shape[1] < count and lowest > 0.0
     assert near.is_convex(-0.99 * lowest) and not near.is_convex(-1.01 * lowest)
+
+
+def test_the_lowest_curvatures_along_active_rows_are_those_of_the_eigenvalues():
+    """Of the pole, its Hessian less a multiple of one, by shifts that are far below and far above."""
+    solution = trajopt.solve(problems.cart_pole.build(intervals=10), starts=1)
+    program = rebuilt_program(solution)
+    near = NearbyPoints(program.nlp, point_and_kkt(program, solution)[0])
+    count = near.free.size
+    values, ways = np.linalg.eigh(near.projected(np.eye(count)))
+    basis = ways[:, values > 0.5]
+    convex = near.hessian
+    lowest = np.linalg.eigvalsh(basis.T @ (convex @ basis))
+    near.__dict__["hessian"] = convex - (lowest[0] + 0.7 * (lowest[1] - lowest[0])) * sparse.identity(count)
+    exact = np.linalg.eigvalsh(basis.T @ (near.hessian @ basis))
+    for none in (1e-3 * abs(exact[0]), 1e-9 * abs(exact[0])):
+        found, directions = minimality._lowest(near, none)
+        order = np.argsort(found)
+        np.testing.assert_allclose(found[order], exact[:3], rtol=1e-3, atol=1e-3 * abs(exact[0]))
+        d = directions[:, order[0]]
+        assert d @ (near.hessian @ d) == pytest.approx(exact[0] * (d @ d), rel=1e-2)
+        assert np.linalg.norm(near.projected(d) - d) < 1e-6
+    assert minimality._lowest(near, 2.0 * abs(exact[0]))[0].size == 0
 
 
 @pytest.mark.parametrize("limit", [6.0, 6.0 + 1e-9, 5.0, 4.5])

@@ -145,6 +145,12 @@ def height_of(contact: Contact, arc: int, points: Array, node: Any) -> list[Any]
     return contact.height(node, arc, points)
 
 
+def footprint_of(contact: Contact, arc: int, node: Any) -> list[Any]:
+    """(2 points,) m, x and y on the ground of an arc of every point of the sole."""
+    places = [contact.place(node, offset) for offset in contact.points]
+    return [place[axis] for place in places for axis in contact.ground[arc].order[:2]]
+
+
 def velocity_of(contact: Contact, arc: int, node: Any) -> Any:
     return contact.velocity(node, arc)
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trajopt.base.arguments import short_repr
+from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.graph.expression import gradient_at
 from trajopt.terms.vectors import cross, normalized
@@ -25,6 +26,8 @@ class Ground:
 
     up : the world axis that points upwards; with "y" the ground's x and y are the world's z and x
     slope : rise per metre along x and y
+    x, y : m, (first, last) place where feet may land along each axis; a gap lies between two grounds,
+        Ground(x=(-np.inf, 0.2)) and Ground(x=(0.3, np.inf)), of the arcs before it and behind it
     shape : of casadi expressions or numbers x and y, twice differentiable: a module's function, so that the
         problem can be sent to other processes
     """
@@ -33,6 +36,8 @@ class Ground:
     slope: tuple[float, float] = (0.0, 0.0)
     shape: Callable[[Any, Any], Any] | None = None
     up: Literal["y", "z"] = "z"
+    x: tuple[float, float] = (-np.inf, np.inf)
+    y: tuple[float, float] = (-np.inf, np.inf)
 
     def __post_init__(self) -> None:
         values = np.array([self.height, *self.slope], dtype=float)
@@ -41,6 +46,8 @@ class Ground:
                 f"the ground is at {short_repr(self.height)} m with slope {short_repr(self.slope)}: give a "
                 "number of metres and two rises per metre"
             )
+        for axis, ends in (("x", self.x), ("y", self.y)):
+            check_region(axis, ends)
         if self.shape is not None and not callable(self.shape):
             raise OptionError(
                 f"the shape of the ground is {short_repr(self.shape)}: give a function of x and y"
@@ -69,6 +76,11 @@ class Ground:
         axes = self.axes_at(*(place[axis] for axis in self.order[:2]))
         return [[axis[self.order.index(i)] for i in range(3)] for axis in axes]
 
+    @property
+    def region(self) -> Array:
+        """(2, 2) m, first and last place along x, and along y, where feet may land."""
+        return np.array([self.x, self.y], dtype=float)
+
     def height_at(self, x: Any, y: Any) -> Any:
         """z of the surface above a point of the plane, m."""
         plane = self.height + self.slope[0] * x + self.slope[1] * y
@@ -83,3 +95,13 @@ class Ground:
         normal = normalized([-rises[0], -rises[1], 1.0])
         along = normalized([1.0, 0.0, rises[0]])
         return along, cross(normal, along), normal
+
+
+def check_region(axis: str, ends: Any) -> None:
+    """OptionError where feet may land nowhere along an axis, or where that is no pair of numbers."""
+    pair = np.array(ends, dtype=float) if isinstance(ends, tuple | list) and len(ends) == 2 else np.ones(2)
+    if not pair[0] < pair[1]:
+        raise OptionError(
+            f"the ground reaches along {axis} from and to {short_repr(ends)} m: give the first and the last "
+            "place where feet may land, (-np.inf, 0.2)"
+        )

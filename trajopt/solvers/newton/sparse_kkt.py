@@ -82,14 +82,23 @@ class SparseKkt:
     @functools.cached_property
     def is_strict(self) -> bool:
         """Whether H is positive definite along the constraints."""
-        factors = self._factors
-        if factors is None or not factors.is_sure:
-            factors = self._by_superlu
+        factors = self._sure_factors
         return factors is not None and factors.positive == self._n
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """The solution, corrected by its residual once."""
         return self._factors.solve(right)[0]
+
+    def solve_along(self, right: np.ndarray) -> np.ndarray:
+        """x (n,) of K [x; z] = [right; 0], along the constraints, where H is strict along them."""
+        return self._sure_factors.solve(np.concatenate([right, np.zeros(self._m)]))[0][: self._n]
+
+    @property
+    def _sure_factors(self) -> Any:
+        """The factors whose signs of pivots are certain; None where there are none."""
+        if self._factors is None or not self._factors.is_sure:
+            return self._by_superlu
+        return self._factors
 
     @functools.cached_property
     def _K(self) -> Triplets:

@@ -273,3 +273,22 @@ def test_an_equation_that_leaves_out_the_last_collocation_point_is_refused(point
     problem.subject_to(still, upper=9.0, over=trajopt.ArcNodes(0))
     gauss = trajopt.Problem(SOLO, trajopt.Trajectory.collocation(4, 3, "gauss", duration=0.2))
     gauss.subject_to(still, equals=0.0, over=trajopt.ArcNodes(0))
+
+
+def test_ground_that_is_nowhere_is_refused():
+    for ends in ((0.3, 0.2), (0.2, 0.2), (0.2,), 0.2, (np.nan, 1.0)):
+        with pytest.raises(OptionError, match="the ground reaches along x from and to"):
+            trajopt.Ground(x=ends)  # pyright: ignore
+    assert trajopt.Ground(y=(0.0, np.inf)).region.tolist() == [[-np.inf, np.inf], [0.0, np.inf]]
+
+
+def test_every_point_of_a_sole_lands_where_the_ground_is():
+    problem = trajopt.Problem(SOLO, trajopt.Schedule.jump(("FL",)).trajectory(intervals=2))
+    sole = [[0.01, 0.0, 0.0], [-0.01, 0.01, 0.0], [-0.01, -0.01, 0.0]]
+    problem.contact("FL_FOOT", (0, 2), sole=sole, ground={0: (flat := trajopt.Ground()), 1: flat, 2: BEHIND})
+    landing = [each for each in problem.constraints if each.name == "FL_FOOT lands on the ground, arc 2"]
+    assert len(landing) == 1 and landing[0].lower.tolist() == [0.3, -np.inf] * 3
+    assert not np.isfinite(landing[0].upper).any()
+
+
+BEHIND = trajopt.Ground(x=(0.3, np.inf))
