@@ -21,12 +21,13 @@ from __future__ import annotations
 
 import trajopt
 from problems.human.assessment.outputs import draw as draw
+from problems.human.assessment.outputs import remarks as remarks
 from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person, chosen_height
 from problems.human.gait.formulation import formulation, refuse_imposed_contact
 from problems.human.gait.gait_problem import gait_problem
 from problems.human.gait.gait_solver import PATIENCE, gait_solver
-from problems.human.gait.step import LIMIT_NODES, Step
+from problems.human.gait.step import LIMIT_NODES, Step, warn_of_untested_speed
 from problems.human.gait.step_limits import StepLimits
 from problems.human.motions.tracking import track_motion
 from problems.human.predicted.predicted_step import predicted_step
@@ -126,6 +127,7 @@ def build(
         split=own.split if split is None else split,
         last_on=own.last_on, limit_nodes=LIMIT_NODES,
     )  # fmt: skip
+    warn_of_untested_speed(speed)
     limits = StepLimits(
         contact_tolerance, contact_drift, penetration, friction, knee=swing_knee,
         clearance=own.chosen("clearance", clearance), sole=own.chosen("sole", sole),

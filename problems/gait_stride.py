@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import trajopt
 from problems.human.assessment.outputs import draw as draw
+from problems.human.assessment.outputs import remarks as remarks
 from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person, chosen_height
 from problems.human.gait.formulation import formulation
 from problems.human.gait.gait_problem import gait_problem
 from problems.human.gait.gait_solver import gait_solver
 from problems.human.gait.sourced_cost import CostWeights
-from problems.human.gait.step import LIMIT_NODES, Step
+from problems.human.gait.step import LIMIT_NODES, Step, warn_of_untested_speed
 from problems.human.gait.step_limits import StepLimits
 from problems.recipe import recipe
 from trajopt.base.errors import ProblemError
@@ -85,6 +86,7 @@ def build(
         intervals + 1 if contact_samples is None else contact_samples, knee_peak=knee_peak,
         split=own.split, last_on=own.last_on, limit_nodes=LIMIT_NODES,
     ).steps(2)  # fmt: skip
+    warn_of_untested_speed(speed)
     strength = {"knee_r_flex": knee_strength, "ankle_r_dorsi": ankle_strength}
     problem = gait_problem(
         "gait_stride", Person(height, mass, backpack, hand_load, strength, slope), steps,

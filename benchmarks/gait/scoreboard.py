@@ -115,6 +115,43 @@ def mesh(found: Sequence[Mapping[str, Any]]) -> str:
     return table(HEADINGS, [line(f"{each['points']} control points", each) for each in found])
 
 
+def predicted(found: Mapping[str, Any]) -> str:
+    """Predicted contact: one line per mesh and for Winter's speed; the settings that are moved; curves."""
+    headings = [
+        "walk", "ten curves of the trial", "five of Winter", "objective",
+        "vertical reaction: peak, valley, peak (BW)", "foot-flat, heel-off, toe-off (% of the cycle)",
+        "slip, sinking (mm)", "force missing between nodes (BW)", "criteria not met", "iterations", "CPU s",
+    ]  # fmt: skip
+    base = found["meshes"][0]
+    lost = [base["mean"] - each["mean"] for each in found["moved"]]
+    summary = (
+        f"Of the {len(lost)} moved settings, on {base['name']}, the worst has a mean correlation that is "
+        f"{max(lost):.3f} lower, the best one {-min(lost):.3f} higher."
+    )
+    every = [*found["meshes"], found["winter"], *found["moved"]]
+    names = [each["name"] for each in found["meshes"]]
+    sides = [[quantity, *(cell(each["curves"][quantity]) for each in found["meshes"])] for quantity in TEN]
+    by_curve = table(["correlation, RMS", *names], sides)
+    return f"{table(headings, [predicted_line(each) for each in every])}\n\n{summary}\n\n{by_curve}"
+
+
+def predicted_line(each: Mapping[str, Any]) -> list[str]:
+    events = (each["events"][name] for name in ("foot-flat", "heel-off", "toe-off"))
+    return [
+        each["name"] + ("" if each["status"] == "converged" else f" ({each['status']})"),
+        f"{each['mean']:.3f}",
+        f"{each['winter']:.3f}",
+        f"{each['objective']:.4f}",
+        ", ".join(f"{peak:.2f}" for peak in each["peaks"]),
+        ", ".join(f"{event:.0f}" for event in events),
+        f"{1e3 * each['slip']:.1f}, {1e3 * each['sinking']:.1f}",
+        f"{each['missing']:.3f}",
+        "; ".join(each["not_met"]) or "none",
+        str(each["iterations"]),
+        f"{each['cpu_seconds']:.0f}",
+    ]
+
+
 def speeds(found: Sequence[Mapping[str, Any]]) -> str:
     """One line per speed."""
     headings = [
@@ -143,7 +180,10 @@ def impossible(found: Sequence[Mapping[str, Any]]) -> str:
     return table(["asked for", "ends", "its message names", "iterations", "CPU s"], rows)
 
 
-TABLES = {"score": score, "mesh": mesh, "lengths": lengths, "speeds": speeds, "impossible": impossible}
+TABLES = {
+    "score": score, "mesh": mesh, "predicted": predicted, "lengths": lengths, "speeds": speeds,
+    "impossible": impossible,
+}  # fmt: skip
 HEADINGS = [
     "walk", "mean correlation", "objective", "vertical reaction: peak, valley, peak (BW)",
     "knee in swing (deg)", "pelvis yaw, list (deg)", "criteria not met", "iterations", "CPU s",

@@ -26,16 +26,22 @@ def is_problem_file(name_or_path: str) -> bool:
     return "." in name_or_path or "/" in name_or_path or "\\" in name_or_path
 
 
+def no_remarks(solution: Any) -> list[str]:
+    return []
+
+
 @dataclass(frozen=True)
 class NamedProblem:
-    """A problem given by name or file: its build function and the figures that it adds.
+    """A problem given by name or file: its build function, and the figures and remarks that it adds.
 
     build : called with parameters by name; a `trajopt.Problem` or `trajopt.Phases`
     draw : (solution, folder, ending of figures) -> names of the files that it wrote; None where there is none
+    remarks : solution -> lines that are printed below its report
     """
 
     build: Callable[..., Any]
     draw: Callable[[Any, Path, str], list[str]] | None
+    remarks: Callable[[Any], list[str]] = no_remarks
 
 
 def named(name_or_path: str) -> NamedProblem:
@@ -43,7 +49,7 @@ def named(name_or_path: str) -> NamedProblem:
     if is_problem_file(name_or_path):
         return from_file(Path(name_or_path))
     module = catalogue.module(name_or_path)
-    return NamedProblem(module.build, getattr(module, "draw", None))
+    return NamedProblem(module.build, getattr(module, "draw", None), getattr(module, "remarks", no_remarks))
 
 
 def build_named(name_or_path: str, parameters: Mapping[str, Any]) -> Any:
@@ -57,7 +63,7 @@ def build_file(path: Path, parameters: Mapping[str, Any]) -> Any:
 
 
 def from_file(path: Path) -> NamedProblem:
-    """The problem that the `build` of a Python file returns, with the figures that its `draw` adds.
+    """The problem that the `build` of a Python file returns, with figures of its `draw`, lines of `remarks`.
 
     Its parameters are checked as those of the catalogue's problems are. The recipe carries the file's name
     with its ending, which no problem of the catalogue has: a saved solution never imports the file by itself.
@@ -65,7 +71,7 @@ def from_file(path: Path) -> NamedProblem:
     is built and drawn raises the same.
     """
     module = vars(imported(path))
-    build, draw = module.get("build"), module.get("draw")
+    build, draw, own_remarks = module.get("build"), module.get("draw"), module.get("remarks", no_remarks)
     if not callable(build):
         raise ProblemError(
             f"{path} has no function build: define build(**parameters) that returns a trajopt.Problem, "
@@ -83,7 +89,11 @@ def from_file(path: Path) -> NamedProblem:
             names = names if isinstance(names, str) else list(names)
         return _checked_figures(path, names, folder)
 
-    return NamedProblem(built, drawn if callable(draw) else None)
+    def remarks(solution: Any) -> list[str]:
+        with explaining(path):
+            return [str(line) for line in own_remarks(solution)]
+
+    return NamedProblem(built, drawn if callable(draw) else None, remarks)
 
 
 def _checked_figures(path: Path, names: str | list[Any], folder: Path) -> list[str]:

@@ -12,6 +12,8 @@ import trajopt
 
 # What --plot and --report add: figures of the gait cycle beside measured ones, criteria, files for OpenSim.
 draw = problems.gait.draw
+# What is printed below the report: the criteria of a credible walk that are not met.
+remarks = problems.gait.remarks
 
 
 # Every parameter has a default, which says what it is; `--set` changes it, and a saved solution remembers it.

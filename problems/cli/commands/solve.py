@@ -135,6 +135,8 @@ def solve(
     if output.verbose:
         output.detail(where_time_went(solution))
     output.answer(str(report))
+    for line in source.remarks(solution):
+        output.answer(f"\n{line}")
     if solution.starts is not None:
         output.answer(f"\n{solution.starts}")
     if solution.certificate is not None:

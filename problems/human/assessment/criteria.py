@@ -49,11 +49,22 @@ class Criterion:
 def credibility(solution: Solution) -> tuple[Criterion, ...]:
     """The criteria for a solved gait: forces in body weights, angles in degrees.
 
+    Internal joint forces are net, those of inverse dynamics: muscles add to what a joint bears.
     Peaks of the vertical reaction are the largest values in each half of the stance of one foot, the valley
     is the least between them. Correlations are Pearson's over the whole cycle.
     """
     body = whole_body(gait_cycle(solution))
     return (*_reactions(body), *_angles(body), *_joint_forces(body), _pressure(body), *_upper_body(body))
+
+
+def unmet(criteria: Iterable[Criterion]) -> str:
+    """One line: how many criteria are met, and those that are not, with value and band."""
+    every = tuple(criteria)
+    missed = [each for each in every if not each.met]
+    if not missed:
+        return f"criteria of a credible walk: all {len(every)} are met"
+    each = (f"{one.name} {one.value:.3g} ({one.wanted}{one.unit and ' ' + one.unit})" for one in missed)
+    return f"criteria of a credible walk: {len(missed)} of {len(every)} are not met: {'; '.join(each)}"
 
 
 def table(criteria: Iterable[Criterion]) -> str:
@@ -106,10 +117,18 @@ def _angles(body: WholeBody) -> list[Criterion]:
 def _joint_forces(body: WholeBody) -> list[Criterion]:
     return [
         Criterion(
-            "hip, peak of the internal force", float(body.force("hip_r_flex").max()), -np.inf, 1.3, "BW"
+            "hip, peak of the internal joint force, net",
+            float(body.force("hip_r_flex").max()),
+            -np.inf,
+            1.3,
+            "BW",
         ),
         Criterion(
-            "ankle, peak of the internal force", float(body.force("ankle_r_dorsi").max()), 0.9, np.inf, "BW"
+            "ankle, peak of the internal joint force, net",
+            float(body.force("ankle_r_dorsi").max()),
+            0.9,
+            np.inf,
+            "BW",
         ),
     ]
 

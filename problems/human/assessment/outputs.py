@@ -23,7 +23,16 @@ def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
     for figure, name in zip(FIGURES, names, strict=True):
         getattr(plot, figure)(solution).savefig(folder / name)
     plot.animate(solution, folder / "gait.gif")
-    tables = [table(each(solution)) for each in (credibility, identities)]
+    # With predicted contact equations of the base hold at the nodes of the mesh, which are no identities.
+    kept = (credibility,) if getattr(solution.asked, "contacts", {}) else (credibility, identities)
+    tables = [table(each(solution)) for each in kept]
     tables.append(metabolic_line(solution))
     (folder / "gait.md").write_text("\n\n".join(tables) + "\n", encoding="utf-8")
     return [*names, "gait.gif", "gait.md", *export(solution, folder)]
+
+
+def remarks(solution: Solution) -> list[str]:
+    """What the command line prints below the report of a solved gait: the criteria that are not met."""
+    from problems.human.assessment.criteria import credibility, unmet
+
+    return [unmet(credibility(solution))] if solution.converged else []

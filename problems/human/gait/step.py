@@ -6,6 +6,7 @@ steps each is an arc of its own, led by the other leg and a step length further 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -34,9 +35,26 @@ PRESSURE_BEHIND_BALL = 0.02  # m, the rearmost centre of pressure of a raised fo
 # they stay because the numbers of the pages on gaits are of motions with them.
 LIMIT_NODES = (0.317, 0.54, 0.553, 0.617, 0.659, 0.706, 0.895)
 FASTEST = 10.0  # m/s
+TESTED_SPEEDS = (0.8, 1.6)  # m/s, at which walks are compared with people
 FARTHEST_LINE = 0.5  # m, of a foot from the middle
 MOST_TURNED = 45.0  # degrees, of a standing foot either way
 FOREFOOT_ALONE = 0.05  # of the step, from heel-off until only ball and toes carry load
+
+
+class UntestedSpeedWarning(UserWarning):
+    """A walk was asked for at a speed at which none was compared with people."""
+
+
+def warn_of_untested_speed(speed: float) -> None:
+    """Warn with UntestedSpeedWarning of a speed in m/s outside TESTED_SPEEDS."""
+    slowest, fastest = TESTED_SPEEDS
+    if not slowest <= speed <= fastest:
+        warnings.warn(
+            f"walks were compared with people at {slowest:g} to {fastest:g} m/s, not at {speed:g} m/s: what "
+            "is found there may be no walk of people",
+            UntestedSpeedWarning,
+            stacklevel=4,
+        )
 
 
 @dataclass(frozen=True)

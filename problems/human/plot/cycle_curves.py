@@ -88,16 +88,17 @@ def reactions(solution: Solution) -> Figure:
 
 
 def forces(solution: Solution) -> Figure:
-    """Norms of internal joint forces at hip, knee and ankle, and of two joints of the trunk, body weights."""
+    """Norms of net joint forces at hip, knee, ankle and the lowest joint of the spine, body weights."""
     body = whole_body(gait_cycle(solution))
     figure = drawn(solution, body.cycle, [
-        Panel("hip, internal force (BW)", body.force("hip_r_flex"), "hip force"),
-        Panel("knee, internal force (BW)", body.force("knee_r_flex"), "knee force"),
-        Panel("ankle, internal force (BW)", body.force("ankle_r_dorsi"), "ankle force"),
-        Panel("lowest joint of the spine (BW)", body.force("spine1_flex")),
+        Panel("hip", body.force("hip_r_flex"), "hip force"),
+        Panel("knee", body.force("knee_r_flex"), "knee force"),
+        Panel("ankle", body.force("ankle_r_dorsi"), "ankle force"),
+        Panel("lowest joint of the spine", body.force("spine1_flex")),
     ])  # fmt: skip
     for axis in figure.axes:
         axis.set_ylim(bottom=0.0)
+    figure.supylabel("internal joint force, net (without muscles) (BW)", fontsize=SMALL_FONT)
     return figure
 
 

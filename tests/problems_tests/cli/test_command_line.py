@@ -212,6 +212,18 @@ def test_a_problem_of_ones_own_is_solved_verified_and_drawn(tmp_path):
     assert other.exit_code == 2 and "no parameter 'heavy'" in other.stderr
 
 
+def test_remarks_of_a_problem_are_printed_below_its_report(tmp_path):
+    file = tmp_path / "my_arm.py"
+    file.write_text(
+        OWN_PROBLEM + "\ndef remarks(solution):\n    return [f'it took {solution.duration:g} s']\n"
+    )
+    outcome = run("solve", file, "--out", tmp_path / "out")
+    assert outcome.exit_code == 0 and "\nit took " in outcome.stdout
+    file.write_text(OWN_PROBLEM + "\ndef remarks(solution):\n    return 1 / 0\n")
+    outcome = run("solve", file, "--out", tmp_path / "out")
+    assert outcome.exit_code == 2 and "ZeroDivisionError" in outcome.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

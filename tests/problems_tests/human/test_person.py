@@ -12,7 +12,7 @@ from problems.human.body.model import ACTIVE, GRAVITY
 from problems.human.body.person import PACK_CENTRE, PACK_SIZE, Person, ProportionsWarning
 from problems.human.gait.cycle import gait_cycle
 from problems.human.gait.reach import longest_step
-from problems.human.gait.step import Step
+from problems.human.gait.step import Step, UntestedSpeedWarning
 from trajopt.base.errors import OptionError, ProblemError
 
 
@@ -45,6 +45,16 @@ def test_merged_and_whole_skeletons_carry_the_same_pack():
         wrenches.append(dynamics.base_wrench(model, zero, zero, zero)[0])
     assert np.allclose(*wrenches, atol=1e-9)
     assert wrenches[0][4] == pytest.approx(95.0 * GRAVITY)
+
+
+@pytest.mark.parametrize("build", [gait.build, gait_stride.build])
+@pytest.mark.parametrize("speed", [0.79, 3.0])
+def test_a_speed_at_which_no_walk_was_compared_with_people_is_told(build, speed):
+    message = rf"compared with people at 0\.8 to 1\.6 m/s, not at {speed:g} m/s"
+    with pytest.warns(UntestedSpeedWarning, match=message) as told:
+        build(speed=speed)
+    assert told[0].filename == __file__
+    build(speed=1.6)  # warnings are errors
 
 
 @pytest.mark.parametrize("build", [gait.build, gait_stride.build])
@@ -166,7 +176,9 @@ def test_no_posture_spans_more_than_the_longest_step(toes_bend):
 @pytest.mark.parametrize("parameters", [{"speed": 6.0}])
 def test_a_step_that_nobody_can_take_ends_and_says_where_it_fails(parameters):
     """IPOPT ends where the violation is least or creeps along a flat valley of it: rounding decides which."""
-    solution = trajopt.solve(gait.build(**parameters), progress="silent")
+    with pytest.warns(UntestedSpeedWarning):
+        problem = gait.build(**parameters)
+    solution = trajopt.solve(problem, progress="silent")
     assert solution.status in (trajopt.Status.INFEASIBLE, trajopt.Status.ITERATION_LIMIT)
     assert solution.starts is None  # another minute for each further guess would find nothing
     report = solution.verify()

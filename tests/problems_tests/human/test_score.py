@@ -6,6 +6,7 @@ import pytest
 import trajopt
 from benchmarks.gait.score import null_models, weight_by_the_split
 from problems import planar_walker
+from problems.human.assessment.criteria import Criterion, unmet
 from problems.human.assessment.measured import TRIAL, WINTER, measured
 from problems.human.assessment.score import EVERY, TEN, mean_correlation, predicted_curves, scores, scores_of
 from problems.human.assessment.whole_body import whole_body
@@ -27,6 +28,16 @@ def test_a_measured_curve_agrees_with_itself_and_its_opposite_does_not():
         assert each.correlation == pytest.approx(1.0) and each.rms == 0.0 and each.within == 1.0
     opposite = {name: -values for name, values in curves_of(WINTER).items()}
     assert all(each.correlation == pytest.approx(-1.0) for each in scores_of(opposite, PERCENT, WINTER))
+
+
+def test_what_is_not_met_is_one_line_with_value_and_band():
+    """At a bound a criterion is met; outside, the line names it."""
+    good = Criterion("peak", 1.3, 0.95, 1.3, "BW")
+    bad = [Criterion("lean", 20.0, -np.inf, 15.0, "deg"), Criterion("fit", np.nan, 0.8, np.inf)]
+    assert unmet([good]) == "criteria of a credible walk: all 1 are met"
+    assert unmet([good, *bad]) == (
+        "criteria of a credible walk: 2 of 3 are not met: lean 20 (<= 15 deg); fit nan (>= 0.8)"
+    )
 
 
 def test_the_share_within_two_deviations_is_counted_over_the_cycle():

@@ -31,7 +31,7 @@ from problems.human.gait.sourced_cost import (
     muscle_torques,
     turning_accelerations,
 )
-from problems.human.gait.step import Step
+from problems.human.gait.step import Step, UntestedSpeedWarning
 from trajopt.base.errors import OptionError, ProblemError
 
 MODEL = skeleton(moving=ACTIVE)
@@ -352,7 +352,9 @@ def test_muscles_lift_the_body_uphill_and_do_less_work_downhill():
 
 @pytest.mark.long
 def test_what_cannot_be_walked_ends_early_and_names_joint_and_phase():
-    fast = trajopt.solve(gait.build(speed=4.0, step_length=0.7))
+    with pytest.warns(UntestedSpeedWarning):
+        problem = gait.build(speed=4.0, step_length=0.7)
+    fast = trajopt.solve(problem)
     assert fast.status is trajopt.Status.INFEASIBLE and fast.iterations <= PATIENCE
     named = r"torque limits, (hip|knee|ankle|shoulder)_[rl]_\w+ in (double|single) support with the right"
     assert fast.detail.startswith("no such step was found: ") and re.search(named, fast.detail)

@@ -1,0 +1,102 @@
+"""The walk with predicted contact: on several meshes, at Winter's speed, and with settings that are moved.
+
+At the speed and step length of the trial unless said, one solve each from the measured start, without limit
+nodes. Beside what `score` reports stand events, slip, sinking and the force that is missing between nodes.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+import trajopt
+from benchmarks.gait.score import AT_TRIAL, AT_WINTER, as_table, headlined
+from problems import gait
+from problems.human.assessment.criteria import credibility
+from problems.human.assessment.measured import TRIAL, WINTER
+from problems.human.assessment.score import mean_correlation, scores
+from problems.human.assessment.slip import sinking, slip
+from problems.human.gait.formulation import PREDICTED
+from problems.human.predicted.stances import GUESSED
+
+MESHES = (2, 3, 4, 6)  # intervals in each arc of single support
+COARSE = 2  # intervals of the settings that are moved
+EVENTS = ("foot-flat", "toe-off", "heel-off")
+MOVED = 0.2  # of its time, an event of the initial guess
+
+
+def predicted() -> dict[str, Any]:
+    """All rows of the table."""
+    meshes = [row(f"{n} intervals", AT_TRIAL, intervals=n) for n in MESHES]
+    winter = row("at Winter's speed", AT_WINTER, intervals=PREDICTED.intervals)
+    return {"meshes": meshes, "winter": winter, "moved": [row(*each) for each in moved_settings()]}
+
+
+def moved_settings() -> list[tuple[Any, ...]]:
+    """Arguments of `row`: weights halved and doubled, guessed events moved."""
+    weights = {name: getattr(PREDICTED.weights, name) for name in ("power", "steadiness", "force_rate")}
+    weights["smoothness"] = PREDICTED.smoothness
+    settings: list[tuple[Any, ...]] = []
+    for name, weight in weights.items():
+        for factor in (0.5, 2.0):
+            title = f"{name} x {factor:g}"
+            settings.append((title, AT_TRIAL, None, COARSE, {name: factor * weight}))
+    for number, event in enumerate(EVENTS):
+        for sign in (-1, 1):
+            title = f"guess of {event} {100 * sign * MOVED:+.0f} %"
+            settings.append((title, AT_TRIAL, (number, 1.0 + sign * MOVED), COARSE, {}))
+    return settings
+
+
+def row(
+    name: str,
+    step: dict[str, Any],
+    event: tuple[int, float] | None = None,
+    intervals: int = PREDICTED.intervals,
+    parameters: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """One solve; `event` is the number of one of EVENTS and the factor of its guessed time."""
+    asked = dict(step, intervals=intervals, contact="predicted") | (parameters or {})
+    problem = gait.build(**asked)
+    if event is not None:
+        problem.guess(duration=guessed_durations(*event) * step["step_length"] / step["speed"])
+    began = time.process_time()
+    solution = trajopt.solve(problem, refine=None, starts=1, progress="silent")
+    seconds = time.process_time() - began
+    found = {source: scores(solution, source) for source in (TRIAL, WINTER)}
+    criteria = credibility(solution)
+    events = np.cumsum(solution.curve.durations)[:3] / solution.duration
+    return headlined(name, {
+        "name": name,
+        "status": solution.status.name.lower(),
+        "objective": solution.objective,
+        "iterations": solution.iterations,
+        "cpu_seconds": seconds,
+        "variables": solution.n_variables,
+        "mean": mean_correlation(found[TRIAL]),
+        "winter": float(np.mean([each.correlation for each in found[WINTER]])),
+        "curves": as_table(found[TRIAL]),
+        "peaks": [each.value for each in criteria[:3]],
+        "events": dict(zip(EVENTS, (50.0 * events + [0.0, 50.0, 0.0]).tolist(), strict=True)),
+        "slip": max(slip(solution).values()),
+        "sinking": max(sinking(solution).values()),
+        "missing": missing_force(solution),
+        "not_met": [f"{each.name} {each.value:.3g}" for each in criteria if not each.met],
+    })  # fmt: skip
+
+
+def guessed_durations(number: int, factor: float) -> np.ndarray:
+    """Parts of the step of the four arcs when one event of the guess is moved."""
+    ends = np.cumsum(GUESSED)
+    ends[number] *= factor
+    return np.diff(ends, prepend=0.0)
+
+
+def missing_force(solution: trajopt.Solution) -> float:
+    """Largest force that would have to hold the pelvis between nodes, in body weights."""
+    t = np.linspace(0.0, solution.duration, 801)[1:-1]
+    robot: Any = solution.problem.dynamics
+    held = solution.tau(t)[:, :3]
+    return float(np.abs(held).max() / (robot.total_mass * np.linalg.norm(robot.gravity)))
