@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from dynamics.formats.dh import from_dh as from_dh
     from dynamics.formats.dh import from_modified_dh as from_modified_dh
     from dynamics.formats.mujoco_model import from_mujoco as from_mujoco
+    from dynamics.formats.opensim.naming import OsimNames as OsimNames
+    from dynamics.formats.opensim.naming import OwnCoordinate as OwnCoordinate
     from dynamics.formats.opensim.osim_model import OsimModel as OsimModel
     from dynamics.formats.opensim.osim_model import load_osim as load_osim
     from dynamics.formats.urdf import load_urdf as load_urdf
@@ -116,6 +118,8 @@ export_lazily(
         "Follower": "dynamics.couplings.coupled_tree",
         "JointFunction": "dynamics.couplings.joint_function",
         "OsimModel": "dynamics.formats.opensim.osim_model",
+        "OsimNames": "dynamics.formats.opensim.naming",
+        "OwnCoordinate": "dynamics.formats.opensim.naming",
         "load_osim": "dynamics.formats.opensim.osim_model",
         "CouplingError": "dynamics.errors",
         "OsimError": "dynamics.errors",

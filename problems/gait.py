@@ -22,7 +22,8 @@ from __future__ import annotations
 import trajopt
 from problems.human.assessment.outputs import draw as draw
 from problems.human.assessment.outputs import remarks as remarks
-from problems.human.body.model import ACTIVE
+from problems.human.body.model import ACTIVE, TABLE_HEIGHT
+from problems.human.body.own_model import own_mass, own_skeleton
 from problems.human.body.person import Person, chosen_height
 from problems.human.gait.formulation import formulation, refuse_imposed_contact
 from problems.human.gait.gait_problem import gait_problem
@@ -74,6 +75,7 @@ def build(
     track_window: tuple[float, float] | None = None,
     track_weight: float = 10.0,
     track_names: str = "",
+    model: str = "",
 ) -> trajopt.Problem:
     """One step; speed in m/s, lengths in m, masses in kg, angles in degrees.
 
@@ -115,8 +117,12 @@ def build(
     track : a file of measured angles (.mot, .sto, .csv) that the walk also keeps near, beside the cost; its
         step is between track_window, s, the strikes of the right and of the left heel. track_weight and
         track_names, a table of names and signs, as in `problems.human.motions.tracking`
+    model : a person's own model, a .osim file, whose mass it then has; height, 1.75 for None, is that by
+        which soles, strengths and the initial guess are chosen
     """
     given = dict(locals())
+    if model:
+        mass, height = own_mass(model), TABLE_HEIGHT if height is None else height
     height = chosen_height(height, mass)
     person, own = Person(height, mass, backpack, slope=slope), formulation(cost, contact)
     intervals = own.chosen_intervals(intervals)
@@ -136,8 +142,9 @@ def build(
     smoothness = own.chosen("smoothness", smoothness)
     if contact == "predicted":
         refuse_imposed_contact(given)
-        if track:
-            raise OptionError("a measured motion is tracked with contact='imposed' only: leave out track")
+        for name, file in (("track", track), ("model", model)):
+            if file:
+                raise OptionError(f"{name} is for contact='imposed' only: leave out one of them")
         problem = predicted_step(
             "gait", person, step, limits, constraints=own.constraints, intervals=intervals, weights=weights,
             smoothness=smoothness, springs=springs, without=without, start=start,
@@ -148,6 +155,7 @@ def build(
         "gait", person, (step,), limits,
         moving=ACTIVE, intervals=intervals, nodes_per_span=nodes_per_span, springs=springs,
         smoothness=smoothness, without=without, start=start, cost=cost, weights=weights,
+        body=own_skeleton(model, person) if model else None,
     )  # fmt: skip
     if track:
         track_motion(problem, track, track_window, track_weight, track_names)

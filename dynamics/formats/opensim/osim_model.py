@@ -34,6 +34,7 @@ from dynamics.formats.opensim.forces import (
 )
 from dynamics.formats.opensim.functions import function_below
 from dynamics.formats.opensim.joints import OsimCoordinate, joints_of
+from dynamics.formats.opensim.naming import OsimNames
 from dynamics.formats.opensim.tree import Couplings, Reading, mass_properties, outward, range_of
 from dynamics.model.body import Body, Frame
 from dynamics.rigid_body_model import RigidBodyModel
@@ -82,11 +83,14 @@ class OsimModel:
 
 
 def load_osim(
-    path_or_xml: str | os.PathLike[str], hold: Mapping[str, float] | Iterable[str] = ()
+    path_or_xml: str | os.PathLike[str],
+    hold: Mapping[str, float] | Iterable[str] = (),
+    names: OsimNames | None = None,
 ) -> OsimModel:
     """The robot of a model file of OpenSim 4 (.osim), a path or XML from "<" on.
 
     hold : coordinates that stay at their default values, or name -> value, rad or m
+    names : other names of bodies and coordinates for the robot, and other signs and zeros of coordinates
 
     Bodies, markers and spheres have the poses that OpenSim gives them, and tau of inverse dynamics is what
     its tool finds without forces; where coordinates are coupled, tau of one counts those that follow it.
@@ -101,14 +105,18 @@ def load_osim(
     Raises OsimError for what no tree can be: loops, bodies without joints, constraints, unknown joints or
     functions, negative masses, files of OpenSim 3; InertiaError for links that no robot can have.
     """
-    model = model_element(path_or_xml)
+    model, own = model_element(path_or_xml), names or OsimNames()
     frames = offset_frames_everywhere(model)
     masses, joints = mass_properties(model), joints_of(model, frames)
-    coordinates = checked_coordinates(own for joint in joints for own in joint.coordinates)
-    held = held_values(hold, coordinates)
-    couplings = couplers(model, coordinates)
-    couplings = {**couplings, **{name: (None, polynomial([value])) for name, value in held.items()}}
+    written = checked_coordinates(each for joint in joints for each in joint.coordinates)
+    held = held_values(hold, written)
+    couplings = couplers(model, written)
+    own.check(masses, written, {*couplings, *held})
+    couplings = {**own.couplings(couplings), **{k: (None, polynomial([x])) for k, x in held.items()}}
     check_constraints(model)
+    masses, joints = own.by_body(masses), [own.joint(joint) for joint in joints]
+    coordinates = {each.name: each for joint in joints for each in joint.coordinates}
+    torques = own.torques(actuator_limits(model))
     reading = Reading(couplings, masses)
     try:
         for joint in outward(joints, masses):
@@ -118,21 +126,22 @@ def load_osim(
         raise OsimError(str(error)) from error
     if not bodies:
         raise OsimError("no joint of the model moves: it has no coordinate that is free")
-    points = {"marker": markers_of(model, frames), "sphere": contact_spheres(model, frames)}
-    own_frames, names = frames_of(points, reading)
-    limited = with_torques(bodies, actuator_limits(model))
+    points = {"marker": own.points(markers_of(model, frames))}
+    points["sphere"] = own.points(contact_spheres(model, frames))
+    own_frames, called = frames_of(points, reading)
+    limited = with_torques(bodies, torques)
     tree = RigidBodyModel(
         limited, vector_of(model, "gravity", "0 -9.80665 0", "the model"), model.get("name", ""),
         frames=(*reading.parts.frames, *own_frames), ground_mass=reading.parts.ground_mass,
     )  # fmt: skip
-    robot = coupled(tree, reading, coordinates, actuator_limits(model)) if reading.followers else tree
+    robot = coupled(tree, reading, coordinates, torques) if reading.followers else tree
     radii = [point.radius for point in points["sphere"]]
-    spheres = tuple(ContactSphere(name, r) for name, r in zip(names["sphere"], radii, strict=True))
+    spheres = tuple(ContactSphere(name, r) for name, r in zip(called["sphere"], radii, strict=True))
     free = {name: coordinates[name] for name in robot.joint_names}
-    prescribed = [name for name, own in coordinates.items() if own.prescribed]
+    prescribed = [each.name for each in coordinates.values() if each.prescribed]
     return OsimModel(
         robot, free, {name: str(source) for name, (source, _) in couplings.items() if source},
-        names["marker"], spheres, muscles_of(model), left_out(model, held, prescribed),
+        called["marker"], spheres, muscles_of(model), left_out(model, held, prescribed),
     )  # fmt: skip
 
 

@@ -12,7 +12,12 @@ FIGURES = ("angles", "torques", "reactions", "forces", "snapshots")
 
 
 def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
-    """Write figures of the gait cycle, an animation, exports and tables of criteria; names of the files."""
+    """Write figures of the gait cycle, an animation, exports and tables of criteria; names of the files.
+
+    They are of our skeleton: of a walk with a model of the user's own there are none.
+    """
+    if of_own_model(solution):
+        return []
     from problems.human import plot
     from problems.human.assessment.criteria import credibility, table
     from problems.human.assessment.exports import export
@@ -35,4 +40,11 @@ def remarks(solution: Solution) -> list[str]:
     """What the command line prints below the report of a solved gait: the criteria that are not met."""
     from problems.human.assessment.criteria import credibility, unmet
 
+    if of_own_model(solution):
+        return ["criteria of walks are of our skeleton: none are told of a model of your own"]
     return [unmet(credibility(solution))] if solution.converged else []
+
+
+def of_own_model(solution: Solution) -> bool:
+    """Whether a model of the user's own walked, not our skeleton."""
+    return solution.recipe is not None and bool(solution.recipe.parameters.get("model"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import trajopt
 from problems.human.body.model import step_symmetry
@@ -38,11 +39,13 @@ def gait_problem(
     start: str = "measured",
     cost: str = "sourced",
     weights: CostWeights | None = None,
+    body: Any = None,
 ) -> trajopt.Problem:
     """The cost minimized over these steps; smoothness in s^4 weighs the squared joint accelerations.
 
     cost : "sourced", which takes `weights` (see `sourced_cost`), or "thesis", effort alone
     names : of the step constraints, by default those that belong to the cost
+    body : a robot that walks instead of the skeleton of `person`, whose names it has (`own_skeleton`)
     """
     constraints = formulation(cost).constraints if names is None else names
     if not smoothness >= 0.0:
@@ -54,7 +57,7 @@ def gait_problem(
         )
     if "foot placement" not in without:
         check_reach(steps[0])
-    model = person.skeleton(moving)
+    model = person.skeleton(moving) if body is None else body
     problem = trajopt.Problem(model, steps[0].trajectory(intervals, nodes_per_span), name=name)
     load_feet(problem, steps)
     subject_to_periodicity(problem, steps)

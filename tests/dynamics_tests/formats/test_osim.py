@@ -182,6 +182,48 @@ def test_a_chain_of_couplers_is_one_function():
     assert np.arctan2(turned[1, 0], turned[0, 0]) == pytest.approx(2.0 * 0.25 + 0.1, abs=1e-14)
 
 
+def test_other_names_signs_and_zeros_are_the_same_robot(parts):
+    own = {
+        "knee": dynamics.OwnCoordinate("flexion", -1.0, 0.2),
+        "one": dynamics.OwnCoordinate("first", 1.0, -0.3),
+    }
+    names = dynamics.OsimNames({"welded": "hand"}, own)
+    robot = dynamics.load_osim(every_joint(), names=names).robot
+    for case in parts.cases:
+        values = {}
+        for key, shift in (("q", 1.0), ("v", 0.0), ("a", 0.0)):
+            values[key] = [
+                (case[key][name] - shift * own[name].zero) * own[name].sign
+                if name in own
+                else case[key][name]
+                for name in parts.robot.joint_names
+            ]
+        tau = robot.inverse_dynamics(*(np.array(values[key]) for key in "qva"))
+        expected, _ = parts.torques(case)
+        signs = [own[name].sign if name in own else 1.0 for name in parts.robot.joint_names]
+        assert np.abs(tau - signs * expected).max() < 1e-9
+        found = robot.forward_kinematics(np.array(values["q"]), ["hand"]).position[0]
+        np.testing.assert_allclose(found, case["bodies"]["welded"][3], rtol=0.0, atol=1e-12)
+    assert set(parts.robot.joint_names) - set(robot.joint_names) == {"knee", "one"}
+    lower, upper = robot.limits.q_lower, robot.limits.q_upper
+    i = robot.joint_names.index("flexion")
+    assert (lower[i], upper[i]) == pytest.approx((-1.3, 1.7))
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (dynamics.OsimNames({"leg": "hand"}), "names has body 'leg', which the file does not have"),
+        (dynamics.OsimNames({}, {"lid": dynamics.OwnCoordinate("cover")}), "names has coordinate 'lid'"),
+        (dynamics.OsimNames({"slid": "plane"}), "two bodies one name"),
+        (dynamics.OsimNames({}, {"knee": dynamics.OwnCoordinate("k", 2.0)}), "neither 1 nor -1"),
+    ],
+)
+def test_names_that_do_not_fit_are_refused(names, message):
+    with pytest.raises(dynamics.OsimError, match=message):
+        dynamics.load_osim(every_joint(), names=names)
+
+
 # --- published models, where they are ------------------------------------------------------------------
 
 

@@ -1,0 +1,189 @@
+"""A person's own model (.osim) as the body of a walk: our names and signs, soles, and default strengths.
+
+What is taken from the file: bodies, joints, coupled coordinates, mass properties, ranges. What is ours, as
+files do not say it: strengths (muscles are left out), and the points heel, ball and toe of a sole that lies
+below the ankle as that of our skeleton of the same height does, with the feet flat in the default pose.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import dynamics
+from problems.human.body.model import ACTIVE, GLOBAL, skeleton, standing, tilted_gravity
+from problems.human.body.person import Person
+from problems.human.body.tables import contact_points, freedoms
+from problems.human.opensim.coordinates import coordinates
+from trajopt.base.arguments import list_names
+from trajopt.base.errors import ProblemError
+
+NEEDED = (*GLOBAL, *(f"{joint}_{side}_{way}" for side in "rl" for joint, way in (
+    ("hip", "flex"), ("hip", "add"), ("knee", "flex"), ("ankle", "dorsi"),
+)))  # fmt: skip
+#: bodies of OpenSim's models, SIDE for r and l -> ours, where our gait names them
+BODIES: Mapping[str, str] = {
+    "calcn_SIDE": "hindfoot_SIDE",
+    "femur_SIDE": "thigh_SIDE",
+    "tibia_SIDE": "shank_SIDE",
+    "radius_SIDE": "forearm_SIDE",
+    "humerus_SIDE": "upper_arm_SIDE",
+    "torso": "lumbar_upper",
+}
+FLAT = 0.1  # of an axis: how far feet may turn in the default pose, 6 degrees
+FORWARD = 0.05  # m in front of the joint of the toes, where it is seen which way they bend
+
+
+def own_skeleton(path: str | os.PathLike[str], person: Person) -> Any:
+    """The robot of a model file with the names that gaits use, and the strength of `person`.
+
+    Coordinates are matched by the names of OpenSim's full-body models (`problems.human.opensim.coordinates`);
+    others, such as wrists, are held at their default values. Toes bend upward whichever way the file counts.
+    Raises ProblemError where coordinates of pelvis and legs are missing, or feet are not flat by default, and
+    what `dynamics.load_osim` raises.
+    """
+    plain = dynamics.load_osim(path)
+    names = matched_coordinates(plain) | pelvis_zeros(plain, person.height)
+    bodies = {
+        old.replace("SIDE", side): new.replace("SIDE", side) for old, new in BODIES.items() for side in "rl"
+    }
+    known = set(plain.robot.link_names) | {frame.name for frame in plain.robot.frames}
+    spoken = dynamics.OsimNames({old: new for old, new in bodies.items() if old in known}, names)
+    held = [name for name in plain.robot.joint_names if name not in names]
+    return with_strength_and_soles(dynamics.load_osim(path, held, spoken), person)
+
+
+def matched_coordinates(plain: dynamics.OsimModel) -> dict[str, dynamics.OwnCoordinate]:
+    """Coordinate of the file -> ours, of those that move in a walk."""
+    found = {}
+    for joint, own in coordinates().items():
+        if joint in ACTIVE and own.name in plain.robot.joint_names:
+            sign = toes_sign(plain, own.name) if joint.startswith("toe_") else own.sign
+            found[own.name] = dynamics.OwnCoordinate(joint, sign, own.zero)
+    ours = {each.name for each in found.values()}
+    missing = [coordinates()[joint].name for joint in NEEDED if joint not in ours]
+    if missing:
+        raise ProblemError(
+            f"the model has no coordinate {list_names(missing)}, which a walk needs: name its coordinates as "
+            "OpenSim's full-body models do"
+        )
+    return found
+
+
+def pelvis_zeros(plain: dynamics.OsimModel, height: float) -> dict[str, dynamics.OwnCoordinate]:
+    """Places of the pelvis counted from where its ankles are those of our skeleton, upright on the ground."""
+    ours = skeleton(height)
+    upright = standing(ours.joint_names, height)
+    ankle = dynamics.forward_kinematics(ours, upright, ["hindfoot_r"]).position[0]
+    pelvis = upright[[ours.joint_names.index(f"global_t{axis}") for axis in "xy"]]
+    own = ankle_of(plain.robot, plain.default_pose, "r", "hindfoot_r")
+    found = {}
+    for i, axis in enumerate("xy"):
+        value = plain.coordinates[f"pelvis_t{axis}"].default
+        zero = float((value - own[i]) - (pelvis[i] - ankle[i]))
+        found[f"pelvis_t{axis}"] = dynamics.OwnCoordinate(f"global_t{axis}", 1.0, zero)
+    return found
+
+
+def own_mass(path: str | os.PathLike[str]) -> float:
+    """kg of a model file."""
+    return float(dynamics.load_osim(path).robot.total_mass)
+
+
+def toes_sign(plain: dynamics.OsimModel, name: str) -> float:
+    """1 where a larger value of the joint of the toes raises them, else -1."""
+    q, robot = plain.default_pose, plain.robot
+    bent = q.copy()
+    bent[robot.joint_names.index(name)] += 0.1
+    toes = f"toes_{name[-1]}"
+    rise = [pose_of(robot, x, toes)[1][1] + FORWARD * pose_of(robot, x, toes)[0][1, 0] for x in (q, bent)]
+    return 1.0 if rise[1] > rise[0] else -1.0
+
+
+def with_strength_and_soles(osim: dynamics.OsimModel, person: Person) -> Any:
+    """The robot with limits of torque, soles, and gravity on the person's slope."""
+    robot = osim.robot
+    tree = robot if isinstance(robot, dynamics.RigidBodyModel) else robot.tree
+    frames = [*tree.frames, *soles(osim, person.height)]
+    bodies = [replace(body, joint=strong(body.joint, person)) for body in tree.bodies]
+    changed = replace(tree, bodies=bodies, frames=frames, gravity=tilted_gravity(person.slope))
+    return changed if robot is tree else replace(robot, tree=changed)
+
+
+def strong(joint: dynamics.Joint, person: Person) -> dynamics.Joint:
+    """A joint with the torques of our skeleton's, which grow with mass times height."""
+    if joint.name not in freedoms():
+        return joint
+    size = person.size * person.strength.get(joint.name, 1.0)
+    ends = (-np.inf, np.inf) if joint.name in GLOBAL else freedoms()[joint.name].torques
+    lower, upper = sorted(size * end / joint.ratio for end in ends)
+    return replace(joint, limits=replace(joint.limits, torque_lower=lower, torque_upper=upper))
+
+
+def soles(osim: dynamics.OsimModel, height: float) -> list[dynamics.Frame]:
+    """Heel, ball and toe of both feet where they are under the ankles of our skeleton of this height."""
+    robot, q = osim.robot, osim.default_pose
+    found = []
+    for side in "rl":
+        foot, toes = f"hindfoot_{side}", f"toes_{side}"
+        carriers = {"heel": foot, "ball": foot, "toe": toes if toes in _bodies(robot) else foot}
+        turned, _ = pose_of(robot, q, foot)
+        if np.abs(turned - np.eye(3)).max() > FLAT:
+            raise ProblemError(
+                f"the right or left foot is turned in the default pose (calcn_{side}): let the model stand "
+                "upright, x forward and y up, with its feet flat"
+            )
+        ankle, line = ankle_of(robot, q, side, foot), pose_of(robot, q, foot)[1][2]
+        for kind, carrier in carriers.items():
+            if f"{kind}_{side}" in _bodies(robot):  # as files of our own export have it
+                continue
+            along, up, _ = height * sole_point(kind)
+            place = np.array([ankle[0] + along, ankle[1] + up, line])
+            rotation, origin = pose_of(robot, q, carrier)
+            link, turn, at = _on_link(robot, carrier)
+            local = at + turn @ rotation.T @ (place - origin)
+            found.append(dynamics.Frame(f"{kind}_{side}", link, turn, local))
+    return found
+
+
+def sole_point(kind: str) -> np.ndarray:
+    """(3,) in parts of the height, from the ankle of our skeleton with its foot flat."""
+    _, position = contact_points()[f"{kind}_r"]
+    if kind != "toe":
+        return position
+    ball = contact_points()["ball_r"][1]
+    return np.array([ball[0] + position[0], ball[1], 0.0])
+
+
+def pose_of(robot: Any, q: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rotation (3, 3) and origin (3,) of a link or frame; ProblemError where the model has no such body."""
+    if name not in _bodies(robot):
+        raise ProblemError(
+            f"the model has no body '{name}', by which the sole of a foot is found: name it so"
+        )
+    if isinstance(robot, dynamics.RigidBodyModel):
+        found = dynamics.forward_kinematics(robot, q, [name])
+    else:
+        found = robot.forward_kinematics(q, [name])
+    return found.rotation[0], found.position[0]
+
+
+def ankle_of(robot: Any, q: np.ndarray, side: str, foot: str) -> np.ndarray:
+    """(3,) m, the ankle: the origin of the talus, or of a foot without one."""
+    return pose_of(robot, q, f"talus_{side}" if f"talus_{side}" in _bodies(robot) else foot)[1]
+
+
+def _bodies(robot: Any) -> set[str]:
+    return {*robot.link_names, *(frame.name for frame in robot.frames)}
+
+
+def _on_link(robot: Any, name: str) -> tuple[str, np.ndarray, np.ndarray]:
+    """The link of a body, and the pose of the body's frame in it."""
+    if name in robot.link_names:
+        return name, np.eye(3), np.zeros(3)
+    frame = next(frame for frame in robot.frames if frame.name == name)
+    return frame.body, frame.rotation, frame.position

@@ -1,0 +1,96 @@
+"""Walks of a model of the user's own: our skeleton comes back from its own export, and what is refused."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dynamics
+import trajopt
+from problems import gait
+from problems.human.body.model import ACTIVE, skeleton, standing
+from problems.human.body.own_model import own_mass, own_skeleton, toes_sign
+from problems.human.body.person import Person
+from problems.human.opensim.osim_model import osim_model
+from trajopt.base.errors import ProblemError
+
+MODELS = Path(os.environ.get("OSIM_MODELS", "no folder"))
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    path = tmp_path_factory.mktemp("own") / "body.osim"
+    osim_model(skeleton(), 1.0).write(path, encoding="utf-8", xml_declaration=True)
+    return path
+
+
+def test_our_skeleton_comes_back_from_its_export(exported):
+    """Poses, torques and strengths, but for the order in which the pelvis turns."""
+    ours, own = skeleton(moving=ACTIVE), own_skeleton(exported, Person())
+    assert set(own.joint_names) == set(ours.joint_names)
+    assert own_mass(exported) == pytest.approx(75.0)
+    order = [own.joint_names.index(name) for name in ours.joint_names]
+    rng = np.random.default_rng(4)
+    q, v, a = 0.3 * rng.normal(size=(3, 5, ours.n))
+    turned = [ours.joint_names.index(f"global_{name}") for name in ("yaw", "list", "tilt")]
+    for x in (q, v, a):
+        x[:, turned[:2]] = 0.0  # of one turn the order does not matter
+    q_own, v_own, a_own = (np.zeros((5, own.n)) for _ in range(3))
+    for x, y in ((q, q_own), (v, v_own), (a, a_own)):
+        y[:, order] = x
+    same = [i for i in range(ours.n) if i not in turned[:2]]  # moments of yaw and list have other axes
+    tau, expected = dynamics.rnea(own, q_own, v_own, a_own)[:, order], dynamics.rnea(ours, q, v, a)
+    np.testing.assert_allclose(tau[:, same], expected[:, same], rtol=0.0, atol=1e-8)
+    points = ["heel_r", "ball_l", "toe_r", "hand_l"]
+    found, expected = (
+        dynamics.forward_kinematics(model, x, points).position for model, x in ((own, q_own), (ours, q))
+    )
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(own.limits.torque_upper[order], ours.limits.torque_upper)
+    np.testing.assert_allclose(own.limits.torque_lower[order], ours.limits.torque_lower)
+
+
+def test_an_upright_model_stands_on_its_soles(exported):
+    own = own_skeleton(exported, Person())
+    points = ["heel_r", "ball_r", "toe_r", "heel_l", "ball_l", "toe_l"]
+    found = dynamics.forward_kinematics(own, standing(own.joint_names), points).position
+    np.testing.assert_allclose(found[:, 1], 0.0, atol=1e-12)
+
+
+def test_toes_bend_upward_whichever_way_the_file_counts(exported, tmp_path):
+    plain = dynamics.load_osim(exported)
+    assert toes_sign(plain, "mtp_angle_r") == 1.0
+    text = exported.read_text(encoding="utf-8")
+    at = text.index('name="mtp_angle_r"')
+    other = text[:at] + text[at:].replace("<axis>0.0 0.0 1.0</axis>", "<axis>0.0 0.0 -1.0</axis>", 1)
+    assert toes_sign(dynamics.load_osim(other), "mtp_angle_r") == -1.0
+
+
+def test_models_without_legs_or_with_turned_feet_are_refused(exported):
+    text = exported.read_text(encoding="utf-8")
+    with pytest.raises(ProblemError, match="no coordinate knee_angle_r, which a walk needs"):
+        own_skeleton(text.replace("knee_angle_r", "knie"), Person())
+    at = text.index('name="ankle_angle_r"')
+    bent = text[:at] + text[at:].replace("<default_value>0.0<", "<default_value>0.4<", 1)
+    with pytest.raises(
+        ProblemError, match="let the model stand upright, x forward and y up, with its feet flat"
+    ):
+        own_skeleton(bent, Person())
+
+
+@pytest.mark.long
+def test_the_exported_skeleton_walks_as_ours_does(exported):
+    ours = trajopt.solve(gait.build(cost="thesis"), progress="silent", starts=1)
+    own = trajopt.solve(gait.build(cost="thesis", model=str(exported)), progress="silent", starts=1)
+    assert ours.converged and own.converged
+    assert own.objective == pytest.approx(ours.objective, rel=2e-2)
+
+
+def test_a_published_model_with_coupled_knees_has_soles_under_its_ankles():
+    if not (MODELS / "Rajagopal2016.osim").is_file():
+        pytest.skip("OSIM_MODELS names no folder with this model")
+    own = own_skeleton(MODELS / "Rajagopal2016.osim", Person(mass=75.3))
+    found = own.forward_kinematics(standing(own.joint_names), ["heel_r", "ball_r", "toe_l"]).position
+    np.testing.assert_allclose(found[:, 1], 0.0, atol=1e-12)
+    assert len(own.joint_names) == 33
