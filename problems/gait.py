@@ -121,7 +121,7 @@ def build(
         which soles, strengths and the initial guess are chosen
     """
     given = dict(locals())
-    if model:
+    if model and contact != "predicted":
         mass, height = own_mass(model), TABLE_HEIGHT if height is None else height
     height = chosen_height(height, mass)
     person, own = Person(height, mass, backpack, slope=slope), formulation(cost, contact)

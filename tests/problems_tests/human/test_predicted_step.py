@@ -83,7 +83,8 @@ def test_plantarflexors_alone_are_stronger():
         ({"heel_off": 0.6}, "heel_off is 0.6, but the contact is predicted"),
         ({"clearance": 0.02}, "take contact='imposed'"),
         ({"cost": "thesis"}, "the cost 'thesis' has imposed contact"),
-        ({"track": "walk.mot"}, "tracked with contact='imposed'"),
+        ({"track": "walk.mot"}, "track is for contact='imposed' only"),
+        ({"model": "own.osim"}, "model is for contact='imposed' only"),
         ({"contact": "guessed"}, "use 'imposed' or 'predicted'"),
     ],
 )
