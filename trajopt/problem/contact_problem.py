@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -23,12 +23,14 @@ from trajopt.problem.contacts.contact import (
     velocity_of,
 )
 from trajopt.problem.contacts.ground import Ground
+from trajopt.problem.contacts.impact import ImpactTerm, after_name
 from trajopt.problem.held_frames import HeldFrames
 from trajopt.splines.instants import Instants
-from trajopt.splines.node_sets import ArcNodes
+from trajopt.splines.node_sets import ArcNodes, Neighbours
 from trajopt.terms import term as terms
 
 FLAT = Ground()
+IMPULSE = 0.01  # of an edge, in weights times seconds, where nothing is known of it
 GAIT = "gait"  # name of the periodicity of q
 TURNS = ("_rz", "_yaw")  # joints of a floating base that turn it about the vertical
 
@@ -50,6 +52,7 @@ class ContactProblem(HeldFrames):
         ground: Ground | Mapping[int, Ground] = FLAT,
         held: str | Mapping[int, str] = WORLD,
         continuous: bool = False,
+        impact: bool = False,
     ) -> Contact:
         """Let a frame stand on the ground in some arcs of the motion, and move above it in the others.
 
@@ -63,9 +66,12 @@ class ContactProblem(HeldFrames):
             fewer where other contacts on the same link hold it already: heel "xyz", ball "yz"
         continuous : whether its force is, also where arcs meet, and so zero where it touches down and lifts
             off; `Contact.force_rate` is then a term
+        impact : whether it may land with velocity: where feet touch down, the velocities of the robot jump by
+            M (v+ - v-) = J' p, with impulses p inside the pyramid at all feet that stand then, each of which
+            needs impact=True; `Contact.impulse(arc)` is a term. Else it lands without an impact
 
-        Where it touches down its height and velocity are zero, at the collocation points of the arc its
-        velocity is, and the force of the ground is inside the pyramid for all t. It lands without an impact.
+        Where it touches down its height is zero, its velocity there, after the impact if it may have one, and
+        at the collocation points of the arc; the force of the ground is inside the pyramid for all t.
         A foot that stands at the start is placed there alike. At the end do not fix q of all coordinates:
         feet that stand determine some of them already.
         Returns the contact, whose `force` is a term. Raises UnknownNameError for a frame that does not exist,
@@ -78,6 +84,7 @@ class ContactProblem(HeldFrames):
             raise OptionError(f"'{frame}' has a contact already: give all of its arcs at once")
         count = len(self.trajectory.arcs)
         contact = contact_of(self.dynamics, count, frame, arcs, friction, sole, ground, held, continuous)
+        contact = replace(contact, impact=bool(impact))
         high = float(arguments.numbers(clearance, f"the clearance of '{frame}'"))
         if not 0.0 <= high < np.inf:
             raise OptionError(f"the clearance of '{frame}' is {clearance} m: give 0 or more")
@@ -91,6 +98,7 @@ class ContactProblem(HeldFrames):
                 self._stand(contact, arc)
             else:
                 self._swing(contact, arc, high)
+        self._meet_ground()
         return contact
 
     def passive_base(self) -> None:
@@ -188,6 +196,47 @@ class ContactProblem(HeldFrames):
         for curve in contact.curves if contact.continuous else ():
             name = f"{curve} is zero at the {end}"
             self.subject_to(terms.extra(curve), equals=0.0, over=end, name=name)
+
+    def _meet_ground(self) -> None:
+        """State the impacts of all contacts so far: velocities jump where feet land."""
+        for arc in range(1, len(self.trajectory.arcs)):
+            feet = [each for each in self.contacts.values() if arc in each.arcs]
+            if any(each.impact and each.touches_down(arc) for each in feet):
+                for each in feet:
+                    if not each.impact:
+                        raise OptionError(
+                            f"'{each.frame}' stands where another foot lands with an impact, arc {arc}: give "
+                            "impact=True for it, too, as it takes a part of the impulse"
+                        )
+                self._state_impact(arc, feet)
+
+    def _state_impact(self, arc: int, feet: Sequence[Contact]) -> None:
+        """Impulses of feet, and the jump of velocities that they make where an arc begins."""
+        name, links = f"impact, arc {arc}", {each.link for each in feet}
+        if after_name(arc) not in self.extras:
+            self._let_velocities_jump(arc)
+        for each in feet:
+            if each.impulse_name(arc) not in self.parameters:
+                zero = np.zeros(DIRECTIONS * len(each.points))
+                self.parameter(each.impulse_name(arc), zero, guess=zero + IMPULSE, unit="BW s")
+                if not each.touches_down(arc):
+                    still = terms.term(name=f"velocity of {each.frame} after impact, arc {arc}")
+                    rows = still(partial(velocity_of, each, arc))
+                    self._still_from_the_start(rows, arc, f"{each.frame} stays, arc {arc}")
+        self.constraints = [each for each in self.constraints if each.name != name]
+        by_link = {link: tuple(each for each in feet if each.link == link) for link in sorted(links)}
+        momentum = ImpactTerm(self.dynamics, arc, by_link)
+        self.subject_to(momentum, equals=0.0, over=Neighbours(arc - 1), name=name)
+
+    def _let_velocities_jump(self, arc: int) -> None:
+        """Velocities that jump where an arc begins, and the curve that is 0 before it and 1 from there on."""
+        for joint in self.dynamics.joint_names:
+            self.continuity(joint, 0, after=arc - 1)
+        after = self.control(after_name(arc), lower=0.0, upper=1.0, degree=0)
+        for other in range(len(self.trajectory.arcs)):
+            value = float(other >= arc)
+            name = f"{after_name(arc)} in arc {other}"
+            self.subject_to(after, equals=value, over=ArcNodes(other, "whole"), name=name)
 
     def _push(self, contact: Contact) -> None:
         """The unknown curves of a contact, zero where it does not stand."""

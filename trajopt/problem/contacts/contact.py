@@ -45,6 +45,7 @@ class Contact:
     weight : N, of the robot; forces are unknown in multiples of it
     held : arc -> world axes, 0 to 2, along which a point foot does not move; of a sole all
     continuous : whether its force is, zero where it touches down and lifts off
+    impact : whether it may land with velocity
     force : term, (3,) N, world axes, of the ground on the foot
     """
 
@@ -57,6 +58,7 @@ class Contact:
     weight: float
     held: Mapping[int, tuple[int, ...]] = field(repr=False)
     continuous: bool = False
+    impact: bool = False
 
     @property
     def is_point(self) -> bool:
@@ -86,6 +88,33 @@ class Contact:
         """d force / dt while the foot stands, (3,) N/s, world axes, of one that is continuous."""
         read = partial(total_rate, self)
         return ExpressionTerm(read, f"rate of force on {self.frame}", ("x", "y", "z"), "N/s")
+
+    def impulse(self, arc: int) -> ExpressionTerm:
+        """The impulse of the ground on the foot where an arc begins with an impact, (3,) N s, world axes.
+
+        Raises OptionError where it takes none.
+        """
+        if not (self.impact and arc in self.arcs and arc):
+            raise OptionError(
+                f"'{self.frame}' takes no impulse in arc {arguments.short_repr(arc)}: give one in which it "
+                "stands, behind the first of the motion, of a contact with impact=True"
+            )
+        name = f"impulse on {self.frame}, arc {arc}"
+        return ExpressionTerm(partial(total_impulse, self, arc), name, ("x", "y", "z"), "N s")
+
+    def impulse_name(self, arc: int) -> str:
+        """Name of the unknown multiples of the weight times a second, in place of lambda."""
+        return f"impulse {self.frame}, arc {arc}"
+
+    def impulse_wrench(self, node: Any, arc: int) -> list[Any]:
+        """(6,) [moment; impulse] about the world origin, N m s and N s, where an arc begins."""
+        share, each = node.parameter(self.impulse_name(arc)), []
+        for number, offset in enumerate(self.points):
+            place = self.place(node, offset)
+            own = [share[DIRECTIONS * number + k] for k in range(DIRECTIONS)]
+            impulse = self.pushed(self.ground[arc], place, own)
+            each.append([*cross(place, impulse), *impulse])
+        return [sum(parts) for parts in zip(*each, strict=True)]
 
     def touches_down(self, arc: int) -> bool:
         """Whether it stands in an arc and not in the one before."""
@@ -134,6 +163,10 @@ class Contact:
 
 def total_force(contact: Contact, node: Any) -> list[Any]:
     return contact.wrench(node)[3:]
+
+
+def total_impulse(contact: Contact, arc: int, node: Any) -> list[Any]:
+    return contact.impulse_wrench(node, arc)[3:]
 
 
 def total_rate(contact: Contact, node: Any) -> list[Any]:
