@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from posixpath import join, normpath
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -31,7 +32,7 @@ def model_element(path_or_xml: str | os.PathLike[str]) -> Element:
     version, model = root.get("Version", ""), root.find("Model")
     if root.tag != "OpenSimDocument" or model is None:
         raise OsimError(f"the XML begins with <{root.tag}>; <OpenSimDocument> with a <Model> is expected")
-    if not version.isdigit() or int(version) < OLDEST:
+    if not (version.isascii() and version.isdigit()) or int(version) < OLDEST:
         raise OsimError(
             f"the file has version {short_repr(version)}; {OLDEST} or later is read: open it in OpenSim 4 "
             "and save it again"
@@ -101,41 +102,56 @@ def flag_of(element: Element, tag: str, default: bool) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class OffsetFrame:
-    """A frame at a pose in another frame or body."""
+    """A frame at a pose in another frame or body, whose path is `parent`."""
 
     parent: str
     pose: Pose
 
 
-def offset_frames(element: Element) -> dict[str, OffsetFrame]:
-    """The frames among the children of an element, by name."""
-    found = {}
-    for frame in element.findall(OFFSET_FRAME):
-        name = name_of(frame, "a frame")
-        what = f"frame '{name}'"
-        x, y, z = vector_of(frame, "orientation", "0 0 0", what).tolist()
-        turned = about_x(x) @ about_y(y) @ about_z(z)
-        pose = Pose(turned, vector_of(frame, "translation", "0 0 0", what))
-        found[name] = OffsetFrame(text_of(frame, "socket_parent", what=what), pose)
+def offset_frames(model: Element) -> dict[str, OffsetFrame]:
+    """Frames of the joints, the bodies, the ground and the model, by path such as /bodyset/femur_r/knee."""
+    holders = [("/ground", model.find("Ground/components")), ("", model.find("components"))]
+    holders.append(("/componentset", model.find("ComponentSet/objects")))
+    for folder, kind, tag in (("/bodyset", "BodySet", "components"), ("/jointset", "JointSet", "frames")):
+        holders += [(f"{folder}/{each.get('name')}", each.find(tag)) for each in objects(model, kind)]
+    found: dict[str, OffsetFrame] = {}
+    for owner, holder in holders:
+        for frame in () if holder is None else holder.findall(OFFSET_FRAME):
+            path = f"{owner}/{name_of(frame, 'a frame')}"
+            if path in found:
+                raise OsimError(f"two frames are named '{path}': rename one")
+            found[path] = _offset_frame(frame, path)
     return found
 
 
-def body_and_pose(
-    path: str, own: Mapping[str, OffsetFrame], everywhere: Mapping[str, OffsetFrame]
-) -> tuple[str, Pose]:
-    """The body at the end of a path of frames, and the pose of the frame in it.
+def _offset_frame(frame: Element, path: str) -> OffsetFrame:
+    what = f"frame '{frame.get('name')}'"
+    x, y, z = vector_of(frame, "orientation", "0 0 0", what).tolist()
+    pose = Pose(about_x(x) @ about_y(y) @ about_z(z), vector_of(frame, "translation", "0 0 0", what))
+    return OffsetFrame(absolute(text_of(frame, "socket_parent", what=what), path), pose)
 
-    own : frames of the element that names the path, which go before those `everywhere` in the model
+
+def absolute(path: str, owner: str) -> str:
+    """The path of a component that another one at the path `owner` names, such as .. or ../../bodyset/x."""
+    return normpath(join(owner, path))
+
+
+def body_and_pose(path: str, owner: str, frames: Mapping[str, OffsetFrame]) -> tuple[str, Pose]:
+    """The body at the end of a path of frames, which the component at `owner` names, and the pose in it.
+
+    Where nothing is at a path, its last name counts, as in OpenSim; OsimError where several frames have it.
     """
-    pose, seen = IDENTITY, set[str]()
+    path, pose, seen = absolute(path, owner), IDENTITY, set[str]()
     while True:
         name = path.rpartition("/")[2]
-        is_body = "/bodyset/" in f"/{path}" or path in ("/ground", GROUND)
-        frame = None if is_body and name not in own else own.get(name) or everywhere.get(name)
-        if frame is None:
+        is_body = path in (f"/bodyset/{name}", f"/{GROUND}")
+        named = [path] if path in frames else [each for each in frames if each.endswith(f"/{name}")]
+        if is_body or not named:
             return name, pose
-        if name in seen:
+        if len(named) > 1:
+            raise OsimError(f"'{path}' may be {' or '.join(named)}: write the path of one")
+        if named[0] in seen:
             raise OsimError(f"frame '{name}' is fixed to itself: give it a body as socket_parent")
-        seen.add(name)
+        seen.add(named[0])
+        frame = frames[named[0]]
         pose, path = frame.pose.then(pose), frame.parent
-        own = {}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from dynamics.arguments import list_names
+from dynamics.errors import OsimError
 from dynamics.formats.opensim.elements import (
     OffsetFrame,
     body_and_pose,
@@ -51,43 +53,68 @@ def muscles_of(model: Element) -> dict[str, float]:
     }
 
 
-def actuator_limits(model: Element) -> dict[str, tuple[float, float]]:
+def actuator_limits(model: Element, coordinates: Collection[str]) -> dict[str, tuple[float, float]]:
     """Coordinate -> smallest and largest force of the actuators on it: optimal force times control."""
     found: dict[str, tuple[float, float]] = {}
     for force in objects(model, "ForceSet"):
         if force.tag in ACTUATORS and flag_of(force, "appliesForce", True):
             what = f"actuator '{name_of(force, 'a force')}'"
             coordinate = text_of(force, "coordinate", what=what)
-            best = number_of(force, "optimal_force", "1", what)
-            ends = [best * number_of(force, tag, default, what, True) for tag, default in CONTROLS.items()]
+            if coordinate not in coordinates:
+                raise OsimError(
+                    f"{what} is on '{coordinate}', no coordinate: there are {list_names(coordinates)}"
+                )
+            ends = _forces_of_controls(force, what)
             lower, upper = found.get(coordinate, (0.0, 0.0))
             found[coordinate] = lower + min(ends), upper + max(ends)
     return found
 
 
+def _forces_of_controls(actuator: Element, what: str) -> list[float]:
+    """The forces at the smallest and the largest control; OsimError where no control is between them."""
+    best = number_of(actuator, "optimal_force", "1", what)
+    least, most = (number_of(actuator, tag, default, what, True) for tag, default in CONTROLS.items())
+    if least > most or least == np.inf or most == -np.inf:
+        raise OsimError(f"{what} has controls from {least:g} to {most:g}: swap or correct the two")
+    return [best * control if best else 0.0 for control in (least, most)]
+
+
 def markers_of(model: Element, frames: Mapping[str, OffsetFrame]) -> list[Point]:
     """The markers, as points on bodies."""
-    return [_point(marker, "socket_parent_frame", frames, 0.0) for marker in objects(model, "MarkerSet")]
+    return [
+        _point(marker, "markerset", "socket_parent_frame", frames, 0.0)
+        for marker in objects(model, "MarkerSet")
+    ]
 
 
 def contact_spheres(model: Element, frames: Mapping[str, OffsetFrame]) -> list[Point]:
     """The spheres of the contact geometry."""
     return [
-        _point(sphere, "socket_frame", frames, number_of(sphere, "radius", None, "a contact sphere"))
+        _point(sphere, "contactgeometryset", "socket_frame", frames, _radius_of(sphere))
         for sphere in objects(model, "ContactGeometrySet")
         if sphere.tag == "ContactSphere"
     ]  # fmt: skip
 
 
-def _point(element: Element, socket: str, frames: Mapping[str, OffsetFrame], radius: float) -> Point:
+def _radius_of(sphere: Element) -> float:
+    what = f"contact sphere '{name_of(sphere, 'a contact sphere')}'"
+    radius = number_of(sphere, "radius", None, what)
+    if radius <= 0.0:
+        raise OsimError(f"{what} has radius {radius:g}: give a positive one, m")
+    return radius
+
+
+def _point(
+    element: Element, folder: str, socket: str, frames: Mapping[str, OffsetFrame], radius: float
+) -> Point:  # fmt: skip
     name = name_of(element, "a point")
-    body, pose = body_and_pose(text_of(element, socket, what=f"'{name}'"), {}, frames)
+    body, pose = body_and_pose(text_of(element, socket, what=f"'{name}'"), f"/{folder}/{name}", frames)
     local = vector_of(element, "location", "0 0 0", f"'{name}'")
     return Point(name, body, pose.position + pose.rotation @ local, radius)
 
 
-def left_out(model: Element, held: Iterable[str], prescribed: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """What of a model is no part of the robot: in words -> names."""
+def left_out(model: Element, other: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    """What of a model is no part of the robot, in words -> names: forces and so on, then `other`."""
     found: dict[str, list[str]] = {"muscles": list(muscles_of(model))}
     for force in objects(model, "ForceSet"):
         if force.find(MUSCLE) is None and force.tag not in ACTUATORS:
@@ -97,6 +124,5 @@ def left_out(model: Element, held: Iterable[str], prescribed: Iterable[str]) -> 
     for geometry in objects(model, "ContactGeometrySet"):
         if geometry.tag != "ContactSphere":
             found.setdefault(f"contact geometry ({geometry.tag})", []).append(name_of(geometry, "a geometry"))
-    found["functions of time that prescribe coordinates"] = list(prescribed)
-    found["coordinates, held at a value"] = list(held)
+    found |= {what: sorted(names) for what, names in other.items()}
     return {what: tuple(names) for what, names in found.items() if names}

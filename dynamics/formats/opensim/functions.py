@@ -32,6 +32,8 @@ def function_below(element: Element, what: str) -> JointFunction:
         return READERS[found[0].tag](found[0], what)
     except CouplingError as error:
         raise OsimError(f"{what}: {error}") from error
+    except RecursionError as error:
+        raise OsimError(f"{what} has multiples of multiples without end: write one scale") from error
 
 
 def _constant(element: Element, what: str) -> JointFunction:

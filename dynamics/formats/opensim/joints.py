@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from dynamics.arguments import list_names
 from dynamics.couplings.joint_function import JointFunction
 from dynamics.errors import OsimError
 from dynamics.formats.opensim.elements import (
@@ -18,7 +19,6 @@ from dynamics.formats.opensim.elements import (
     number_of,
     numbers_of,
     objects,
-    offset_frames,
     text_of,
     vector_of,
 )
@@ -91,20 +91,24 @@ class OsimJointElement:
     movements: tuple[Movement, ...]
 
 
-def joints_of(model: Element, everywhere: Mapping[str, OffsetFrame]) -> list[OsimJointElement]:
-    """All joints in the order of the file; OsimError for a type that is not read."""
-    return [_joint(element, everywhere) for element in objects(model, "JointSet")]
+def joints_of(model: Element, frames: Mapping[str, OffsetFrame]) -> list[OsimJointElement]:
+    """All joints in the order of the file; OsimError for a type that is not read, or two of one name."""
+    found: dict[str, OsimJointElement] = {}
+    for element in objects(model, "JointSet"):
+        joint = _joint(element, frames)
+        if joint.name in found:
+            raise OsimError(f"two joints are named '{joint.name}': rename one")
+        found[joint.name] = joint
+    return list(found.values())
 
 
-def _joint(element: Element, everywhere: Mapping[str, OffsetFrame]) -> OsimJointElement:
+def _joint(element: Element, frames: Mapping[str, OffsetFrame]) -> OsimJointElement:
     name = name_of(element, "a joint")
     what = f"joint '{name}'"
     if element.tag != "CustomJoint" and element.tag not in SIMPLE:
         raise OsimError(f"{what} is a {element.tag}; {', '.join(SIMPLE)} and CustomJoint are read")
-    holder = element.find("frames")
-    own = {} if holder is None else offset_frames(holder)
     ends = [
-        body_and_pose(text_of(element, f"socket_{end}_frame", what=what), own, everywhere)
+        body_and_pose(text_of(element, f"socket_{end}_frame", what=what), f"/jointset/{name}", frames)
         for end in ("parent", "child")
     ]
     coordinates = tuple(_coordinates(element, what))
@@ -122,8 +126,10 @@ def _coordinates(joint: Element, what: str) -> Iterator[OsimCoordinate]:
         name = name_of(element, f"a coordinate of {what}")
         where = f"coordinate '{name}'"
         lower, upper = numbers_of(text_of(element, "range", "-inf inf"), f"{where}: range", 2, True)
-        if lower > upper:
-            raise OsimError(f"{where}: its range begins at {lower} and ends at {upper}: swap the two")
+        if lower > upper or lower == np.inf or upper == -np.inf:
+            raise OsimError(
+                f"{where}: its range begins at {lower} and ends at {upper}: swap or correct the two"
+            )
         yield OsimCoordinate(
             name, float(lower), float(upper), number_of(element, "default_value", "0", where),
             flag_of(element, "clamped", False), flag_of(element, "locked", False),
@@ -145,19 +151,22 @@ def _simple(kind: str, coordinates: tuple[OsimCoordinate, ...], what: str) -> li
 def _custom(joint: Element, coordinates: tuple[OsimCoordinate, ...], what: str) -> list[Movement]:
     """The six movements of a <SpatialTransform>."""
     axes = joint.findall("SpatialTransform/TransformAxis")
-    if len(axes) != 6:
+    by_name = {axis.get("name", ""): axis for axis in axes}
+    names = [f"{kind}{k}" for kind in ("rotation", "translation") for k in (1, 2, 3)]
+    if len(axes) != 6 or set(by_name) != set(names):
         raise OsimError(
-            f"{what} has {len(axes)} transform axes; three rotations and three translations are expected"
+            f"{what} has the transform axes {list_names(axis.get('name', '') for axis in axes)}; "
+            f"{list_names(names)} are expected, each once"
         )
     known = {each.name for each in coordinates}
-    names = [f"{kind}{k}" for kind in ("rotation", "translation") for k in (1, 2, 3)]
-    return [_movement(axis, name, known, what) for axis, name in zip(axes, names, strict=True)]
+    return [_movement(by_name[name], name, known, what) for name in names]
 
 
 def _movement(element: Element, name: str, known: set[str], what: str) -> Movement:
     where = f"{what}, {name}"
     axis = vector_of(element, "axis", "1 0 0", where)
-    if not np.any(axis):
+    length = np.linalg.norm(axis)
+    if not length:
         raise OsimError(f"{where}: its axis has no direction: write one")
     function = function_below(element, where)
     drivers = text_of(element, "coordinates", "").split()
@@ -166,4 +175,4 @@ def _movement(element: Element, name: str, known: set[str], what: str) -> Moveme
     if drivers and drivers[0] not in known:
         raise OsimError(f"{where} follows '{drivers[0]}', which is no coordinate of this joint: name one")
     kind: JointKind = "revolute" if name.startswith("rotation") else "prismatic"
-    return Movement(name, kind, axis / np.linalg.norm(axis), drivers[0] if drivers else None, function)
+    return Movement(name, kind, axis / length, drivers[0] if drivers else None, function)

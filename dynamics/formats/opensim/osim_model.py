@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from dynamics.arguments import list_names, names_of
+from dynamics.arguments import list_names, names_of, short_repr
 from dynamics.couplings.coupled_model import CoupledModel
 from dynamics.couplings.joint_function import polynomial
 from dynamics.errors import OsimError, UrdfError
@@ -106,7 +107,7 @@ def load_osim(
     functions, negative masses, files of OpenSim 3; InertiaError for links that no robot can have.
     """
     model, own = model_element(path_or_xml), names or OsimNames()
-    frames = offset_frames_everywhere(model)
+    frames = offset_frames(model)
     masses, joints = mass_properties(model), joints_of(model, frames)
     written = checked_coordinates(each for joint in joints for each in joint.coordinates)
     held = held_values(hold, written)
@@ -116,7 +117,7 @@ def load_osim(
     check_constraints(model)
     masses, joints = own.by_body(masses), [own.joint(joint) for joint in joints]
     coordinates = {each.name: each for joint in joints for each in joint.coordinates}
-    torques = own.torques(actuator_limits(model))
+    torques = own.torques(actuator_limits(model, written))
     reading = Reading(couplings, masses)
     try:
         for joint in outward(joints, masses):
@@ -138,21 +139,15 @@ def load_osim(
     radii = [point.radius for point in points["sphere"]]
     spheres = tuple(ContactSphere(name, r) for name, r in zip(called["sphere"], radii, strict=True))
     free = {name: coordinates[name] for name in robot.joint_names}
-    prescribed = [each.name for each in coordinates.values() if each.prescribed]
+    other = {
+        "actuators, of coordinates that are none of the robot": set(torques) - set(free),
+        "functions of time that prescribe coordinates": [k for k, x in coordinates.items() if x.prescribed],
+        "coordinates, held at a value": held,
+    }
     return OsimModel(
         robot, free, {name: str(source) for name, (source, _) in couplings.items() if source},
-        called["marker"], spheres, muscles_of(model), left_out(model, held, prescribed),
+        called["marker"], spheres, muscles_of(model), left_out(model, other),
     )  # fmt: skip
-
-
-def offset_frames_everywhere(model: Element) -> dict:
-    """Frames that are components of bodies, of the ground or of the model."""
-    holders = [model.find("Ground/components"), model.find("components"), model.find("ComponentSet/objects")]
-    holders += [body.find("components") for body in objects(model, "BodySet")]
-    found = {}
-    for holder in holders:
-        found |= {} if holder is None else offset_frames(holder)
-    return found
 
 
 def checked_coordinates(given: Iterable[OsimCoordinate]) -> dict[str, OsimCoordinate]:
@@ -176,7 +171,11 @@ def held_values(
                 f"hold names '{name}', which is no coordinate: there are {list_names(coordinates)}"
             )
     given = hold if isinstance(hold, Mapping) else {}
-    return {name: float(given.get(name, coordinates[name].default)) for name in names}
+    values = {name: given.get(name, coordinates[name].default) for name in names}
+    for name, value in values.items():
+        if not isinstance(value, Real) or not np.isfinite(value):
+            raise OsimError(f"hold has {short_repr(value)} for '{name}': give a finite number, rad or m")
+    return {name: float(value) for name, value in values.items()}
 
 
 def couplers(model: Element, coordinates: Mapping[str, OsimCoordinate]) -> Couplings:

@@ -99,13 +99,20 @@ class Reading:
                 pose = pose.then(moved(movement, float(function(np.zeros(1))[0])))
                 continue
             made = self._joint(joint, movement, source, function, coordinates, pose)
-            self.parts.add_body(made.name, made, link)
-            link, pose = made.name, IDENTITY
+            own = self._unused(made.name)
+            self.parts.add_body(own, made, link)
+            link, pose = own, IDENTITY
         pose = pose.then(inverse(joint.on_child))
         if len(self.parts.bodies) > first:
             link, pose = self._named(joint, pose)
         self.places[joint.child] = Place(link, pose)
         self.parts.add_link(joint.child, Place(link, pose), self.masses[joint.child])
+
+    def _unused(self, name: str) -> str:
+        """A name for a link that is no body of the file, with _link behind it as long as it is taken."""
+        while name in self.masses or name in self.parts.masses:
+            name += "_link"
+        return name
 
     def _source(self, movement: Movement) -> tuple[str | None, JointFunction]:
         """The coordinate that a movement follows in the end, None where it is constant, and its function."""
@@ -143,7 +150,7 @@ class Reading:
         own = last.joint
         slides = own.kind == "prismatic"
         if not slides and np.abs(pose.position).max() > NEAR:
-            name = joint.name
+            name = self._unused(joint.name)
         else:
             name = joint.child
             position = own.position + own.rotation @ pose.position if slides else own.position

@@ -17,11 +17,17 @@ def custom(first, coordinate="a"):
     return joint("CustomJoint", "j", "ground", "x", ["a"], transform=axes)
 
 
+def actuator(coordinate, force=1, least=-1, most=1):
+    return f"""<CoordinateActuator name="m"><coordinate>{coordinate}</coordinate><optimal_force>{force}
+</optimal_force><min_control>{least}</min_control><max_control>{most}</max_control></CoordinateActuator>"""
+
+
 def other_mass(mass, inertia="0.01 0.01 0.01 0 0 0"):
     return osim_text([body("x", mass, inertia=inertia)], [PIN])
 
 
 CONSTRAINT = '<PointConstraint name="shut"><isEnforced>true</isEnforced></PointConstraint>'
+MULTIPLE = "<MultiplierFunction name='function'><function>", "</function></MultiplierFunction>"
 CASES = {
     "old": (osim_text([X], [PIN], version="30000"), "open it in OpenSim 4 and save it again"),
     "no model": ("<OpenSimDocument Version='40000'/>", "with a <Model> is expected"),
@@ -60,6 +66,28 @@ CASES = {
     "marker": (osim_text([X], [PIN], markers="<Marker name='m'><socket_parent_frame>/bodyset/q"
                          "</socket_parent_frame></Marker>"), "marker 'm' is on 'q', which is no body"),
     "twice": (osim_text([X, X], [PIN]), "two bodies are named 'x'"),
+    "axis without length": (osim_text([X], [custom(linear()).replace("<axis>1 0 0", "<axis>1e-200 0 0")]),
+                            "rotation1: its axis has no direction"),
+    "axes without names": (osim_text([X], [custom(linear()).replace('"rotation1"', '"first"')]),
+                           "has the transform axes first, rotation2, .*are expected, each once"),
+    "multiples": (osim_text([X], [custom(900 * MULTIPLE[0] + linear() + 900 * MULTIPLE[1])]),
+                  "joint 'j', rotation1 has multiples of multiples without end"),
+    "no version": (osim_text([X], [PIN], version="\u00b2"), "40000 or later is read"),
+    "endless range": (osim_text([X], [joint("PinJoint", "pin", "ground", "x",
+                                            ["<Coordinate name='a'><range>inf inf</range></Coordinate>"])]),
+                      "coordinate 'a': its range begins at inf and ends at inf"),
+    "joint twice": (osim_text([X, body("y")], [PIN, joint("PinJoint", "pin", "x", "y", ["b"]).replace(
+                    "x_offset", "here")]), "two joints are named 'pin'"),
+    "frame twice": (osim_text([X], [PIN.replace("x_offset", "ground_offset")]),
+                    "two frames are named '/jointset/pin/ground_offset'"),
+    "frame of two": (osim_text([X, body("y")], [PIN, BAR.replace("x_offset", "ground_offset")],
+                     markers="<Marker name='m'><socket_parent_frame>ground_offset"
+                     "</socket_parent_frame></Marker>"),
+                     "may be /jointset/pin/ground_offset or /jointset/bar/ground_offset: write the path of"),
+    "actuator": (osim_text([X], [PIN], forces=actuator("z")), "actuator 'm' is on 'z', no coordinate"),
+    "controls": (osim_text([X], [PIN], forces=actuator("a", 10, 1, -1)), "'m' has controls from 1 to -1"),
+    "radius": (osim_text([X], [PIN], geometry="<ContactSphere name='s'><socket_frame>/bodyset/x"
+                         "</socket_frame><radius>-1</radius></ContactSphere>"), "sphere 's' has radius -1"),
     "coordinate twice": (osim_text([X, body("y")], [PIN, joint("PinJoint", "bar", "x", "y", ["a"])]),
                          "two coordinates are named 'a'"),
 }  # fmt: skip
@@ -79,6 +107,12 @@ def test_a_body_that_no_robot_can_have_is_refused_by_its_name():
 def test_a_coordinate_to_hold_must_exist():
     with pytest.raises(OsimError, match="hold names 'knee', which is no coordinate: there are a"):
         load_osim(osim_text([X], [PIN]), hold=["knee"])
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "x", None])
+def test_a_coordinate_is_held_at_a_finite_number(value):
+    with pytest.raises(OsimError, match=r"hold has .* for 'a': give a finite number, rad or m"):
+        load_osim(osim_text([X], [PIN]), hold={"a": value})
 
 
 def test_constraints_that_are_not_enforced_and_couplers_that_are_off_leave_coordinates_free():
