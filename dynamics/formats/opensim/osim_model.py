@@ -173,7 +173,7 @@ def held_values(
     given = hold if isinstance(hold, Mapping) else {}
     values = {name: given.get(name, coordinates[name].default) for name in names}
     for name, value in values.items():
-        if not isinstance(value, Real) or not np.isfinite(value):
+        if not (isinstance(value, Real) and np.isfinite(float(value))):
             raise OsimError(f"hold has {short_repr(value)} for '{name}': give a finite number, rad or m")
     return {name: float(value) for name, value in values.items()}
 
