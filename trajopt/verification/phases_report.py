@@ -11,7 +11,6 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
-from trajopt.base.rounding import BETWEEN
 from trajopt.checks.check_result import AT_TIMES
 from trajopt.checks.check_times import mesh_of
 from trajopt.checks.link_violations import (
@@ -22,7 +21,6 @@ from trajopt.checks.link_violations import (
     link_violations,
 )
 from trajopt.checks.path_equations import EquationResidual
-from trajopt.checks.scales import LIMIT_ACCURACY
 from trajopt.checks.violations import Violation
 from trajopt.problem.links.phases import Phases
 from trajopt.solution.phases_solution import PhasesSolutionData
@@ -33,7 +31,7 @@ from trajopt.transcription.links.linked_program import LinkedProgram, linked_pro
 from trajopt.verification.claims import differences_of_phases, unusable, unusable_phases
 from trajopt.verification.recomputed_kkt import smallest_kkt
 from trajopt.verification.report import LABEL, WIDTH, Report, excess_sentence
-from trajopt.verification.verdict import Verdict
+from trajopt.verification.verdict import Verdict, fields_of
 from trajopt.verification.verify import verify as verify_phase
 
 
@@ -47,19 +45,10 @@ class PhasesReport(Verdict):
     together : what the solution reports of all phases together inconsistently with their motions, in words
     """
 
-    title: str
     names: tuple[str, ...]
     reports: tuple[Report, ...]
     links: tuple[LinkViolation, ...]
-    kkt: KKT
-    kkt_of_solve: KKT
-    kkt_recomputed: bool
-    accuracy: float
-    limit_accuracy: float
-    converged: bool
-    status: str
     together: tuple[str, ...] = ()
-    error_of_optimum: float | None = None
 
     @property
     def named_parts(self) -> tuple[tuple[str, Report], ...]:
@@ -111,7 +100,7 @@ class PhasesReport(Verdict):
         return None if None in errors else float(np.max(np.array(errors, dtype=float)))
 
     @property
-    def violations(self) -> tuple[Violation, ...]:  # type: ignore[override]  # a field of one motion's report
+    def violations(self) -> tuple[Violation, ...]:
         """The violations of all phases, whose names begin with the phase's."""
         return tuple(
             replace(each, name=f"{name}: {each.name}")
@@ -120,7 +109,7 @@ class PhasesReport(Verdict):
         )
 
     @property
-    def equations(self) -> tuple[EquationResidual, ...]:  # type: ignore[override]
+    def equations(self) -> tuple[EquationResidual, ...]:
         """The path equations of all phases, whose names begin with the phase's."""
         return tuple(
             replace(each, name=f"{name}: {each.name}")
@@ -190,20 +179,8 @@ def _report(
     kkt: KKT | None,
     together: tuple[str, ...],
 ) -> PhasesReport:
-    return PhasesReport(
-        title=str(solution) if reports else solution.name,
-        names=solution.names if reports else (),
-        reports=reports,
-        links=links,
-        kkt=kkt or solution.kkt,
-        kkt_of_solve=solution.kkt,
-        kkt_recomputed=kkt is not None,
-        accuracy=BETWEEN if accuracy is None else float(accuracy),
-        limit_accuracy=LIMIT_ACCURACY if accuracy is None else float(accuracy),
-        converged=solution.converged,
-        status=solution.status.value,
-        together=together,
-    )
+    title, names = (str(solution), solution.names) if reports else (solution.name, ())
+    return PhasesReport(names, reports, links, together, **fields_of(solution, title, kkt, accuracy))
 
 
 def _of_links(solution: PhasesSolutionData, phases: Phases) -> Iterator[LinkViolation]:

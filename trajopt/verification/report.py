@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.printable_text import printable
-from trajopt.base.rounding import AGREEMENT, BETWEEN
+from trajopt.base.rounding import AGREEMENT
 from trajopt.checks.check_result import AT_TIMES, worst_of_each
 from trajopt.checks.integral_checks import CostCheck
 from trajopt.checks.path_equations import EquationResidual
 from trajopt.checks.scales import LIMIT_ACCURACY
 from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
 from trajopt.checks.violations import Violation
-from trajopt.solvers.optimality.kkt import KKT
 from trajopt.verification.minimality import Minimality
 from trajopt.verification.verdict import Verdict
 
@@ -42,18 +41,10 @@ class Report(Verdict):
     rounding : objectives below are rounding errors: 1e-13 divided by the factor of the costs in the NLP
     """
 
-    title: str
-    violations: tuple[Violation, ...]
-    kkt: KKT
-    kkt_of_solve: KKT
-    kkt_recomputed: bool
+    violations: tuple[Violation, ...]  # type: ignore[override]
     simulation: Simulation | None
     unsimulated: str = "the dynamics offers no forward dynamics"
-    accuracy: float = BETWEEN
-    limit_accuracy: float = LIMIT_ACCURACY
-    converged: bool = True
-    status: str = ""
-    equations: tuple[EquationResidual, ...] = ()
+    equations: tuple[EquationResidual, ...] = ()  # type: ignore[override]
     costs: tuple[CostCheck, ...] = ()
     objective: float = 0.0
     free_simulation: Simulation | None = None
@@ -63,7 +54,6 @@ class Report(Verdict):
     designs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     unbuilt: str = ""
     rounding: float = 0.0
-    error_of_optimum: float | None = None
 
     @property
     def named_parts(self) -> tuple[tuple[str, Report], ...]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trajopt.base.facts import Facts
-from trajopt.base.rounding import ESTIMATED
+from trajopt.base.rounding import BETWEEN, ESTIMATED
 from trajopt.checks.path_equations import EquationResidual
+from trajopt.checks.scales import LIMIT_ACCURACY
 from trajopt.checks.violations import Violation
+from trajopt.solution.solution import Answer
 from trajopt.solvers.optimality.kkt import KKT
 
 OPTIMAL = 1e-5  # KKT error
@@ -20,6 +23,27 @@ COARSE = "solve on more intervals, or with refine=trajopt.Refined()"
 LISTED = 4  # violations of a failed verification that its facts list
 
 
+def accuracies(accuracy: float | None) -> tuple[float, float]:
+    """The accuracies between nodes and of limits over time that a user gives, or the defaults."""
+    return (BETWEEN, LIMIT_ACCURACY) if accuracy is None else (float(accuracy), float(accuracy))
+
+
+def fields_of(answer: Answer, title: str, kkt: KKT | None, accuracy: float | None) -> dict[str, Any]:
+    """The fields of a verdict that follow from an answer; kkt : recomputed, None where it is not known."""
+    allowed, of_limits = accuracies(accuracy)
+    return {
+        "title": title,
+        "kkt": kkt or answer.kkt,
+        "kkt_of_solve": answer.kkt,
+        "kkt_recomputed": kkt is not None,
+        "accuracy": allowed,
+        "limit_accuracy": of_limits,
+        "converged": answer.converged,
+        "status": answer.status.value,
+    }
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Verdict(ABC):
     """The verdict of a report, of one motion or of phases: PASS where no reason stands against it.
 
@@ -33,16 +57,20 @@ class Verdict(ABC):
     """
 
     title: str
-    violations: tuple[Violation, ...]
-    equations: tuple[EquationResidual, ...]
     kkt: KKT
     kkt_of_solve: KKT
     kkt_recomputed: bool
-    accuracy: float
-    limit_accuracy: float
-    converged: bool
-    status: str
-    error_of_optimum: float | None
+    accuracy: float = BETWEEN
+    limit_accuracy: float = LIMIT_ACCURACY
+    converged: bool = True
+    status: str = ""
+    error_of_optimum: float | None = None
+    if TYPE_CHECKING:  # fields of one motion's report
+
+        @property
+        def violations(self) -> tuple[Violation, ...]: ...
+        @property
+        def equations(self) -> tuple[EquationResidual, ...]: ...
 
     @property
     @abstractmethod

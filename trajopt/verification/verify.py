@@ -14,11 +14,9 @@ import numpy as np
 
 from trajopt.base.arguments import number
 from trajopt.base.errors import OptionError, TrajoptError
-from trajopt.base.rounding import BETWEEN
 from trajopt.checks.check_times import CHECK_DENSITY, sample_times
 from trajopt.checks.integral_checks import cost_checks
 from trajopt.checks.path_equations import EquationResidual, costs_of_residuals, torque_equations
-from trajopt.checks.scales import LIMIT_ACCURACY
 from trajopt.checks.simulation import simulate
 from trajopt.checks.violations import Violation, violations
 from trajopt.solution.solution import SolutionData
@@ -28,6 +26,7 @@ from trajopt.verification.minimality import NearbyPoints, minimality
 from trajopt.verification.optimum_error import error_of_optimum
 from trajopt.verification.recomputed_kkt import point_and_kkt, rebuilt_program
 from trajopt.verification.report import Report
+from trajopt.verification.verdict import accuracies, fields_of
 
 __all__ = ["Report", "Violation", "verify"]
 
@@ -46,27 +45,18 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         of all else. At nodes 1e-6 is allowed.
     Raises OptionError for an accuracy that is not positive.
     """
-    allowed, of_limits = (BETWEEN, LIMIT_ACCURACY) if accuracy is None else (accuracy, accuracy)
-    if not (number(allowed, "the accuracy") > 0.0):
+    if accuracy is not None and not number(accuracy, "the accuracy") > 0.0:
         raise OptionError(f"the accuracy is {accuracy!r}: give a positive number, 0.01 for one percent")
     if wrong := unusable(solution) or _impossible(solution):
-        return _without_checks(solution, float(allowed), wrong)
+        return _without_checks(solution, accuracy, wrong)
     problem, program = solution.problem, rebuilt_program(solution)
     point, kkt = (None, None) if program is None else point_and_kkt(program, solution)
     nearby = None if program is None or point is None else NearbyPoints(program.nlp, point)
-    found, costs = violations(solution, float(allowed), float(of_limits)), tuple(cost_checks(solution))
+    found, costs = violations(solution, *accuracies(accuracy)), tuple(cost_checks(solution))
     report = Report(
-        title=str(solution),
         violations=tuple(found),
-        kkt=kkt or solution.kkt,
-        kkt_of_solve=solution.kkt,
-        kkt_recomputed=kkt is not None,
         simulation=simulate(solution),
         unsimulated=LOADED if problem.loads else Report.unsimulated,
-        accuracy=float(allowed),
-        limit_accuracy=float(of_limits),
-        converged=solution.converged,
-        status=solution.status.value,
         equations=tuple(_equations(solution, found)),
         costs=costs,
         differences=tuple(differences(solution, costs, program)),
@@ -80,6 +70,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         },
         unbuilt=solution.unbuilt,
         rounding=0.0 if program is None else ROUNDING / program.nlp.objective_scale,
+        **fields_of(solution, str(solution), kkt, accuracy),
     )
     error = error_of_optimum(solution, nearby, report) if report.holds else None
     return replace(report, error_of_optimum=error)
@@ -99,21 +90,15 @@ def _impossible(solution: SolutionData) -> str:
     return ""
 
 
-def _without_checks(solution: SolutionData, accuracy: float, wrong: str) -> Report:
+def _without_checks(solution: SolutionData, accuracy: float | None, wrong: str) -> Report:
     """The report of a motion that cannot be looked at in its problem."""
     return Report(
-        title=str(solution),
         violations=(),
-        kkt=solution.kkt,
-        kkt_of_solve=solution.kkt,
-        kkt_recomputed=False,
         simulation=None,
         unsimulated="the motion was not looked at",
-        accuracy=accuracy,
-        converged=solution.converged,
-        status=solution.status.value,
         objective=solution.objective,
         differences=(wrong,),
+        **fields_of(solution, str(solution), None, accuracy),
     )
 
 
