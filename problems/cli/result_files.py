@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from problems.cli.figures import DrawFigures, Notify, draw, own_figures, silent
 from problems.cli.output import echo
-from problems.cli.summary import summary, write_json, write_text
+from problems.cli.summary import summary, write_json
+from trajopt.base.files.atomic_file import write_text
 from trajopt.base.files.run_folder import LAST, RunFolder, mixture
 
 if TYPE_CHECKING:

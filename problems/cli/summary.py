@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trajopt.base.files.atomic_file import whole_file
+from trajopt.base.files.atomic_file import write_text
 from trajopt.base.files.plain_values import finite, words
 
 if TYPE_CHECKING:
@@ -93,9 +93,3 @@ def _equation(numbers: Mapping[str, Any]) -> dict[str, Any]:
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write JSON so that readers see the old file or the new."""
     write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text, whole or not at all."""
-    with whole_file(path) as stream:
-        stream.write(text.encode("utf-8"))

@@ -19,7 +19,7 @@ from problems.identification.measurements import Measurements, recordings
 from problems.moves.path_quantities import spring_torques
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.base.files.atomic_file import whole_file
+from trajopt.base.files.atomic_file import write_text
 
 LEVEL = 0.95
 CORRELATED = 0.3  # of residuals with those one sample later, above which intervals are too narrow
@@ -170,5 +170,4 @@ class Estimate:
         each = zip(self.base.names, self.values, self.standard_deviations, self.intervals(), strict=True)
         for name, value, deviation, ends in each:
             writer.writerow([name, *(repr(float(number)) for number in (value, deviation, *ends))])
-        with whole_file(path) as stream:
-            stream.write(text.getvalue().encode())
+        write_text(path, text.getvalue())

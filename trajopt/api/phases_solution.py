@@ -35,12 +35,6 @@ class PhasesSolution(PublicAnswer, PhasesSolutionData):
         with one_blas_thread():
             return verify_phases(self, accuracy)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a .npz file that `load` reads; the file appears whole or not at all."""
-        from trajopt.archive.solution_archive import save
-
-        save(self, path)
-
     @staticmethod
     def load(path: str | os.PathLike[str], phases: Phases | None = None) -> PhasesSolution:
         """Read saved phases; terms need the problems, given here or rebuilt by recipe.

@@ -32,6 +32,12 @@ class PublicAnswer(Answer):
 
         return diagnose(self.asked, solution=self)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a .npz file that `load` reads; the file appears whole or not at all."""
+        from trajopt.archive.solution_archive import save
+
+        save(self, path)
+
     def sample(self, rate: float = 100.0) -> Samples:
         """The motion at 0, 1/rate, 2/rate ... and at its end, as columns with names and units; rate in Hz.
 
@@ -134,12 +140,6 @@ class Solution(PublicAnswer, SolutionData):
         from trajopt.checks.optimality.costates import costate
 
         return costate(self, state)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a .npz file that `load` reads; the file appears whole or not at all."""
-        from trajopt.archive.solution_archive import save
-
-        save(self, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str], problem: ProblemData | None = None) -> Solution:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.errors import TrajoptError
+from trajopt.base.files.plain_values import finite
 from trajopt.base.printable_text import printable
 from trajopt.base.rounding import BETWEEN
 from trajopt.certificates.arc_problem import arc_problem, multipliers_read_back
@@ -158,12 +159,12 @@ class Certificate(CertifiedLines, CertificateRecord):
         """The numbers that `summary.json` holds."""
         return {
             **super().summary(),
-            "largest_excess": _finite(self.largest_violation),
+            "largest_excess": finite(self.largest_violation),
             "switches": None if self.structure is None else self.structure.arc_count - 1,
             "wrong_sign": None if self.signs is None else self.signs.wrong,
             "slowed": self.slowed,
-            "overstep_gain": None if self.gain is None else _finite(self.gain.of_oversteps),
-            "margin_cost": None if self.gain is None else _finite(self.gain.of_margins),
+            "overstep_gain": None if self.gain is None else finite(self.gain.of_oversteps),
+            "margin_cost": None if self.gain is None else finite(self.gain.of_margins),
             "bracket": None if self.bracket is None else [self.bracket.lower, self.bracket.upper],
         }
 
@@ -253,7 +254,3 @@ def row(line: CertificateLine) -> str:
     how = f"{line.evidence}, {line.resolution:.1e} s" if line.evidence == "sampled" else line.evidence
     fails = "" if line.holds else "  FAILS"
     return f"{line.label:<42}{line.value:>18.3e}{line.tolerance:>11.1e}{line.time:>12.6f}  {how}{fails}"
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

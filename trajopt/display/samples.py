@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from trajopt.base.arguments import check_positive, list_names
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
-from trajopt.base.files.atomic_file import whole_file
+from trajopt.base.files.atomic_file import write_text
 from trajopt.base.files.near_files import check_ending
 from trajopt.base.rounding import AGREEMENT
 from trajopt.display.curves import curves_of, kinds_of, problem_of
@@ -70,8 +70,7 @@ class Samples:
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write `csv()`; the file appears whole or not at all."""
         check_ending(Path(path), ".csv", "a table")
-        with whole_file(path) as stream:
-            stream.write(self.csv().encode("utf-8"))
+        write_text(path, self.csv())
 
     def to_dataframe(self) -> Any:
         """A `pandas.DataFrame` with the same columns; `frame.attrs["units"]` has the units.

@@ -52,15 +52,14 @@ def identify(
     """
     from dynamics import load_urdf
     from problems import identification
-    from trajopt.base.files.atomic_file import whole_file
+    from trajopt.base.files.atomic_file import write_text
 
     model = load_urdf(robot).with_rotors("armature" if rotors else "exact")
     data = [identification.read_measurements(each, model.joint_names, rate) for each in tables]
     found = identification.estimate(model, data, bandwidth=bandwidth, friction=friction)
     found.to_csv(out)
     beside = out.with_suffix(".json")
-    with whole_file(beside) as stream:
-        stream.write(found.model.to_json().encode())
+    write_text(beside, found.model.to_json())
     output.answer(f"{found}\nwritten: {out}, {beside}")
     output.values(answer_of(found, out, beside))
 

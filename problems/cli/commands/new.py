@@ -11,8 +11,8 @@ import click
 
 from problems.cli.misuse import Complaint, explained
 from problems.cli.output import Output, output_options
-from problems.cli.summary import write_text
 from trajopt.base.arguments import short_repr
+from trajopt.base.files.atomic_file import write_text
 
 KINDS = ("arm", "robot", "system", "walk")
 OURS = ("trajopt", "dynamics", "problems")

@@ -15,7 +15,7 @@ import numpy as np
 from trajopt.base.arguments import check_positive, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.base.files.atomic_file import whole_file
+from trajopt.base.files.atomic_file import whole_file, write_text
 from trajopt.base.rounding import AGREEMENT
 
 NANO = 10**9
@@ -56,7 +56,7 @@ def write_ros(
         "joint_names": list(joint_names),
         "points": points,
     }
-    _write(path, json.dumps(message, indent=1) + "\n" if ending == ".json" else _yaml(message))
+    write_text(path, json.dumps(message, indent=1) + "\n" if ending == ".json" else _yaml(message))
 
 
 def _yaml(message: Mapping[str, Any]) -> str:
@@ -99,7 +99,7 @@ def write_urscript(
         "  stopj(2.0)",
         "end",
     ]
-    _write(path, "\n".join(lines) + "\n")
+    write_text(path, "\n".join(lines) + "\n")
 
 
 def write_c_header(path: str | os.PathLike[str], name: str, joint_names: Sequence[str], rows: Array) -> None:
@@ -120,7 +120,7 @@ def write_c_header(path: str | os.PathLike[str], name: str, joint_names: Sequenc
         lines.append(f"static const double {name}_{quantity}[{count}][{n}] = {{")
         lines += [f"  {{{_numbers(row)}}}," for row in values]
         lines.append("};")
-    _write(path, "\n".join([*lines, "#endif"]) + "\n")
+    write_text(path, "\n".join([*lines, "#endif"]) + "\n")
 
 
 def _numbers(values: Array) -> str:
@@ -131,8 +131,3 @@ def write_binary(path: str | os.PathLike[str], joints: int, rows: Array) -> None
     """Write "TRAJOPT1", the numbers of joints and points, and the rows as little-endian doubles."""
     with whole_file(path) as stream:
         stream.write(MAGIC + struct.pack("<II", joints, len(rows)) + rows.astype("<f8").tobytes())
-
-
-def _write(path: str | os.PathLike[str], text: str) -> None:
-    with whole_file(path) as stream:
-        stream.write(text.encode("utf-8"))

@@ -25,3 +25,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write UTF-8 text, whole or not at all."""
+    with whole_file(path) as stream:
+        stream.write(text.encode("utf-8"))

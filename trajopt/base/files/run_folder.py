@@ -26,7 +26,7 @@ import msgspec
 
 from trajopt.base.arguments import shorten
 from trajopt.base.errors import ResultFolderError
-from trajopt.base.files.atomic_file import whole_file
+from trajopt.base.files.atomic_file import write_text
 
 MANIFEST, LOCK, STAGE = "run.json", ".trajopt.lock", ".unfinished"
 LAST = "solution.npz"
@@ -115,8 +115,8 @@ class RunFolder:
                 path.unlink()
 
     def _write(self, content: Manifest) -> None:
-        with whole_file(self.folder / MANIFEST) as stream:
-            stream.write(json.dumps(msgspec.to_builtins(content), indent=1, sort_keys=True).encode())
+        text = json.dumps(msgspec.to_builtins(content), indent=1, sort_keys=True)
+        write_text(self.folder / MANIFEST, text)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from trajopt.base.errors import OptionError
-from trajopt.base.files.atomic_file import whole_file
+from trajopt.base.files.atomic_file import whole_file, write_text
 from trajopt.base.files.plain_values import words
 from trajopt.studies.many.point import StudyPoint
 
@@ -72,8 +72,7 @@ def append(path: Path, row: Row) -> None:
 
 def rewrite(path: Path, rows: Sequence[Row]) -> None:
     """Write all rows in the order of their numbers, whole or not at all."""
-    with whole_file(path) as stream:
-        stream.write(csv_of(rows).encode())
+    write_text(path, csv_of(rows))
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
