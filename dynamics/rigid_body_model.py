@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dynamics.errors import UnknownNameError
-from dynamics.model.body import Body, Frame
+from dynamics.model.body import Body, Frame, floating_joints
 from dynamics.model.kinematic_tree import KinematicTree
 from dynamics.model.shape import Shape
 
@@ -99,31 +98,10 @@ class RigidBodyModel(KinematicTree):
             external[..., self.link_index(link), :] += wrench
         return aba(self, q, v, tau, external)
 
-    def carrier(self, frame: str) -> str:
-        """The link that carries a frame; UnknownNameError where the ground does, or for another name."""
-        body = self.frame(frame).body
-        if body is None:
-            raise UnknownNameError(f"the frame '{frame}' is fixed to the ground: name one on a link")
-        return body
-
-    @property
-    def total_mass(self) -> float:
-        """kg of all links that can move, rotors not counted."""
-        return float(sum(body.mass for body in self.bodies))
-
     @cached_property
     def floating_joints(self) -> tuple[str, ...]:
-        """The joints of a floating base, translations first: six on the first link; empty where it is held.
-
-        Those between the ground and the first link with mass, where three are slides and three turn it.
-        """
-        joints: list[str] = []
-        for body in self.bodies:
-            joints.append(body.joint.name)
-            if not body.is_massless:
-                break
-        kinds = [body.joint.kind == "prismatic" for body in self.bodies[: len(joints)]]
-        return tuple(joints) if kinds == [True] * 3 + [False] * 3 else ()
+        """The joints of a floating base, translations first, or none where it is held."""
+        return floating_joints(self.bodies)
 
     def skeleton(self, q: np.ndarray) -> np.ndarray:
         """(..., segments, 2, 3) m, lines from joint origins to child origins and link tips, for plots."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dynamics.blocks.model_block import block
 from dynamics.couplings.coupled_motion import MOTION, CoupledMotion
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class CoupledBlock:
     derivatives_are_tested = True  # by complex step and Taylor slopes: users need not check them again
 
     def __init__(self, model: CoupledTree, outputs: Iterable[str], loads: Iterable[str]) -> None:
-        self.model, self.inner = model, model.tree.block(outputs, loads)
+        self.model, self.inner = model, block(model.tree, outputs, loads)
         self.outputs: Mapping[str, int] = {
             name: model.n if name in FORCES else width for name, width in self.inner.outputs.items()
         }

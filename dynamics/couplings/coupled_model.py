@@ -19,7 +19,7 @@ from dynamics.couplings.coupled_block import CoupledBlock
 from dynamics.couplings.coupled_motion import CoupledMotion
 from dynamics.couplings.coupled_tree import CoupledTree
 from dynamics.errors import ShapeError
-from dynamics.quantities.kinematics import Poses, forward_kinematics
+from dynamics.quantities.kinematics import Poses, forward_kinematics, skeleton
 
 Array = np.ndarray
 
@@ -89,7 +89,7 @@ class CoupledModel(CoupledTree):
 
     def skeleton(self, q: Any) -> Array:
         """(..., segments, 2, 3) m, lines from joint origins to child origins and link tips, for plots."""
-        return self.tree.skeleton(self.tree_motion(q)[0])
+        return skeleton(self.tree, self.tree_motion(q)[0])
 
     def _nodes(self, **given: Any) -> tuple[dict[str, Array], tuple[int, ...]]:
         """Arrays of coordinates as (nodes, n), and the leading axes to give back."""

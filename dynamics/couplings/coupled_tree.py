@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from dynamics.arguments import list_names, short_repr
+from dynamics.blocks.declared_quantities import QUANTITIES
 from dynamics.couplings.joint_function import JointFunction
 from dynamics.errors import CouplingError
+from dynamics.model.body import floating_joints
 from dynamics.model.joint_limits import JointLimits, checked_limits
-from dynamics.model.kinematic_tree import LimitArrays
-from dynamics.rigid_body_model import RigidBodyModel
+from dynamics.model.kinematic_tree import KinematicTree, LimitArrays
 
 Array = np.ndarray
 
@@ -44,7 +45,7 @@ class Follower:
 class CoupledTree:
     """What a coupled robot is, see `CoupledModel`, which users make and which adds its dynamics."""
 
-    tree: RigidBodyModel
+    tree: KinematicTree
     followers: Mapping[str, Follower]
     ranges: Mapping[str, JointLimits] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -168,13 +169,13 @@ class CoupledTree:
     @property
     def floating_joints(self) -> tuple[str, ...]:
         """The coordinates of a floating base, translations first; empty where it is held or coupled."""
-        found = self.tree.floating_joints
+        found = floating_joints(self.tree.bodies)
         return () if any(name in self.followers for name in found) else found
 
     @property
     def quantities(self) -> Mapping[str, Any]:
         """What `block` computes, as in `RigidBodyModel`."""
-        return self.tree.quantities
+        return QUANTITIES
 
     def carrier(self, frame: str) -> str:
         """The link that carries a frame; UnknownNameError where the ground does, or for another name."""

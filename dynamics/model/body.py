@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -79,3 +80,17 @@ class Frame:
         checked_reference(self.body, f"{what} body")
         object.__setattr__(self, "rotation", rotation_matrix(self.rotation, f"{what} rotation"))
         object.__setattr__(self, "position", finite_array(self.position, (3,), f"{what} position"))
+
+
+def floating_joints(bodies: Iterable[Body]) -> tuple[str, ...]:
+    """The joints between the ground and the first link with mass, where three are slides and three turn it.
+
+    Translations come first; empty where a robot has another base.
+    """
+    joints: list[Joint] = []
+    for body in bodies:
+        joints.append(body.joint)
+        if not body.is_massless:
+            break
+    kinds = [joint.kind == "prismatic" for joint in joints]
+    return tuple(joint.name for joint in joints) if kinds == [True] * 3 + [False] * 3 else ()

@@ -176,6 +176,18 @@ class KinematicTree:
         """The frame `name`, which may be a link's own; UnknownNameError otherwise."""
         return self._frames[index_in(self._frame_indices, name, "link or frame")]
 
+    def carrier(self, frame: str) -> str:
+        """The link that carries a frame; UnknownNameError where the ground does, or for another name."""
+        body = self.frame(frame).body
+        if body is None:
+            raise UnknownNameError(f"the frame '{frame}' is fixed to the ground: name one on a link")
+        return body
+
+    @property
+    def total_mass(self) -> float:
+        """kg of all links that can move, rotors not counted."""
+        return float(sum(body.mass for body in self.bodies))
+
     @cached_property
     def _frames(self) -> tuple[Frame, ...]:
         return (*self.link_frames, *self.frames)

@@ -58,6 +58,11 @@ def test_no_files_import_each_other_in_a_circle():
     assert architecture.circles(architecture.edges()) == []
 
 
+def test_rooms_stand_on_no_more_floors_than_before():
+    heights = architecture.floors(architecture.room_edges())
+    assert 1 + max(heights.values()) <= 12, sorted(heights.items(), key=lambda room: -room[1])[:6]
+
+
 def test_a_forbidden_import_and_a_circle_are_seen(monkeypatch):
     """Negative control: with one more import from the bottom to the top both checks object."""
     found = architecture.edges() | {("trajopt.splines.basis", "trajopt.api.solve")}
