@@ -21,7 +21,7 @@ from problems.human.assessment.slip import sinking, slip
 from problems.human.gait.formulation import PREDICTED
 from problems.human.predicted.stances import GUESSED
 
-MESHES = (2, 3, 4, 6)  # intervals in each arc of single support
+MESHES = (2, 4, 6, 8)  # intervals in each arc of single support
 COARSE = 2  # intervals of the settings that are moved
 EVENTS = ("foot-flat", "toe-off", "heel-off")
 MOVED = 0.2  # of its time, an event of the initial guess
@@ -30,7 +30,7 @@ MOVED = 0.2  # of its time, an event of the initial guess
 def predicted() -> dict[str, Any]:
     """All rows of the table."""
     meshes = [row(f"{n} intervals", AT_TRIAL, intervals=n) for n in MESHES]
-    winter = row("at Winter's speed", AT_WINTER, intervals=PREDICTED.intervals)
+    winter = row(f"{PREDICTED.intervals} intervals, at Winter's speed", AT_WINTER)
     return {"meshes": meshes, "winter": winter, "moved": [row(*each) for each in moved_settings()]}
 
 

@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def pictures(cost: str) -> None:
-    """The figures of one cost: with sources the default step, the trial's, a pack and a limp."""
+    """The figures of one cost; with sources the default, the trial's, predicted contact, a pack, a limp."""
     if cost == "thesis":
         for name in FIGURES:
             save_figure(solved(cost=cost, **LONG), name, f"gait_{name}_thesis")
@@ -56,6 +56,8 @@ def pictures(cost: str) -> None:
     for name in FIGURES:
         save_figure(solved(step_length=0.6), name, f"gait_{name}_60cm")
         save_figure(solved(**TRIAL), name, f"gait_{name}_trial")
+    for name in ("snapshots", "torques", "reactions"):
+        save_figure(solved(**TRIAL, contact="predicted"), name, f"gait_{name}_predicted")
     plot.animate(solved(**TRIAL), PICTURES / "gait_trial.gif")
     limp = solved(gait_stride, **LONG, **STRIDES[LIMP])
     for whose, name, solution in (

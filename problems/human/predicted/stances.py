@@ -37,6 +37,8 @@ HELD = MappingProxyType({
 SHORTEST, LONGEST = 0.02, 0.9  # parts of the step, of every arc
 GUESSED = (0.16, 0.08, 0.46, 0.30)  # parts of the step, where the search starts
 ORDER = 3  # collocation points in every interval
+# Parts of every interval, between its points, at which limits hold too while a foot swings near the ground.
+BETWEEN_POINTS = (0.42, 0.83)
 
 
 def schedule(duration: float) -> trajopt.Schedule:
@@ -48,7 +50,14 @@ def schedule(duration: float) -> trajopt.Schedule:
 def step_trajectory(duration: float, intervals: int) -> trajopt.Trajectory:
     """Collocation on `intervals` of either arc in which one foot stands, half as many of the others."""
     short = (intervals + 1) // 2
-    return schedule(duration).trajectory((short, short, intervals, intervals), ORDER)
+    mesh = schedule(duration).trajectory((short, short, intervals, intervals), ORDER)
+    swing = [tuple(limit_times(arc.basis.breakpoints)) for arc in mesh.arcs[2:]]
+    return mesh.with_limit_points([(), (), *swing])
+
+
+def limit_times(breakpoints: np.ndarray) -> list[float]:
+    """Normalised times between the collocation points of every interval."""
+    return (breakpoints[:-1, None] + np.diff(breakpoints)[:, None] * BETWEEN_POINTS).ravel().tolist()
 
 
 def held(point: str, arc: int) -> str:
