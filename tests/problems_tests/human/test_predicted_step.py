@@ -15,7 +15,7 @@ from problems.human.body.model import ACTIVE, standing
 from problems.human.body.person import Person
 from problems.human.gait.cycle import gait_cycle
 from problems.human.predicted.feet import PLANTARFLEXORS, with_ball_edges, with_strong_plantarflexors
-from problems.human.predicted.stances import POINTS, STANCES, held
+from problems.human.predicted.stances import POINTS, STANCES, held, step_trajectory
 from trajopt.base.errors import OptionError
 
 WEIGHT = 75.0 * 9.81
@@ -66,6 +66,15 @@ def test_the_ball_lies_under_the_joint_of_the_toes_and_turns_with_them():
     np.testing.assert_allclose(0.5 * (inner + outer), middle, atol=1e-12)
     assert outer[2] - inner[2] == pytest.approx(0.08) and left[2] == pytest.approx(-outer[2])
     assert SKELETON.carrier("ball_in_r") == SKELETON.carrier("toe_r")
+
+
+def test_limits_hold_between_the_points_of_every_interval_of_a_swing_and_equations_do_not():
+    nodes = step_trajectory(0.5, 4).nodes
+    for arc, intervals in enumerate((2, 2, 4, 4)):
+        own = nodes.arc == arc
+        assert nodes.limits_only[own].sum() == (2 * intervals if arc >= 2 else 0)
+        gaps = np.diff(np.unique(nodes.s[own]))
+        assert gaps.min() > 1e-3  # no node twice
 
 
 def test_plantarflexors_alone_are_stronger():
