@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from problems.human.motions.motion_file import UNITS, check_times
+from problems.human.motions.motion_file import LENGTHS, UNITS, check_times
+from problems.human.opensim.storage import text_of
 from trajopt.base.errors import ProblemError
 
 HEADER_LINES = 5  # file type, names and values of the rate and counts, markers, axes
@@ -38,7 +39,7 @@ def read_markers(path: str | os.PathLike[str]) -> Markers:
     file = Path(path)
     if not file.is_file():
         raise ProblemError(f"there is no file '{file}': give the path of a .trc")
-    lines = file.read_text(encoding="utf-8-sig").splitlines()
+    lines = text_of(file).splitlines()
     if len(lines) < HEADER_LINES + 1 or not lines[0].startswith("PathFileType"):
         raise ProblemError(
             f"{file} does not begin with 'PathFileType' and five lines of header: it is no .trc"
@@ -47,24 +48,27 @@ def read_markers(path: str | os.PathLike[str]) -> Markers:
     names = [cell.strip() for cell in lines[3].split("\t")[2:] if cell.strip()]
     factor = _factor(entries, file)
     rows = [(i, line) for i, line in enumerate(lines[HEADER_LINES:], HEADER_LINES + 1) if line.strip()]
+    if not names or len(set(names)) < len(names):
+        raise ProblemError(f"{file}, line 4 has the markers {names}: give at least one, and each name once")
     values = np.array([_row(line, 2 + 3 * len(names), file, i) for i, line in rows])
+    values = values.reshape(-1, 2 + 3 * len(names))
     for key, count in (("NumMarkers", len(names)), ("NumFrames", len(rows))):
         if entries.get(key, str(count)) != str(count):
             raise ProblemError(f"{file} has {count} as {key}, but its header says {entries[key]}: correct it")
-    check_times(values[:, 1], file, rows[0][0] - 1)
+    check_times(values[:, 1], file, HEADER_LINES if not rows else rows[0][0] - 1)
     places = factor * values[:, 2:].reshape(len(rows), len(names), 3)
     return Markers(values[:, 1], {name: places[:, i] for i, name in enumerate(names)})
 
 
 def _factor(entries: Mapping[str, str], file: Path) -> float:
     unit = entries.get("Units", "")
-    if unit not in ("m", "cm", "mm"):
-        raise ProblemError(f"{file}, line 3 has the unit '{unit}' of length: write m, cm or mm")
+    if unit not in LENGTHS:
+        raise ProblemError(f"{file}, line 3 has the unit '{unit}' of length: write {', '.join(LENGTHS)}")
     return UNITS[unit]
 
 
 def _row(line: str, count: int, file: Path, number: int) -> list[float]:
-    """Frame, time and places of a line, NaN for empty cells."""
+    """Frame, time and places of a line, NaN for markers of which a cell is empty."""
     cells = line.split("\t")
     while len(cells) > count and not cells[-1].strip():
         cells.pop()
@@ -74,4 +78,9 @@ def _row(line: str, count: int, file: Path, number: int) -> list[float]:
         found = [float(cell) if cell.strip() else np.nan for cell in cells]
     except ValueError as error:
         raise ProblemError(f"{file}, line {number}: {error}: give numbers, or leave the cell empty") from None
-    return found + [np.nan] * (count - len(found))
+    found += [np.nan] * (count - len(found))
+    if not np.isfinite(found[1]) or np.isinf(found).any():
+        raise ProblemError(f"{file}, line {number} has no time, or an infinite number: correct it")
+    places = np.reshape(found[2:], (-1, 3))
+    places[np.isnan(places).any(axis=1)] = np.nan
+    return [*found[:2], *places.ravel().tolist()]

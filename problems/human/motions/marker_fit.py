@@ -5,22 +5,22 @@ minimize  sum over markers seen of w_m |p_m(q) - measured_m|^2  over q within it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from problems.human.motions.marker_file import Markers
-from trajopt.base.arguments import list_names
-from trajopt.base.errors import ProblemError
+from trajopt.base.arguments import check_positive, list_names
+from trajopt.base.errors import OptionError, ProblemError
 
 FARTHEST = 10.0  # rad or m, where a coordinate has no limit
 
 
 @dataclass(frozen=True, eq=False)
 class FittedMotion:
-    """q (K, n) rad or m at time (K,) s, and the root of the mean squared distance of markers, (K,) m."""
+    """q (K, n) rad or m at time (K,) s, and the root of the mean squared distance of seen markers, (K,) m."""
 
     joint_names: tuple[str, ...]
     time: np.ndarray
@@ -40,11 +40,13 @@ def fit_markers(
     robot : such as that of `dynamics.load_osim`, whose frames are named like markers
     frames : marker of the file -> frame of the robot; a marker that is left out is the frame of its own name
     start : (n,) q from which the first time is searched;  weights : of markers, 1 where they are left out
-    Raises ProblemError where no marker has a frame, or a time has fewer than three.
+    Raises ProblemError where no marker has a frame, or a time has fewer than three; OptionError for frames or
+    weights of what is not there, weights that are not positive and a start of another length.
     """
     from scipy.optimize import least_squares
 
     known = {frame.name for frame in robot.frames}
+    _check_options(markers, known, frames or {}, weights or {})
     at = {name: (frames or {}).get(name, name) for name in markers.places}
     names = [name for name, frame in at.items() if frame in known]
     if not names:
@@ -54,7 +56,7 @@ def fit_markers(
     root = np.sqrt(np.repeat([(weights or {}).get(name, 1.0) for name in names], 3))
     measured = np.concatenate([markers.places[name] for name in names], axis=1)
     lower, upper = (np.clip(x, -FARTHEST, FARTHEST) for x in (robot.limits.q_lower, robot.limits.q_upper))
-    q, found, distance = np.clip(np.asarray(start, dtype=float), lower, upper), [], []
+    q, found, distance = np.clip(_checked_start(start, lower.size), lower, upper), [], []
     for time, row in zip(markers.time, measured, strict=True):
         seen = ~np.isnan(row)
         if seen.sum() < 9:
@@ -71,5 +73,29 @@ def fit_markers(
 
         q = least_squares(error, q, slope, bounds=(lower, upper), x_scale=1.0, xtol=1e-12, ftol=1e-12).x
         found.append(q)
-        distance.append(np.sqrt(np.mean(np.square(error(q))) * 3.0))
+        distance.append(np.sqrt(np.mean(np.square(error(q) / root[seen])) * 3.0))
     return FittedMotion(tuple(robot.joint_names), markers.time, np.array(found), np.array(distance))
+
+
+def _check_options(
+    markers: Markers, known: Collection[str], frames: Mapping[str, str], weights: Mapping[str, float]
+) -> None:
+    for what, names in (("frames", frames), ("weights", weights)):
+        for name in names:
+            if name not in markers.places:
+                raise OptionError(f"{what} has '{name}', no marker: there are {list_names(markers.places)}")
+    for name, frame in frames.items():
+        if frame not in known:
+            raise OptionError(
+                f"frames has '{frame}' for '{name}', no frame: there are {list_names(sorted(known))}"
+            )
+    for name, weight in weights.items():
+        check_positive(f"the weight of '{name}'", weight)
+
+
+def _checked_start(start: Sequence[float], count: int) -> np.ndarray:
+    """`start` as (count,) finite numbers; OptionError for anything else."""
+    found = np.asarray(start, dtype=float)
+    if found.shape != (count,) or not np.isfinite(found).all():
+        raise OptionError(f"start has shape {found.shape}: give {count} finite numbers, rad or m")
+    return found

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from problems.human.opensim.storage import numbers_of_line, read_storage
+from problems.human.opensim.storage import numbers_of_line, read_storage, text_of
 from trajopt.base.errors import OptionError, ProblemError
 
 UNITS = {"deg": np.pi / 180.0, "rad": 1.0, "m": 1.0, "mm": 1e-3, "cm": 1e-2}  # to rad and m
+LENGTHS = ("m", "mm", "cm")
 TRANSLATIONS = ("_tx", "_ty", "_tz")
 JUMP = 1.5  # times the usual time between rows: a longer one is a gap
 MOST_RADIANS, MOST_METRES = 7.0, 100.0  # beyond: degrees, millimetres
@@ -51,11 +52,7 @@ def read_motion(path: str | os.PathLike[str]) -> MotionTable:
     if not file.is_file():
         raise ProblemError(f"there is no file '{file}': give the path of a .mot, .sto or .csv")
     if file.suffix.lower() in (".mot", ".sto"):
-        table = read_storage(file)
-        lines = 0
-        factor = UNITS["deg"] if table.in_degrees else 1.0
-        columns = {k: x if k.endswith(TRANSLATIONS) else factor * x for k, x in table.columns.items()}
-        found = MotionTable(table.time, columns)
+        found, lines = _stored(file), 0
     elif file.suffix.lower() == ".csv":
         found, lines = _comma_separated(file)
     else:
@@ -67,6 +64,8 @@ def read_motion(path: str | os.PathLike[str]) -> MotionTable:
 
 def check_times(time: np.ndarray, file: Path, lines: int = 0) -> None:
     """ProblemError for times that do not increase, or a row that is missing; lines before the first row."""
+    if len(time) < 2:
+        raise ProblemError(f"{file} has {len(time)} rows of numbers: give two or more")
     steps = np.diff(time)
     usual = float(np.median(steps))
     for i in np.flatnonzero(steps <= 0.0)[:1]:
@@ -99,14 +98,34 @@ def check_units(table: MotionTable, file: Path) -> None:
             )
 
 
+def _stored(file: Path) -> MotionTable:
+    table = read_storage(file)
+    angles = [name for name in table.columns if not name.endswith(TRANSLATIONS)]
+    if table.in_degrees is None and angles:
+        raise ProblemError(
+            f"{file} does not say in which unit '{angles[0]}' is: write inDegrees=yes, or no for rad, above "
+            "'endheader'"
+        )
+    factor = UNITS["deg"] if table.in_degrees else 1.0
+    return MotionTable(
+        table.time, {k: (factor if k in angles else 1.0) * x for k, x in table.columns.items()}
+    )
+
+
 def _comma_separated(file: Path) -> tuple[MotionTable, int]:
-    with file.open(newline="", encoding="utf-8-sig") as stream:
-        lines = [(i, row) for i, row in enumerate(csv.reader(stream), 1) if any(cell.strip() for cell in row)]
+    try:
+        rows = list(csv.reader(text_of(file).splitlines()))
+    except csv.Error as error:
+        raise ProblemError(f"{file} is no table of comma-separated values: {error}") from None
+    lines = [(i, row) for i, row in enumerate(rows, 1) if any(cell.strip() for cell in row)]
     if len(lines) < 3:
         raise ProblemError(f"{file} has {len(lines)} lines: give labels, then two rows or more")
-    labels = [_label(cell, file) for cell in lines[0][1]]
-    if not labels or labels[0][0] != "time":
+    if lines[0][1][0].partition("[")[0].strip() != "time":
         raise ProblemError(f"{file}, line 1 begins with '{lines[0][1][0]}': the first label must be time")
+    labels = [_label(cell, file) for cell in lines[0][1]]
+    names = [name for name, _ in labels]
+    if "" in names or len(set(names)) < len(names):
+        raise ProblemError(f"{file}, line {lines[0][0]} has the labels {names}: give each label, and once")
     values = np.array([numbers_of_line(row, len(labels), file, i) for i, row in lines[1:]])
     columns = {name: unit * x for (name, unit), x in zip(labels[1:], values[:, 1:].T, strict=True)}
     return MotionTable(values[:, 0], columns), lines[0][0]
@@ -116,6 +135,12 @@ def _label(cell: str, file: Path) -> tuple[str, float]:
     """Name and factor to rad or m of a label."""
     name, _, unit = cell.strip().partition("[")
     unit = unit.rstrip("] ").strip()
-    if unit and unit not in (*UNITS, "s"):
-        raise ProblemError(f"{file}, line 1: '{cell.strip()}' has unit '{unit}': write {', '.join(UNITS)}")
-    return name.strip(), UNITS.get(unit, 1.0)
+    name = name.strip()
+    known = ("s",) if name == "time" else LENGTHS if name.endswith(TRANSLATIONS) else tuple(UNITS)
+    if not unit and name != "time":
+        raise ProblemError(
+            f"{file}, line 1: '{name}' has no unit: write one behind it, '{name} [{known[0]}]'"
+        )
+    if unit and unit not in known:
+        raise ProblemError(f"{file}, line 1: '{cell.strip()}' has unit '{unit}': write {', '.join(known)}")
+    return name, UNITS.get(unit, 1.0)

@@ -58,6 +58,8 @@ def read_names(path: str | os.PathLike[str]) -> tuple[Name, ...]:
             raise ProblemError(f"{row.where} has '{joint}' in column joint: the skeleton has no such joint")
         if abs(sign) != 1.0:
             raise ProblemError(f"{row.where} has {sign:g} in column sign: write 1 or -1")
+        if any(joint == each.joint for each in found):
+            raise ProblemError(f"{row.where} has '{joint}' in column joint a second time: leave one line out")
         found.append(Name(row["column"], joint, sign, float(np.deg2rad(number(row, "zero_deg")))))
     return tuple(found)
 

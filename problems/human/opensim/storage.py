@@ -21,12 +21,15 @@ DIGITS = ".12g"
 
 @dataclass(frozen=True, eq=False)
 class Storage:
-    """A table over time (K,) in s: columns by label, (K,) each."""
+    """A table over time (K,) in s: columns by label, (K,) each.
+
+    in_degrees : whether angles are degrees, None: the file does not say
+    """
 
     name: str
     time: np.ndarray
     columns: Mapping[str, np.ndarray]
-    in_degrees: bool = False
+    in_degrees: bool | None = False
 
 
 def write_storage(path: str | os.PathLike[str], table: Storage) -> None:
@@ -47,7 +50,7 @@ def read_storage(path: str | os.PathLike[str]) -> Storage:
     Raises ProblemError where header, labels and numbers do not agree, with the line where there is one: a
     label without a column, a row that is too short, text, NaN, or a header whose counts are others.
     """
-    lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    lines = text_of(path).splitlines()
     ends = [i for i, line in enumerate(lines) if line.strip() == "endheader"]
     if not ends:
         raise ProblemError(f"{path} has no line 'endheader': it is no OpenSim storage")
@@ -66,7 +69,22 @@ def read_storage(path: str | os.PathLike[str]) -> Storage:
             f"{path} has {len(values)} rows under {labels}: give two or more, and each label once"
         )
     columns = dict(zip(labels[1:], values[:, 1:].T, strict=True))
-    return Storage(lines[0], values[:, 0], columns, entries.get("inDegrees", "no") == "yes")
+    return Storage(lines[0], values[:, 0], columns, _in_degrees(entries, path))
+
+
+def _in_degrees(entries: Mapping[str, str], path: object) -> bool | None:
+    written = entries.get("inDegrees")
+    if written is not None and written.lower() not in ("yes", "no"):
+        raise ProblemError(f"{path} has inDegrees={written} in its header: write yes or no")
+    return None if written is None else written.lower() == "yes"
+
+
+def text_of(path: str | os.PathLike[str]) -> str:
+    """The text of a file; ProblemError where it is none."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ProblemError(f"{path} is no text in UTF-8 ({error}): save it as such") from None
 
 
 def numbers_of_line(cells: Sequence[str], count: int, path: object, line: int) -> list[float]:

@@ -55,16 +55,39 @@ def test_a_window_has_both_ends(mot):
 HEAD = "C\ninDegrees={}\nendheader\ntime\tknee_angle_r\n"
 BAD = {
     "radians": ("a.mot", HEAD.format("no") + "0\t40\n1\t45\n", "reaches 45 rad, which looks like degrees"),
-    "millimetres": ("a.csv", "time,pelvis_ty\n0,900\n1,910\n", "reaches 910 m, which looks like mm"),
+    "millimetres": ("a.csv", "time,pelvis_ty [m]\n0,900\n1,910\n", "reaches 910 m, which looks like mm"),
     "backwards": ("a.mot", HEAD.format("yes") + "0\t1\n1\t1\n0.5\t1\n", "row 3: time goes from 1 to 0.5 s"),
     "missing row": (
         "a.csv",
-        "time,x\n0,1\n1,1\n2,1\n4,1\n",
+        "time,x [rad]\n0,1\n1,1\n2,1\n4,1\n",
         "line 5: 2 s without a row, where rows are 1 s apart",
     ),
-    "empty cell": ("a.csv", "time,x\n0,1\n1,\n", "line 3: could not convert string to float: ''"),
+    "empty cell": ("a.csv", "time,x [rad]\n0,1\n1,\n", "line 3: could not convert string to float: ''"),
     "unit": ("a.csv", "time,x [inch]\n0,1\n1,2\n", "'x .inch.' has unit 'inch': write deg, rad, m, mm, cm"),
     "no time": ("a.csv", "x,time\n0,1\n1,2\n", "line 1 begins with 'x'"),
+    "no flag": (
+        "a.mot",
+        HEAD.replace("inDegrees={}\n", "") + "0\t4\n1\t5\n",
+        "write inDegrees=yes, or no for rad",
+    ),
+    "flag": (
+        "a.mot",
+        HEAD.format("maybe") + "0\t4\n1\t5\n",
+        "has inDegrees=maybe in its header: write yes or no",
+    ),
+    "no unit": ("a.csv", "time,x\n0,1\n1,2\n", "'x' has no unit: write one behind it, 'x .deg.'"),
+    "length in degrees": ("a.csv", "time,x_tx [deg]\n0,1\n1,2\n", "has unit 'deg': write m, mm, cm"),
+    "time in degrees": ("a.csv", "time [deg],x [m]\n0,1\n1,2\n", "has unit 'deg': write s"),
+    "label twice": (
+        "a.csv",
+        "time,x [m],x [m]\n0,1,2\n1,2,2\n",
+        "has the labels .*give each label, and once",
+    ),
+    "cell without end": (
+        "a.csv",
+        "time,x [m]\n0,'1\n" + "1" * 200000 + "\n",
+        "no table of comma-separated values",
+    ),
     "short": ("a.csv", "time,x\n0,1\n", "has 2 lines"),
 }
 
@@ -73,6 +96,18 @@ BAD = {
 def test_files_that_cannot_be_read_are_refused_with_the_line(name, text, message, tmp_path):
     with pytest.raises(ProblemError, match=message):
         read_motion(written(tmp_path / name, text))
+
+
+@pytest.mark.parametrize("name", ["a.mot", "a.csv", "a.trc"])
+def test_files_that_are_no_text_are_refused(name, tmp_path):
+    (tmp_path / name).write_bytes(b"time\xff\xfe")
+    with pytest.raises(ProblemError, match="is no text in UTF-8"):
+        (read_markers if name == "a.trc" else read_motion)(tmp_path / name)
+
+
+def test_the_flag_of_degrees_may_be_in_capitals(tmp_path):
+    table = read_motion(written(tmp_path / "a.mot", HEAD.format("Yes") + "0\t90\n1\t45\n"))
+    np.testing.assert_allclose(table.columns["knee_angle_r"], [np.pi / 2.0, np.pi / 4.0])
 
 
 def test_other_files_and_no_file_are_refused(tmp_path):
@@ -97,11 +132,16 @@ def test_markers_are_metres_and_what_was_not_seen_is_nan(tmp_path):
 
 
 BAD_TRC = {
-    "unit": (trc("inch"), "line 3 has the unit 'inch' of length: write m, cm or mm"),
+    "unit": (trc("inch"), "line 3 has the unit 'inch' of length: write m, mm, cm"),
     "count": (trc(frames=7), "has 2 as NumFrames, but its header says 7"),
     "text": (trc(rows=("1\t0\ta\t2\t3\t4\t5\t6",) * 2), "line 7: could not convert string to float: 'a'"),
     "long": (trc(rows=("1\t0\t1\t2\t3\t4\t5\t6\t7",) * 2), "line 7 has 9 numbers: 8 are expected"),
     "time": (trc(rows=("1\t0\t1\t2\t3\t4\t5\t6",) * 2), "time goes from 0 to 0 s"),
+    "one frame": (trc(rows=("1\t0\t1\t2\t3\t4\t5\t6",), frames=1), "has 1 rows of numbers: give two or more"),
+    "no frame": (trc(rows=(), frames=0), "has 0 rows of numbers: give two or more"),
+    "no time": (trc(rows=("1\t\t1\t2\t3\t4\t5\t6",) * 2), "line 7 has no time"),
+    "infinite": (trc(rows=("1\t0\tinf\t2\t3\t4\t5\t6",) * 2), "line 7 has no time, or an infinite number"),
+    "equal names": (trc().replace("two", "one"), "has the markers .*give at least one, and each name once"),
     "other": ("time,x\n", "does not begin with 'PathFileType'"),
 }
 
@@ -110,6 +150,13 @@ BAD_TRC = {
 def test_marker_files_that_cannot_be_read_are_refused(text, message, tmp_path):
     with pytest.raises(ProblemError, match=message):
         read_markers(written(tmp_path / "a.trc", text))
+
+
+def test_a_marker_of_which_a_cell_is_empty_was_not_seen(tmp_path):
+    found = read_markers(
+        written(tmp_path / "a.trc", trc(rows=("1\t0\t1\t\t3\t4\t5\t6", "2\t1\t1\t2\t3\t4\t5\t6")))
+    )
+    assert np.isnan(found.places["one"][0]).all() and found.gaps == {"one": 1}
 
 
 def arm():
@@ -142,6 +189,37 @@ def test_coordinates_are_found_again_from_markers_also_where_one_is_hidden():
     assert found.distance.max() < 1e-7
 
 
+def placed(osim, count):
+    places = dynamics.forward_kinematics(osim.robot, np.zeros((count, 3)), osim.markers).position
+    return np.linspace(0.0, 1.0, count), {name: places[:, i] for i, name in enumerate(osim.markers)}
+
+
+def test_distances_of_markers_are_metres_whatever_the_weights():
+    """A marker without weight, 5 cm away, is one of four: the root of the mean square is 2.5 cm."""
+    osim = arm()
+    t, places = placed(osim, 2)
+    places["a"] = places["a"] + np.array([0.0, 0.05, 0.0])
+    found = fit_markers(osim.robot, Markers(t, places), np.zeros(3), weights={"a": 1e-12})
+    np.testing.assert_allclose(found.distance, 0.025, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"weights": {"z": 1.0}}, "weights has 'z', no marker: there are a, b, c, d"),
+        ({"weights": {"a": -1.0}}, "the weight of 'a' = -1.0: expected a finite number above 0"),
+        ({"frames": {"z": "a"}}, "frames has 'z', no marker"),
+        ({"frames": {"a": "z"}}, "frames has 'z' for 'a', no frame: there are a, b, c, d"),
+        ({"start": [0.0, 0.0]}, r"start has shape \(2,\): give 3 finite numbers"),
+        ({"start": [0.0, 0.0, np.nan]}, "give 3 finite numbers, rad or m"),
+    ],
+)
+def test_options_of_a_fit_that_make_no_sense_are_refused(options, message):
+    osim = arm()
+    with pytest.raises(OptionError, match=message):
+        fit_markers(osim.robot, Markers(*placed(osim, 2)), **{"start": np.zeros(3), **options})
+
+
 def test_markers_that_the_robot_does_not_have_and_too_few_are_refused():
     osim, t = arm(), np.linspace(0.0, 1.0, 3)
     with pytest.raises(ProblemError, match="no marker is a frame of the robot: the file has q"):
@@ -170,6 +248,8 @@ def test_tables_of_names_are_checked(tmp_path):
         read_names(written(tmp_path / "n.csv", head + "k,knie,1,0\n"))
     with pytest.raises(ProblemError, match=r"line 2 of table n.csv has 2 in column sign: write 1 or -1"):
         read_names(written(tmp_path / "n.csv", head + "k,knee_r_flex,2,0\n"))
+    with pytest.raises(ProblemError, match="'knee_r_flex' in column joint a second time: leave one line out"):
+        read_names(written(tmp_path / "n.csv", head + "k,knee_r_flex,1,0\nj,knee_r_flex,1,0\n"))
     with pytest.raises(ProblemError, match=r"table n.csv has no column zero_deg"):
         read_names(written(tmp_path / "n.csv", "column,joint,sign\n"))
     with pytest.raises(ProblemError, match="there is no table of names"):
@@ -177,7 +257,7 @@ def test_tables_of_names_are_checked(tmp_path):
 
 
 def test_a_motion_without_any_joint_that_moves_is_refused(tmp_path):
-    path = written(tmp_path / "a.csv", "time,elephant\n0,1\n1,1\n2,1\n")
+    path = written(tmp_path / "a.csv", "time,elephant [rad]\n0,1\n1,1\n2,1\n")
     with pytest.raises(
         ProblemError, match="no column of the measured motion is a joint that moves: it has elephant"
     ):

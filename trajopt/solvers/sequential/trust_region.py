@@ -145,6 +145,8 @@ class _SqpRun:
 
     def _step(self, model: _Model) -> tuple[_Iterate, WarmStart] | None:
         """The next iterate with the model's multipliers; None where no box is small enough."""
+        if not self.free.size:  # all unknowns are fixed: there is no step
+            return None
         while self.radius > LAST:
             tried = model.tried(self.radius)
             longest = float(np.abs(tried.step.d).max(initial=0.0))

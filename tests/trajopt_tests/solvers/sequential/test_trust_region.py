@@ -1,5 +1,7 @@
 """Sequential quadratic programming: its elastic programs beside HiGHS; limits that bend away from steps."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -124,6 +126,18 @@ def test_fixed_unknowns_stay_and_have_multipliers():
     np.testing.assert_allclose(found.y, [0.8, 0.6], atol=1e-8)
     assert kkt_residuals(program, found).error < 1e-8
     assert found.lower_multipliers[1] - found.upper_multipliers[1] != 0.0
+
+
+def test_rows_of_a_program_in_which_all_unknowns_are_fixed_are_met_or_not():
+    for row, converged in ((1.0, True), (2.0, False)):
+        program = replace(
+            on_the_circle(0.0, lower=[1.0, 0.0], upper=[1.0, 0.0]),
+            row_lower=np.array([row]),
+            row_upper=np.array([row]),
+        )
+        found = trajopt.TrustRegionSqp().solve(program)
+        assert found.converged is converged
+        assert found.status is trajopt.Status.CONVERGED or found.status is trajopt.Status.INCOMPATIBLE
 
 
 def test_a_radius_is_positive():
