@@ -11,6 +11,7 @@ import numpy as np
 
 from trajopt.base.printable_text import printable
 from trajopt.base.rounding import AGREEMENT
+from trajopt.checks.base_balance import BaseBalance
 from trajopt.checks.check_result import AT_TIMES, worst_of_each
 from trajopt.checks.integral_checks import CostCheck
 from trajopt.checks.path_equations import EquationResidual
@@ -35,6 +36,7 @@ class Report(Verdict):
     resolution : seconds, the largest step between samples
     differences : what the solution reports inconsistently with its motion, in words
     minimality : whether the stationary motion is a minimum, as far as that was looked at
+    balance : of a robot on feet, the force and moment that are missing between nodes; None of others
     designs : properties of the robot that follow from parameters, and their values
     unbuilt : why a robot with these properties cannot exist; empty where it can
     objective : sum of all costs
@@ -54,6 +56,7 @@ class Report(Verdict):
     designs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     unbuilt: str = ""
     rounding: float = 0.0
+    balance: BaseBalance | None = None
 
     @property
     def named_parts(self) -> tuple[tuple[str, Report], ...]:
@@ -68,7 +71,8 @@ class Report(Verdict):
     @property
     def reason(self) -> str:
         """The most important reason why the solution fails; empty where none does."""
-        return self._reason_at_nodes() or self._reason_between()
+        between = self._reason_at_nodes() or self._reason_between()
+        return between or ("" if self.balance is None else self.balance.reason)
 
     def _reason_at_nodes(self) -> str:
         if not self.converged:
@@ -203,6 +207,7 @@ class Report(Verdict):
             "designs": {name: list(value) for name, value in self.designs.items()},
             "free_simulation_error": _gap_of(self.free_simulation, "restarted"),
             "free_simulation_error_end_to_end": _gap_of(self.free_simulation, "end_to_end"),
+            "balance": None if self.balance is None else vars(self.balance),
         }
 
     def __str__(self) -> str:
@@ -274,6 +279,8 @@ class Report(Verdict):
             lines.append(f"robot: {'; '.join(named)}")
         if self.minimality.note:
             lines.append(self.minimality.note)
+        if self.balance is not None:
+            lines.append(f"balance between nodes: {self.balance}")
         if self.simulation is None:
             return [*lines, f"forward simulation: left out, {self.unsimulated}"]
         lines += _simulation_lines("forward simulation", self.simulation)

@@ -14,6 +14,7 @@ import numpy as np
 
 from trajopt.base.arguments import number
 from trajopt.base.errors import OptionError, TrajoptError
+from trajopt.checks.base_balance import base_balance
 from trajopt.checks.check_times import CHECK_DENSITY, sample_times
 from trajopt.checks.integral_checks import cost_checks
 from trajopt.checks.path_equations import EquationResidual, costs_of_residuals, torque_equations
@@ -64,6 +65,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         free_simulation=simulate(solution, without_residual=True) if torque_equations(problem) else None,
         resolution=float(np.diff(sample_times(solution, CHECK_DENSITY)).max(initial=0.0)),
         minimality=minimality(solution, nearby),
+        balance=base_balance(solution) if getattr(problem, "contacts", None) else None,
         designs={
             name: tuple(design.value(solution.parameters).tolist())
             for name, design in problem.designs.items()
