@@ -3,6 +3,7 @@
     python -m benchmarks.legged                          # Solo, a hopper, a step of the G1
     python -m benchmarks.legged --robots FOLDER          # and ANYmal's jump and a step of Talos
     python -m benchmarks.legged --starts                 # trot and jump of Solo from ten starts each
+    python -m benchmarks.legged --replay                 # those of the library in MuJoCo, on its ground
 
 FOLDER has the robots of the package example-robot-data, which pip installs. Columns: iterations, seconds of
 processor time of `solve` and of `verify`, the largest force (in weights) and moment (in weights times the
@@ -194,15 +195,32 @@ def starts(name: str, count: int = 10) -> list[list[str]]:
     return [*rows, [name, "all", f"{same} of {count}", "", "", f"{min(objectives):.6g}"]]
 
 
+def replays() -> list[list[str]]:
+    """How far MuJoCo's robot leaves each motion of the library."""
+    from benchmarks.legged_replay import replayed
+
+    rows = []
+    for name in LIBRARY:
+        solution = trajopt.solve(getattr(problems, name).build(), progress="silent")
+        place, turn, joint = replayed(solution)
+        rows.append([name, f"{solution.duration:.3f}", f"{1e3 * place:.2f}", f"{turn:.2f}", f"{joint:.4f}"])
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--robots", type=Path, help="folder of the robots of example-robot-data")
     parser.add_argument("--starts", action="store_true", help="trot and jump from ten starts each")
+    parser.add_argument("--replay", action="store_true", help="motions of the library in MuJoCo")
     given = parser.parse_args()
     if given.starts:
         dynamics.warmup()
         head = ["motion", "start", "status", "iterations", "solve, s", "objective"]
         print(table(head, [*starts("quadruped_trot"), *starts("quadruped_jump")]))
+        return
+    if given.replay:
+        dynamics.warmup()
+        print(table(["motion", "seconds", "base, mm", "base, degrees", "joints, rad"], replays()))
         return
     folder = given.robots
     asked = [getattr(problems, name).build() for name in LIBRARY]

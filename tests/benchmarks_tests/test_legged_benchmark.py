@@ -1,0 +1,44 @@
+"""Benchmarks of robots on legs: the replay in MuJoCo, other starts, and the robot of Pinocchio."""
+
+import numpy as np
+import pytest
+
+import problems
+import trajopt
+
+pytestmark = pytest.mark.long
+
+
+def test_the_trot_stays_on_its_plan_on_the_ground_of_mujoco():
+    """Nothing holds its base; weight less than planned makes it leave the plan."""
+    pytest.importorskip("mujoco")
+    from benchmarks.legged_replay import replayed
+
+    solution = trajopt.solve(problems.quadruped_trot.build(), progress="silent")
+    place, turn, joint = replayed(solution)
+    assert 0.0 < place < 2e-3 and turn < 0.5 and joint < 2e-2
+
+
+def test_starts_are_moved_within_what_is_said_and_repeat():
+    from benchmarks.legged import other_start
+
+    plain, moved, again = (problems.quadruped_jump.build(), *(other_start("quadruped_jump", 3) for _ in "12"))
+    s = np.linspace(0.0, 1.0, 4)
+    q, start = moved.guessed_curve(s), plain.guessed_curve(s)
+    np.testing.assert_array_equal(q, again.guessed_curve(s))
+    away = np.abs(q - start).max(axis=0)
+    assert (away[:3] < 0.1).all() and (away[3:6] < 0.3).all() and (away[6:] < 0.2).all()
+    assert (away > 0.0).all()
+    factors = moved.guessed_durations / plain.guessed_durations
+    assert (factors >= 0.5 - 1e-12).all() and (factors <= 2.0).all() and np.ptp(factors) > 0.0
+
+
+def test_the_floating_robots_that_are_timed_are_those_of_pinocchio():
+    """The comparison refuses another robot."""
+    pytest.importorskip("pinocchio")
+    from benchmarks.dynamics import floating
+
+    model, peer = floating.both("solo12")
+    floating.check(model, peer)
+    with pytest.raises(ValueError, match="forces differ from Pinocchio's"):
+        floating.check(model.with_properties({"FL_LOWER_LEG.mass": np.array([1.0])}), peer)
