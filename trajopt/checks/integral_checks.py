@@ -215,7 +215,7 @@ def _measured(
 
     The scale is the bound that is overstepped, or nearer to it: what is integrated may be much larger and
     cancel. A bound of zero says nothing of sizes: there it is a hundredth of the integral of the absolute
-    value, of which an enclosure gives a lower bound and a quadrature an estimate; 1 where that is zero, too.
+    value, of which an enclosure gives a lower bound and a quadrature an estimate; 1 where that is rounding.
 
     accuracy : relative to the scale, what a violation is compared with
     enclose : whether an enclosure is tried first
@@ -225,7 +225,7 @@ def _measured(
     bound = np.where(np.isfinite(sides), sides, 0.0).max(axis=0)
 
     def scale(of: IntegralRange) -> Array:
-        size = np.where(of.size > 0.0, OF_SIZE * of.size, 1.0)
+        size = np.where(of.size > ROUNDING, OF_SIZE * of.size, 1.0)
         below, above = np.where(sides == 0.0, size, sides)
         with np.errstate(invalid="ignore"):  # of infinite ends, of sides without a bound
             lower = (bounded.lower - of.low) / below > (of.high - bounded.upper) / above

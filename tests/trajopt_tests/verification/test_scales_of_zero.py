@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hand_written import PointMasses
 
 import dynamics
 import trajopt
@@ -122,3 +123,14 @@ def test_the_largest_tolerance_of_a_line_stands_in_the_headline_of_a_certificate
     problem.subject_to(trajopt.integral(trajopt.v**2), upper=30.0, name="heat")
     certificate = trajopt.solve(problem, refine=trajopt.Certified(tol=1e-6)).certificate
     assert "tolerance 1.0e-06, up to 3.0e-01 of heat" in str(certificate).splitlines()[0]
+
+
+def test_an_integral_of_rounding_is_compared_with_one_unit():
+    """As the mean turn of a body that moves in a plane, 1e-27 rad."""
+    problem = trajopt.Problem(PointMasses(2), trajopt.Trajectory.uniform(6, duration=1.0))
+    problem.start_at(q=[0.0, 1e-25], v=0.0)
+    problem.end_at(q=[1.0, 1e-25], v=0.0)
+    problem.minimize(trajopt.a**2)
+    problem.subject_to(trajopt.integral(trajopt.q[1]), equals=0.0)
+    report = trajopt.solve(problem).verify()
+    assert report.verdict == "PASS", report.reason
