@@ -5,12 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from feet import missing_at_base
+from taylor_slopes import slope_and_difference_of_rows, slopes
 
 import dynamics
 import trajopt
 from problems.gallery.legged import one_legged_hopper
 from trajopt.base.errors import OptionError
 from trajopt.splines.basis import BORDER_SIDE
+from trajopt.transcription.transcribe import transcribe
 
 G, HEIGHT = 9.81, 0.2  # m/s^2, m of a fall
 ONCE = trajopt.Ipopt(max_iterations=60)
@@ -79,6 +81,18 @@ def landing(impact=True):
     problem.minimize(trajopt.v[6:] ** 2, 0.1)
     problem.guess(np.array([high, high - 0.1 * np.eye(9)[2]]), duration=[0.15, 0.25])
     return problem, contact
+
+
+def test_derivatives_of_an_impact_are_exact():
+    """Rows and Lagrangian of a landing: expansions fail at the second order, multipliers are random."""
+    nlp = transcribe(landing()[0])
+    rng = np.random.default_rng(0)
+    y = nlp.start + 0.05 * rng.standard_normal(nlp.variable_count)
+    direction = rng.standard_normal(nlp.variable_count)
+    first, second = slopes(nlp, y, direction / np.linalg.norm(direction), rng.standard_normal(nlp.row_count))
+    assert first == pytest.approx(2.0, abs=0.1) and second == pytest.approx(2.0, abs=0.1)
+    slope, difference = slope_and_difference_of_rows(nlp)
+    np.testing.assert_allclose(slope, difference, atol=1e-5 * np.abs(slope).max())
 
 
 @pytest.fixture(scope="module")
