@@ -210,7 +210,7 @@ class SearchSettings:
     bracket_iterations: int = 150
     bracket_total: int = 1000
 
-    node_total: int = 3500
+    node_total: int = 7000
     node_threshold: float = 0.1
     tightening_factor: float = 1.5
 
