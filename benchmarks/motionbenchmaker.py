@@ -110,7 +110,9 @@ def depth_by_coal(model: Any, scene: dynamics.Scene, q: np.ndarray) -> float:
     return least
 
 
-def problem_along(clearances: dynamics.Clearances, limits: MotionLimits, path: np.ndarray) -> trajopt.Problem:
+def problem_along(
+    clearances: dynamics.Clearances, limits: MotionLimits, path: np.ndarray, clearance: float
+) -> trajopt.Problem:
     """Least time between the ends of a path, which is the guess, at rest at both."""
     from scipy.interpolate import PchipInterpolator
 
@@ -125,7 +127,7 @@ def problem_along(clearances: dynamics.Clearances, limits: MotionLimits, path: n
     problem.subject_to(trajopt.jerk, -JERK, JERK, name="jerk")
     ((times, poses),) = eased([path], limits)
     way, seconds = PchipInterpolator(times, poses), float(times[-1])
-    keep_clear(problem, clearances, CLEARANCE, way(np.linspace(0.0, seconds, 101)))
+    keep_clear(problem, clearances, clearance, way(np.linspace(0.0, seconds, 101)))
     problem.guess(lambda s: way(seconds * np.asarray(s)), duration=seconds)
     return problem
 
@@ -135,14 +137,14 @@ def tries(
 ) -> Iterator[Any]:
     """Motions from the given path, or from a line and from planned paths."""
     if not own:
-        yield solve_clear(problem_along(clearances, limits, given), clearances, clearance)
+        yield solve_clear(problem_along(clearances, limits, given, clearance), clearances, clearance)
         return
-    line = problem_along(clearances, limits, given[[0, -1]])
+    line = problem_along(clearances, limits, given[[0, -1]], clearance)
     yield solve_clear(line, clearances, clearance, QUICK, ON_A_LINE)
     for seed in range(SEEDS):
         path = planned_path(clearances, given[0], given[-1], 0.5 * clearance, seed=seed)
         if path is not None:
-            yield solve_clear(problem_along(clearances, limits, path), clearances, clearance)
+            yield solve_clear(problem_along(clearances, limits, path, clearance), clearances, clearance)
 
 
 def stretched(curve: Any, model: Any, limits: MotionLimits) -> Any:

@@ -21,5 +21,6 @@ from problems.moves.tasks.planned_motion import PlannedMotion as PlannedMotion
 from problems.moves.tasks.robot import Robot as Robot
 from problems.moves.tasks.robot import robot as robot
 from problems.moves.tasks.task import Task as Task
+from problems.moves.timing.smooth_motion import SmoothMotion as SmoothMotion
 from problems.moves.view.view import View as View
 from problems.moves.view.view import view as view

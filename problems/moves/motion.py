@@ -17,6 +17,7 @@ from problems.moves.controller.segments import Segments
 from problems.moves.limit_excess import relative_excess, worst_line
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.motion_table import motion_table
+from problems.moves.timing.followed_curve import FollowedCurve
 from problems.moves.view.surroundings import Stretch, Surroundings
 from problems.moves.view.view import View, view
 from trajopt.base.arrays import Array
@@ -125,7 +126,7 @@ class Motion(ABC):
         return points
 
 
-class SplineMotion(Motion):
+class SplineMotion(FollowedCurve, Motion):
     """A motion whose joints follow a spline, `curve`, of one arc or several."""
 
     curve: Curve
@@ -137,19 +138,6 @@ class SplineMotion(Motion):
     @property
     def breakpoints(self) -> Array:
         return self.curve.knot_times
-
-    def q(self, t: Any) -> Array:
-        return self.curve(t)
-
-    def v(self, t: Any) -> Array:
-        return self.curve(t, 1)
-
-    def a(self, t: Any) -> Array:
-        return self.curve(t, 2)
-
-    def jerk(self, t: Any) -> Array:
-        """Rates of the accelerations, (..., n), the right limit at knots, where they may jump."""
-        return self.curve(t, 3)
 
     def times_of_intervals(self, count: int) -> tuple[Array, Array]:
         """`count` times in every interval of the spline, both ends among them, and the arc of each."""

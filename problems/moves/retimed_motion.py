@@ -10,10 +10,9 @@ import numpy as np
 
 from problems.moves.certificate import MotionCertificate
 from problems.moves.limit_excess import worst_line
-from problems.moves.motion import Motion
 from problems.moves.motion_limits import MotionLimits
-from problems.moves.path_quantities import motor_torques
 from problems.moves.spline_path import SplinePath
+from problems.moves.timing.path_motion import PathMotion
 from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
@@ -26,7 +25,7 @@ SAMPLES = 8  # of the limits of every segment, at the middles of equal parts
 
 
 @dataclass(frozen=True, eq=False)
-class RetimedMotion(Motion):
+class RetimedMotion(PathMotion):
     """q(t) = p(s(t)), rest to rest, made by `moves.retime`.
 
     grid : (segments + 1,) s; speeds : (segments + 1,) s'^2 there, linear in s between: s'' is constant
@@ -62,45 +61,21 @@ class RetimedMotion(Motion):
         return 0.5 * np.diff(self.speeds) / np.diff(self.grid)
 
     def s(self, t: Any, order: int = 0) -> Array:
-        """The path's coordinate, its rate or its second rate at times in [0, duration]."""
+        """The path's coordinate, or a rate of it, at times in [0, duration]; the third is zero."""
         at = numbers(t, "t")
         if not np.all((at >= 0.0) & (at <= self.duration * (1.0 + AGREEMENT))):
             raise OptionError(f"t = {t} is not within the motion: give times from 0 to {self.duration:.6g} s")
         segment = np.clip(np.searchsorted(self.times, at, side="right") - 1, 0, len(self.grid) - 2)
         second, rate = self.path_acceleration[segment], np.sqrt(self.speeds[segment])
         since = at - self.times[segment]
+        if order > 2:
+            return np.zeros_like(since)
         if order == 2:
             return second
         if order == 1:
             return np.maximum(rate + second * since, 0.0)
         s = self.grid[segment] + (rate + 0.5 * second * since) * since
         return np.clip(s, self.grid[segment], self.grid[segment + 1])
-
-    def q(self, t: Any) -> Array:
-        """Positions of the joints, (..., n) rad or m."""
-        return self.path(self.s(t))
-
-    def v(self, t: Any) -> Array:
-        """v = p' s', (..., n) rad/s or m/s."""
-        return self.path(self.s(t), 1) * self.s(t, 1)[..., None]
-
-    def a(self, t: Any) -> Array:
-        """a = p' s'' + p'' s'^2, (..., n); it jumps with s'' at grid points."""
-        s, rate, second = (self.s(t, order)[..., None] for order in range(3))
-        return self.path(s[..., 0], 1) * second + self.path(s[..., 0], 2) * rate**2
-
-    def jerk(self, t: Any) -> Array:
-        """p''' s'^3 + 3 p'' s' s'', (..., n), between grid points, where the acceleration jumps."""
-        s, rate, second = (self.s(t, order)[..., None] for order in range(3))
-        return self.path(s[..., 0], 3) * rate**3 + 3.0 * self.path(s[..., 0], 2) * rate * second
-
-    def tau(self, t: Any) -> Array:
-        """Torques of the motors, (..., n) N m or N: `dynamics.rnea`, and the joints' springs and friction.
-
-        Coulomb friction opposes the motion along the path, at both rests too.
-        """
-        s = self.s(t)
-        return motor_torques(self.model, self.path(s), self.path(s, 1), self.s(t, 1)[..., None], self.a(t))
 
     def verify(self) -> MotionCertificate:
         """All limits again, at times between the grid points, from q(t), v(t), a(t) and tau(t) alone.

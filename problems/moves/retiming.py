@@ -24,6 +24,8 @@ from problems.moves.path_quantities import (
 from problems.moves.retimed_motion import SAMPLES, RetimedMotion
 from problems.moves.speed_profile import fastest_profile
 from problems.moves.spline_path import SplinePath, path_of
+from problems.moves.timing.jerk_retiming import jerk_limited
+from problems.moves.timing.smooth_motion import SmoothMotion
 from trajopt.base.arguments import check_count
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, UnboundedError
@@ -43,9 +45,10 @@ def retime(
     velocity: Any = None,
     acceleration: Any = None,
     torque: Any = None,
+    jerk: Any = None,
     *,
     intervals: int = 2000,
-) -> RetimedMotion:
+) -> RetimedMotion | SmoothMotion:
     """The motion of least time on a path of the joints, from rest to rest.
 
     minimize T   subject to   q(t) = p(s(t)),  |v| <= velocity,  |a| <= acceleration,  lower <= tau <= upper
@@ -54,6 +57,8 @@ def retime(
         or the path itself, a CubicSpline, PPoly or BSpline of SciPy with n columns and continuous slope
     velocity, acceleration : a number or (n,), rad/s or m/s and per second; torque : a number, (n,), or (n, 2)
         lower and upper, N m or N. None: the model's own limits; acceleration has none there
+    jerk : a number or (n,), rad/s^3 or m/s^3; None: not limited. With it waypoints are joined by a spline of
+        degree five, a path has a continuous third derivative, and s(t) is a spline: see `jerk_retiming`
     intervals : about how many segments the path is divided into
 
     s'^2 is linear on every segment. Speed and acceleration hold for all times: Bernstein coefficients of the
@@ -72,9 +77,12 @@ def retime(
 
     checked_model(model)
     check_count("intervals", intervals, least=2)
-    path = path_of(model, waypoints)
+    path = path_of(model, waypoints, smooth=jerk is not None)
     limits = limits_of(model, velocity, acceleration, torque)
-    return Retiming(model, path, limits, path.grid(intervals)).motion()
+    found = Retiming(model, path, limits, path.grid(intervals)).motion()
+    return (
+        found if jerk is None else jerk_limited(found, limits_of(model, velocity, acceleration, torque, jerk))
+    )
 
 
 @dataclass(frozen=True, eq=False)

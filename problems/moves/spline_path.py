@@ -76,11 +76,14 @@ class SplinePath:
         return np.einsum("kj,sjn->skn", change, powers)
 
 
-def path_of(model: KinematicTree, given: Any) -> SplinePath:
-    """The path of a model's joints through waypoints, or a spline of SciPy as it is; see `retime`."""
+def path_of(model: KinematicTree, given: Any, smooth: bool = False) -> SplinePath:
+    """The path of a model's joints through waypoints, or a spline of SciPy as it is; see `retime`.
+
+    smooth : whether waypoints are joined by a spline of degree five, which bends least at its ends
+    """
     names = model.joint_names
     if isinstance(given, np.ndarray | list | tuple):
-        path = _through(*points_and_chords(given, "waypoint", names), model)
+        path = _through(*points_and_chords(given, "waypoint", names), model, smooth)
     else:
         path = _of_spline(given, names)
     _check_smooth(path, names)
@@ -88,12 +91,13 @@ def path_of(model: KinematicTree, given: Any) -> SplinePath:
     return path
 
 
-def _through(points: Array, s: Array, model: KinematicTree) -> SplinePath:
+def _through(points: Array, s: Array, model: KinematicTree, smooth: bool) -> SplinePath:
     """The cubic spline with continuous second derivative through waypoints, s being the length of the chords.
 
-    Its ends have no knot next to them ("not-a-knot"), as in toppra's SplineInterpolator.
+    Its ends have no knot next to them ("not-a-knot"), as in toppra's SplineInterpolator. `smooth`: the spline
+    of degree five whose third and fourth derivatives are zero at both ends.
     """
-    from scipy.interpolate import CubicSpline
+    from scipy.interpolate import CubicSpline, make_interp_spline
 
     limits = model.limits
     outside = np.argwhere((points < limits.q_lower) | (points > limits.q_upper))
@@ -103,6 +107,10 @@ def _through(points: Array, s: Array, model: KinematicTree) -> SplinePath:
             f"waypoint {row}, joint {model.joint_names[joint]!r} is at {points[row, joint]:.6g}, outside its "
             f"limits {limits.q_lower[joint]:.6g} to {limits.q_upper[joint]:.6g}: move the waypoint"
         )
+    if smooth and len(points) > 2:  # through two, a parabola has no such derivatives either: a line
+        zero = np.zeros(points.shape[1])
+        ends = [(3, zero), (4, zero)]
+        return _of_spline(make_interp_spline(s, points, k=5, bc_type=(ends, ends)), model.joint_names)
     return SplinePath(s, _raised(CubicSpline(s, points).c), s)
 
 

@@ -26,6 +26,7 @@ MESSAGES = ".json", ".yaml", ".yml"  # of ROS 2
 @click.option("--velocity", help="rad/s or m/s: a number or a list, one per joint [default: the robot's]")
 @click.option("--acceleration", help="rad/s^2 or m/s^2: a number or a list [default: not limited]")
 @click.option("--torque", help="N m or N: a number or a list [default: the robot's]")
+@click.option("--jerk", help="rad/s^3 or m/s^3: a number or a list [default: not limited]")
 @click.option("--intervals", type=int, default=2000, show_default=True, help="About how many segments.")
 @click.option(
     "--out",
@@ -43,6 +44,7 @@ def retime(
     velocity: str | None,
     acceleration: str | None,
     torque: str | None,
+    jerk: str | None,
     intervals: int,
     out: Path,
     rate: float,
@@ -58,7 +60,7 @@ def retime(
     from problems.moves.waypoint_file import read_waypoints
 
     model = load_urdf(robot)
-    limits = {"velocity": velocity, "acceleration": acceleration, "torque": torque}
+    limits = {"velocity": velocity, "acceleration": acceleration, "torque": torque, "jerk": jerk}
     given: Any = {name: literal(text) for name, text in limits.items() if text is not None}
     motion = moves.retime(model, read_waypoints(waypoints, model.joint_names), intervals=intervals, **given)
     output.answer(str(motion))
@@ -67,7 +69,7 @@ def retime(
     else:
         motion.to_csv(out, rate)
     output.answer(f"written: {out}")
-    output.values({**answer_of(motion, out), "segments": len(motion.grid) - 1})
+    output.values({**answer_of(motion, out), "segments": len(motion.breakpoints) - 1})
     if not motion.converged:
         echo("the answer fails: a limit is exceeded", err=True)
         sys.exit(NOT_CONVERGED)

@@ -17,6 +17,7 @@ from problems.moves.controller.source import MotionSource
 from problems.moves.limit_excess import relative_excess, with_peaks, worst_line
 from problems.moves.motion_table import motion_table
 from problems.moves.spline_path import SplinePath
+from problems.moves.timing.followed_curve import FollowedCurve
 from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
 from trajopt.base.rounding import AGREEMENT
@@ -27,7 +28,7 @@ PROVED = "position", "speed", "acceleration", "jerk"  # derivatives of order 0, 
 
 
 @dataclass(frozen=True, eq=False)
-class HandOver:
+class HandOver(FollowedCurve):
     """Points at times (k,) s, with positions, velocities and accelerations (k, n) of the joints.
 
     segments : how the controller interpolates; q(t), v(t), a(t) and tau(t) are those of its interpolant
@@ -64,18 +65,6 @@ class HandOver:
     def converged(self) -> bool:
         """Whether the interpolant keeps every limit within the tolerance of the certificate."""
         return self.certificate.holds
-
-    def q(self, t: Any) -> Array:
-        """Positions, (..., n) rad or m."""
-        return self.curve(t)
-
-    def v(self, t: Any) -> Array:
-        """Velocities, (..., n) rad/s or m/s."""
-        return self.curve(t, 1)
-
-    def a(self, t: Any) -> Array:
-        """Accelerations, (..., n); at a point of cubic segments, where they jump, those of the next one."""
-        return self.curve(t, 2)
 
     def tau(self, t: Any) -> Array:
         """Torques of the motors that the interpolant needs, (..., n) N m or N."""

@@ -18,8 +18,8 @@ from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.problem.systems.piecewise_path import PiecewisePath
 
-# Of p: two in accelerations, two more in their second derivatives, as many as q, v, a and jerk. A spline
-# through points has one degree more, so that accelerations of the robot are smooth in s.
+# Of p: two in accelerations, two more in their second derivatives, as many as q, v, a and jerk; jerks of the
+# joints need one more. A spline through points has one degree more, so that accelerations are smooth in s.
 HIGHEST_PATH_DERIVATIVE = len(SPLINE_LEAVES)
 
 InAnyArithmetic = Callable[[Any, int, Callable[[float], Any]], list[Any]]
@@ -28,7 +28,7 @@ PathLike = NDArray | list | tuple | Callable[..., Any]
 
 @dataclass(frozen=True, eq=False)
 class JointPath:
-    """p(s), (n,), and its derivatives up to the fourth, for s in [first, last].
+    """p(s), (n,), and its derivatives up to the fourth, of jerks to the fifth, for s in [first, last].
 
     function : (s (K,), order) -> (K, n)
     is_exact : whether the derivatives are known to be those of p; a user's own are checked before a solve
@@ -135,7 +135,7 @@ def _arithmetic_of(curve: Any) -> InAnyArithmetic | None:
     pieces = PiecewisePath.of_spline(curve)
     if pieces is None:
         return None
-    derivatives = [pieces.derivative(order) for order in range(3)]
+    derivatives = [pieces.derivative(order) for order in range(HIGHEST_PATH_DERIVATIVE)]
     return lambda s, order, number: derivatives[order](s, number)
 
 
@@ -146,19 +146,22 @@ class _Traced:
         self.path = path
 
     @cached_property
-    def blocks(self) -> list[ExpressionBlock]:
+    def _blocks(self) -> list[ExpressionBlock]:
         from trajopt.graph.trace import trace
 
-        blocks = [trace(lambda node: self.path(node.s), "the path", lambda name: 1)]
-        for _ in range(HIGHEST_PATH_DERIVATIVE):
-            blocks.append(blocks[-1].slope())
-        return blocks
+        return [trace(lambda node: self.path(node.s), "the path", lambda name: 1)]
+
+    def block(self, order: int) -> ExpressionBlock:
+        """Of the derivative of an order."""
+        while len(self._blocks) <= order:
+            self._blocks.append(self._blocks[-1].slope())
+        return self._blocks[order]
 
     def derivative(self, s: Array, order: int) -> Array:
-        return self.blocks[order].value({"s": s[:, None]})["the path"]
+        return self.block(order).value({"s": s[:, None]})["the path"]
 
     def in_any_arithmetic(self, s: Any, order: int, number: Callable[[float], Any]) -> list[Any]:
-        return self.blocks[order].value_over({"s": [s]}, number)["the path"]
+        return self.block(order).value_over({"s": [s]}, number)["the path"]
 
 
 def _check(path: JointPath, joint_names: tuple[str, ...]) -> None:

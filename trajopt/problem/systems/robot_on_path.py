@@ -22,7 +22,7 @@ from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantity_table import declared_by
 from trajopt.problem.dynamics_check import DECLARED, check_dynamics
 from trajopt.problem.systems.joint_path import JointPath, PathLike, path_of
-from trajopt.problem.systems.path_block import JOINTS, ON_PATH, JointMotionBlock
+from trajopt.problem.systems.path_block import JOINTS, MOTION, ON_PATH, JointMotionBlock
 from trajopt.problem.systems.state_equations import StateEquations, derivatives_of, limits_of
 
 COORDINATE = "s"
@@ -43,9 +43,10 @@ def on_path(robot: Any, path: PathLike, over: tuple[float, float] = (0.0, 1.0)) 
         problem.start_at(q=0.0, v=0.0)
         problem.end_at(q=1.0, v=0.0)
 
-    `trajopt.q` is s and `trajopt.v` its rate. In a function of a node, `node.s` is s, and `node.q`, `node.v`
-    and `node.a` are the joints' (n,), as are `trajopt.Quantity("joint_position")`, "joint_velocity" and
-    "joint_acceleration". `Problem.subject_to_joint_limits` adds those of the robot's joints.
+    `trajopt.q` is s and `trajopt.v` its rate. In a function of a node, `node.s` is s, and `node.q`, `node.v`,
+    `node.a` and `node.jerk` are the joints' (n,), as are `trajopt.Quantity("joint_position")`,
+    "joint_velocity", "joint_acceleration" and "joint_jerk". `Problem.subject_to_joint_limits` adds those of
+    the robot's joints.
 
     Raises ShapeError, OptionError or NotFiniteError for what is no path, ProblemError for what is no robot.
     """
@@ -88,8 +89,8 @@ class RobotOnPath:
 
     @property
     def aliases(self) -> Mapping[str, tuple[str, int | None]]:
-        """`node.s` and `node.rate("s")`; `node.q`, `node.v`, `node.a` of the joints."""
-        joints = {letter: (name, None) for letter, name in zip("qva", JOINTS, strict=True)}
+        """`node.s` and `node.rate("s")`; `node.q`, `node.v`, `node.a` and `node.jerk` of the joints."""
+        joints = {leaf: (name, None) for leaf, name in zip(MOTION, JOINTS, strict=True)}
         return {COORDINATE: ("q", 0), f"rate:{COORDINATE}": ("v", 0), **joints}
 
     @property
@@ -97,9 +98,9 @@ class RobotOnPath:
         """The robot's, the motion of the joints, and s with its derivatives."""
         names, n = tuple(self.robot.joint_names), self.robot.n
         found: dict[str, Any] = derivatives_of("the coordinate s along the path", 1, (COORDINATE,))
-        for name, letter in zip(JOINTS, "qva", strict=True):
+        for name, leaf in zip(JOINTS, MOTION, strict=True):
             found[name] = DeclaredQuantity(
-                n, LEAVES[letter].unit, LEAVES[letter].description, names, block=OF_PATH
+                n, LEAVES[leaf].unit, LEAVES[leaf].description, names, block=OF_PATH
             )
         for name, given in declared_by(self.robot).items():
             parts = {part: getattr(given, part) for part in DECLARED}

@@ -14,12 +14,14 @@ Source: the predictor and corrector of Mehrotra, SIAM J. Optim. 2 (1992) 575.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
 
 from trajopt.solvers.dense.newton_step import longest
+from trajopt.solvers.dense.row_windows import RowWindows, row_windows
 from trajopt.solvers.matrices import scattered
 from trajopt.solvers.tolerances import MOST_STEPS, REGULARIZATION, ROUNDING
 
@@ -106,6 +108,17 @@ class _Gaps:
     def at(self, d: np.ndarray) -> np.ndarray:
         return self.change(d) - self.sign * self.limit
 
+    @cached_property
+    def _windows(self) -> RowWindows | None:
+        return row_windows(*np.nonzero(self.A), self.A.shape)
+
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        """A' diag(weights) A, weights of the rows."""
+        if self._windows is not None:
+            return self._windows.gram(self.A, weights)
+        weighted = self.A * np.sqrt(weights)[:, None]
+        return weighted.T @ weighted
+
     def by_row(self, values: np.ndarray) -> np.ndarray:
         return np.bincount(self.side, values, minlength=len(self.A))
 
@@ -162,8 +175,7 @@ class _Newton:
         """Factorize H + A' S A and the box's part; False where rounding has used up its curvature."""
         (t, z), (e, w), (p, low), (q, high) = self.pairs
         self.S = z / (t + z * e / w)
-        weighted = self.gaps.A * np.sqrt(self.gaps.by_row(self.S))[:, None]
-        K, n = self.program.H + weighted.T @ weighted, len(p)
+        K, n = self.program.H + self.gaps.gram(self.gaps.by_row(self.S)), len(p)
         own = np.arange(n)
         K[own, own] += low / p + high / q
         self._factors, failed = lapack.dpotrf(K, lower=1, clean=0)

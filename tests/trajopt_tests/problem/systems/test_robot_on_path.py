@@ -175,6 +175,7 @@ def test_every_quantity_has_exact_first_and_second_derivatives(kind):
     problem.minimize(mixture, weight=1e-2)
     problem.minimize(trajopt.tau**2, weight=1e-4)
     problem.subject_to(trajopt.Quantity("joint_acceleration"), -50.0, 50.0)
+    problem.subject_to(trajopt.Quantity("joint_jerk"), -500.0, 500.0)
     problem.subject_to(trajopt.wrench("joint1"), -500.0, 500.0)
     nlp = trajopt.transcribe(problem)
     rng = np.random.default_rng(4)
@@ -209,6 +210,21 @@ def test_torques_are_those_of_the_robot_in_that_motion():
     tau = torques(on_path, u)
     np.testing.assert_allclose(tau, dynamics.rnea(model, q, v, a), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(on_path.forward_dynamics(s, rate, tau), second, rtol=1e-9)
+
+
+@pytest.mark.parametrize("path", [random_path(1, 3), lambda s: [np.sin(3.0 * s), s**2, np.exp(-s)]])
+def test_jerks_are_rates_of_accelerations(path):
+    on_path = trajopt.on_path(random_tree(0, n=3), path)
+    s, h = np.array([[0.3, 1.0, 0.4, -2.0], [0.6, -0.5, 2.0, 3.0]]), 1e-4  # s and its derivatives
+    block = on_path.block(("joint_acceleration", "joint_jerk"))
+
+    def motion(t):
+        q = s[:, 0] + s[:, 1] * t + s[:, 2] * t**2 / 2 + s[:, 3] * t**3 / 6
+        v, a = s[:, 1] + s[:, 2] * t + s[:, 3] * t**2 / 2, s[:, 2] + s[:, 3] * t
+        return block.value({"q": q[:, None], "v": v[:, None], "a": a[:, None], "jerk": s[:, 3:]})
+
+    rate = (motion(h)["joint_acceleration"] - motion(-h)["joint_acceleration"]) / (2.0 * h)
+    np.testing.assert_allclose(motion(0.0)["joint_jerk"], rate, rtol=1e-5, atol=1e-4)
 
 
 def test_forces_of_the_guide_have_no_effect_along_the_path():

@@ -1,0 +1,1 @@
+"""Motions along given paths, and their timing under limits of jerk."""

@@ -1,0 +1,52 @@
+"""A motion along a given path of the joints, q(t) = p(s(t))."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from problems.moves.motion import Motion
+from problems.moves.path_quantities import motor_torques
+from problems.moves.spline_path import SplinePath
+from trajopt.base.arrays import Array
+
+if TYPE_CHECKING:
+    from dynamics.rigid_body_model import RigidBodyModel
+
+
+class PathMotion(Motion):
+    """q = p(s) of a path, s by time; made by `moves.retime`."""
+
+    model: RigidBodyModel
+    path: SplinePath
+
+    @abstractmethod
+    def s(self, t: Any, order: int = 0) -> Array:
+        """The path's coordinate, or a rate of it up to the third, at times in [0, duration], (...,)."""
+
+    def q(self, t: Any) -> Array:
+        """Positions of the joints, (..., n) rad or m."""
+        return self.path(self.s(t))
+
+    def v(self, t: Any) -> Array:
+        """v = p' s', (..., n) rad/s or m/s."""
+        return self.path(self.s(t), 1) * self.s(t, 1)[..., None]
+
+    def a(self, t: Any) -> Array:
+        """a = p' s'' + p'' s'^2, (..., n); it jumps where s'' does."""
+        s, rate, second = (self.s(t, order)[..., None] for order in range(3))
+        return self.path(s[..., 0], 1) * second + self.path(s[..., 0], 2) * rate**2
+
+    def jerk(self, t: Any) -> Array:
+        """p' s''' + 3 p'' s' s'' + p''' s'^3, (..., n), where the acceleration does not jump."""
+        s, rate, second, third = (self.s(t, order)[..., None] for order in range(4))
+        p = [self.path(s[..., 0], order) for order in range(4)]
+        return p[1] * third + 3.0 * p[2] * rate * second + p[3] * rate**3
+
+    def tau(self, t: Any) -> Array:
+        """Torques of the motors, (..., n) N m or N: `dynamics.rnea`, and the joints' springs and friction.
+
+        Coulomb friction opposes the motion along the path, at both rests too.
+        """
+        s = self.s(t)
+        return motor_torques(self.model, self.path(s), self.path(s, 1), self.s(t, 1)[..., None], self.a(t))

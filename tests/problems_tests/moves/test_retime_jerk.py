@@ -1,0 +1,75 @@
+"""`moves.retime` with limits of jerk: closed form, limits for all times, our optimal control on a path."""
+
+import numpy as np
+import pytest
+from retimed_robots import MASS, REACH, carriage, random_waypoints, ur5
+from scipy.interpolate import CubicSpline, PPoly
+
+import trajopt
+from problems import moves
+from problems.moves.spline_path import path_of
+from trajopt.base.errors import OptionError, ProblemError
+
+JERK = 20.0
+
+
+def test_jerk_alone_takes_the_time_of_four_ramps():
+    """J, -J, -J, J for a quarter of T each: D = J T^3 / 32."""
+    motion = moves.retime(carriage(), [[0.0], [REACH]], acceleration=1e3, jerk=JERK)
+    least = np.cbrt(32.0 * REACH / JERK)
+    assert motion.converged
+    assert least <= motion.duration <= 1.02 * least
+    assert motion.certificate["jerk"].evidence == "proved"
+    assert motion.certificate["jerk"].excess > -0.02  # it is what limits the motion
+    np.testing.assert_allclose(motion.q([0.0, motion.duration]), [[0.0], [REACH]], atol=1e-9)
+    for rate in (motion.v, motion.a):
+        np.testing.assert_allclose(rate([0.0, motion.duration]), 0.0, atol=1e-9)
+
+
+def test_curves_are_derivatives_of_each_other_and_torques_those_of_the_robot():
+    motion = moves.retime(carriage(damping=0.5, torque=40.0), [[0.0], [0.3], [REACH]], jerk=JERK)
+    t, h = np.linspace(0.1, 0.9, 40) * motion.duration, 1e-5
+    for curve, rate in ((motion.q, motion.v), (motion.v, motion.a), (motion.a, motion.jerk)):
+        np.testing.assert_allclose((curve(t + h) - curve(t - h)) / (2.0 * h), rate(t), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(motion.tau(t), MASS * motion.a(t) + 0.5 * motion.v(t), rtol=1e-9, atol=1e-9)
+    assert motion.verify().holds
+
+
+def test_a_path_whose_third_derivative_jumps_is_refused():
+    s = np.linspace(0.0, 1.0, 5)
+    path = CubicSpline(s, np.sin(3.0 * s)[:, None])
+    with pytest.raises(ProblemError, match=r"third derivative of the path jumps at s = .*four or more"):
+        moves.retime(carriage(), path, acceleration=5.0, jerk=JERK)
+
+
+def test_a_limit_of_jerk_is_positive():
+    with pytest.raises(OptionError, match="jerk of joint 'carriage' is -1"):
+        moves.retime(carriage(), [[0.0], [REACH]], acceleration=5.0, jerk=-1.0)
+
+
+@pytest.mark.long
+def test_all_limits_are_proved_and_the_time_is_near_that_of_on_path():
+    model, waypoints = ur5(), 0.6 * random_waypoints(2, 5)
+    torque = 0.4 * model.limits.torque_upper
+    motion = moves.retime(model, waypoints, acceleration=15.0, torque=torque, jerk=500.0)
+    assert motion.converged
+    assert {line.evidence for line in motion.certificate.lines} == {"proved"}
+    dense = motion.excess_at(np.linspace(0.0, motion.duration, 200_001))
+    assert dense.max() <= motion.certificate.excess  # no sample beyond what is proved
+    path = path_of(model, waypoints, smooth=True)
+    along = trajopt.on_path(model, PPoly(path.coefficients, path.breakpoints), (0.0, path.breakpoints[-1]))
+    problem = trajopt.Problem(along, trajopt.Trajectory.uniform(80, 4))
+    problem.start_at(q=0.0, v=0.0, a=0.0)
+    problem.end_at(q=path.breakpoints[-1], v=0.0, a=0.0)
+    problem.minimize(trajopt.duration)
+    for name, bound in (
+        ("joint_velocity", model.limits.velocity),
+        ("joint_acceleration", 15.0),
+        ("joint_jerk", 500.0),
+        ("tau", torque),
+    ):
+        problem.subject_to(trajopt.Quantity(name), -bound, bound)
+    problem.guess(lambda s: motion.s(np.asarray(s) * motion.duration)[..., None], duration=motion.duration)
+    least = trajopt.solve(problem, trajopt.TrustRegionSqp(tol=1e-4), refine=None, starts=1)
+    assert least.converged
+    assert motion.duration <= 1.02 * least.duration
