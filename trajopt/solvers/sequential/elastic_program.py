@@ -110,7 +110,8 @@ class _Gaps:
 
     @cached_property
     def _windows(self) -> RowWindows | None:
-        return row_windows(*np.nonzero(self.A), self.A.shape)
+        row, column = np.nonzero(self.A)
+        return row_windows(row, column, self.A.shape)
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
         """A' diag(weights) A, weights of the rows."""
