@@ -21,6 +21,7 @@ PACKAGES = (
     "problems",
     "problems.gallery.classics",
     "problems.gallery.flight",
+    "problems.gallery.human",
     "problems.gallery.legged",
     "problems.gallery.mechanisms",
 )

@@ -56,7 +56,7 @@ MAY_IMPORT: dict[str, str] = {
     "dynamics.formats": "couplings rigid_body_model",
     "dynamics.papers": "rigid_body_model",
     "dynamics.kernel_warmup": "rigid_body_model regressors",
-    "problems.gallery": "moves recipe",
+    "problems.gallery": "human moves recipe",
     "problems.human": "recipe",
     "problems.recipe": "",
     "problems.moves": "",

@@ -7,7 +7,17 @@ from problems import catalogue
 
 LEGGED = {"biped_step", "one_legged_hopper", "quadruped_bound", "quadruped_gap", "quadruped_jump"}
 SLOW = {
-    *("container_crane", "four_bar", "gait", "gait_stride", "hop", "motor_arm", "planar_walker", "two_arms"),
+    *(
+        "container_crane",
+        "countermovement_jump",
+        "four_bar",
+        "gait",
+        "gait_stride",
+        "hop",
+        "motor_arm",
+        "planar_walker",
+        "two_arms",
+    ),
     *LEGGED,
 }
 

@@ -108,7 +108,9 @@ def with_strength_and_soles(osim: dynamics.OsimModel, person: Person) -> Any:
     """The robot with limits of torque, soles, and gravity on the person's slope."""
     robot = osim.robot
     tree = robot if isinstance(robot, dynamics.RigidBodyModel) else robot.tree
-    frames = [*tree.frames, *soles(osim, person.height)]
+    markers = set(osim.markers) - set(contact_points())  # figures would draw a line to each
+    frames = [frame for frame in tree.frames if frame.name not in markers]
+    frames += soles(osim, person.height)
     bodies = [replace(body, joint=strong(body.joint, person)) for body in tree.bodies]
     changed = replace(tree, bodies=bodies, frames=frames, gravity=tilted_gravity(person.slope))
     return changed if robot is tree else replace(robot, tree=changed)
