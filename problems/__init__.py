@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from problems.gallery.flight import orbit_transfer as orbit_transfer
     from problems.gallery.flight import quadrotor_gates as quadrotor_gates
     from problems.gallery.flight import space_shuttle as space_shuttle
+    from problems.gallery.human import countermovement_jump as countermovement_jump
+    from problems.gallery.human import lift_box as lift_box
+    from problems.gallery.human import sit_to_stand as sit_to_stand
     from problems.gallery.legged import biped_step as biped_step
     from problems.gallery.legged import one_legged_hopper as one_legged_hopper
     from problems.gallery.legged import quadruped_bound as quadruped_bound
