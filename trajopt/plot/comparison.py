@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from trajopt.base.arguments import list_names
+from trajopt.base.arguments import check_count, list_names
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.base.printable_text import printable_name
@@ -73,10 +73,14 @@ def comparison(
     labels : of the solutions in the legend, their names by default
     most : panels; the curves that differ most for their size are drawn, the title says how many are not
     figure : a matplotlib figure or a part of one to draw on
-    Raises OptionError for fewer than two solutions, or where they have no curve in common.
+    Raises OptionError for fewer than two solutions, where they have no curve in common, for labels of another
+    number than theirs, and for fewer than one panel.
     """
+    check_count("most", most, least=1)
     chosen = _chosen(solutions, most)
-    named = [solution.name for solution in solutions] if labels is None else list(labels)
+    named = [solution.name for solution in solutions] if labels is None else list(map(str, labels))
+    if len(named) != len(solutions):
+        raise OptionError(f"{len(named)} labels are given for {len(solutions)} solutions: give one for each")
     with settings():
         titles = [f"{NAMES.get(each.what, each.what)} of {each.name}" for each in chosen]
         columns = columns_for(len(chosen))

@@ -12,6 +12,8 @@ from problems.cli.completion import NEW_FILE, SavedFile
 from problems.cli.misuse import Complaint, explained
 from problems.cli.output import Output, output_options
 
+FIGURES = (".png", ".pdf", ".svg")
+
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=SavedFile())
@@ -25,6 +27,8 @@ def compare(files: Sequence[Path], out: Path | None, output: Output) -> None:
     """
     from problems.cli.comparison_table import comparison_rows, written
 
+    if out is not None and out.suffix not in FIGURES:
+        raise Complaint(f"--out is {out.name}: write a name that ends in {', '.join(FIGURES)}")
     if len(files) < 2:
         raise Complaint("one solution is given: name two or more, each a file or a folder of results")
     solutions = [loaded(file, None) for file in files]

@@ -85,6 +85,17 @@ def test_one_solution_and_other_motions_are_refused(saved):
         trajopt.plot.comparison([])
 
 
+def test_figures_that_cannot_be_written_and_labels_that_do_not_fit_are_refused_before_anything_is_done(saved):
+    done = compare(saved / "light.npz", saved / "heavy.npz", "--out", saved / "other" / "c.npz")
+    assert done.exit_code == 2 and "--out is c.npz: write a name that ends in .png, .pdf, .svg" in done.output
+    assert not (saved / "other").exists()
+    both = [trajopt.Solution.load(saved / f"{name}.npz") for name in ("light", "heavy")]
+    with pytest.raises(OptionError, match="1 labels are given for 2 solutions: give one for each"):
+        trajopt.plot.comparison(both, labels=["a"])
+    with pytest.raises(OptionError, match="most = 0"):
+        trajopt.plot.comparison(both, most=0)
+
+
 def test_labels_are_folders_where_files_have_one_name(tmp_path):
     assert labels_of([tmp_path / "a" / "solution.npz", tmp_path / "b" / "solution.npz"]) == ["a", "b"]
     assert labels_of([tmp_path / "a.npz", tmp_path / "a.npz"]) == [f"{tmp_path.name} 1", f"{tmp_path.name} 2"]
