@@ -156,7 +156,7 @@ def stretched(curve: Any, model: Any, limits: MotionLimits) -> Any:
         excess = torque_excess(found, model, limits)
         if excess <= 0.0:
             break
-        slower += 0.5 * excess  # what is beyond the torque at rest falls with the square
+        slower += 0.5 * excess + 1e-6  # what is beyond the torque at rest falls with the square
         found = replace(curve, durations=slower * curve.durations)
     return found
 
