@@ -156,8 +156,13 @@ class ContactProblem(HeldFrames):
         A foot that stands at the start where its partner does at the end does not touch down there: that
         follows from periodicity. A continuous force at the start is the partner's at the end, reflected, and
         zero where the partner does not stand. Periodicity of q and v is stated beside.
-        Raises UnknownNameError for a frame without a contact.
+        Raises UnknownNameError for a frame without a contact, OptionError for a reflection of other signs.
         """
+        signs = np.asarray(reflection, dtype=float)
+        if signs.shape != (3,) or np.any(np.abs(signs) != 1.0):
+            raise OptionError(
+                f"reflection is {arguments.short_repr(reflection)}: give three signs, each 1 or -1"
+            )
         last, gone = len(self.trajectory.arcs) - 1, set()
         for frame, partner in feet.items():
             own, other = (self._contact_of(each) for each in (frame, partner))

@@ -198,6 +198,9 @@ def test_forces_at_the_end_are_those_of_the_start_reflected(swapped):
     assert np.abs(np.array(missed, dtype=float)).max() > 0.1
     with pytest.raises(UnknownNameError, match="HL_FOOT"):
         problem.subject_to_repeated_contacts({"FL_FOOT": "HL_FOOT"})
+    for signs in ((1.0, 2.0, 3.0), (1.0,)):
+        with pytest.raises(OptionError, match="give three signs, each 1 or -1"):
+            problem.subject_to_repeated_contacts(partner, reflection=signs)
 
 
 class Pushes:
