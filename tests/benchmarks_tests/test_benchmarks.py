@@ -37,6 +37,7 @@ UNTIMED = {
     "point_spring",
     "free_joint",
     "ball_joint",
+    "load_osim",
     "recentred",
     "rotation_vector",
     "christoffel_symbols_serial",

@@ -84,6 +84,7 @@ class ContactProblem(HeldFrames):
             raise OptionError(f"'{frame}' has a contact already: give all of its arcs at once")
         count = len(self.trajectory.arcs)
         contact = contact_of(self.dynamics, count, frame, arcs, friction, sole, ground, held, continuous)
+        arguments.check_flag("impact", impact)
         contact = replace(contact, impact=bool(impact))
         high = float(arguments.numbers(clearance, f"the clearance of '{frame}'"))
         if not 0.0 <= high < np.inf:
@@ -158,6 +159,11 @@ class ContactProblem(HeldFrames):
         zero where the partner does not stand. Periodicity of q and v is stated beside.
         Raises UnknownNameError for a frame without a contact, OptionError for a reflection of other signs.
         """
+        if not isinstance(feet, Mapping):
+            raise OptionError(
+                f"feet is {arguments.short_repr(feet)}: give which takes whose place, "
+                '{"left": "right", "right": "left"}'
+            )
         signs = np.asarray(reflection, dtype=float)
         if signs.shape != (3,) or np.any(np.abs(signs) != 1.0):
             raise OptionError(

@@ -14,7 +14,7 @@ the scheme; positions held there instead leave forces missing between nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -230,17 +230,29 @@ def contact_of(
             f"the ground of '{frame}' is {arguments.short_repr(ground)}: give a trajopt.Ground, or one for "
             f"each of the {arc_count} arcs, {{0: Ground(), 1: Ground(height=0.1)}}"
         )
+    check_upwards(surfaces.values(), dynamics.gravity, frame)
     axes = held_axes(held, frame, stands)
     if len(sole) > 1 and any(len(each) < len(WORLD) for each in axes.values()):
         raise OptionError(f"'{frame}' has a sole, which holds all axes: held= is for point feet")
+    arguments.check_flag("continuous", continuous)
     return Contact(frame, link, stands, surfaces, sole, mu, weight, axes, bool(continuous))
+
+
+def check_upwards(grounds: Iterable[Ground], gravity: Array, frame: str) -> None:
+    """Raise OptionError where gravity does not pull towards the ground."""
+    for up in {ground.up for ground in grounds}:
+        if not gravity[WORLD.index(up)] < 0.0:
+            raise OptionError(
+                f"the ground of '{frame}' has {up} upwards, and gravity is {np.asarray(gravity).tolist()}: "
+                "give up= the axis against which gravity pulls"
+            )
 
 
 def held_axes(held: Any, frame: str, arcs: Sequence[int]) -> dict[int, tuple[int, ...]]:
     """Arc -> world axes, 0 to 2, of what a caller holds."""
     each: dict[Any, Any] = dict(held) if isinstance(held, Mapping) else dict.fromkeys(arcs, held)
     letters = all(isinstance(axes, str) and set(axes) <= set(WORLD) for axes in each.values())
-    if sorted(each) != sorted(arcs) or not letters:
+    if sorted(each) != sorted(arcs) or not letters or (each and not any(each.values())):
         raise OptionError(
             f"'{frame}' is held along {arguments.short_repr(held)}: give letters of 'xyz', or some for each "
             f"of the arcs {list(arcs)} in which it stands, {{0: 'xyz', 1: 'yz'}}"

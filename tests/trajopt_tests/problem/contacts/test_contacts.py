@@ -131,6 +131,10 @@ def test_a_sole_holds_its_orientation_and_pushes_at_its_points():
         ({"ground": 0.1}, OptionError, "trajopt.Ground"),
         ({"held": "xw"}, OptionError, "letters of 'xyz'"),
         ({"held": {1: "x"}}, OptionError, "in which it stands"),
+        ({"held": ""}, OptionError, "give letters of 'xyz'"),
+        ({"continuous": "no"}, OptionError, "expected True or False"),
+        ({"impact": 2}, OptionError, "expected True or False"),
+        ({"ground": trajopt.Ground(up="y")}, OptionError, "against which gravity pulls"),
         ({"held": "xy", "sole": [[0, 0, 0], [1, 0, 0], [0, 1, 0]]}, OptionError, "point feet"),
     ],
 )
@@ -196,6 +200,8 @@ def test_forces_at_the_end_are_those_of_the_start_reflected(swapped):
         for term, signs in found
     ]
     assert np.abs(np.array(missed, dtype=float)).max() > 0.1
+    with pytest.raises(OptionError, match="which takes whose place"):
+        problem.subject_to_repeated_contacts(["FL_FOOT"])
     with pytest.raises(UnknownNameError, match="HL_FOOT"):
         problem.subject_to_repeated_contacts({"FL_FOOT": "HL_FOOT"})
     for signs in ((1.0, 2.0, 3.0), (1.0,)):
