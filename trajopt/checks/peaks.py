@@ -7,7 +7,7 @@ component: what is found does not depend on what violations are compared with.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from trajopt.solvers.optimality.kkt import side_violations
 
 ROUNDS, POINTS = 3, 17  # each round narrows a bracket eight-fold, from two samples to 1/256 of one
 MOST_PEAKS = 16  # of one side of a component that are narrowed: those that may reach highest
+TOGETHER = 256  # peaks whose brackets are evaluated at once: terms may have hundreds of components
 
 
 class Worst(NamedTuple):
@@ -174,7 +175,7 @@ def _narrow_together(solution: SolutionData, some: Sequence[Peaks]) -> None:
     rows, along = np.arange(side.size), np.linspace(0.0, 1.0, POINTS)
     for _ in range(ROUNDS):
         grid = low[:, None] + (high - low)[:, None] * along
-        found = solution.value(term, grid)[rows, :, side % width]
+        found = _of_components(solution, term, grid, side % width)
         with np.errstate(invalid="ignore"):
             violation = np.where(np.isfinite(found), sign * (found - bound), np.nan)
         best = np.argmax(violation, axis=1)
@@ -187,3 +188,13 @@ def _narrow_together(solution: SolutionData, some: Sequence[Peaks]) -> None:
         own = slice(first, first + peaks.side.size)
         peaks._raise(times[own], values[own])
         first = own.stop
+
+
+def _of_components(solution: SolutionData, term: Any, times: Array, component: Array) -> Array:
+    """(peaks, k), the component of a term that each peak names, at its times (peaks, k)."""
+    found = []
+    for first in range(0, len(times), TOGETHER):
+        some = slice(first, first + TOGETHER)
+        values = solution.value(term, times[some])
+        found.append(values[np.arange(len(values)), :, component[some]])
+    return np.concatenate(found)
