@@ -52,7 +52,7 @@ class Peaks:
     Between samples a peak is taken to exceed its own sample by less than that differs from its neighbours.
     Left out are peaks that can reach neither the highest sample of their side nor `above`, and those of a
     side that is not violated and further from its bound than the other one. Of one side the `most` that may
-    reach highest are kept, all of them where it is None.
+    reach highest are kept; where it is None all of them, but those on a flat stretch that holds.
 
     side : of every peak, its column in (2 width,), all lower sides first
     times, values : of every peak, (peaks,);  spacing : seconds, of the samples around it
@@ -94,6 +94,8 @@ class Peaks:
         before, after = np.maximum(place - 1, 0), np.minimum(place + 1, times.size - 1)
         reach = 2.0 * own[place, column] - np.minimum(own[before, column], own[after, column])
         kept = (reach >= highest[columns][column]) | (reach > above)
+        if most is None:  # of a distance beyond its reach every sample is as high as the next
+            kept &= (reach > own[place, column]) | (reach > 0.0)
         kept = np.flatnonzero(kept & ((reach > 0.0) | (reach >= other[column])))
         if most is not None and kept.size > most:
             order = np.lexsort((-reach[kept], column[kept]))

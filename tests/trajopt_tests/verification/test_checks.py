@@ -142,6 +142,18 @@ def test_peaks_of_no_times_violate_nothing(motion):
     assert peaks.worst(0)[0].value == -np.inf and peaks.side.size == 0
 
 
+def test_flat_stretches_that_hold_are_no_peaks_of_limit_nodes(motion):
+    """Distances are cut off at their reach: of two the one that is violated once has the only peak."""
+
+    def distances(t):
+        return [np.minimum(100.0 * (t - 0.4) ** 2 - 0.1, 0.2), np.full_like(t, 0.2)]
+
+    solution, times = asked(motion, distances, lower=[0.0, 0.0]), np.linspace(0.0, 1.0, 101)
+    assert limit_peaks(solution).times == pytest.approx([0.4], abs=1e-6)
+    values = np.stack(distances(times), axis=1)
+    assert Peaks(solution.problem.constraints[-1], times, values, above=0.0, most=None).side.tolist() == [0]
+
+
 @pytest.mark.long
 def test_peaks_of_many_components_take_memory_of_few(motion):
     """400 waves have some 3000 peaks; 17 times of each with all components at once would take 160 MB."""
