@@ -185,7 +185,8 @@ class Ipopt(SolverSettings):
         )
         try:
             large, warm = nlp.variable_count >= LARGE, monitor.start.has_multipliers
-            for name, value in self._settings(second_order, warm, large).items():
+            settings = self if second_order else self._without_curvature(run)
+            for name, value in settings._settings(second_order, warm, large).items():
                 try:
                     problem.add_option(name, value)
                 except TypeError:  # a build without MUMPS does not know the ones of ours that are MUMPS's
@@ -195,6 +196,17 @@ class Ipopt(SolverSettings):
                 return calls.finish(problem, self.tol)
         finally:
             problem.close()  # frees IPOPT's memory now; the callbacks hold the problem in a reference cycle
+
+    def _without_curvature(self, run: Run) -> Ipopt:
+        """With the pushes and multipliers of IPOPT's own where only nodes were added.
+
+        L-BFGS does not know the curvature of the optimum before: it ended as "acceptable" with ours.
+        """
+        if run.start_kind is not StartKind.SAME_MOTION:
+            return self
+        ours = {**_BY_START_KIND[StartKind.SAME_MOTION], "mu_init": None}
+        kept = {name: value for name, value in self.options.items() if ours.get(name) != value}
+        return replace(self, options=kept)
 
     def _settings(self, second_order: bool, warm: bool, large: bool) -> dict[str, str | int | float]:
         own = {
