@@ -192,3 +192,24 @@ def two_link_minimum_time(intervals: int = 20, **trajectory) -> trajopt.Problem:
     problem.subject_to_joint_limits()
     problem.minimize(trajopt.duration)
     return problem
+
+
+def least_effort(intervals: int = 5):
+    """One metre in one second, rest to rest, at least effort."""
+    problem = trajopt.Problem(PointMasses(1, 1.0), trajopt.Trajectory.uniform(intervals, 4, duration=1.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.a**2)
+    return problem
+
+
+def fastest(dynamics, start, end, intervals=20, **limits):
+    """Rest to rest in minimum time."""
+    for name, value in limits.items():
+        setattr(dynamics.limits, name, np.full(dynamics.n, value))
+    problem = trajopt.Problem(dynamics, trajopt.Trajectory.uniform(intervals, duration=(0.05, 10.0)))
+    problem.start_at(q=start, v=0.0)
+    problem.end_at(q=end, v=0.0)
+    problem.subject_to_joint_limits()
+    problem.minimize(trajopt.duration)
+    return problem

@@ -1,66 +1,33 @@
-"""Closed loops: linkages against Newton-Euler of every link, gaps between nodes, what cannot close."""
+"""Closed loops: linkages against Newton-Euler of every link, gaps between nodes, what reports say."""
 
 import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from closed_linkage import (
+    NEAR,
+    ROBOT,
+    SPEED,
+    START,
+    absolute,
+    collocation_times,
+    linkage,
+    times_of,
+    turning,
+)
 from numpy.testing import assert_allclose
 from scipy.integrate import trapezoid
 
 import dynamics
 import trajopt
 from tests.support import four_bar
-from trajopt.base.errors import InfeasibleBoundsError, LoopWarning, OptionError, ProblemError, ShapeError
-from trajopt.problem.contacts.closed_guess import ClosedGuess
-
-ROBOT = four_bar.robot()
-START = 0.5  # rad, of the crank
-NEAR = [START, 0.5, 1.5]
-SPEED = np.pi  # rad/s
-
-
-def linkage(intervals=8, order=4, duration=2.0, points="radau", **options):
-    problem = trajopt.Problem(
-        ROBOT, trajopt.Trajectory.collocation(intervals, order, points, duration=duration), name="four_bar"
-    )
-    closure = problem.close_loop("coupler_end", "rocker_end", **{"near": NEAR, **options})
-    problem.passive("coupler_joint", "rocker_joint")
-    return problem, closure
-
-
-def turning(intervals, order, points="radau"):
-    """A whole turn of the crank at constant speed, in which nothing is left to choose."""
-    problem, closure = linkage(intervals, order, 2.0 * np.pi / SPEED, points)
-    problem.start_at(q=[START, None, None], v=[SPEED, None, None])
-    problem.subject_to(trajopt.v[0], equals=SPEED, name="speed")
-    problem.minimize(trajopt.tau**2)
-    problem.guess(lambda s: np.stack([START + 2.0 * np.pi * s, 0.5 + 0.0 * s, 1.5 + 0.0 * s], axis=-1))
-    return trajopt.solve(problem, trajopt.Ipopt(tol=1e-12), progress="silent", refine=None, starts=1), closure
+from trajopt.base.errors import InfeasibleBoundsError
 
 
 @pytest.fixture(scope="module")
 def turn():
     return turning(12, 5)
-
-
-def times_of(solution, count=601):
-    return np.linspace(0.0, solution.duration, count)
-
-
-def collocation_times(solution):
-    """Those inside intervals: at their ends accelerations and forces may jump."""
-    nodes = solution.problem.trajectory.nodes
-    inside = ~np.isclose(nodes.s[:, None], nodes.s[nodes.weight == 0.0]).any(axis=1)
-    return nodes.s[inside] * solution.duration
-
-
-def absolute(values):
-    """Angles, or their rates, of the links from those of the joints."""
-    return np.stack([values[:, 0], values[:, 0] + values[:, 1], values[:, 2]], axis=-1)
-
-
-# -- mechanics -----------------------------------------------------------------------------------------------
 
 
 def test_forces_of_the_loop_and_the_motor_are_those_of_newton_and_euler(turn):
@@ -230,313 +197,6 @@ def test_a_loop_that_is_open_between_nodes_fails():
     assert solution.converged and report.verdict == "FAIL"
     gap = [v for v in report.violations if v.name.endswith("between nodes")]
     assert max(v.dense_relative for v in gap) > 1e-2
-
-
-# -- rows ----------------------------------------------------------------------------------------------------
-
-
-def chain(rng, bodies=7):
-    """A spatial chain of revolute joints with random axes, with a frame turned against its last link."""
-    made, parent = [], None
-    for number in range(bodies):
-        axis, place = rng.normal(size=3), rng.uniform(-0.4, 0.4, 3)
-        joint = dynamics.Joint(f"joint {number}", axis=axis, position=place)
-        made.append(dynamics.Body(f"link {number}", joint, parent, 1.0, (0.1, 0.0, 0.0), 0.02 * np.eye(3)))
-        parent = made[-1].name
-    turned = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    turned *= np.linalg.det(turned)
-    frames = [
-        dynamics.Frame("base", None, turned.T, np.array([0.1, 0.2, 0.3])),
-        dynamics.Frame("first", "link 0", turned, np.array([0.3, 0.1, 0.0])),
-        dynamics.Frame("tip", parent, turned, np.array([0.2, 0.0, 0.1])),
-    ]
-    return dynamics.RigidBodyModel(made, name="chain", frames=frames)
-
-
-def node_of(model, closure, q, v, **curves):
-    """What a term reads of a node, of numbers."""
-
-    class Node:
-        def __init__(self):
-            names = [closure.frame_a, closure.frame_b]
-            wanted = [
-                f"{what}:{frame}" for what in ("position", "orientation", "velocity") for frame in names
-            ]
-            self.values = model.block(wanted).value({"q": q[None], "v": v[None]})
-
-        def position(self, frame):
-            return self.values[f"position:{frame}"][0]
-
-        def orientation(self, frame):
-            return self.values[f"orientation:{frame}"][0]
-
-        def velocity(self, frame):
-            return self.values[f"velocity:{frame}"][0]
-
-        def extra(self, name):
-            return curves[name]
-
-    return Node()
-
-
-def rotation_between(model, a, b, q):
-    found = dynamics.forward_kinematics(model, q, frames=[a, b]).rotation
-    return found[0].T @ found[1]
-
-
-@pytest.mark.parametrize("first", ["base", "first"])
-@pytest.mark.parametrize(
-    ("kind", "axis", "width"),
-    [("point", None, 3), ("pin", (0, 0, 2), 5), ("pin", (1, -2, 0.5), 5), ("weld", None, 6)],
-)
-def test_the_gap_changes_as_its_velocity_says_and_forces_do_its_work(first, kind, axis, width):
-    rng = np.random.default_rng(4)
-    model = chain(rng)
-    q, v = rng.uniform(-1.0, 1.0, (2, model.n))
-    problem = trajopt.Problem(model, trajopt.Trajectory.collocation(2, 3, duration=1.0))
-    rotation = rotation_between(model, first, "tip", q)
-    closure = problem.close_loop(first, "tip", kind, axis=axis, rotation=rotation, near=q)
-    assert closure.kept == tuple(range(width)) and closure.left_out == ()
-    pose = closure.pose
-    assert np.abs(closure.misfit.function(node_of(model, closure, pose, v))).max() < 1e-9
-
-    def gap(t):
-        return np.array(closure.gap.function(node_of(model, closure, pose + t * v, v)), dtype=float)
-
-    speed = np.array(closure.speed.function(node_of(model, closure, pose, v)), dtype=float)
-    step = 1e-5
-    assert_allclose((gap(step) - gap(-step)) / (2.0 * step), speed, atol=1e-8)
-
-    values = {name: rng.normal(size=len(rows)) for name, rows in closure.curves.items()}
-    node = node_of(model, closure, pose, v, **values)
-    on_a, on_b = (np.array(f(node), dtype=float) for f in (closure.wrench_on_a, closure.wrench_on_b))
-    assert_allclose(on_a, -on_b, atol=0.0)
-    power = 0.0
-    for link, wrench in ((closure.link_a, on_a), (closure.link_b, on_b)):
-        if link is not None:
-            external = np.zeros((1, model.link_count, 6))
-            external[0, model.link_index(link)] = wrench
-            still = np.zeros((1, model.n))
-            loaded = dynamics.rnea(model, pose[None], still, still, external)
-            power -= float(((loaded - dynamics.rnea(model, pose[None], still, still)) @ v)[0])
-    assert power == pytest.approx(float(np.concatenate(list(values.values())) @ speed), rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("kind", "axis", "kept", "left"),
-    [
-        ("point", None, (0, 1), ("z",)),
-        ("pin", (0, 0, 1), (0, 1), ("z", "about x", "about y")),
-    ],
-)
-def test_rows_across_the_plane_repeat_others_and_are_named(kind, axis, kept, left):
-    _, closure = linkage(2, 3, kind=kind, axis=axis)
-    assert closure.kept == kept and closure.left_out == left
-
-
-def test_two_parallel_rockers_need_no_row_but_one():
-    """A parallelogram with a third crank turns although its constraints outnumber its freedoms."""
-
-    def rod(name, parent, at, length):
-        joint = dynamics.Joint(f"{name}_joint", position=np.array(at))
-        return dynamics.Body(name, joint, parent, 1.0, (length / 2, 0, 0), 0.01 * np.eye(3))
-
-    bodies = [
-        rod("first", None, (0, 0, 0), 0.3),
-        rod("second", None, (0.5, 0, 0), 0.3),
-        rod("third", None, (1.0, 0, 0), 0.3),
-        rod("bar", "first", (0.3, 0, 0), 1.0),
-    ]
-    frames = [
-        dynamics.Frame(f"{name} end", name, position=np.array([0.3, 0, 0])) for name in ("second", "third")
-    ]
-    frames += [dynamics.Frame(f"{x} m", "bar", position=np.array([x, 0.0, 0.0])) for x in (0.5, 1.0)]
-    robot = dynamics.RigidBodyModel(bodies, (0, -9.81, 0), "legs", frames=frames)
-    problem = trajopt.Problem(robot, trajopt.Trajectory.collocation(4, 4, duration=1.0))
-    near = [1.0, 1.0, 1.0, -1.0]
-    one = problem.close_loop("second end", "0.5 m", near=near)
-    two = problem.close_loop("third end", "1.0 m", near=near)
-    assert len(one.kept) == 2 and len(two.kept) == 1 and "z" in two.left_out
-    problem.passive("second_joint", "third_joint", "bar_joint")
-    problem.start_at(q=[1.0, None, None, None], v=0.0)
-    problem.end_at(q=[1.5, None, None, None], v=0.0)
-    problem.minimize(trajopt.tau**2)
-    solution = trajopt.solve(problem, progress="silent", starts=1, refine=None)
-    t = times_of(solution)
-    assert solution.converged
-    assert max(np.abs(solution.value(each.misfit, t)).max() for each in (one, two)) < 1e-6
-
-
-# -- starts and guesses --------------------------------------------------------------------------------------
-
-
-def test_values_that_do_not_fit_move_to_the_loop_and_are_named():
-    problem, _ = linkage()
-    with pytest.warns(
-        LoopWarning, match=r"q at the start .* coupler_joint from 0.4 to 0.1976.*rocker_joint from 1.3"
-    ):
-        problem.start_at(q=[START, 0.4, 1.3])
-    (start,) = [each for each in problem.constraints if each.name == "q at the start"]
-    assert start.lower.tolist() == [START, -np.inf, -np.inf]
-
-
-def test_velocities_and_accelerations_that_do_not_fit_are_named():
-    problem, _ = linkage()
-    with pytest.warns(LoopWarning, match="v at the start"):
-        problem.start_at(q=[START, None, None], v=[1.0, 0.0, 0.0])
-    other, _ = linkage()
-    _, w, alpha = four_bar.motion(np.array([START]), SPEED)
-    joints = [[each[0, 0], each[0, 1] - each[0, 0], each[0, 2]] for each in (w, alpha)]
-    other.start_at(q=[START, None, None], v=joints[0], a=joints[1])  # these fit
-    with pytest.warns(LoopWarning, match="a at the end"):
-        other.end_at(q=[START, None, None], v=joints[0], a=0.0)
-
-
-@pytest.mark.parametrize("before", [True, False])
-def test_closed_values_of_all_joints_may_be_given_in_either_order(before):
-    pose = four_bar.pose(np.array([START]))[0]
-    problem = trajopt.Problem(ROBOT, trajopt.Trajectory.collocation(8, 4, duration=1.0))
-    if before:
-        problem.start_at(q=pose, v=0.0)
-    problem.close_loop("coupler_end", "rocker_end", near=NEAR)
-    problem.passive("coupler_joint", "rocker_joint")
-    if not before:
-        problem.start_at(q=pose, v=0.0)
-    problem.end_at(q=four_bar.pose(np.array([1.0]))[0], v=0.0)
-    problem.minimize(trajopt.tau**2)
-    solution = trajopt.solve(problem, progress="silent", starts=1, refine=None)
-    assert solution.converged
-    assert_allclose(solution.q(0.0), pose, atol=1e-8)
-    assert_allclose(solution.q(1.0), four_bar.pose(np.array([1.0]))[0], atol=1e-4)
-    assert_allclose(solution.v([0.0, 1.0]), 0.0, atol=1e-9)
-
-
-def test_a_closed_pose_holds_the_joints_that_are_named():
-    problem, _ = linkage()
-    crank = np.linspace(0.0, 6.0, 9)
-    for expected in four_bar.pose(crank):
-        found = problem.closed_pose(expected + np.array([0.0, 0.1, -0.1]), "crank_joint")
-        assert_allclose(found, expected, atol=1e-9)
-    with pytest.raises(trajopt.base.errors.UnknownNameError, match="crank_joint"):
-        problem.closed_pose(NEAR, "krank_joint")
-
-
-def test_a_guess_is_closed_on_one_branch():
-    problem, _ = linkage(6)
-    s = np.linspace(0.0, 1.0, 40)
-
-    def crank_turns(s):
-        return np.stack([START + 6.0 * s, 0.5 + 0.0 * s, 1.5 + 0.0 * s], axis=-1)
-
-    guess = ClosedGuess.of(problem, crank_turns)
-    angle = four_bar.pose(START + 6.0 * s)
-    difference = (guess(s) - angle + np.pi) % (2.0 * np.pi) - np.pi
-    assert_allclose(difference, 0.0, atol=1e-9)
-
-
-# -- what cannot be meant ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"frame_a": "coupler_and"}, dynamics.UnknownNameError, "coupler_and"),
-        ({"frame_a": "rocker_end"}, OptionError, "both fixed to rocker"),
-        ({"kind": "hinge"}, OptionError, "'point', a ball joint"),
-        ({"kind": "pin"}, OptionError, "needs the axis"),
-        ({"axis": (0, 0, 1)}, OptionError, "has no axis"),
-        ({"kind": "pin", "axis": (0, 0, 0)}, ShapeError, "three numbers"),
-        ({"kind": "weld", "rotation": 2 * np.eye(3)}, ShapeError, "no rotation matrix"),
-        ({"near": [0.0]}, ShapeError, "one number per joint"),
-        ({"arcs": [1]}, OptionError, "1 arcs count from 0"),
-        ({"arcs": []}, OptionError, "in no arc"),
-        ({"tolerance": 0.0}, OptionError, "above 0"),
-        ({"kind": "weld"}, InfeasibleBoundsError, "cannot close.*least gap.*axes off"),
-    ],
-)
-def test_what_is_no_loop_is_refused_and_leaves_nothing_behind(options, error, message):
-    problem = trajopt.Problem(ROBOT, trajopt.Trajectory.collocation(2, 3, duration=1.0))
-    given = {"frame_a": "coupler_end", "frame_b": "rocker_end", "near": NEAR, **options}
-    with pytest.raises(error, match=message):
-        problem.close_loop(given.pop("frame_a"), given.pop("frame_b"), given.pop("kind", "point"), **given)
-    assert not (problem.closures or problem.constraints or problem.loads or problem.extras)
-    assert problem.close_loop("coupler_end", "rocker_end", near=NEAR).kept == (0, 1)
-
-
-def test_links_that_are_too_short_are_told_with_the_gap_that_is_left():
-    bodies = list(ROBOT.bodies)
-    frames = [
-        dynamics.Frame("end", "rocker"),
-        dynamics.Frame("far", None, position=np.array([1.5, 0.0, 0.0])),
-    ]
-    robot = dynamics.RigidBodyModel(bodies, (0, -9.81, 0), frames=frames)
-    problem = trajopt.Problem(robot, trajopt.Trajectory.collocation(2, 3, duration=1.0))
-    with pytest.raises(InfeasibleBoundsError, match="'end-far' 1 m apart"):
-        problem.close_loop("end", "far")
-
-
-def test_a_start_from_which_the_loop_cannot_close_is_refused_and_leaves_the_problem():
-    problem, _ = linkage(near=NEAR)
-    before = len(problem.constraints)
-    with pytest.raises(InfeasibleBoundsError, match="joints that are fixed there"):
-        problem.start_at(q=[None, None, np.pi])
-    assert len(problem.constraints) == before
-
-
-def test_a_pose_in_which_links_are_in_line_is_called_singular():
-    """The parallelogram that lies flat may go on as one or turn over."""
-    lengths = (0.3, 0.5)
-
-    def rod(name, parent, at):
-        return dynamics.Body(
-            name,
-            dynamics.Joint(f"{name}_joint", position=np.array(at)),
-            parent,
-            1.0,
-            inertia=0.01 * np.eye(3),
-        )
-
-    bodies = [
-        rod("a", None, (0, 0, 0)),
-        rod("b", "a", (lengths[0], 0, 0)),
-        rod("c", None, (lengths[1], 0, 0)),
-    ]
-    frames = [
-        dynamics.Frame("b end", "b", position=np.array([lengths[1], 0, 0])),
-        dynamics.Frame("c end", "c", position=np.array([lengths[0], 0, 0])),
-    ]
-    robot = dynamics.RigidBodyModel(bodies, (0, -9.81, 0), frames=frames)
-    problem = trajopt.Problem(robot, trajopt.Trajectory.collocation(2, 3, duration=1.0))
-    with pytest.raises(ProblemError, match=r"singular.*near=q"):
-        problem.close_loop("b end", "c end", near=[0.0, 0.0, 0.0])
-    assert problem.close_loop("b end", "c end", near=[1.0, -1.0, 1.0]).kept == (0, 1)
-
-
-def test_a_loop_that_is_held_already_or_named_twice_is_refused():
-    problem, _ = linkage()
-    with pytest.raises(OptionError, match="closed already"):
-        problem.close_loop("coupler_end", "rocker_end", near=NEAR)
-    with pytest.raises(OptionError, match="held already"):
-        problem.close_loop("rocker_end", "coupler_end", near=NEAR)
-
-
-def test_periodic_joints_and_shared_collocation_points_are_refused():
-    problem, _ = linkage()
-    with pytest.raises(OptionError, match=r"subject_to_periodic\(trajopt.q\[0\]\)"):
-        problem.subject_to_periodic(trajopt.q)
-    problem.subject_to_periodic(trajopt.q[0])
-    with pytest.raises(OptionError, match="radau"):
-        linkage(points="lobatto")
-    plain = trajopt.Problem(ROBOT, trajopt.Trajectory.uniform(4, duration=1.0))
-    with pytest.raises(OptionError, match="collocation"):
-        plain.close_loop("coupler_end", "rocker_end", near=NEAR)
-
-
-def test_a_link_with_another_load_is_refused():
-    problem = trajopt.Problem(ROBOT, trajopt.Trajectory.collocation(2, 3, duration=1.0))
-    problem.load("rocker", trajopt.term(name="push")(lambda node: [0, 0, 0, 0.1 * node.q[0], 0, 0]))
-    with pytest.raises(OptionError, match="has a load already"):
-        problem.close_loop("coupler_end", "rocker_end", near=NEAR)
 
 
 def test_a_compiled_linkage_starts_from_another_angle_of_its_crank():
