@@ -18,7 +18,7 @@ from dynamics.arguments import list_names, number_array
 from dynamics.couplings.coupled_block import CoupledBlock
 from dynamics.couplings.coupled_motion import CoupledMotion
 from dynamics.couplings.coupled_tree import CoupledTree
-from dynamics.errors import ShapeError
+from dynamics.errors import InertiaError, ShapeError
 from dynamics.quantities.kinematics import Poses, forward_kinematics, skeleton
 
 Array = np.ndarray
@@ -49,9 +49,8 @@ class CoupledModel(CoupledTree):
 
     def forces(self, q: Any, of_tree: Any) -> Array:
         """(..., n) generalized forces, tau_c = sum f_i' tau_i, of those of the joints (..., joints)."""
-        arrays, shape = self._nodes(q=q)
-        given = number_array(of_tree, "the forces of the tree").reshape(-1, self.tree.n)
-        return CoupledMotion(self, arrays, 1).forces(given).reshape(*shape, self.n)
+        arrays, shape = self._nodes(q=q, of_tree=of_tree)
+        return CoupledMotion(self, arrays, 1).forces(arrays["of_tree"]).reshape(*shape, self.n)
 
     def inverse_dynamics(self, q: Any, v: Any, a: Any, external: Any = None) -> Array:
         """tau = M a + C v + g - J' external, (..., n) N m or N: `dynamics.rnea` of the coupled robot.
@@ -75,13 +74,21 @@ class CoupledModel(CoupledTree):
     def loaded_forward_dynamics(self, q: Any, v: Any, tau: Any, loads: Mapping[str, Any]) -> Array:
         """`forward_dynamics` under wrenches on links: name -> (..., 6) [moment; force], world axes.
 
-        Moments are about the world origin. Raises UnknownNameError for a link that does not exist.
+        Moments are about the world origin. Raises UnknownNameError for a link that does not exist,
+        InertiaError at a pose in which a coordinate moves no mass, as where f' = 0.
         """
-        external = np.zeros((*np.shape(tau)[:-1], self.tree.link_count, 6))
+        arrays, shape = self._nodes(q=q, v=v, tau=tau)
+        q, v, tau = (x.reshape(*shape, self.n) for x in arrays.values())
+        external = np.zeros((*shape, self.tree.link_count, 6))
         for link, wrench in loads.items():
             external[..., self.tree.link_index(link), :] += wrench
-        missing = tau - self.inverse_dynamics(q, v, np.zeros_like(np.asarray(v, dtype=float)), external)
-        return np.linalg.solve(self.mass_matrix(q), missing[..., None])[..., 0]
+        missing = tau - self.inverse_dynamics(q, v, np.zeros_like(v), external)
+        try:
+            return np.linalg.solve(self.mass_matrix(q), missing[..., None])[..., 0]
+        except np.linalg.LinAlgError as error:
+            raise InertiaError(
+                "the mass matrix is singular: a coordinate moves no mass in this pose; give another q"
+            ) from error
 
     def forward_kinematics(self, q: Any, frames: Any = None) -> Poses:
         """Poses of links and frames, as `dynamics.forward_kinematics` gives them."""
@@ -92,18 +99,27 @@ class CoupledModel(CoupledTree):
         return skeleton(self.tree, self.tree_motion(q)[0])
 
     def _nodes(self, **given: Any) -> tuple[dict[str, Array], tuple[int, ...]]:
-        """Arrays of coordinates as (nodes, n), and the leading axes to give back."""
+        """Arrays as (nodes, n), `of_tree` as (nodes, joints), and the leading axes to give back."""
         arrays = {name: number_array(x, name) for name, x in given.items() if x is not None}
         for name, x in arrays.items():
-            if x.shape[-1:] != (self.n,):
-                raise ShapeError(
-                    f"{name} has shape {x.shape} but the model has n = {self.n} coordinates "
-                    f"({list_names(self.joint_names)})"
-                )
+            self._check_width(name, x)
         try:
-            shape = np.broadcast_shapes(*(x.shape for x in arrays.values()))
+            shape = np.broadcast_shapes(*(x.shape[:-1] for x in arrays.values()))
         except ValueError as error:
             shapes = {name: x.shape for name, x in arrays.items()}
             raise ShapeError(f"the arrays do not broadcast: {shapes}") from error
-        flat = {name: np.broadcast_to(x, shape).reshape(-1, self.n) for name, x in arrays.items()}
-        return flat, shape[:-1]
+        flat = {
+            name: np.broadcast_to(x, (*shape, x.shape[-1])).reshape(-1, x.shape[-1])
+            for name, x in arrays.items()
+        }
+        return flat, shape
+
+    def _check_width(self, name: str, x: Array) -> None:
+        if name == "of_tree":
+            what, names = "the tree has {} joints", self.tree.joint_names
+        else:
+            what, names = "the model has n = {} coordinates", self.joint_names
+        if x.shape[-1:] != (len(names),):
+            raise ShapeError(
+                f"{name} has shape {x.shape} but {what.format(len(names))} ({list_names(names)})"
+            )

@@ -1,6 +1,6 @@
 """Functions of one coordinate by which a joint follows it: piecewise polynomials, one inside the other.
 
-Values and derivatives up to the fourth come from one Taylor expansion about the coordinate,
+Values and derivatives, up to the fourth for curvature of inverse dynamics, come from one Taylor expansion,
 
     f(q + h) = sum_k c_k h^k,    f^(k)(q) = k! c_k,
 
@@ -19,8 +19,6 @@ import numpy as np
 from dynamics.arguments import real_array
 from dynamics.errors import CouplingError
 from dynamics.model.array_field import ArrayField
-
-HIGHEST = 4  # order of derivatives that second derivatives of inverse dynamics take
 
 Array = np.ndarray
 

@@ -19,6 +19,7 @@ from dynamics.model.checks.validation import checked_mass
 from dynamics.model.joint import Joint
 from dynamics.model.joint_limits import JointLimits
 from dynamics.model.mass_properties import IDENTITY, MassProperties, Pose
+from dynamics.model.rotation import about_axis
 
 NEAR = 1e-12  # m and rad, by which a body is at its joint
 
@@ -171,8 +172,6 @@ def range_of(coordinate: OsimCoordinate, shift: float, slope: float) -> JointLim
 
 def moved(movement: Movement, way: float) -> Pose:
     """A constant movement as a pose."""
-    from dynamics.model.rotation import about_axis
-
     if movement.kind == "prismatic":
         return Pose(np.eye(3), way * movement.axis)
     return Pose(about_axis(movement.axis, way), np.zeros(3))

@@ -121,3 +121,27 @@ def test_arrays_of_another_width_are_refused_with_the_coordinates():
         robot.tree_motion(np.zeros(2))
     with pytest.raises(dynamics.ShapeError, match="the arrays do not broadcast"):
         robot.tree_motion(np.zeros((2, robot.n)), np.zeros((3, robot.n)))
+    with pytest.raises(dynamics.ShapeError, match=r"tau has shape \(2,\) but the model has n ="):
+        robot.forward_dynamics(np.zeros(robot.n), np.zeros(robot.n), np.zeros(2))
+    with pytest.raises(
+        dynamics.ShapeError, match=r"of_tree has shape \(2,\) but the tree has 8 joints \(joint0"
+    ):
+        robot.forces(np.zeros(robot.n), np.zeros(2))
+
+
+def test_forces_of_several_nodes_at_one_pose_are_those_of_each(model):
+    rng = np.random.default_rng(3)
+    q, of_tree = 0.4 * rng.normal(size=model.n), rng.normal(size=(3, model.tree.n))
+    np.testing.assert_array_equal(model.forces(q, of_tree), [model.forces(q, each) for each in of_tree])
+    tau = rng.normal(size=(3, model.n))
+    found = model.forward_dynamics(q, 0.0 * q, tau)
+    scale = np.abs(tau).max() + 1.0
+    np.testing.assert_allclose(model.inverse_dynamics(q, 0.0 * q, found), tau, rtol=0.0, atol=1e-9 * scale)
+
+
+def test_a_pose_in_which_a_coordinate_moves_nothing_has_no_accelerations():
+    bar = dynamics.Body("bar", dynamics.Joint("turn"), None, 1.0, (0.2, 0.0, 0.0), 0.02 * np.eye(3))
+    square = dynamics.Follower("x", polynomial([0.0, 0.0, 1.0]))
+    robot = dynamics.CoupledModel(dynamics.RigidBodyModel((bar,)), {"turn": square})
+    with pytest.raises(dynamics.InertiaError, match="a coordinate moves no mass in this pose"):
+        robot.forward_dynamics([0.0], [1.0], [0.0])
