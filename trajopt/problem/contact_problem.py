@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
+from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.problem.constraints.integrals import integral
 from trajopt.problem.contacts.contact import (
@@ -63,7 +64,8 @@ class ContactProblem(HeldFrames):
             out, a point foot that may turn
         ground : one surface, or one for every arc
         held : world axes along which a point foot does not move, for all arcs or for each in which it stands;
-            fewer where other contacts on the same link hold it already: heel "xyz", ball "yz"
+            fewer where other contacts on the same link hold it already: heel "xyz", ball "yz". That is
+            not checked; without the upward axis nothing else states that the point is on the ground
         continuous : whether its force is, also where arcs meet, and so zero where it touches down and lifts
             off; `Contact.force_rate` is then a term
         impact : whether it may land with velocity: where feet touch down, the velocities of the robot jump by
@@ -83,12 +85,9 @@ class ContactProblem(HeldFrames):
         if frame in self.contacts:
             raise OptionError(f"'{frame}' has a contact already: give all of its arcs at once")
         count = len(self.trajectory.arcs)
-        contact = contact_of(self.dynamics, count, frame, arcs, friction, sole, ground, held, continuous)
-        arguments.check_flag("impact", impact)
-        contact = replace(contact, impact=bool(impact))
-        high = float(arguments.numbers(clearance, f"the clearance of '{frame}'"))
-        if not 0.0 <= high < np.inf:
-            raise OptionError(f"the clearance of '{frame}' is {clearance} m: give 0 or more")
+        others = (sole, ground, held, continuous, impact)
+        contact = contact_of(self.dynamics, count, frame, arcs, friction, *others)
+        arguments.check_positive(f"the clearance of '{frame}' in m", clearance, or_zero=True)
         self._refuse_other_load(contact.link, frame)
         self.contacts[frame] = contact
         if contact.arcs:
@@ -98,7 +97,7 @@ class ContactProblem(HeldFrames):
             if arc in contact.arcs:
                 self._stand(contact, arc)
             else:
-                self._swing(contact, arc, high)
+                self._swing(contact, arc, float(clearance))
         self._meet_ground()
         return contact
 
@@ -132,11 +131,12 @@ class ContactProblem(HeldFrames):
         floating = getattr(self.dynamics, "floating_joints", ())
         if not floating:
             raise OptionError('a periodic gait needs a robot with a free base: floating_base="free"')
+        further = [arguments.number(forward, "forward"), arguments.number(sideways, "sideways")]
         n, names = self.dynamics.n, list(self.dynamics.joint_names)
         signs, order = (np.ones(n), np.arange(n)) if mirror is None else mirror
         offset = np.zeros(n)
         places = [names.index(joint) for joint in floating[:2]]
-        offset[places] = forward, sideways
+        offset[places] = further
         self.subject_to_periodic(terms.q, signs, order=order, offset=offset, name=GAIT)
         self.subject_to_periodic(terms.v, signs, order=order, name=f"{GAIT}, velocities")
         for place, joint in zip(places, floating, strict=False):
@@ -164,7 +164,7 @@ class ContactProblem(HeldFrames):
                 f"feet is {arguments.short_repr(feet)}: give which takes whose place, "
                 '{"left": "right", "right": "left"}'
             )
-        signs = np.asarray(reflection, dtype=float)
+        signs = arguments.numbers(reflection, "reflection")
         if signs.shape != (3,) or np.any(np.abs(signs) != 1.0):
             raise OptionError(
                 f"reflection is {arguments.short_repr(reflection)}: give three signs, each 1 or -1"
@@ -177,18 +177,18 @@ class ContactProblem(HeldFrames):
                 gone.add(lands(frame, 0))
                 later = [arc for each in (own, other) for arc in each.arcs if arc and each.touches_down(arc)]
                 gone |= {touches(frame, 0)} if later else set()  # it is placed where it touches down
-                self._repeat_force(own, other, reflection)
+                self._repeat_force(own, other, signs)
             elif begins or ends:
                 self._unload(own if begins else other, "start" if begins else "end")
         self.constraints = [each for each in self.constraints if each.name not in gone]
 
     def _contact_of(self, frame: str) -> Contact:
-        if frame not in self.contacts:
+        if not isinstance(frame, str) or frame not in self.contacts:
             near = near_matches(frame, list(self.contacts))
             raise UnknownNameError(f"no contact has the frame {arguments.short_repr(frame)}{near}")
         return self.contacts[frame]
 
-    def _repeat_force(self, own: Contact, other: Contact, reflection: ArrayLike) -> None:
+    def _repeat_force(self, own: Contact, other: Contact, signs: Array) -> None:
         """The force on `own` at the start is that on `other` at the end.
 
         As a condition on their sum, and on their difference where each stands at both ends.
@@ -200,7 +200,7 @@ class ContactProblem(HeldFrames):
         sign = -1.0 if both_ways and own.frame > other.frame else 1.0
         label = f"force on {own.frame} {'+' if sign > 0 else '-'} {other.frame}"
         force = terms.term(name=label, unit="N")(partial(sum_of_forces, own, other, sign))
-        self.subject_to_periodic(force, sign * np.asarray(reflection), name=f"{label} repeats")
+        self.subject_to_periodic(force, sign * signs, name=f"{label} repeats")
 
     def _unload(self, contact: Contact, end: Literal["start", "end"]) -> None:
         """No force on a continuous contact at one end of the motion."""

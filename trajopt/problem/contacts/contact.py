@@ -43,7 +43,8 @@ class Contact:
     points : (k, 3) m, of the sole, in axes of the frame; a single point at its origin is a point foot
     friction : mu
     weight : N, of the robot; forces are unknown in multiples of it
-    held : arc -> world axes, 0 to 2, along which a point foot does not move; of a sole all
+    held : arc -> world axes, 0 to 2, along which a point foot does not move; of a sole all. That it is on the
+        ground is stated where the upward one is among them
     continuous : whether its force is, zero where it touches down and lifts off
     impact : whether it may land with velocity
     force : term, (3,) N, world axes, of the ground on the foot
@@ -198,6 +199,7 @@ def contact_of(
     ground: Ground | Mapping[int, Ground],
     held: str | Mapping[int, str] = WORLD,
     continuous: bool = False,
+    impact: bool = False,
 ) -> Contact:
     """The contact of a call of `Problem.contact`; see there, also for errors."""
     if not arguments.implements(dynamics, FloatingDynamics):
@@ -207,13 +209,11 @@ def contact_of(
             "`total_mass`, `gravity` and `carrier`"
         )
     link = dynamics.carrier(frame)
-    mu = float(arguments.numbers(friction, f"the friction of '{frame}'"))
-    if not 0.0 < mu < np.inf:
-        raise OptionError(f"the friction coefficient of '{frame}' is {mu:g}: give a number above 0")
+    arguments.check_positive(f"the friction of '{frame}'", friction)
     weight = dynamics.total_mass * float(np.linalg.norm(dynamics.gravity))
     if not weight > 0.0:
         raise OptionError("the robot weighs nothing, or gravity is zero: forces of the ground have no scale")
-    sole = np.zeros((1, 3)) if points is None else arguments.numbers(points, f"the sole of '{frame}'")
+    sole = np.zeros((1, 3)) if points is None else arguments.finite_numbers(points, f"the sole of '{frame}'")
     if sole.ndim != 2 or sole.shape[1:] != (3,) or len(sole) not in (1, *range(3, 17)):
         raise ShapeError(
             f"the sole of '{frame}' has shape {sole.shape}: give one point, or 3 to 16, (k, 3) m in its axes"
@@ -221,11 +221,9 @@ def contact_of(
     if len(sole) > 1 and np.linalg.matrix_rank(sole[1:] - sole[0], tol=1e-6 * np.abs(sole).max()) < 2:
         raise OptionError(f"the points of the sole of '{frame}' lie on a line: give at least a triangle")
     every = range(arc_count)
-    stands = tuple(sorted(checked_arc(arc, frame, arc_count) for arc in arcs))
-    if len(set(stands)) < len(stands):
-        raise OptionError(f"'{frame}' stands in the arcs {list(arcs)}: name each once")
+    stands = standing_arcs(arcs, frame, arc_count)
     surfaces = dict(ground) if isinstance(ground, Mapping) else dict.fromkeys(every, ground)
-    if sorted(surfaces) != list(every) or not all(isinstance(one, Ground) for one in surfaces.values()):
+    if set(surfaces) != set(every) or not all(isinstance(one, Ground) for one in surfaces.values()):
         raise OptionError(
             f"the ground of '{frame}' is {arguments.short_repr(ground)}: give a trajopt.Ground, or one for "
             f"each of the {arc_count} arcs, {{0: Ground(), 1: Ground(height=0.1)}}"
@@ -234,8 +232,20 @@ def contact_of(
     axes = held_axes(held, frame, stands)
     if len(sole) > 1 and any(len(each) < len(WORLD) for each in axes.values()):
         raise OptionError(f"'{frame}' has a sole, which holds all axes: held= is for point feet")
-    arguments.check_flag("continuous", continuous)
-    return Contact(frame, link, stands, surfaces, sole, mu, weight, axes, bool(continuous))
+    for name, flag in (("continuous", continuous), ("impact", impact)):
+        arguments.check_flag(name, flag)
+    mu = float(friction)
+    return Contact(frame, link, stands, surfaces, sole, mu, weight, axes, bool(continuous), bool(impact))
+
+
+def standing_arcs(arcs: Any, frame: str, arc_count: int) -> tuple[int, ...]:
+    """The arcs in which a frame stands, in their order."""
+    if not isinstance(arcs, Iterable):
+        raise OptionError(f"'{frame}' stands in {arguments.short_repr(arcs)}: give a list of arcs, [0, 2]")
+    stands = tuple(sorted(checked_arc(arc, frame, arc_count) for arc in arcs))
+    if len(set(stands)) < len(stands):
+        raise OptionError(f"'{frame}' stands in the arcs {list(stands)}: name each once")
+    return stands
 
 
 def check_upwards(grounds: Iterable[Ground], gravity: Array, frame: str) -> None:
@@ -252,7 +262,7 @@ def held_axes(held: Any, frame: str, arcs: Sequence[int]) -> dict[int, tuple[int
     """Arc -> world axes, 0 to 2, of what a caller holds."""
     each: dict[Any, Any] = dict(held) if isinstance(held, Mapping) else dict.fromkeys(arcs, held)
     letters = all(isinstance(axes, str) and set(axes) <= set(WORLD) for axes in each.values())
-    if sorted(each) != sorted(arcs) or not letters or (each and not any(each.values())):
+    if set(each) != set(arcs) or not letters or (each and not any(each.values())):
         raise OptionError(
             f"'{frame}' is held along {arguments.short_repr(held)}: give letters of 'xyz', or some for each "
             f"of the arcs {list(arcs)} in which it stands, {{0: 'xyz', 1: 'yz'}}"

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trajopt.base.arguments import short_repr
+from trajopt.base.arguments import finite_numbers, number, numbers, short_repr
 from trajopt.base.arrays import Array
-from trajopt.base.errors import OptionError
+from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.expression import gradient_at
 from trajopt.terms.vectors import cross, normalized
 
@@ -30,6 +30,7 @@ class Ground:
         Ground(x=(-np.inf, 0.2)) and Ground(x=(0.3, np.inf)), of the arcs before it and behind it
     shape : of casadi expressions or numbers x and y, twice differentiable: a module's function, so that the
         problem can be sent to other processes
+    Raises ShapeError, NotFiniteError or OptionError for what is no surface.
     """
 
     height: float = 0.0
@@ -40,11 +41,10 @@ class Ground:
     y: tuple[float, float] = (-np.inf, np.inf)
 
     def __post_init__(self) -> None:
-        values = np.array([self.height, *self.slope], dtype=float)
-        if values.shape != (3,) or not np.isfinite(values).all():
-            raise OptionError(
-                f"the ground is at {short_repr(self.height)} m with slope {short_repr(self.slope)}: give a "
-                "number of metres and two rises per metre"
+        number(self.height, "the height of the ground")
+        if finite_numbers(self.slope, "the slope of the ground").shape != (2,):
+            raise ShapeError(
+                f"the slope of the ground is {short_repr(self.slope)}: give two rises per metre, of x and y"
             )
         for axis, ends in (("x", self.x), ("y", self.y)):
             check_region(axis, ends)
@@ -52,7 +52,6 @@ class Ground:
             raise OptionError(
                 f"the shape of the ground is {short_repr(self.shape)}: give a function of x and y"
             )
-
         if self.up not in AXES_OF_GROUND:
             raise OptionError(f"up is {short_repr(self.up)}: give 'z', or 'y' for a world whose y axis is up")
 
@@ -98,9 +97,9 @@ class Ground:
 
 
 def check_region(axis: str, ends: Any) -> None:
-    """OptionError where feet may land nowhere along an axis, or where that is no pair of numbers."""
-    pair = np.array(ends, dtype=float) if isinstance(ends, tuple | list) and len(ends) == 2 else np.ones(2)
-    if not pair[0] < pair[1]:
+    """Raise OptionError where feet may land nowhere along an axis, or where that is no pair."""
+    pair = numbers(ends, f"the ground along {axis}")
+    if pair.shape != (2,) or not pair[0] < pair[1]:
         raise OptionError(
             f"the ground reaches along {axis} from and to {short_repr(ends)} m: give the first and the last "
             "place where feet may land, (-np.inf, 0.2)"

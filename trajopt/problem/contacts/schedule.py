@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from trajopt.base.arguments import list_names, short_repr
+from trajopt.base.arguments import check_positive, list_names, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.gauss_rules import RuleName
@@ -84,7 +84,9 @@ class Schedule:
         Between two lifts all feet stand; `lifted` of four feet is below 1/4, of two below 1/2.
         """
         count = len(feet)
-        if not 0.0 < lifted < 1.0 / max(count, 1):
+        check_positive("period", period)
+        check_positive("lifted", lifted)
+        if not lifted < 1.0 / max(count, 1):
             raise OptionError(
                 f"each of {count} feet is lifted for a part {short_repr(lifted)} of the period: give more "
                 f"than 0 and less than {1.0 / max(count, 1):.3g}, as all stand in between"
@@ -121,7 +123,7 @@ class Schedule:
 
     def first(self, count: int) -> Schedule:
         """The first arcs alone, half a period of a symmetric gait for instance."""
-        if not 1 <= count <= len(self.stances):
+        if not isinstance(count, int | np.integer) or not 1 <= count <= len(self.stances):
             raise OptionError(
                 f"the schedule has {len(self.stances)} arcs, of which {short_repr(count)} are asked"
             )
@@ -136,7 +138,7 @@ class Schedule:
             as equations miss most between nodes where feet have just touched down or soon lift
         """
         count = len(self.stances)
-        each = [intervals] * count if isinstance(intervals, int) else list(intervals)
+        each = list(intervals) if isinstance(intervals, Iterable) else [intervals] * count
         if len(each) != count:
             raise OptionError(f"intervals are given for {len(each)} arcs, the schedule has {count}")
         meshes = [Trajectory.collocation(narrow_at_ends(one), order, points).arcs[0] for one in each]
@@ -189,8 +191,10 @@ def seconds(duration: Any) -> Iterator[float]:
 
 def alternating(groups: Sequence[Sequence[str]], period: float, flight: float) -> Schedule:
     """Groups of feet that stand in turns within one period, each followed by a flight (s) unless it is 0."""
+    check_positive("period", period)
+    check_positive("flight", flight, or_zero=True)
     share = period / len(groups)
-    if not 0.0 <= flight < share:
+    if not flight < share:
         raise OptionError(
             f"a flight of {short_repr(flight)} s follows each of {len(groups)} stances within a period of "
             f"{period} s: give less than {share} s"

@@ -11,7 +11,7 @@ from scipy.integrate import trapezoid
 import dynamics
 import trajopt
 from problems.gallery.legged.quadruped_trot import STANDING, build
-from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
+from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, UnknownNameError
 
 ROBOTS = Path(__file__).parents[3] / "support" / "robots"
 SOLO = dynamics.load_urdf(ROBOTS / "solo12.urdf", floating_base="free")
@@ -124,13 +124,19 @@ def test_a_sole_holds_its_orientation_and_pushes_at_its_points():
         ({"arcs": [0, 0]}, OptionError, "name each once"),
         ({"friction": 0.0}, OptionError, "above 0"),
         ({"friction": np.nan}, OptionError, "above 0"),
+        ({"friction": "rough"}, OptionError, "above 0"),
+        ({"arcs": 0}, OptionError, "a list of arcs"),
         ({"clearance": -0.1}, OptionError, "0 or more"),
+        ({"clearance": [0.1, 0.1]}, OptionError, "0 or more"),
+        ({"sole": [[np.nan, 0, 0]]}, NotFiniteError, "sole of 'FL_FOOT'"),
         ({"sole": [[0, 0, 0], [1, 0, 0]]}, ShapeError, "3 to 16"),
         ({"sole": [[0, 0, 0], [1, 0, 0], [2, 0, 0]]}, OptionError, "on a line"),
         ({"ground": {0: trajopt.Ground()}}, OptionError, "each of the 2 arcs"),
         ({"ground": 0.1}, OptionError, "trajopt.Ground"),
         ({"held": "xw"}, OptionError, "letters of 'xyz'"),
         ({"held": {1: "x"}}, OptionError, "in which it stands"),
+        ({"held": {0: "x", "left": "x"}}, OptionError, "in which it stands"),
+        ({"ground": {0: trajopt.Ground(), "left": trajopt.Ground()}}, OptionError, "each of the 2 arcs"),
         ({"held": ""}, OptionError, "give letters of 'xyz'"),
         ({"continuous": "no"}, OptionError, "expected True or False"),
         ({"impact": 2}, OptionError, "expected True or False"),
@@ -204,6 +210,10 @@ def test_forces_at_the_end_are_those_of_the_start_reflected(swapped):
         problem.subject_to_repeated_contacts(["FL_FOOT"])
     with pytest.raises(UnknownNameError, match="HL_FOOT"):
         problem.subject_to_repeated_contacts({"FL_FOOT": "HL_FOOT"})
+    with pytest.raises(UnknownNameError, match="no contact has the frame"):
+        problem.subject_to_repeated_contacts({"FL_FOOT": ["FL_FOOT"]})
+    with pytest.raises(ShapeError, match="reflection is 'mirror'"):
+        problem.subject_to_repeated_contacts(partner, reflection="mirror")
     for signs in ((1.0, 2.0, 3.0), (1.0,)):
         with pytest.raises(OptionError, match="give three signs, each 1 or -1"):
             problem.subject_to_repeated_contacts(partner, reflection=signs)

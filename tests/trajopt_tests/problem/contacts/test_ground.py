@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import trajopt
-from trajopt.base.errors import OptionError
+from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
 
 
 def hill(x, y):
@@ -41,7 +41,19 @@ def test_a_world_whose_y_axis_is_up_has_the_same_ground_turned(ground):
     assert np.linalg.det(found) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("wrong", [{"up": "x"}, {"height": np.nan}, {"slope": (0.1,)}, {"shape": 0.3}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"up": "x"},
+        {"height": np.nan},
+        {"height": "low"},
+        {"slope": (0.1,)},
+        {"slope": 0.1},
+        {"shape": 0.3},
+        {"x": (0.2, 0.1)},
+        {"y": ("left", "right")},
+    ],
+)
 def test_what_is_no_ground_is_refused(wrong):
-    with pytest.raises((OptionError, ValueError), match=r"ground|up is"):
+    with pytest.raises((OptionError, ShapeError, NotFiniteError), match=r"ground|up is"):
         trajopt.Ground(**wrong)
