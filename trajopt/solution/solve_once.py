@@ -37,7 +37,8 @@ DURATION_LOOKED_AT = (
 )
 GROWTH = 100.0  # of the duration, beyond which a cost that fell to rounding has no minimum
 FALLEN, RAISED = 1e-5, 1e-2  # a scaled objective below the first is scaled to the second
-RESCALED, FOLLOWED = 3, 100  # times at most, and iterations of each: an optimum of zero is followed for ever
+RESCALED = 3  # times at most
+FOLLOWED = 100  # iterations of each at most: towards an optimum of zero every further one gains something
 ROUNDING = 1e-13  # scaled costs below, which were about one at the guess, are zero
 AT_BOUND = 1.001  # times the shortest duration: a motion as short as that is stopped by this bound alone
 

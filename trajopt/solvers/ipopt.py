@@ -198,9 +198,10 @@ class Ipopt(SolverSettings):
             problem.close()  # frees IPOPT's memory now; the callbacks hold the problem in a reference cycle
 
     def _without_curvature(self, run: Run) -> Ipopt:
-        """With the pushes and multipliers of IPOPT's own where only nodes were added.
+        """Where only nodes were added: these settings with IPOPT's own pushes and multipliers.
 
-        L-BFGS does not know the curvature of the optimum before: it ended as "acceptable" with ours.
+        L-BFGS does not know the curvature of the optimum before: it ended as "acceptable" with ours. Options
+        that a user set to our values go, too.
         """
         if run.start_kind is not StartKind.SAME_MOTION:
             return self

@@ -209,22 +209,25 @@ def _descents(nearby: NearbyPoints) -> list[Array]:
     return [vectors[:, i] for i in lowest if values[i] < -DEPENDENT * largest]
 
 
-def _lowest(nearby: NearbyPoints, none: float) -> tuple[Array, Array]:
-    """The lowest curvatures along the active rows and ways, (k,) and (count, k); none above -none.
+def _lowest(nearby: NearbyPoints, flat: float) -> tuple[Array, Array]:
+    """The lowest curvatures along the active rows and their directions, (k,) and (count, k).
 
-    The signs of the pivots tell whether H + shift 1 is positive definite along the rows (Sylvester). The
+    flat : curvatures above its negative count as none; k is 0 where all are above it, and where no shift that
+        is tried makes the matrix positive definite
+
+    The signs of the pivots show whether H + shift 1 is positive definite along the rows (Sylvester). The
     smallest such shift is found by powers of ten; the largest eigenvalues of the inverse of that matrix are
     then those of the lowest curvatures, well apart from all others, so that Lanczos' method finds them in few
     solves (spectral transformation: Ericsson and Ruhe, Mathematics of Computation 35, 1980, 1251).
     """
     count = nearby.free.size
-    for shift in none * 10.0 ** np.arange(SHIFTS):
+    for shift in flat * 10.0 ** np.arange(SHIFTS):
         factors = nearby.shifted(shift)
         if factors.is_strict:
             break
     else:
         return np.zeros(0), np.zeros((count, 0))
-    if shift == none:
+    if shift == flat:
         return np.zeros(0), np.zeros((count, 0))
     inverse = LinearOperator((count, count), matvec=factors.solve_along, dtype=float)  # type: ignore[call-arg]
     start = nearby.projected(np.random.default_rng(0).standard_normal(count))

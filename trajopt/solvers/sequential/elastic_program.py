@@ -26,7 +26,7 @@ from trajopt.solvers.matrices import scattered
 from trajopt.solvers.tolerances import MOST_STEPS, REGULARIZATION, ROUNDING
 
 SHARE = 0.995  # of the distance to a limit: the most that a step takes
-MISS = 1e-3  # of every limit at the beginning, at least
+MISS = 1e-3  # of every limit at the beginning, at least; of the penalty, the least multiplier there
 FIRST = 0.1  # of the box: its sides' distance from the beginning; of it, first barrier parameter
 OF_DECREASE = 1e-2  # to which the objective is found
 
@@ -75,7 +75,10 @@ class ElasticProgram:
         return float(self.g @ d + 0.5 * d @ self.H @ d)
 
     def solved(self, tol: float) -> ElasticStep:
-        """The step whose objective is within tol of the least, or a hundredth of what it gains."""
+        """The step whose objective is within tol of the least, or a hundredth of what it gains.
+
+        After `MOST_STEPS`, or where rounding stops the method, the last step so far, which is within the box.
+        """
         reach = np.abs(self.A) @ np.maximum(-self.least, self.most)
         low, high = self.lower > -reach, self.upper < reach  # not of those that are infinite
         kept = np.flatnonzero(low | high)

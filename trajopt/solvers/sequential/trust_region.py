@@ -52,7 +52,9 @@ class TrustRegionSqp(SolverSettings):
     radius          largest change of an unknown in the first step
 
     It needs second derivatives, and is made for a few hundred unknowns: its matrices are dense. Other ends
-    than convergence are distinguished at the last point (`point_status`). Raises OptionError on construction.
+    than convergence are distinguished at the returned point (`point_status`): constraints that no point meets
+    end as INCOMPATIBLE where their linearisation shows it, else as STEP_TOO_SMALL. Raises OptionError on
+    construction.
     """
 
     tol: float = 1e-8
