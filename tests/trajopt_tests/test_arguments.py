@@ -174,7 +174,7 @@ def test_a_slice_of_a_quantity_is_a_term_with_its_units_and_names():
     assert units_of(problem, trajopt.tau[3:], 3) == ["N m"] * 3
     with pytest.raises(errors.OptionError, match=r"q\[6:\] has no component: q has 6, counted from 0"):
         problem.minimize(trajopt.q[6:])
-    for wrong in (slice(0.5, 2), slice("a", None), None, True):
+    for wrong in (slice(None, None, 0), slice(0.5, 2), slice("a", None), None, True):
         with pytest.raises(errors.OptionError, match="or a slice of them"):
             trajopt.q[wrong]  # pyright: ignore
 

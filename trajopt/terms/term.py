@@ -40,7 +40,7 @@ class Quantity(Arithmetic):
 
         Raises OptionError for what is neither a number nor a slice of numbers.
         """
-        if isinstance(component, slice) and all(each is None or is_whole(each) for each in sides(component)):
+        if isinstance(component, slice) and is_slice(component):
             return slice_term(self.quantity, sides(component))
         if isinstance(component, slice) or not is_whole(component):
             raise OptionError(
@@ -155,6 +155,11 @@ def slice_term(quantity: str, part: tuple[int | None, int | None, int | None]) -
 def sides(part: slice) -> tuple[Any, Any, Any]:
     """Start, stop and step of a slice."""
     return part.start, part.stop, part.step
+
+
+def is_slice(part: slice) -> bool:
+    """Whether the sides of a slice are whole numbers, and its step is not zero."""
+    return all(each is None or is_whole(each) for each in sides(part)) and part.step != 0
 
 
 def is_whole(value: Any) -> bool:
