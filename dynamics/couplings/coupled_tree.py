@@ -35,10 +35,20 @@ class Coordinate:
 
 @dataclass(frozen=True, eq=False)
 class Follower:
-    """A joint's displacement as a function of a coordinate, which may be another joint of the tree."""
+    """A joint's displacement as a function of a coordinate, which may be another joint of the tree.
+
+    Raises CouplingError where the two are no name and no JointFunction.
+    """
 
     coordinate: str
     function: JointFunction
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.coordinate, str) and isinstance(self.function, JointFunction)):
+            raise CouplingError(
+                f"a follower has {short_repr(self.coordinate)} and {short_repr(self.function)}; give the "
+                "name of a coordinate and a JointFunction"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +66,8 @@ class CoupledTree:
         for name, follower in self.followers.items():
             if name not in joints:
                 raise CouplingError(f"there is no joint {short_repr(name)}; there are {list_names(joints)}")
+            if not isinstance(follower, Follower):
+                raise CouplingError(f"joint '{name}' follows {short_repr(follower)}; give a Follower")
             if follower.coordinate in self.followers:
                 raise CouplingError(
                     f"joint '{name}' follows '{follower.coordinate}', which itself follows: put one function "

@@ -94,6 +94,11 @@ def test_an_optimal_motion_of_a_crank_gains_the_energy_that_its_torque_gives():
             tree.joint_names[0]: dynamics.Follower(tree.joint_names[1], polynomial([0.0, 1.0])),
             tree.joint_names[1]: dynamics.Follower("x", polynomial([0.0, 1.0])),
         }, "which itself follows: put one function into the other"),
+        (lambda tree: {tree.joint_names[0]: polynomial([0.0, 1.0])}, "'joint0' follows .*; give a Follower"),
+        (lambda tree: {tree.joint_names[0]: dynamics.Follower("x", np.sin)},
+         "a follower has 'x' and .*; give the name of a coordinate and a"),
+        (lambda tree: {tree.joint_names[0]: dynamics.Follower(1, polynomial([0.0, 1.0]))},
+         "a follower has 1 and .*; give the name of a coordinate"),
     ],
 )  # fmt: skip
 def test_joints_that_cannot_follow_are_refused(make, message):
