@@ -49,9 +49,7 @@ def build(
     problem.start_at(v=0.0)
     problem.end_at(v=0.0)
     for name, over, place in (("low", ArcNodes(0, "start"), low), ("high", ArcNodes(0, "end"), high)):
-        bounds = np.array([*place, np.nan])
-        lower, upper = np.nan_to_num(bounds, nan=-np.inf), np.nan_to_num(bounds, nan=np.inf)
-        problem.subject_to(trajopt.position("hand"), lower, upper, over=over, name=f"hands {name}")
+        problem.subject_to(trajopt.position("hand")[:2], equals=place, over=over, name=f"hands {name}")
     problem.subject_to(hand_before_knee, lower=depth, name="the box passes the knees")
     feet_carry(problem, body, friction)
     problem.subject_to_joint_limits()

@@ -47,9 +47,9 @@ def build(
     problem.start_at(q=sitting, v=0.0)
     problem.end_at(q=0.0, v=0.0)
     problem.subject_to(trajopt.duration, equals=duration, name="duration")
-    stay = np.where([name in ("ankle", "knee") for name in body.joint_names], sitting, np.nan)
-    lower, upper = np.nan_to_num(stay, nan=-np.inf), np.nan_to_num(stay, nan=np.inf)
-    problem.subject_to(trajopt.q, lower, upper, over=ArcNodes(SEATED, "whole"), name="seated")
+    ankle_and_knee = slice(0, 2)
+    seated, stay = ArcNodes(SEATED, "whole"), sitting[ankle_and_knee]
+    problem.subject_to(trajopt.q[ankle_and_knee], equals=stay, over=seated, name="seated")
     seat = problem.extra("seat", lower=0.0, upper=1.5, guess=0.5, unit="BW")
     problem.subject_to(seat, equals=0.0, over=ArcNodes(RISING, "whole"), name="the seat carries nothing")
     feet_carry(problem, body, friction, seat="seat")

@@ -20,7 +20,7 @@ import numpy as np
 
 import dynamics
 import trajopt
-from problems.gallery.legged.quadruped_jump import BASE, FEET, joint_speeds, motor_torques, posture
+from problems.gallery.legged.quadruped_jump import BASE, FEET, posture
 from problems.gallery.legged.quadruped_trot import STANDING
 from problems.recipe import recipe
 
@@ -51,10 +51,10 @@ def build(
     start[2] -= dynamics.forward_kinematics(robot, start, ["FL_FOOT"]).position[0, 2]
     problem.start_at(q=start, v=0)
     problem.end_at(q=[None, *start[1:BASE], *[None] * 12], v=[*[0] * BASE, *[None] * 12])
-    problem.subject_to(motor_torques, lower=-torque, upper=torque)
+    problem.subject_to(trajopt.tau[BASE:], -torque, torque, name="motor torques")
     problem.minimize(trajopt.tau**2, name="effort")
     problem.minimize(posture**2, posture_weight, name="posture")
-    problem.minimize(joint_speeds**2, speed_weight, name="speed")
+    problem.minimize(trajopt.v[BASE:] ** 2, speed_weight, name="speed")
     problem.minimize(trajopt.a[BASE:] ** 2, acceleration_weight, name="acceleration")
     problem.guess(np.array([start, start + (gap[1] + 0.2) * np.eye(start.size)[0]]), duration=[0.3, 0.3, 0.3])
     return problem

@@ -34,16 +34,6 @@ def posture(node):
     return [node.q[i] - STANDING[i] for i in range(BASE, STANDING.size)]
 
 
-@trajopt.term(unit="rad/s")
-def joint_speeds(node):
-    return [node.v[i] for i in range(BASE, STANDING.size)]
-
-
-@trajopt.term(unit="N m")
-def motor_torques(node):
-    return [node.tau[i] for i in range(BASE, STANDING.size)]
-
-
 @recipe
 def build(
     *,
@@ -68,9 +58,9 @@ def build(
     end = start + np.array([forward] + [0.0] * (STANDING.size - 1))
     problem.start_at(q=start, v=0)
     problem.end_at(q=[*end[:BASE], *[None] * 12], v=[*[0] * BASE, *[None] * 12])
-    problem.subject_to(motor_torques, lower=-torque, upper=torque)
+    problem.subject_to(trajopt.tau[BASE:], -torque, torque, name="motor torques")
     problem.minimize(trajopt.tau**2, name="effort")
     problem.minimize(posture**2, posture_weight, name="posture")
-    problem.minimize(joint_speeds**2, speed_weight, name="speed")
+    problem.minimize(trajopt.v[BASE:] ** 2, speed_weight, name="speed")
     problem.guess(np.array([start, end]), duration=[0.2, 0.25, 0.25])
     return problem

@@ -206,14 +206,10 @@ def stand_on_toes(
 
     Forces at heel and toe are further curves in body weights; they push and stay inside the friction cone.
     """
-    weight, free = GRAVITY * robot.total_mass, robot.n - 3
-    for arc, stays in ((flat, 3), (tiptoe, 2)):
-        lower, upper = (
-            [0.0] * stays + [-np.inf] * (3 - stays + free),
-            [0.0] * stays + [np.inf] * (3 - stays + free),
-        )
+    weight = GRAVITY * robot.total_mass
+    for arc, still in ((flat, 3), (tiptoe, 2)):  # x, y and pitch of the foot, or x and y
         whole = trajopt.ArcNodes(arc, "whole")
-        problem.subject_to(trajopt.q, lower, upper, over=whole, name=f"the foot stands, arc {arc}")
+        problem.subject_to(trajopt.q[:still], equals=0.0, over=whole, name=f"the foot stands, arc {arc}")
     along = problem.extra("along", lower=-2.0, upper=2.0, unit="BW")
     heel, toe = (problem.extra(name, lower=0.0, upper=5.0, guess=0.5, unit="BW") for name in ("heel", "toe"))
     over = trajopt.ArcNodes(tiptoe, "whole")
