@@ -148,15 +148,25 @@ def _raised(coefficients: Array) -> Array:
 def _check_smooth(path: SplinePath, names: tuple[str, ...]) -> None:
     """Raise ProblemError where the position or the direction of the path jumps."""
     for order, what in ((0, "position"), (1, "direction")):
-        pieces = path.bernstein(path.breakpoints, order)
-        jump = np.abs(pieces[1:, 0] - pieces[:-1, -1])
-        if np.any(jump > AGREEMENT * np.abs(pieces).max()):
-            row, joint = np.unravel_index(int(np.argmax(jump)), jump.shape)
+        place = jump_of(path, order, names)
+        if place:
             raise ProblemError(
-                f"the {what} of the path jumps at s = {path.breakpoints[1 + row]:.6g}, joint "
-                f"{names[joint]!r}: a robot cannot follow it without a stop; give a path with a continuous "
-                "first derivative, or two paths"
+                f"the {what} of the path jumps at {place}: a robot cannot follow it without a stop; give a "
+                "path with a continuous first derivative, or two paths"
             )
+
+
+def jump_of(path: SplinePath, order: int, names: tuple[str, ...], size: float = 0.0) -> str:
+    """Where a derivative by s jumps most, s and joint in words; empty where jumps are rounding alone.
+
+    size : of the derivative, where its own largest value is less
+    """
+    pieces = path.bernstein(path.breakpoints, order)
+    jump = np.abs(pieces[1:, 0] - pieces[:-1, -1])
+    if not np.any(jump > AGREEMENT * max(np.abs(pieces).max(), size)):
+        return ""
+    row, joint = np.unravel_index(int(np.argmax(jump)), jump.shape)
+    return f"s = {path.breakpoints[1 + row]:.6g}, joint {names[joint]!r}"
 
 
 def _check_range(path: SplinePath, model: KinematicTree) -> None:

@@ -16,11 +16,10 @@ import numpy as np
 import trajopt
 from problems.moves.certificate import TOLERANCE, MotionCertificate
 from problems.moves.motion_limits import MotionLimits
-from problems.moves.spline_path import SplinePath
+from problems.moves.spline_path import SplinePath, jump_of
 from problems.moves.timing.smooth_motion import SAMPLES, SHARP, SmoothMotion, friction_free
 from trajopt.base.arrays import Array
 from trajopt.base.errors import ProblemError
-from trajopt.base.rounding import AGREEMENT
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes
 
 if TYPE_CHECKING:
@@ -122,11 +121,9 @@ def _problem(first: RetimedMotion, limits: MotionLimits) -> trajopt.Problem:
 def _check_smooth(path: SplinePath, names: tuple[str, ...]) -> None:
     slope, shortest = np.abs(path.bernstein(path.breakpoints, 1)).max(), np.diff(path.breakpoints).min()
     for order, what in ((2, "second"), (3, "third")):
-        pieces = path.bernstein(path.breakpoints, order)
-        jump = np.abs(pieces[1:, 0] - pieces[:-1, -1])
-        if np.any(jump > AGREEMENT * max(np.abs(pieces).max(), slope / shortest ** (order - 1))):
-            row, joint = np.unravel_index(int(np.argmax(jump)), jump.shape)
+        place = jump_of(path, order, names, slope / shortest ** (order - 1))
+        if place:
             raise ProblemError(
-                f"the {what} derivative of the path jumps at s = {path.breakpoints[1 + row]:.6g}, joint "
-                f"{names[joint]!r}, and so would its jerk: give waypoints, or a spline of degree four or more"
+                f"the {what} derivative of the path jumps at {place}, and so would its jerk: give waypoints, "
+                "or a spline of degree four or more"
             )
