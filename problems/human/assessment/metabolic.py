@@ -47,7 +47,7 @@ def force_at_speed(u: np.ndarray) -> np.ndarray:
 def metabolic_power(torques: np.ndarray, rates: np.ndarray, fastest: float = FASTEST_JOINT) -> np.ndarray:
     """Metabolic power of joints, (...) W, of torques of their muscles (...) N m and their rates (...) rad/s.
 
-    Rates beyond `fastest` count as .95 of it.
+    Shortening counts up to .95 of `fastest`, lengthening up to `fastest`.
     """
     u = np.clip(np.sign(torques) * rates / fastest, -1.0, FASTEST_SHORTENING)
     return np.abs(torques) / force_at_speed(u) * fastest * rate_of_energy(u)

@@ -136,8 +136,8 @@ def soles(osim: dynamics.OsimModel, height: float) -> list[dynamics.Frame]:
         turned, _ = pose_of(robot, q, foot)
         if np.abs(turned - np.eye(3)).max() > FLAT:
             raise ProblemError(
-                f"the right or left foot is turned in the default pose (calcn_{side}): let the model stand "
-                "upright, x forward and y up, with its feet flat"
+                f"the foot calcn_{side} is turned in the default pose: let the model stand upright, x "
+                "forward and y up, with its feet flat"
             )
         ankle, line = ankle_of(robot, q, side, foot), pose_of(robot, q, foot)[1][2]
         for kind, carrier in carriers.items():

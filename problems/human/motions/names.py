@@ -15,8 +15,10 @@ import numpy as np
 from problems.human.body.tables import checked_rows, number
 from problems.human.motions.motion_file import MotionTable
 from problems.human.opensim.coordinates import PELVIS, coordinates
+from problems.human.opensim.storage import text_of
 from trajopt.base.arguments import list_names
 from trajopt.base.errors import ProblemError
+from trajopt.base.files.atomic_file import write_text
 
 COLUMNS = ["column", "joint", "sign", "zero_deg"]
 ONE_BACK = "lumbar"  # one joint of OpenSim's models stands for several of ours: left out unless mapped
@@ -44,7 +46,7 @@ def opensim_names() -> tuple[Name, ...]:
 def write_names(path: str | os.PathLike[str]) -> None:
     """Write the table of `opensim_names`, to be edited."""
     rows = [f"{each.column},{each.joint},{each.sign:g},{np.rad2deg(each.zero):g}" for each in opensim_names()]
-    Path(path).write_text("\n".join([",".join(COLUMNS), *rows]) + "\n", encoding="utf-8")
+    write_text(path, "\n".join([",".join(COLUMNS), *rows]) + "\n")
 
 
 def read_names(path: str | os.PathLike[str]) -> tuple[Name, ...]:
@@ -52,7 +54,7 @@ def read_names(path: str | os.PathLike[str]) -> tuple[Name, ...]:
     file, found = Path(path), list[Name]()
     if not file.is_file():
         raise ProblemError(f"there is no table of names '{file}': write one by write_names, and edit it")
-    for row in checked_rows(file.read_text(encoding="utf-8-sig"), file.name, COLUMNS):
+    for row in checked_rows(text_of(file), file.name, COLUMNS):
         joint, sign = row["joint"], number(row, "sign")
         if joint not in coordinates():
             raise ProblemError(f"{row.where} has '{joint}' in column joint: the skeleton has no such joint")

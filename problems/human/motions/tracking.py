@@ -15,7 +15,7 @@ import trajopt
 from problems.human.body.model import GLOBAL
 from problems.human.motions.motion_file import read_motion
 from problems.human.motions.names import joint_angles, opensim_names, read_names
-from trajopt.base.errors import OptionError
+from trajopt.base.arguments import check_positive
 
 UNIT = float(np.deg2rad(5.0))
 
@@ -34,8 +34,7 @@ def track_motion(
     weight : without unit, beside the effort of the sourced cost;  names : a table of `write_names`, edited
     Raises OptionError for a weight that is not positive, and what reading raises.
     """
-    if not 0.0 < weight < np.inf:
-        raise OptionError(f"the weight of tracking is {weight}: give a positive number")
+    check_positive("track_weight", weight)
     table = read_motion(file)
     if window is not None:
         table = table.window(*window)

@@ -145,6 +145,7 @@ class _Trees:
         origin = tree.poses[nearest]
         share = min(1.0, longest / max(float(np.linalg.norm(aim - origin)), RESOLUTION))
         line = _line(origin, aim if share == 1.0 else origin + share * (aim - origin))
-        line[-1] = aim if share == 1.0 else line[-1]
+        if share == 1.0:
+            line[-1] = aim  # without rounding: trees have met where their poses are equal
         count = _clear_count(self.clearances, line, self.clearance)
         return tree.add(line[count - 1], nearest) if count else None

@@ -24,7 +24,7 @@ def test_muscle_is_most_efficient_where_it_shortens_slowly():
     assert 0.4 < efficiency.max() < 0.6
 
 
-def test_force_and_energy_are_smooth_through_rest_and_as_hill_says():
+def test_force_is_continuous_at_rest_and_zero_at_the_largest_speed():
     assert force_at_speed(np.array([0.0, 1.0])) == pytest.approx([1.0, 0.0])
     assert 1.6 < force_at_speed(np.array([-1.0]))[0] <= 1.8
     assert rate_of_energy(np.zeros(1))[0] == 0.054

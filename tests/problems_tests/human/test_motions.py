@@ -262,7 +262,7 @@ def test_a_motion_without_any_joint_that_moves_is_refused(tmp_path):
         ProblemError, match="no column of the measured motion is a joint that moves: it has elephant"
     ):
         gait.build(cost="thesis", track=str(path))
-    with pytest.raises(OptionError, match="the weight of tracking is 0"):
+    with pytest.raises(OptionError, match="track_weight = 0"):
         gait.build(cost="thesis", track=str(path), track_weight=0.0)
 
 
