@@ -195,6 +195,23 @@ def infeasible() -> DenseNLP:
     )
 
 
+def violated(rows, slopes, curvature, limits, start) -> DenseNLP:
+    """minimize sum(y) within +-10; `curvature(y, multipliers)` is that of the rows, limits (lower, upper)."""
+    n = len(start)
+    return DenseNLP(
+        start=np.asarray(start, dtype=float),
+        objective=lambda y: float(y.sum()),
+        gradient=np.ones_like,
+        rows=lambda y: np.atleast_1d(rows(y)),
+        full_jacobian=lambda y: np.atleast_2d(slopes(y)),
+        full_hessian=lambda y, multipliers, factor: curvature(y, multipliers) * np.eye(n),
+        row_lower=np.atleast_1d(limits[0]).astype(float),
+        row_upper=np.atleast_1d(limits[1]).astype(float),
+        lower=np.full(n, -10.0),
+        upper=np.full(n, 10.0),
+    )
+
+
 def failing(
     nlp: DenseNLP, kind: str, after: int, outcome: Callable[[], float], times: int = 10**9
 ) -> DenseNLP:

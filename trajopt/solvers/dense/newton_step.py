@@ -88,7 +88,7 @@ class NewtonStep:
         return longest(point.t, step.dt, share), longest(z, step.dz, share)
 
 
-def longest(values: np.ndarray, changes: np.ndarray, share: float) -> float:
+def longest(values: np.ndarray, changes: np.ndarray, share: float = SHARE) -> float:
     """The longest step up to 1 over which positive values lose no more than a share of themselves."""
     if not values.size:
         return 1.0

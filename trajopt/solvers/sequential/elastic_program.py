@@ -23,12 +23,10 @@ from scipy.linalg import lapack
 from trajopt.solvers.dense.newton_step import longest
 from trajopt.solvers.dense.row_windows import RowWindows, row_windows
 from trajopt.solvers.matrices import scattered
-from trajopt.solvers.tolerances import MOST_STEPS, REGULARIZATION, ROUNDING
+from trajopt.solvers.tolerances import LITTLE, MOST_STEPS, REGULARIZATION, ROUNDING
 
-SHARE = 0.995  # of the distance to a limit: the most that a step takes
 MISS = 1e-3  # of every limit at the beginning, at least; of the penalty, the least multiplier there
 FIRST = 0.1  # of the box: its sides' distance from the beginning; of it, first barrier parameter
-OF_DECREASE = 1e-2  # to which the objective is found
 
 
 class ElasticStep(NamedTuple):
@@ -144,7 +142,7 @@ class _Run:
         for _ in range(MOST_STEPS):
             newton = _Newton(self.program, self.gaps, at)
             decrease = self.program.penalty * (missed - float(at.e.sum())) - self.program.objective(at.d)
-            enough = max(tol, ROUNDING * self.size, OF_DECREASE * decrease)
+            enough = max(tol, ROUNDING * self.size, LITTLE * decrease)
             if newton.total <= enough and np.abs(newton.residual).max() <= enough * self.size:
                 break
             if not newton.factorize():
@@ -226,8 +224,8 @@ class _Newton:
     def lengths(self, step: _Point) -> tuple[float, float]:
         """Of the unknowns and of the multipliers: the longest up to 1 that leave all of them positive."""
         each = list(zip(self.pairs, self._changes(step), strict=True))
-        primal = min(longest(pair[0], change[0], SHARE) for pair, change in each)
-        return primal, min(longest(pair[1], change[1], SHARE) for pair, change in each)
+        primal = min(longest(pair[0], change[0]) for pair, change in each)
+        return primal, min(longest(pair[1], change[1]) for pair, change in each)
 
     @staticmethod
     def _changes(step: _Point) -> tuple[tuple[np.ndarray, np.ndarray], ...]:

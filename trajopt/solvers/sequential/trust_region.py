@@ -30,15 +30,14 @@ from trajopt.solvers.optimality.point_status import status_of_point
 from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.sequential.elastic_program import ElasticProgram, ElasticStep
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
-from trajopt.solvers.tolerances import FEASIBILITY, ROUNDING
+from trajopt.solvers.tolerances import FEASIBILITY, LITTLE, ROUNDING
 
 HOPELESS = -10.0  # of what the model promised: below, no correction is tried: the step is too long
 POLISHING = 4  # steps whose gain is rounding
 SHORTER, LONGER = 0.4, 2.0  # what becomes of the box after bad and after good steps
 HELD = 0.9  # of the box: a longer step was held by it
-FIRST, LAST = 0.3, 1e-9  # half of the box's side: at first, and where no step is found
+LAST = 1e-9  # half of the box's side where no step is found
 PENALTY, STEEPER, HIGHEST = 2.0, 10.0, 1e8  # at first, its growth, and where violations are given up
-SHARE = 0.01  # of the tolerance: to which a model is solved
 
 
 @dataclass(frozen=True)
@@ -52,15 +51,15 @@ class TrustRegionSqp(SolverSettings):
     radius          largest change of an unknown in the first step
 
     It needs second derivatives, and is made for a few hundred unknowns: its matrices are dense. Other ends
-    than convergence are distinguished at the returned point (`point_status`): constraints that no point meets
-    end as INCOMPATIBLE where their linearisation shows it, else as STEP_TOO_SMALL. Raises OptionError on
-    construction.
+    than convergence are distinguished at the returned point (`point_status`), but for INFEASIBLE: with the
+    highest penalty the function above is least where rows are violated, and |f'| is at most 1e-6 of it.
+    Raises OptionError on construction.
     """
 
     tol: float = 1e-8
     max_iterations: int = 200
     feasibility: float = FEASIBILITY
-    radius: float = FIRST
+    radius: float = 0.3
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -103,10 +102,11 @@ class _SqpRun:
         n = nlp.variable_count
         self._hessian = MatrixPlaces(nlp.hessian_rows, nlp.hessian_columns, (n, n))
         self.radius, self.penalty, self.length, self.polishing = settings.radius, PENALTY, np.nan, POLISHING
+        self.ended = Status.STEP_TOO_SMALL
 
     def result(self) -> Result:
-        """The optimum; STEP_TOO_SMALL where no step is found."""
-        monitor, number, status = self.monitor, 0, Status.STEP_TOO_SMALL
+        """The optimum; INFEASIBLE where the violation is least, STEP_TOO_SMALL where no step is found."""
+        monitor, number = self.monitor, 0
         try:
             at = self.evaluated(np.clip(monitor.start.y, self.lower, self.upper))
             model = _Model(self, at, WarmStart(at.y, *multipliers_of(self.nlp, monitor.start)))
@@ -114,7 +114,7 @@ class _SqpRun:
                 if model.kkt.error <= self.settings.tol:
                     return monitor.result(Status.CONVERGED, model.answer, number, "")
                 if number == self.settings.max_iterations:
-                    status = Status.ITERATION_LIMIT
+                    self.ended = Status.ITERATION_LIMIT
                     break
                 stepped = self._step(model)
                 if stepped is None:
@@ -122,7 +122,7 @@ class _SqpRun:
                 model, number = _Model(self, *stepped), number + 1
         except Refusal:
             pass  # the monitor knows why
-        return monitor.result(status, None, number, "")
+        return monitor.result(self.ended, None, number, "")
 
     def _goes_on(self, number: int, model: _Model) -> bool:
         at, dual = model.at, model.kkt.stationarity
@@ -152,7 +152,10 @@ class _SqpRun:
         while self.radius > LAST:
             tried = model.tried(self.radius)
             longest = float(np.abs(tried.step.d).max(initial=0.0))
-            if tried.promised <= ROUNDING * max(1.0, abs(model.at.f)):
+            if tried.promised <= ROUNDING * max(1.0, abs(self.merit(model.at))):
+                if self._is_least_violation(model):
+                    self.ended = Status.INFEASIBLE
+                    return None
                 if model.at.violation <= self.settings.tol or self.penalty >= HIGHEST:
                     return self._polished(model, tried)
                 self.penalty *= STEEPER
@@ -163,6 +166,12 @@ class _SqpRun:
                 return tried.end, model.answer_of(tried)
             self.radius = SHORTER * min(self.radius, longest)
         return None
+
+    def _is_least_violation(self, model: _Model) -> bool:
+        """Of a model that promises nothing: whether violations are left that f has no part in."""
+        pull = float(np.abs(model.g[self.free]).max(initial=0.0))
+        violated = self.penalty >= HIGHEST and model.at.violation > self.settings.feasibility
+        return violated and pull <= FEASIBILITY * self.penalty
 
     def _polished(self, model: _Model, tried: _Tried) -> tuple[_Iterate, WarmStart] | None:
         """A step whose gain is rounding, a few times: it may still make the gradient smaller."""
@@ -242,7 +251,7 @@ class _Model:
 
     def _judged(self, radius: float, rows: np.ndarray, promised: float | None) -> _Tried:
         run, at, program = self.run, self.at, self._program(radius, rows)
-        step = program.solved(SHARE * run.settings.tol)
+        step = program.solved(LITTLE * run.settings.tol)
         promised = self._promised(program, step.d) if promised is None else promised
         y = at.y.copy()
         y[run.free] = np.clip(y[run.free] + step.d, run.lower[run.free], run.upper[run.free])

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from small_nlps import DenseNLP
+from small_nlps import DenseNLP, infeasible, violated
 
 import trajopt
 from trajopt.base.errors import OptionError
@@ -138,6 +138,69 @@ def test_rows_of_a_program_in_which_all_unknowns_are_fixed_are_met_or_not():
         found = trajopt.TrustRegionSqp().solve(program)
         assert found.converged is converged
         assert found.status is trajopt.Status.CONVERGED or found.status is trajopt.Status.INCOMPATIBLE
+
+
+CANNOT = {
+    "a disc and a half plane": (infeasible(), np.sqrt([0.5, 0.5]), 3.0 - np.sqrt(2.0)),
+    "y^2 + 1 <= 0": (
+        violated(lambda y: y**2 + 1.0, lambda y: 2.0 * y, lambda y, m: 2.0 * m[0], (-np.inf, 0.0), [3.0]),
+        [0.0],
+        1.0,
+    ),
+    "two discs": (
+        violated(
+            lambda y: [y @ y, (y - 3.0) @ (y - 3.0)],
+            lambda y: [2.0 * y, 2.0 * (y - 3.0)],
+            lambda y, m: 2.0 * m.sum(),
+            ([-np.inf, -np.inf], [1.0, 1.0]),
+            [2.0, -1.0],
+        ),
+        [1.5, 1.5],
+        7.0,
+    ),
+    "2 cosh y = 1.9": (
+        violated(
+            lambda y: 2.0 * np.cosh(y),
+            lambda y: 2.0 * np.sinh(y),
+            lambda y, m: 2.0 * m[0] * np.cosh(y[0]),
+            (1.9, 1.9),
+            [2.0],
+        ),
+        [0.0],
+        0.1,
+    ),
+}  # each with the point where the sum of violations is least, and that sum
+
+
+@pytest.mark.parametrize("name", CANNOT)
+def test_where_violations_are_least_a_program_is_infeasible(name):
+    program, point, least = CANNOT[name]
+    seen: list[float] = []
+
+    def sum_of_violations(y):
+        rows = program.rows(y)
+        misses = np.maximum(np.maximum(program.row_lower - rows, rows - program.row_upper), 0.0)
+        seen.append(float(misses.sum()))
+        return rows
+
+    found = trajopt.TrustRegionSqp().solve(replace(program, rows=sum_of_violations))
+    assert found.status is trajopt.Status.INFEASIBLE and not found.converged
+    assert trajopt.Ipopt().solve(program).status is trajopt.Status.INFEASIBLE
+    assert sum_of_violations(np.asarray(point)).size and seen[-1] == pytest.approx(least, rel=1e-12)
+    assert min(seen) >= least - 1e-9 and min(seen) <= least + 1e-6
+
+
+@pytest.mark.parametrize("slope", [1e-3, 1e-5, 1e-7])
+def test_rows_that_are_flat_are_met_all_the_same(slope):
+    program = violated(
+        lambda y: slope * y**3,
+        lambda y: 3.0 * slope * y**2,
+        lambda y, m: 6.0 * slope * m[0] * y[0],
+        (125.0 * slope, np.inf),
+        [3.0],
+    )
+    found = trajopt.TrustRegionSqp().solve(program)  # whose multiplier is 1 / (75 slope)
+    assert found.converged and found.y == pytest.approx([5.0], abs=1e-5)
 
 
 def test_a_radius_is_positive():
