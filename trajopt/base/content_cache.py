@@ -1,16 +1,17 @@
 """In-process cache of results that depend on the structure of a problem alone, keyed by content of arrays.
 
 Whoever solves for one goal after another states the same problem anew each time: bases, nodes, maps and
-patterns are those of the last one. `cached_by_content` decorates the functions that make them, and `Content`
-turns arrays into arguments of such a function. Arrays of cached results are read-only, as other problems have
-them, too; results of large programs are not cached.
+patterns are those of the last one. `cached_by_content` decorates the functions that make them: arrays and
+sparse matrices among their arguments are compared by content, others by what `keyed` gives, or themselves.
+Arrays of cached results are read-only, as other problems have them, too; results of large programs are not
+cached.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from functools import lru_cache, wraps
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from functools import lru_cache
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -22,12 +23,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Content(Generic[T]):
-    """A value as the argument of a function with a cache, equal to every other one with the same key."""
+class Content:
+    """A value and the key by which a cache compares it."""
 
     __slots__ = ("key", "value")
 
-    def __init__(self, value: T, *key: Hashable) -> None:
+    def __init__(self, value: Any, *key: Hashable) -> None:
         self.value, self.key = value, key
 
     def __eq__(self, other: object) -> bool:
@@ -37,35 +38,44 @@ class Content(Generic[T]):
         return hash(self.key)
 
 
-def of_array(array: np.ndarray) -> Content[np.ndarray]:
-    """An array, equal to others with the same type, shape and bytes."""
-    return Content(array, array.dtype.str, array.shape, array.tobytes())
+def keyed(value: T, *key: Hashable) -> T:
+    """The value as an argument of a function with a cache, equal to every other one with the same key."""
+    return cast(T, Content(value, *key))
 
 
-def of_matrix(matrix: Any) -> Content[sparse.csr_array]:
-    """A sparse matrix by rows, equal to others with the same stored entries."""
-    parts = (matrix.data, matrix.indices, matrix.indptr)
-    return Content(matrix, matrix.shape, *(part.tobytes() for part in parts))
+def content_of(value: Any) -> Content:
+    """Equal for arrays with the same type, shape and bytes, and for sparse matrices with the same entries."""
+    if isinstance(value, Content):
+        return value
+    if isinstance(value, np.ndarray):
+        return Content(value, value.dtype.str, value.shape, value.tobytes())
+    if isinstance(value, sparse.csr_array):
+        stored = (value.data, value.indices, value.indptr)
+        return Content(value, value.shape, *(part.tobytes() for part in stored))
+    return Content(value, value)
 
 
 def cached_by_content(function: Callable[P, T]) -> Callable[P, T]:
     """The function with a cache of its last `CACHE_SIZE` results, whose arrays are read-only."""
 
-    @wraps(function)
-    def made(*arguments: P.args, **named: P.kwargs) -> T:
-        return read_only(function(*arguments, **named))
+    @lru_cache(maxsize=CACHE_SIZE)
+    def result(*contents: Any) -> T:
+        return read_only(cast(Callable[..., T], function)(*(each.value for each in contents)))
 
-    return cast(Callable[P, T], lru_cache(maxsize=CACHE_SIZE)(made))
+    return cast(Callable[P, T], lambda *arguments: result(*map(content_of, arguments)))
 
 
 def cached_if_small(function: Callable[P, T]) -> Callable[Concatenate[int, P], T]:
     """`cached_by_content` with the size of the program as a first argument: larger results are not kept."""
     cached = cached_by_content(function)
 
-    def made(size: int, *arguments: P.args, **named: P.kwargs) -> T:
-        return (cached if size <= LARGEST_CACHED else function)(*arguments, **named)
+    def made(size: int, *arguments: Any) -> T:
+        if size <= LARGEST_CACHED:
+            return cast(Callable[..., T], cached)(*arguments)
+        values = (each.value if isinstance(each, Content) else each for each in arguments)
+        return cast(Callable[..., T], function)(*values)
 
-    return made
+    return cast(Callable[Concatenate[int, P], T], made)
 
 
 def read_only(value: T) -> T:

@@ -242,10 +242,10 @@ def _checked(breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | No
             f"multiplicities are {short_repr(given.tolist())} but each of the {points.size - 2} interior "
             f"breakpoints needs one between 1 and the degree{' plus one' * (most > degree)}, {most}"
         )
-    return _basis(points.size, points.tobytes(), int(degree), repeats.tobytes())
+    return _basis(points.size, points, int(degree), repeats)
 
 
 @cached_if_small
-def _basis(breakpoints: bytes, degree: int, multiplicities: bytes) -> SplineBasis:
+def _basis(breakpoints: NDArray, degree: int, multiplicities: NDArray) -> SplineBasis:
     """One basis for all who ask for the same, so that its knots and its interpolation are computed once."""
-    return SplineBasis(np.frombuffer(breakpoints), degree, np.frombuffer(multiplicities, dtype=np.int64))
+    return SplineBasis(breakpoints.copy(), degree, multiplicities.copy())

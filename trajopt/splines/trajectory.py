@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import check_choice, check_count, check_instance, numbers, pluralize, short_repr
-from trajopt.base.content_cache import Content, cached_if_small
+from trajopt.base.content_cache import cached_if_small, keyed
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SAME_TIME, SplineBasis
 from trajopt.splines.collocation import Collocation
@@ -257,13 +257,12 @@ class Trajectory:
         spans = sum(arc.basis.span_count for arc in self.arcs)
         by_arc = ((arc.basis, int(arc.nodes_per_span), arc.rule, arc.collocated) for arc in self.arcs)
         added = (tuple(map(tuple, getattr(self, name))) for name in ADDED_NODES)
-        return _nodes(spans, Content(self, *by_arc, *added))
+        return _nodes(spans, keyed(self, *by_arc, *added))
 
 
 @cached_if_small
-def _nodes(content: Content[Trajectory]) -> Nodes:
+def _nodes(trajectory: Trajectory) -> Nodes:
     """The nodes of all arcs."""
-    trajectory = content.value
     width = max(arc.basis.degree for arc in trajectory.arcs) + 1
     parts: list[tuple[NDArray, ...]] = []
     first_span = 0

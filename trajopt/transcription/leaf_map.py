@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.base.arrays import Array
-from trajopt.base.content_cache import Content, cached_if_small, of_array, of_matrix
+from trajopt.base.content_cache import cached_if_small, keyed
 from trajopt.graph.keys import SplineLeaf, parameter_leaf
 from trajopt.graph.protocols.block import Values
 from trajopt.problem.problem import ProblemData
@@ -73,7 +73,7 @@ class SplineMap:
         """The map of a problem; problems with the same nodes, curves and parameters share it."""
         nodes, spline, layout = problem.trajectory.nodes, problem.spline_leaves, layout_of(problem)
         leaves = [(name, each.order, each.curves.stop, each.group) for name, each in spline.items()]
-        return _spline_map(layout.size, Content((nodes, spline, layout), nodes, *leaves, layout.key))
+        return _spline_map(layout.size, nodes, keyed(spline, *leaves), keyed(layout, layout.key))
 
     def entries(self, leaf: str, component: int, node: int) -> tuple[Array, Array]:
         """Columns of x and factors of the numerator T^l z_l of a leaf's component at a node."""
@@ -98,9 +98,7 @@ class SplineMap:
         return values
 
 
-@cached_if_small
-def _spline_map(parts: Content[tuple[Nodes, Mapping[str, SplineLeaf], Layout]]) -> SplineMap:
-    return SplineMap(*parts.value)
+_spline_map = cached_if_small(SplineMap)
 
 
 def _group_at_nodes(nodes: Nodes, basis: Array, places: CurvePlaces) -> GroupAtNodes:
@@ -238,8 +236,8 @@ class LeafMap:
         spline_map: SplineMap, N: sparse.csr_array, needed: Iterable[str], kept: Array | None = None
     ) -> LeafMap:
         """The map, the same one as before for the same arguments; None: all nodes are kept."""
-        nodes = of_array(np.arange(spline_map.nodes.count) if kept is None else kept)
-        return _leaf_map(spline_map.layout.size, spline_map, of_matrix(N), frozenset(needed), nodes)
+        nodes = np.arange(spline_map.nodes.count) if kept is None else kept
+        return _leaf_map(spline_map.layout.size, spline_map, N, frozenset(needed), nodes)
 
     def offset(self, c: Array) -> Array:
         """The share of eliminated unknowns in Q, (K width,), where x = N y + c."""
@@ -309,11 +307,7 @@ class LeafMap:
         return Entries(index[origin], place, column, factor), int(np.prod(shape))
 
 
-@cached_if_small
-def _leaf_map(
-    spline_map: SplineMap, N: Content[sparse.csr_array], needed: frozenset[str], kept: Content[Array]
-) -> LeafMap:
-    return LeafMap(spline_map, N.value, needed, kept.value)
+_leaf_map = cached_if_small(LeafMap)
 
 
 def _curve_groups(spline_map: SplineMap, spline: list[str], kept: Array) -> tuple[LeafGroup, ...]:

@@ -19,13 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.base.arrays import Array
-from trajopt.base.content_cache import (
-    Content,
-    cached_if_small,
-    of_array,
-    of_matrix,
-    read_only,
-)
+from trajopt.base.content_cache import cached_if_small, read_only
 from trajopt.base.errors import EvaluationError
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
@@ -100,8 +94,7 @@ class Curvature:
             for (first, other), part in chain.graph.hessian_pattern(used).items():
                 patterns[own, chain.columns[first], chain.columns[other]] = part
             touched[own] = np.any(_jacobian_pattern(chain, used), axis=0)
-        contents = of_array(patterns), of_array(touched)
-        return _hessian_map(self.leaf_map.spline_map.layout.size, self.by_leaves, *contents)
+        return _hessian_map(self.leaf_map.spline_map.layout.size, self.by_leaves, patterns, touched)
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,33 +307,28 @@ def program_maps(
     chain = ChainRule(graph, bounded, minimized, leaf_map.leaves)
     row_weights = _row_weights(chain, groups, leaf_map.kept)
     pattern = _jacobian_pattern(chain, chain.used)[: chain.bounded_count]
-    contents = of_array(pattern), chain.used_count, of_matrix(row_weights)
     size = leaf_map.spline_map.layout.size
     return ProgramMaps(
         chain=chain,
         leaf_map=leaf_map,
         curvature=Curvature(chain, leaf_map, objectives, groups) if graph.has_curvature else None,
         row_weights=row_weights,
-        jacobian_map=_jacobian_map(size, leaf_map, *contents, linear_count),
+        jacobian_map=_jacobian_map(size, leaf_map, pattern, chain.used_count, row_weights, linear_count),
     )
 
 
 @cached_if_small
 def _jacobian_map(
-    leaf_map: LeafMap,
-    pattern: Content[Array],
-    stride: int,
-    weights: Content[sparse.csr_array],
-    first_row: int,
+    leaf_map: LeafMap, pattern: Array, stride: int, weights: sparse.csr_array, first_row: int
 ) -> EntryMap:
     """The entries of the Jacobian from `first_row` on; pattern and stride as in `jacobian_entries`."""
-    entries, raw_size = leaf_map.jacobian_entries(pattern.value, stride)
-    return jacobian_map(entries, weights.value, raw_size, first_row)
+    entries, raw_size = leaf_map.jacobian_entries(pattern, stride)
+    return jacobian_map(entries, weights, raw_size, first_row)
 
 
 @cached_if_small
-def _hessian_map(second: SecondDerivatives, pattern: Content[Array], has_adjoint: Content[Array]) -> EntryMap:
-    return hessian_map(*second.entries(pattern.value, has_adjoint.value))
+def _hessian_map(second: SecondDerivatives, pattern: Array, has_adjoint: Array) -> EntryMap:
+    return hessian_map(*second.entries(pattern, has_adjoint))
 
 
 def _row_weights(chain: ChainRule, groups: Sequence[RowGroup], kept: Array) -> sparse.csr_array:

@@ -187,11 +187,7 @@ class SecondDerivatives:
         return found
 
 
-@cached_if_small
-def _of_pairs(
-    leaf_map: LeafMap, pairs: Sequence[tuple[str, str]], filled: frozenset[tuple[str, str]]
-) -> SecondDerivatives:
-    return SecondDerivatives(leaf_map, pairs, filled)
+_of_pairs = cached_if_small(SecondDerivatives)
 
 
 class SpanGroups:

@@ -7,12 +7,12 @@ meshes or of a controller: solutions of small ones are kept.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.content_cache import LARGEST_CACHED
+from trajopt.base.content_cache import cached_if_small
 from trajopt.base.rounding import AGREEMENT
 
 RANK_TOLERANCE = 1e-10  # of entries where rows and columns are scaled to a largest entry near one
@@ -58,16 +58,10 @@ class ComponentSolution:
 
 def solution_of_component(A: Array, last: Array) -> ComponentSolution:
     """Solve A x = b, whatever b is, for the pivots of A; columns in `last` are pivots of last resort."""
-    if last.size > LARGEST_CACHED:
-        return _solve_component(A, last)
-    return _kept_solution(A.shape, A.tobytes(), last.tobytes())
+    return _solve_component(last.size, A, last)
 
 
-@lru_cache
-def _kept_solution(shape: tuple[int, int], entries: bytes, last: bytes) -> ComponentSolution:
-    return _solve_component(np.frombuffer(entries).reshape(shape), np.frombuffer(last, dtype=bool))
-
-
+@cached_if_small
 def _solve_component(A: Array, last: Array) -> ComponentSolution:
     if A.shape == (1, 1):  # most boundary values: a control point at an end
         one, scale = np.ones(1), np.exp2(np.round(-np.log2(np.abs(A[0]))))

@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 
 from trajopt.base.arguments import list_names
 from trajopt.base.arrays import Array
-from trajopt.base.content_cache import Content, cached_if_small, of_array, of_matrix
+from trajopt.base.content_cache import cached_if_small
 from trajopt.base.errors import DegreesOfFreedomError
 from trajopt.base.rounding import AGREEMENT
 from trajopt.transcription.derivatives.sparse_entries import matrix_of_parts
@@ -132,15 +132,10 @@ def eliminate(
     last[last_resort] = True
     A = sparse.csr_array(A)
     A.sum_duplicates()
-    solution = _solution(A.shape[1], of_matrix(A), of_array(last))
-    return replace(solution, labels=labels, mesh=mesh)
+    return replace(_solve(A.shape[1], A, last), labels=labels, mesh=mesh)
 
 
 @cached_if_small
-def _solution(A: Content[sparse.csr_array], last: Content[Array]) -> GeneralSolution:
-    return _solve(A.value, last.value)
-
-
 def _solve(A: sparse.csr_array, last: Array) -> GeneralSolution:
     known: dict[tuple[object, ...], ComponentSolution] = {}
     found: list[tuple[Array, Array, ComponentSolution]] = []
@@ -255,7 +250,7 @@ def _contradiction(
 
 def _first_rows_contradicting(A: sparse.csr_array, b: Array, last: Array, count: int) -> tuple[Array, Array]:
     """Of the first rows alone: those left over, and those among them that contradict others."""
-    solved = _solve(A[:count], last)
+    solved = _solve(A.shape[1], A[:count], last)
     right = b[:count]
     return solved.left_over, _contradicting(solved.A, right, solved.eliminated(right), solved.left_over)
 
