@@ -19,7 +19,6 @@ from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem_parts import Refinement, check_refinement, checked_problem
-from trajopt.refinement.default_refinement import default_refinement
 from trajopt.refinement.limit_nodes import LimitNodes
 from trajopt.refinement.mesh_levels import solve_on_levels
 from trajopt.refinement.other_ways import solved_otherwise, worth_other_ways
@@ -28,6 +27,7 @@ from trajopt.refinement.starts.start_rules import (
     ONE,
     RETRIES,
     coarse_first,
+    default_refinement,
     given_rule,
     start_rule,
     worth_retrying,

@@ -19,3 +19,7 @@ NOT_ZERO = 1e-300
 # Of a limit's range, the duration, the largest unknown or multiplier: how far what a solution reports may be
 # from what its motion gives. The way from a motion to unknowns and back leaves rounding.
 CLAIMED = 1e-6
+
+#: In SI units, of coordinates of size one and their rates: what rounding of control points leaves.
+#: Coordinates that travel less stay where they are.
+STILL = 1e-9

@@ -11,13 +11,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from trajopt.base.rounding import CLAIMED
+from trajopt.base.rounding import BETWEEN, CLAIMED
 from trajopt.certificates.certificate_record import CertificateRecord
 from trajopt.checks.limit_violations import largest_violations, limit_ranges
 from trajopt.solution.records import looser_tolerances
 from trajopt.solution.solution import SolutionData
 
-SATURATED = 1e-2  # of a limit's range: how near a saturated component is to its bound; margins are smaller
 PLACES = np.array([0.25, 0.5, 0.75])  # of an arc, where saturated components are looked at
 
 
@@ -75,5 +74,5 @@ def _structure(record: CertificateRecord, motion: SolutionData) -> Iterator[str]
             limit = limits[each.limit]
             bound = (limit.upper if each.side > 0 else limit.lower)[each.component]
             values = motion.value(limit.term, times)[:, each.component]
-            if not np.all(np.abs(values - bound) <= SATURATED * limit_ranges(limit)[each.component]):
+            if not np.all(np.abs(values - bound) <= BETWEEN * limit_ranges(limit)[each.component]):
                 yield f"certificate: {limit.name} is not at its bound {bound:.6g} on arc {arc}"

@@ -11,13 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from trajopt.base.rounding import STILL
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
-from trajopt.checks.limit_violations import (
-    HULL_TOLERANCE,
-    LimitViolation,
-    largest_violations,
-    relative_violations,
-)
+from trajopt.checks.limit_violations import LimitViolation, largest_violations, relative_violations
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.node_sets import END, START
 
@@ -51,7 +47,7 @@ def time_scaled(
 def _may_be_scaled(solution: SolutionData, most: float) -> bool:
     problem = solution.problem
     ends = np.array([0.0, solution.duration])
-    at_rest = np.abs(solution.v(ends)).max() <= HULL_TOLERANCE
+    at_rest = np.abs(solution.v(ends)).max() <= STILL
     room = all(arc.duration_bounds[1] > (1.0 + most) * solution.duration for arc in problem.trajectory.arcs)
     only_time = all(cost.term.quantity == "duration" for cost in problem.costs)
     limits = solution.problem.path_limits()

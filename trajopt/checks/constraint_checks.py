@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_result import CheckResult, ControlPointBound, Place
+from trajopt.checks.check_result import AT_TIMES, CheckResult, ControlPointBound, Place
 from trajopt.checks.check_times import (
     Density,
     Interval,
@@ -43,7 +43,6 @@ from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
 from trajopt.transcription.unknowns import continuity_name
 
-JUMP = 1e-6  # of the largest acceleration or velocity of a joint: smaller jumps are rounding
 MISPLACED = "stated for arcs that the motion does not have"
 DIFFERENCES = "differences of neighbouring nodes only, nothing between two of them"
 
@@ -232,7 +231,7 @@ class ConstraintChecks:
         of_v, of_a = pieces_of_group(self.curve, 0, 1)[0], pieces_of_group(self.curve, 0, 2)[0]
         times = of_a.start[1:]
         inside = ~np.isin(times, self.curve.starts)
-        return times, jumping(of_a, JUMP)[:, :n], jumping(of_v, JUMP)[:, :n] & inside[:, None]
+        return times, jumping(of_a, AT_TIMES)[:, :n], jumping(of_v, AT_TIMES)[:, :n] & inside[:, None]
 
     def _dependence(self, constraint: Constraint) -> tuple[Array, Array]:
         """On which joints' jerk, and on which accelerations, components depend, (width, n) each."""

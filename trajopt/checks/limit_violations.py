@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.base.rounding import STILL
 from trajopt.checks.check_result import OfComponent
 from trajopt.checks.check_times import SEARCH_DENSITY
 from trajopt.checks.peaks import search
@@ -15,8 +16,6 @@ from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.polynomial_bounds import pieces_of
-
-HULL_TOLERANCE = 1e-9  # in the limit's unit: rounding of control points
 
 
 @dataclass(frozen=True)
@@ -89,4 +88,4 @@ def _holds_by_hull(solution: SolutionData, limit: Constraint, component: int) ->
         return False
     values = pieces_of(solution.curve, component, SPLINE_LEAVES.index(limit.term.quantity)).coefficients
     below, above = limit.lower[component] - values.min(), values.max() - limit.upper[component]
-    return bool(max(below, above) <= HULL_TOLERANCE)
+    return bool(max(below, above) <= STILL)

@@ -24,6 +24,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
 from trajopt.base.arrays import Array
 from trajopt.base.rounding import AGREEMENT
+from trajopt.checks.integral_checks import NEGLIGIBLE_COST
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import ROUNDING
 from trajopt.solvers.matrices import Triplets
@@ -46,7 +47,6 @@ RESTARTS = 30  # of Lanczos' method, at most
 SHIFTS = 12  # powers of ten that are tried, from none on
 DIRECTIONS = 3  # of most negative curvature that are followed
 LENGTHS = 0.5 ** np.arange(0, 14, 2)  # of the ways along them, as parts of the largest unknown
-BETTER = 1e-6  # of all costs together: by how much points nearby must be lower
 LONGER = (2.0, 8.0)  # times the duration
 HALVINGS = 60  # of a duration, at most
 MEASURED = (1e-12, 1e-7)  # scaled objectives that are more than rounding, and that are enough
@@ -180,7 +180,7 @@ def lower_on_both_sides(nearby: NearbyPoints, size: float) -> str:
         for length in LENGTHS:
             sides = [nearby.moved(y + side * length * step) for side in (1.0, -1.0)]
             lower = [here - nlp.objective(moved) for moved in sides if moved is not None]
-            if len(lower) == 2 and min(lower) > BETTER * size:
+            if len(lower) == 2 and min(lower) > NEGLIGIBLE_COST * size:
                 return (
                     "the motion is stationary but no minimum: motions beside it on both sides meet every row "
                     f"and are lower by {lower[0] / size:.2g} and {lower[1] / size:.2g} of the costs; start "

@@ -18,7 +18,6 @@ from trajopt.solvers.optimality.kkt import KKT
 
 OPTIMAL = 1e-5  # KKT error
 LOOSEST = 1e-2  # KKT error that is none after a solve with a loose tolerance
-FAR_OFF = 1e-2  # of the costs' sizes: an error of the optimum that asks for a finer mesh
 COARSE = "solve on more intervals, or with refine=trajopt.Refined()"
 LISTED = 4  # violations of a failed verification that its facts list
 
@@ -138,7 +137,7 @@ class Verdict(ABC):
         if error is None or not costs:
             return ""
         text = f"optimal on this mesh; error of the optimum about {error:.2g} of {objective:.7g}"
-        return text + f": {COARSE}" * (error > FAR_OFF * sum(cost.size for cost in costs))
+        return text + f": {COARSE}" * (error > BETWEEN * sum(cost.size for cost in costs))
 
     @property
     def _kkt_source(self) -> str:

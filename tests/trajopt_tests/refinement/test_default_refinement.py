@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import trajopt
-from trajopt.refinement.default_refinement import RefinedUntilVerified, default_refinement
+from trajopt.refinement.starts.start_rules import RefinedUntilVerified, default_refinement
 from trajopt.solvers.solver import Status
 
 

@@ -12,11 +12,9 @@ from numpy.typing import ArrayLike
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.problem.contacts.loop_ends import fixed_at, order_of_following, pose_at
-from trajopt.problem.contacts.loop_poses import LoopPoses
+from trajopt.problem.contacts.loop_poses import NEARLY, LoopPoses
 from trajopt.problem.guess import GuessedCurve
 from trajopt.splines.node_sets import END, START
-
-NEARLY = 1e-3  # m and rad: a guess with a smaller gap is left as it is, as a motion of a coarser mesh
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +50,7 @@ class ClosedGuess:
         return values
 
     def _closed(self, guess: Array, before: Array) -> Array:
-        if np.abs(self.poses.misfit(guess)).max() < NEARLY:
+        if np.abs(self.poses.misfit(guess)).max() < NEARLY:  # as a motion of a coarser mesh is
             return guess
         follows = self.poses.following(self.poses.stated(before), self.last)
         found = self.poses.nearest(np.where(follows, before, guess), ~follows)

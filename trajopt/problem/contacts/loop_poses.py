@@ -24,7 +24,7 @@ from trajopt.problem.problem_graph import graph_of
 
 CLOSED, ROUNDING = 1e-9, 1e-13  # m and rad: a gap that Newton steps have closed, and what rounding leaves
 REPEATED = 1e-4  # of the largest row: what is left of one that repeats others, as files round axes to 1e-5
-BY_FILE = 1e-3  # m and rad: larger gaps are not left by rounding in a file
+NEARLY = 1e-3  # m and rad: the largest gap that is left by rounding in a file, or by a coarser mesh
 STARTS, STEP, SEED = 12, 0.7, 37  # further starts of the search, rad or m around the first
 NEIGHBOURS, NEAR = 6, 0.1  # poses around a closed one, and their distance, rad or m
 OPENS = 10.0  # tolerances: gap at neighbouring poses of a row that was left out
@@ -145,7 +145,7 @@ class LoopPoses:
             gaps.append(f"'{each.name}' {apart:.3g} m apart{angle}")
         fixed = "" if held is None or not held.any() else " with the joints that are fixed there"
         near = np.array2string(q, precision=4, separator=", ", max_line_width=10_000)
-        rounded = bool(np.abs(self.misfit(q)).max() < BY_FILE)
+        rounded = bool(np.abs(self.misfit(q)).max() < NEARLY)
         allow = ", or allow what a file's rounding leaves, tolerance=1e-5" if rounded else ""
         return (
             f"the loop cannot close{fixed}: the least gap found leaves {'; '.join(gaps)}, at q = {near}. "

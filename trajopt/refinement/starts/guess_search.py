@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.rounding import AGREEMENT
-from trajopt.refinement.starts.perturbed_guess import STILL
+from trajopt.base.rounding import AGREEMENT, STILL
 from trajopt.splines.curve import Curve
 from trajopt.transcription.nlp import NLP
 

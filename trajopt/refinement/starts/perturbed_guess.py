@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from trajopt.base.rounding import STILL
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import own_mesh
 from trajopt.solution.solve_once import program_of
@@ -17,7 +18,6 @@ from trajopt.transcription.nlp import NLP
 AskedT = TypeVar("AskedT", bound=Asked)
 
 HARMONICS = 4
-STILL = 1e-9  # rad or m: coordinates that travel less stay where they are
 
 
 def perturbed(asked: AskedT, seed: Sequence[int], spread: float) -> AskedT:

@@ -20,6 +20,7 @@ import numpy as np
 
 from trajopt.base.errors import TrajoptError
 from trajopt.base.rounding import NOT_ZERO
+from trajopt.checks.integral_checks import NEGLIGIBLE_COST
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import FINE, Mesh, mesh_levels, on_coarse, own_mesh, summed
 from trajopt.refinement.starts.guess_search import Guess, searched_guesses
@@ -37,7 +38,6 @@ from trajopt.transcription.nlp import NLP
 FEWEST_SPANS = 7  # of the mesh that starts are solved on, in the arc with the most
 RANKED = 2  # further starts, at most, that are solved to the end where all are on one mesh; more are ranked
 WITHIN = 0.1  # relative distance to the best one on a mesh beyond which none is carried on
-EQUAL = 1e-6  # relative difference of objectives of one and the same optimum
 # Sizes of perturbations, as a part of each joint's travel, and those of a guess that is the user's own: of
 # nine walks that begin 0.3 or 1.0 beside a measured one, four are found, of those 0.1 beside it seven.
 NEAR, WIDE, GUESSED = 0.3, 1.0, 0.1
@@ -272,4 +272,4 @@ def _stopped(start: _Start, timed: TimedSolver) -> bool:
 
 def equal(one: float, other: float) -> bool:
     """Whether two objectives are those of one and the same optimum."""
-    return bool(np.isfinite(one) and abs(one - other) <= EQUAL * max(abs(one), NOT_ZERO))
+    return bool(np.isfinite(one) and abs(one - other) <= NEGLIGIBLE_COST * max(abs(one), NOT_ZERO))

@@ -1,29 +1,36 @@
-"""What is solved by default: coarse meshes first or not, how many starts, and more where the first fails.
+"""What `solve` does by default: coarse meshes first or not, how many starts, and what refines the answer.
 
 Three kinds of motions are known to have several optima that differ by more than a percent: those of many
 joints with free durations, those of joints without motors, which may swing to either side, and long turns
 with free durations, on which an arm may fold in or not. Of systems with bounded controls, which switch at
 unknown times, the same is true. A user's guess chooses the optimum. Where every velocity has a limit as well,
 one start found the best optimum known in all moves that `python -m benchmarks.robustness` draws, and is all
-that is solved. A problem may recommend its own number.
+that is solved. A problem may recommend its own number, and its own refinement; else answers are refined to
+what `verify` asks for between the nodes.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from trajopt.base.rounding import BETWEEN
 from trajopt.checks.path_equations import contains_torques
 from trajopt.graph.protocols.dynamics import DescribedJoints
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem_parts import Refinement
 from trajopt.problem.systems.system import System
+from trajopt.refinement.error_estimate import ErrorEstimate, estimated_between_nodes
+from trajopt.refinement.limit_nodes import LimitNodes
 from trajopt.refinement.mesh_levels import FINE
+from trajopt.refinement.refined import AnswerT, Refined
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.run import TimedSolver, without_checkpoints
-from trajopt.solvers.solver import Solver, Status
+from trajopt.solvers.solver import Callback, Solver, Status
 from trajopt.splines.node_sets import PATH
 from trajopt.transcription.initial_point import fixed_ends
 
@@ -169,3 +176,39 @@ def _turns_far(problem: ProblemData) -> bool:
         if name in turning and travel > LONG_TURN:
             return True
     return False
+
+
+def default_refinement(asked: Asked) -> Refinement:
+    """What a problem recommends; else nodes for limits, after halved spans where there are path equations."""
+    if not isinstance(asked, Phases) and asked.refinement is not None:
+        return asked.refinement
+    equations = any(c.is_path_equation for part in asked.parts for c in part.constraints)
+    return RefinedUntilVerified() if equations else LimitNodes()
+
+
+@dataclass(frozen=True)
+class RefinedUntilVerified(Refined):
+    """What `solve` does by default with path equations: spans are halved until `verify` passes them.
+
+    tol : the accuracy between nodes that `verify` asks for
+    """
+
+    tol: float = BETWEEN
+    rounds: int = 12
+    errors: Literal["both", "equations"] = "equations"
+
+    def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
+        """The answer with the smallest error; the given one, without a record, where that is small enough."""
+        found = super().refine(solution, solver, progress)
+        finer = found.refinement is not None and len(found.refinement.rounds) > 1
+        return found if finer else solution
+
+    def estimate(self, solution: SolutionData) -> ErrorEstimate:
+        """The errors that `verify` looks at, in every span of a solution."""
+        return estimated_between_nodes(solution)
+
+    def size(self, errors: ErrorEstimate) -> float:
+        """The error of equations; where `tol` allows it, a number below `tol` that rises with the changes."""
+        changes = errors.of_optimality
+        within = self.tol * changes / (1.0 + changes)
+        return errors.of_equations if errors.of_equations > self.tol else within

@@ -17,7 +17,7 @@ from scipy.linalg import lapack
 
 from trajopt.solvers.matrices import largest_entry, row_lengths, shifted
 from trajopt.solvers.monitor import Monitor
-from trajopt.solvers.newton.matrices import Matrices, sparse_steps_pay
+from trajopt.solvers.newton.kkt_factors import Matrices, sparse_steps_pay
 from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, followed
 from trajopt.solvers.newton.sparse_kkt import SparseKkt
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals_of, multipliers_of

@@ -23,6 +23,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.content_cache import cached_if_small
 from trajopt.base.errors import DegreesOfFreedomError
 from trajopt.base.rounding import AGREEMENT
+from trajopt.solvers.tolerances import ROUNDING
 from trajopt.transcription.derivatives.sparse_entries import matrix_of_parts
 from trajopt.transcription.linear_equations.component import (
     RANK_TOLERANCE,
@@ -31,7 +32,6 @@ from trajopt.transcription.linear_equations.component import (
     solution_of_component,
 )
 
-ZERO_SIDE = 1e-12  # in radians and metres, of the right-hand side for a largest entry of one: 6e-17 is zero
 NEARLY_DEPENDENT = 1e-7  # of the size of its own terms: what a dropped row may leave of any free unknown
 
 
@@ -212,7 +212,8 @@ def _assembled(
 def _contradicting(A: sparse.csr_array, b: Array, c: Array, left_over: Array) -> Array:
     """Rows left over that x = N y + c does not satisfy, whatever y is."""
     gap = np.abs(A @ c - b)
-    slack = AGREEMENT * (abs(A) @ np.abs(c) + np.abs(b)) + ZERO_SIDE * _row_maxima(abs(A))
+    # Sides of 6e-17 are zero, in radians and metres for a largest entry of one.
+    slack = AGREEMENT * (abs(A) @ np.abs(c) + np.abs(b)) + ROUNDING * _row_maxima(abs(A))
     return left_over[gap[left_over] > slack[left_over]]
 
 

@@ -11,8 +11,7 @@ from trajopt import Ipopt
 from trajopt.solvers.fallback import Fallback
 from trajopt.solvers.matrices import row_lengths, shifted
 from trajopt.solvers.newton import matrices
-from trajopt.solvers.newton.kkt_factors import factorized
-from trajopt.solvers.newton.matrices import Matrices, sparse_steps_pay
+from trajopt.solvers.newton.kkt_factors import Matrices, factorized, sparse_steps_pay
 from trajopt.solvers.newton.newton import ActiveSetNewton
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import WarmStart
