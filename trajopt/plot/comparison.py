@@ -77,7 +77,7 @@ def comparison(
     number than theirs, and for fewer than one panel.
     """
     check_count("most", most, least=1)
-    chosen = _chosen(solutions, most)
+    curves, chosen = _chosen(solutions, most)
     named = [solution.name for solution in solutions] if labels is None else list(map(str, labels))
     if len(named) != len(solutions):
         raise OptionError(f"{len(named)} labels are given for {len(solutions)} solutions: give one for each")
@@ -95,14 +95,15 @@ def comparison(
             name_panel(axis, each.name)
         handles, texts = axes[0].get_legend_handles_labels()
         figure.legend(handles, texts, loc="outside upper right", ncols=min(len(texts), 3))
-        left = len(compared_curves(solutions)) - len(chosen)
-        if left:
-            figure.suptitle(f"{left} more curves differ less", x=0.01, horizontalalignment="left")
+        if len(curves) > len(chosen):
+            figure.suptitle(
+                f"{len(curves) - len(chosen)} more curves differ less", x=0.01, horizontalalignment="left"
+            )
     return figure
 
 
-def _chosen(solutions: Sequence[Answer], most: int) -> list[ComparedCurve]:
-    """The curves to draw, in the order of the solutions."""
+def _chosen(solutions: Sequence[Answer], most: int) -> tuple[list[ComparedCurve], list[ComparedCurve]]:
+    """All curves, and those to draw, in the order of the solutions."""
     for solution in solutions:
         check_solution(solution)
     if len(solutions) < 2:
@@ -116,7 +117,7 @@ def _chosen(solutions: Sequence[Answer], most: int) -> list[ComparedCurve]:
     scales = {what: max(c.size for c in curves if c.what == what) for what in {c.what for c in curves}}
     order = sorted(curves, key=lambda c: c.spread / max(scales[c.what], np.finfo(float).tiny), reverse=True)
     kept = {id(each) for each in order[:most]}
-    return [each for each in curves if id(each) in kept]
+    return curves, [each for each in curves if id(each) in kept]
 
 
 def _tracks(solution: Answer) -> dict[tuple[str, str], list[Track]]:
