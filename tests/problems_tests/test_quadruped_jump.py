@@ -7,7 +7,8 @@ from scipy.integrate import trapezoid
 
 import dynamics
 import trajopt
-from problems.gallery.legged.quadruped_jump import BASE, FEET, STANDING, build
+from problems.gallery.legged.quadruped_jump import build
+from problems.gallery.legged.solo import BASE, FEET, STANDING
 
 pytestmark = pytest.mark.long
 

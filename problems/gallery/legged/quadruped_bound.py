@@ -13,14 +13,10 @@ optimum: tests hold the motion against inverse dynamics, momentum and the symmet
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 import numpy as np
 
-import dynamics
 import trajopt
-from problems.gallery.legged.quadruped_jump import BASE, posture
-from problems.gallery.legged.quadruped_trot import STANDING
+from problems.gallery.legged.solo import STANDING, minimize_effort, on_feet, solo
 from problems.recipe import recipe
 
 
@@ -38,17 +34,9 @@ def build(
     acceleration_weight: float = 2e-6,
 ) -> trajopt.Problem:
     """A period of a bound; period and flight, of which there are two, in s, forward (m per period)."""
-    text = (files("problems") / "robots" / "solo12.urdf").read_text(encoding="utf-8")
-    robot = dynamics.load_urdf(text, floating_base="free")
     gait = trajopt.Schedule.bound(("HL", "HR"), ("FL", "FR"), period, flight)
-    problem = trajopt.Problem(robot, gait.trajectory(intervals), name="quadruped_bound")
-    for foot in gait.feet:
-        problem.contact(f"{foot}_FOOT", gait.arcs(foot), friction, clearance)
-    problem.passive_base()
+    problem = on_feet("quadruped_bound", solo(), gait, intervals, friction, clearance)
     problem.subject_to_periodic_gait(forward)
-    problem.minimize(trajopt.tau**2, name="effort")
-    problem.minimize(posture**2, posture_weight, name="posture")
-    problem.minimize(trajopt.v[BASE:] ** 2, speed_weight, name="speed")
-    problem.minimize(trajopt.a[BASE:] ** 2, acceleration_weight, name="acceleration")
+    minimize_effort(problem, posture_weight, speed_weight, acceleration_weight)
     problem.guess(np.array([STANDING, STANDING + forward * np.eye(STANDING.size)[0]]))
     return problem

@@ -14,14 +14,10 @@ optimum: tests hold the motion against inverse dynamics and momentum.
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 import numpy as np
 
-import dynamics
 import trajopt
-from problems.gallery.legged.quadruped_jump import BASE, FEET, posture
-from problems.gallery.legged.quadruped_trot import STANDING
+from problems.gallery.legged.solo import BASE, FEET, minimize_effort, on_feet, solo, standing_on_ground
 from problems.recipe import recipe
 
 
@@ -38,23 +34,15 @@ def build(
     acceleration_weight: float = 1e-5,
 ) -> trajopt.Problem:
     """A jump over a gap from x = gap[0] to gap[1], m; torque in N m, clearance in m, weights as in a jump."""
-    text = (files("problems") / "robots" / "solo12.urdf").read_text(encoding="utf-8")
-    robot = dynamics.load_urdf(text, floating_base="free")
     schedule = trajopt.Schedule.jump(FEET, push=(0.1, 0.6), flight=(0.1, 0.6), landing=(0.1, 0.6))
     near, far = trajopt.Ground(x=(-np.inf, gap[0])), trajopt.Ground(x=(gap[1], np.inf))
-    problem = trajopt.Problem(robot, schedule.trajectory(intervals), name="quadruped_gap")
-    for foot in FEET:
-        ground = {0: near, 1: near, 2: far}
-        problem.contact(f"{foot}_FOOT", schedule.arcs(foot), friction, clearance, ground=ground)
-    problem.passive_base()
-    start = STANDING.copy()
-    start[2] -= dynamics.forward_kinematics(robot, start, ["FL_FOOT"]).position[0, 2]
+    ground = {0: near, 1: near, 2: far}
+    robot = solo()
+    problem = on_feet("quadruped_gap", robot, schedule, intervals, friction, clearance, ground)
+    start = standing_on_ground(robot)
     problem.start_at(q=start, v=0)
     problem.end_at(q=[None, *start[1:BASE], *[None] * 12], v=[*[0] * BASE, *[None] * 12])
     problem.subject_to(trajopt.tau[BASE:], -torque, torque, name="motor torques")
-    problem.minimize(trajopt.tau**2, name="effort")
-    problem.minimize(posture**2, posture_weight, name="posture")
-    problem.minimize(trajopt.v[BASE:] ** 2, speed_weight, name="speed")
-    problem.minimize(trajopt.a[BASE:] ** 2, acceleration_weight, name="acceleration")
+    minimize_effort(problem, posture_weight, speed_weight, acceleration_weight)
     problem.guess(np.array([start, start + (gap[1] + 0.2) * np.eye(start.size)[0]]), duration=[0.3, 0.3, 0.3])
     return problem

@@ -15,23 +15,11 @@ optimum: tests hold the motion against inverse dynamics and momentum, from ten s
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 import numpy as np
 
-import dynamics
 import trajopt
-from problems.gallery.legged.quadruped_trot import STANDING
+from problems.gallery.legged.solo import BASE, FEET, minimize_effort, on_feet, solo, standing_on_ground
 from problems.recipe import recipe
-
-FEET = ("FL", "FR", "HL", "HR")
-BASE = 6  # coordinates of the base, before those of the joints
-
-
-@trajopt.term(unit="rad")
-def posture(node):
-    """How far joints are from those of standing."""
-    return [node.q[i] - STANDING[i] for i in range(BASE, STANDING.size)]
 
 
 @recipe
@@ -46,21 +34,14 @@ def build(
     speed_weight: float = 1e-3,
 ) -> trajopt.Problem:
     """A jump forward by `forward`, m; torque in N m, clearance in m, weights per rad^2 and per (rad/s)^2."""
-    text = (files("problems") / "robots" / "solo12.urdf").read_text(encoding="utf-8")
-    robot = dynamics.load_urdf(text, floating_base="free")
     schedule = trajopt.Schedule.jump(FEET, push=(0.1, 0.5), flight=(0.1, 0.5), landing=(0.1, 0.5))
-    problem = trajopt.Problem(robot, schedule.trajectory(intervals), name="quadruped_jump")
-    for foot in schedule.feet:
-        problem.contact(f"{foot}_FOOT", schedule.arcs(foot), friction, clearance)
-    problem.passive_base()
-    start = STANDING.copy()
-    start[2] -= dynamics.forward_kinematics(robot, start, ["FL_FOOT"]).position[0, 2]
-    end = start + np.array([forward] + [0.0] * (STANDING.size - 1))
+    robot = solo()
+    problem = on_feet("quadruped_jump", robot, schedule, intervals, friction, clearance)
+    start = standing_on_ground(robot)
+    end = start + forward * np.eye(start.size)[0]
     problem.start_at(q=start, v=0)
     problem.end_at(q=[*end[:BASE], *[None] * 12], v=[*[0] * BASE, *[None] * 12])
     problem.subject_to(trajopt.tau[BASE:], -torque, torque, name="motor torques")
-    problem.minimize(trajopt.tau**2, name="effort")
-    problem.minimize(posture**2, posture_weight, name="posture")
-    problem.minimize(trajopt.v[BASE:] ** 2, speed_weight, name="speed")
+    minimize_effort(problem, posture_weight, speed_weight)
     problem.guess(np.array([start, end]), duration=[0.2, 0.25, 0.25])
     return problem

@@ -13,15 +13,11 @@ optimum: tests hold the motion against inverse dynamics, momentum and symmetry.
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 import numpy as np
 
-import dynamics
 import trajopt
+from problems.gallery.legged.solo import STANDING, on_feet, solo
 from problems.recipe import recipe
-
-STANDING = np.array([0.0, 0.0, 0.25, 0.0, 0.0, 0.0, *[0.0, 0.8, -1.6] * 4])  # base, then hips and knees
 
 
 @recipe
@@ -34,13 +30,9 @@ def build(
     clearance: float = 0.03,
 ) -> trajopt.Problem:
     """Half a period of a trot; period in s, forward (m per period), clearance in m."""
-    text = (files("problems") / "robots" / "solo12.urdf").read_text(encoding="utf-8")
-    robot = dynamics.load_urdf(text, floating_base="free")
     gait = trajopt.Schedule.trot(("FL", "HR"), ("FR", "HL"), period=period).first(1)
-    problem = trajopt.Problem(robot, gait.trajectory(intervals), name="quadruped_trot")
-    for foot in gait.feet:
-        problem.contact(f"{foot}_FOOT", gait.arcs(foot), friction, clearance)
-    problem.passive_base()
+    robot = solo()
+    problem = on_feet("quadruped_trot", robot, gait, intervals, friction, clearance)
     problem.subject_to_periodic_gait(forward / 2.0, mirror=robot.mirrored({"FL": "FR", "HL": "HR"}))
     problem.minimize(trajopt.tau**2, name="effort")
     problem.guess(np.array([STANDING, STANDING]))

@@ -10,7 +10,8 @@ from scipy.integrate import trapezoid
 
 import dynamics
 import trajopt
-from problems.gallery.legged.quadruped_trot import STANDING, build
+from problems.gallery.legged.quadruped_trot import build
+from problems.gallery.legged.solo import STANDING
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, UnknownNameError
 
 ROBOTS = Path(__file__).parents[3] / "support" / "robots"
