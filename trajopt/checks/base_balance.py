@@ -21,9 +21,10 @@ from trajopt.terms import term as terms
 if TYPE_CHECKING:
     from trajopt.solution.solution import SolutionData
 
-# Of a weight, and of a weight times the height, that may be missing. As residual force Hicks et al.,
-# J. Biomech. Eng. 137(2), 020905 (2015), accept 5 % of the external force in simulations of measured motions; as
-# moment 1 % of it times the height. Jumps of the gallery miss up to 1.3 %: `python -m benchmarks.legged`.
+# Of a weight, and of a weight times the height, that may be missing. In simulations of measured motions
+# Hicks et al., J. Biomech. Eng. 137(2), 020905 (2015), accept a residual force of 5 % of the external one,
+# and a moment of 1 % of it times the height. Jumps of the gallery miss up to 1.3 %: `python -m
+# benchmarks.legged`.
 MOST = 0.05
 
 
