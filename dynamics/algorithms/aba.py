@@ -15,18 +15,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynamics.kernels.compile import inlined, kernel
-from dynamics.kernels.inertia import body_factor, body_inertia, factor_times, increase_slots
+from dynamics.kernels.inertia import body_factor, body_inertia, clear, factor_times, increase_slots
 from dynamics.kernels.node_batch import Batch, batch_with
-from dynamics.kernels.outward_sweep import AXIS, AXIS_RATE, MOVED, clear_pose, move, place
-from dynamics.kernels.rotation_vectors.serial_motion import SerialMotion
+from dynamics.kernels.outward_sweep import (
+    AXIS,
+    AXIS_RATE,
+    FRAME,
+    MOVED,
+    ORIGIN,
+    VELOCITY,
+    clear_pose,
+    move,
+    place,
+)
+from dynamics.kernels.rotation_vectors.stumpff import stumpff
+from dynamics.kernels.rotation_vectors.turned_body import load_on, move_turned, place_turned, vector
 from dynamics.kernels.simd import gather, load, same, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add,
     add6,
     add_scaled6,
     constant3,
+    dot,
     dot6,
-    gather6,
     increase6,
     load3,
     load6,
@@ -48,7 +59,7 @@ from dynamics.kernels.spatial_algebra import (
     zero3,
 )
 from dynamics.model.kinematic_tree import packed_of
-from dynamics.model.packed_model import ARMATURE, COORDINATE, FIRST, LINK, NEXT, PARENT, POSITION
+from dynamics.model.packed_model import ARMATURE, COORDINATE, FIRST, LINK, NEXT, PARENT, POSITION, TURNED
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
@@ -128,6 +139,15 @@ def eliminate(work, tree, numbers, body, v, tau):
     increase6(work, parent + P_A, scale6(torque * inverse, force))
 
 
+@inlined
+def turn(work, tree, numbers, first, q, v, node):
+    """Pose, axes and velocity of the three bodies of a rotation vector."""
+    p, rate = vector(q, tree, first, node), vector(v, tree, first, node)
+    c = stumpff(dot(p, p))
+    place_turned(work, tree, numbers, first, SLOTS, AXIS, FRAME, c, p)
+    move_turned(work, tree, numbers, first, SLOTS, AXIS, FRAME, VELOCITY, c, p, rate)
+
+
 @kernel
 def _aba(tree, numbers, q, v, tau, external, a):
     bodies, n = tree.shape[0], q.shape[1]
@@ -136,13 +156,22 @@ def _aba(tree, numbers, q, v, tau, external, a):
         clear_pose(work, SLOTS)
         for body in range(1, bodies):
             i, at, parent = tree[body, COORDINATE], body * SLOTS, tree[body, PARENT] * SLOTS
-            frame, origin = place(work, tree, numbers, body, at, parent, gather(q, node, i))
-            V = move(work, at, parent, gather(v, node, i))
+            if tree[body, TURNED] == 0:
+                frame, origin = place(work, tree, numbers, body, at, parent, gather(q, node, i))
+                V = move(work, at, parent, gather(v, node, i))
+            else:
+                if tree[body, TURNED] == 1:
+                    turn(work, tree, numbers, body, q, v, node)
+                if tree[body, TURNED] < 3:
+                    clear(work, at + MOVED, U - MOVED)
+                    continue
+                frame, origin = load_frame(work, at + FRAME), load3(work, at + ORIGIN)
+                V = load6(work, at + VELOCITY)
             I = body_inertia(work, numbers, body, frame, origin)
             store_rigid(work, at, I)
             p = factor_times(body_factor(I, V), V)
             if external.shape[0] > 0 and tree[body, LINK] >= 0:
-                p = sub6(p, gather6(external, node, 6 * tree[body, LINK]))
+                p = sub6(p, load_on(tree, external, body, node))
             store6(work, at + P_A, p)
 
         for body in range(bodies - 1, 0, -1):
@@ -186,20 +215,9 @@ def forward_dynamics(model: KinematicTree, nodes: Batch) -> np.ndarray:
     q, v, tau = nodes.arrays[:3]
     if not packed.siblings_only:
         return solve_mass_matrix(model, nodes)
-    if model.rotation_joints:
-        return serial_forward_dynamics(model, nodes)
     a = nodes.rows(packed.n)
     _aba(packed.tree, packed.numbers, q, v, tau, nodes.given(3), a)
     return a
-
-
-def serial_forward_dynamics(model: KinematicTree, nodes: Batch) -> np.ndarray:
-    """`forward_dynamics` of a model with rotation vectors: e'' of its serial form is E p'' + E2 p' p'."""
-    q, v, tau = nodes.arrays[:3]
-    motion = SerialMotion(model, Batch((q, v), nodes.shape, nodes.dtype), 2)
-    loads = motion.wrenches(nodes.arrays[3]) if len(nodes.arrays) > 3 else None
-    bent = forward_dynamics(model.locked_serial, motion.batch(motion.serial_forces(tau), loads))
-    return motion.accelerations(bent)
 
 
 def solve_mass_matrix(model: KinematicTree, nodes: Batch) -> np.ndarray:

@@ -17,7 +17,6 @@ from dynamics.algorithms.aba import forward_dynamics
 from dynamics.algorithms.rnea_derivatives import (
     _rnea_derivatives,
     inverse_dynamics_partials,
-    serial_partial_slots,
     stacked_rows,
 )
 from dynamics.kernels.compile import inlined, kernel
@@ -185,20 +184,6 @@ def _aba_derivatives(
         solve_block(Y, inverse, given, half, order, shared, pairs, coordinates, partials, out, block)
 
 
-@kernel
-def _solved_partials(torques, order, lengths, paths, shared, reached, relatives, starts, pairs, out):
-    """The same from slots (n, 3, n, blocks, width) of derivatives of torques."""
-    n, blocks, stride = out.shape[0], out.shape[3], out.shape[0] | 1
-    Y, inverse = workspace(out, n * stride), workspace(out, n)
-    given, half = workspace(out, 4 * n), workspace(out, 4 * n)
-    partials = workspace(out, 3 * n * n)
-    coordinates = lengths, paths, reached, relatives, starts
-    for block in range(blocks):
-        for slot in range(3 * n * n):
-            store(partials, slot, load(torques, slot * blocks + block))
-        solve_block(Y, inverse, given, half, order, shared, pairs, coordinates, partials, out, block)
-
-
 @dataclass(frozen=True, eq=False)
 class AbaDerivatives:
     """Result of `aba_derivatives`.
@@ -238,11 +223,6 @@ def solved_by_paths(model: KinematicTree, nodes: Batch) -> np.ndarray:
     q, v, a = nodes.arrays[:3]
     torque_row, rows, _ = stacked_rows(packed, True, (), False)
     tree, out = packed.coordinate_tree, nodes.slots(packed.n, 3, packed.n, cleared=False)
-    if model.rotation_joints:
-        _, torques = serial_partial_slots(model, nodes, True, (), False)
-        paths = tree.order, tree.lengths, tree.paths, tree.shared, tree.reached
-        _solved_partials(torques, *paths, *tree.relatives, tree.pairs, out)
-        return nodes.nodes_last(out)
     _aba_derivatives(
         packed.tree,
         packed.numbers,

@@ -16,12 +16,13 @@ from dynamics.kernels.inertia import (
     store_inertia,
 )
 from dynamics.kernels.node_batch import Batch, batch
-from dynamics.kernels.outward_sweep import AXIS, POSED, clear_pose, place
-from dynamics.kernels.rotation_vectors.serial_motion import SerialMotion
+from dynamics.kernels.outward_sweep import AXIS, FRAME, ORIGIN, POSED, clear_pose, place
+from dynamics.kernels.rotation_vectors.stumpff import stumpff
+from dynamics.kernels.rotation_vectors.turned_body import place_turned, vector
 from dynamics.kernels.simd import gather, width
-from dynamics.kernels.spatial_algebra import dot6, load6, put, workspace
+from dynamics.kernels.spatial_algebra import dot, dot6, load3, load6, load_frame, put, workspace
 from dynamics.model.kinematic_tree import packed_of
-from dynamics.model.packed_model import ARMATURE, COORDINATE, PARENT
+from dynamics.model.packed_model import ARMATURE, COORDINATE, PARENT, TURNED
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
@@ -38,8 +39,15 @@ def _crba(tree, numbers, q, entries_to_clear, adds, out):
         clear_pose(work, SLOTS)
         clear_entries(out, 1, entries_to_clear, block)
         for body in range(1, bodies):
-            at, qi = body * SLOTS, gather(q, block * width(q), tree[body, COORDINATE])
-            frame, origin = place(work, tree, numbers, body, at, tree[body, PARENT] * SLOTS, qi)
+            at, node = body * SLOTS, block * width(q)
+            if tree[body, TURNED] == 0:
+                qi, parent = gather(q, node, tree[body, COORDINATE]), tree[body, PARENT] * SLOTS
+                frame, origin = place(work, tree, numbers, body, at, parent, qi)
+            else:
+                if tree[body, TURNED] == 1:
+                    p = vector(q, tree, body, node)
+                    place_turned(work, tree, numbers, body, SLOTS, AXIS, FRAME, stumpff(dot(p, p)), p)
+                frame, origin = load_frame(work, at + FRAME), load3(work, at + ORIGIN)
             store_inertia(work, at + INERTIA, body_inertia(work, numbers, body, frame, origin))
 
         for k in range(bodies - 1, 0, -1):
@@ -68,9 +76,6 @@ def crba(model: KinematicTree, q: Any) -> np.ndarray:
     Raises ShapeError when q does not fit the model. Source: Featherstone (2008), table 6.2.
     """
     nodes = batch(packed_of(model), q=q)
-    if model.rotation_joints:
-        motion = SerialMotion(model, nodes, 1)
-        return nodes.unblock(motion.carried_squares(mass_matrix_slots(model.serial, motion.batch())[None])[0])
     return nodes.unblock(mass_matrix_slots(model, nodes))
 
 

@@ -15,14 +15,15 @@ from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.joint_motion import add_joint_motion, joint_force, local_pose
 from dynamics.kernels.node_batch import Batch, batch, batch_with
 from dynamics.kernels.pose import ground_frame, link_axes, local_force, rotated_frame
-from dynamics.kernels.rotation_vectors.serial_motion import SerialMotion
+from dynamics.kernels.rotation_vectors.stumpff import stumpff
+from dynamics.kernels.rotation_vectors.turned_body import load_on, turned_pose, turned_rates, vector
 from dynamics.kernels.simd import gather, load, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add,
     constant3,
     constant_symmetric,
     cross,
-    gather6,
+    dot,
     increase,
     increase3,
     load3,
@@ -40,7 +41,17 @@ from dynamics.kernels.spatial_algebra import (
     zero3,
 )
 from dynamics.model.kinematic_tree import packed_of
-from dynamics.model.packed_model import ARMATURE, COORDINATE, INERTIA, LINK, MASS, MOMENT, PARENT, POSITION
+from dynamics.model.packed_model import (
+    ARMATURE,
+    COORDINATE,
+    INERTIA,
+    LINK,
+    MASS,
+    MOMENT,
+    PARENT,
+    POSITION,
+    TURNED,
+)
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
@@ -64,14 +75,26 @@ def newton_euler(numbers, body, omega, alpha, linear):
 
 
 @inlined
-def move_outward(work, at, parent, tree, numbers, body, q, v, a):
-    """Pose, velocity, acceleration and needed force of one body, from its parent's motion."""
-    frame, origin = local_pose(work, numbers, body, q)
+def carried_motion(work, parent, frame, origin):
+    """Angular velocity and acceleration, and acceleration of the origin, of axes fixed to the parent."""
     omega, alpha = load3(work, parent + OMEGA), load3(work, parent + ALPHA)
     linear = add(cross(alpha, origin), cross(omega, cross(omega, origin)))
     linear = rotate_back(frame, add(load3(work, parent + ACCELERATION), linear))
-    omega, alpha = rotate_back(frame, omega), rotate_back(frame, alpha)
+    return rotate_back(frame, omega), rotate_back(frame, alpha), linear
+
+
+@inlined
+def move_outward(work, at, parent, numbers, body, q, v, a):
+    """Pose, velocity, acceleration and needed force of one body, from its parent's motion."""
+    frame, origin = local_pose(work, numbers, body, q)
+    omega, alpha, linear = carried_motion(work, parent, frame, origin)
     omega, alpha, linear = add_joint_motion(numbers, body, v, a, omega, alpha, linear)
+    store_moved(work, at, numbers, body, frame, origin, omega, alpha, linear)
+
+
+@inlined
+def store_moved(work, at, numbers, body, frame, origin, omega, alpha, linear):
+    """The motion of a body, and the force that it needs."""
     moment, force = newton_euler(numbers, body, omega, alpha, linear)
     store_frame(work, at + FRAME, frame)
     store3(work, at + ORIGIN, origin)
@@ -83,19 +106,59 @@ def move_outward(work, at, parent, tree, numbers, body, q, v, a):
 
 
 @inlined
-def subtract_external(work, at, parent, external, node, column):
+def subtract_external(work, at, parent, tree, external, node, body):
     """Subtract the wrench that acts on the link, in world axes about the world origin, from the force."""
     frame, position = load_frame(work, at + FRAME), load3(work, at + ORIGIN)
     above, origin = load_frame(work, parent + WORLD_FRAME), load3(work, parent + WORLD_ORIGIN)
     origin, frame = add(origin, rotate(above, position)), rotated_frame(above, frame)
     store_frame(work, at + WORLD_FRAME, frame)
     store3(work, at + WORLD_ORIGIN, origin)
-    if column < 0:  # a rotor
+    if tree[body, LINK] < 0:  # a rotor
         return
     own = load3(work, at + MOMENT_OF_FORCE), load3(work, at + FORCE)
-    own = sub6(own, local_force(frame, origin, gather6(external, node, column)))
+    own = sub6(own, local_force(frame, origin, load_on(tree, external, body, node)))
     store3(work, at + MOMENT_OF_FORCE, own[0])
     store3(work, at + FORCE, own[1])
+
+
+@inlined
+def carry_inward(work, at, parent, moment, force):
+    """Add the wrench of a body to that of its parent."""
+    frame = load_frame(work, at + FRAME)
+    carried = rotate(frame, force)
+    increase3(work, parent + FORCE, carried)
+    lever = cross(load3(work, at + ORIGIN), carried)
+    increase3(work, parent + MOMENT_OF_FORCE, add(rotate(frame, moment), lever))
+
+
+@kernel
+def turn_outward(work, tree, numbers, body, q, v, a, external, node):
+    """`move_outward` of a body that a rotation vector turns; J goes to slots of the first of its three."""
+    first, at = body - 2, body * SLOTS
+    parent = tree[first, PARENT] * SLOTS
+    p, rate, second = vector(q, tree, first, node), vector(v, tree, first, node), vector(a, tree, first, node)
+    c = stumpff(dot(p, p))
+    frame, origin = turned_pose(numbers, first, c, p)
+    J, turning, faster = turned_rates(c, p, rate, second)
+    store_frame(work, first * SLOTS, J)
+    omega, alpha, linear = carried_motion(work, parent, frame, same3(work, origin))
+    alpha = add(alpha, add(cross(omega, turning), faster))
+    store_moved(work, at, numbers, body, frame, same3(work, origin), add(omega, turning), alpha, linear)
+    if external.shape[0] > 0:
+        subtract_external(work, at, parent, tree, external, node, body)
+
+
+@kernel
+def turn_inward(work, tree, numbers, body, torque, wrenches, node):
+    """Torques J' moment of a rotation vector, the wrenches on its links, and what they add to the parent."""
+    first, at = body - 2, body * SLOTS
+    moment, force = load3(work, at + MOMENT_OF_FORCE), load3(work, at + FORCE)
+    store3(work, torque - 2, rotate_back(load_frame(work, first * SLOTS), moment))
+    if wrenches.shape[0] > 0:
+        w = link_axes(numbers, body, (moment, force))
+        for above in range(3):
+            scatter6(wrenches, node, 6 * (tree[body, LINK] - above), w)
+    carry_inward(work, at, tree[first, PARENT] * SLOTS, moment, force)
 
 
 @kernel
@@ -114,26 +177,29 @@ def _rnea(tree, numbers, q, v, a, external, tau, wrenches, base):
             store(work, torque + i, zero3(work)[0])
 
         for body in range(1, bodies):
-            i, parent = tree[body, COORDINATE], tree[body, PARENT] * SLOTS
-            at, rate, acceleration = body * SLOTS, gather(v, node, i), gather(a, node, i)
-            move_outward(work, at, parent, tree, numbers, body, gather(q, node, i), rate, acceleration)
+            i, at, parent = tree[body, COORDINATE], body * SLOTS, tree[body, PARENT] * SLOTS
+            if tree[body, TURNED] != 0:
+                if tree[body, TURNED] == 3:
+                    turn_outward(work, tree, numbers, body, q, v, a, external, node)
+                continue
+            rate, acceleration = gather(v, node, i), gather(a, node, i)
+            move_outward(work, at, parent, numbers, body, gather(q, node, i), rate, acceleration)
             increase(work, torque + i, numbers[body, ARMATURE] * acceleration)
             if external.shape[0] > 0:
-                column = 6 * tree[body, LINK]
-                subtract_external(work, at, parent, external, node, column)
+                subtract_external(work, at, parent, tree, external, node, body)
 
         for body in range(bodies - 1, 0, -1):
             i, at, parent = tree[body, COORDINATE], body * SLOTS, tree[body, PARENT] * SLOTS
+            if tree[body, TURNED] != 0:
+                if tree[body, TURNED] == 3:
+                    turn_inward(work, tree, numbers, body, torque + i, wrenches, node)
+                continue
             moment, force = load3(work, at + MOMENT_OF_FORCE), load3(work, at + FORCE)
             increase(work, torque + i, joint_force(numbers, body, moment, force))
             if wrenches.shape[0] > 0 and tree[body, LINK] >= 0:
                 w = link_axes(numbers, body, (moment, force))
                 scatter6(wrenches, node, 6 * tree[body, LINK], w)
-            frame = load_frame(work, at + FRAME)
-            carried = rotate(frame, force)
-            increase3(work, parent + FORCE, carried)
-            lever = cross(load3(work, at + ORIGIN), carried)
-            increase3(work, parent + MOMENT_OF_FORCE, add(rotate(frame, moment), lever))
+            carry_inward(work, at, parent, moment, force)
 
         for i in range(n):
             scatter(tau, node, i, load(work, torque + i))
@@ -189,8 +255,6 @@ def inverse_dynamics(
     model: KinematicTree, nodes: Batch, wrenches: bool = False, base: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(torques, joint wrenches, base wrench) as rows of nodes; what is not asked for is empty."""
-    if model.rotation_joints:
-        return serial_inverse_dynamics(model, nodes, wrenches, base)
     packed = model.packed
     absent = np.empty((0, 0), nodes.dtype)
     q, v, a = nodes.arrays[:3]
@@ -199,13 +263,3 @@ def inverse_dynamics(
     ground = nodes.rows(6) if base else absent
     _rnea(packed.tree, packed.numbers, q, v, a, nodes.given(3), tau, all_wrenches, ground)
     return tau, all_wrenches, ground
-
-
-def serial_inverse_dynamics(
-    model: KinematicTree, nodes: Batch, wrenches: bool, base: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`inverse_dynamics` of a model with rotation vectors, by its serial form."""
-    motion = SerialMotion(model, nodes, 2)
-    loads = motion.wrenches(nodes.arrays[3]) if len(nodes.arrays) > 3 else None
-    tau, on_links, ground = inverse_dynamics(model.serial, motion.batch(loads), wrenches, base)
-    return motion.forces(tau), motion.own_wrenches(on_links) if wrenches else on_links, ground

@@ -29,6 +29,7 @@ from dynamics.kernels.inertia import (
 )
 from dynamics.kernels.node_batch import BLOCKS_TOGETHER, Batch
 from dynamics.kernels.outward_sweep import (
+    ACCELERATION,
     AXIS,
     AXIS_RATE,
     AXIS_RATE_2,
@@ -39,11 +40,21 @@ from dynamics.kernels.outward_sweep import (
     ORIGIN,
     SUMS,
     SWEPT,
+    VELOCITY,
     clear_ground,
+    store_sums,
     sweep_body,
 )
 from dynamics.kernels.pose import link_axes, local_force
-from dynamics.kernels.rotation_vectors.serial_motion import SerialMotion
+from dynamics.kernels.rotation_vectors.stumpff import stumpff
+from dynamics.kernels.rotation_vectors.turned_body import (
+    accelerate_turned,
+    load_on,
+    move_turned,
+    place_turned,
+    turn_stiffness,
+    vector,
+)
 from dynamics.kernels.simd import gather, load, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add6,
@@ -51,7 +62,6 @@ from dynamics.kernels.spatial_algebra import (
     cross_force,
     dot,
     dot6,
-    gather6,
     increase,
     load3,
     load6,
@@ -64,7 +74,7 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
 )
 from dynamics.model.kinematic_tree import packed_of
-from dynamics.model.packed_model import ARMATURE, COORDINATE, LINK, PARENT
+from dynamics.model.packed_model import ARMATURE, COORDINATE, LINK, PARENT, TURNED
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
@@ -161,6 +171,32 @@ def clear_rows(out, torque_row, n, entries_to_clear, block):
 
 
 @kernel
+def turn(work, tree, numbers, first, q, v, a, node):
+    """Pose, axes with their rates, and motion of the three bodies of a rotation vector."""
+    p, rate = vector(q, tree, first, node), vector(v, tree, first, node)
+    second, c = vector(a, tree, first, node), stumpff(dot(p, p))
+    place_turned(work, tree, numbers, first, SLOTS, AXIS, FRAME, c, p)
+    move_turned(work, tree, numbers, first, SLOTS, AXIS, FRAME, VELOCITY, c, p, rate)
+    accelerate_turned(
+        work, tree, numbers, first, SLOTS, AXIS, FRAME, VELOCITY, ACCELERATION, c, p, rate, second
+    )
+
+
+@kernel
+def add_stiffness(work, tree, numbers, first, q, node, force, out, row, block):
+    """d S_i / d p_k . force, i before k, to the torques of a rotation vector by its own coordinates."""
+    p, n, blocks, c = vector(q, tree, first, node), out.shape[2], out.shape[3], tree[first, COORDINATE]
+    found = turn_stiffness(work, tree, numbers, first, SLOTS, FRAME, stumpff(dot(p, p)), p, force)
+    place = 0
+    for i in range(3):
+        for k in range(i, 3):
+            increase(out, ((row + c + i) * 3 * n + c + k) * blocks + block, found[place])
+            if i != k:
+                increase(out, ((row + c + k) * 3 * n + c + i) * blocks + block, found[place])
+            place += 1
+
+
+@kernel
 def _rnea_derivatives(
     tree, numbers, q, v, a, external, torque_row, rows, entries_to_clear, adds, values, out
 ):
@@ -177,12 +213,20 @@ def _rnea_derivatives(
 
         for body in range(1, bodies):
             i, at = tree[body, COORDINATE], body * SLOTS
-            acceleration = gather(a, node, i)
-            sweep_body(work, SLOTS, tree, numbers, body, gather(q, node, i), gather(v, node, i), acceleration)
-            increase(work, torque + i, numbers[body, ARMATURE] * acceleration)
+            if tree[body, TURNED] == 0:
+                qi, vi, ai = gather(q, node, i), gather(v, node, i), gather(a, node, i)
+                sweep_body(work, SLOTS, tree, numbers, body, qi, vi, ai)
+                increase(work, torque + i, numbers[body, ARMATURE] * ai)
+            else:
+                if tree[body, TURNED] == 1:
+                    turn(work, tree, numbers, body, q, v, a, node)
+                if tree[body, TURNED] < 3:
+                    clear(work, at + SUMS, SLOTS - SUMS)
+                    continue
+                store_sums(work, at, numbers, body)
             store6(work, at + EXTERNAL, ((zero, zero, zero), (zero, zero, zero)))
             if external.shape[0] > 0 and tree[body, LINK] >= 0:
-                store6(work, at + EXTERNAL, gather6(external, node, 6 * tree[body, LINK]))
+                store6(work, at + EXTERNAL, load_on(tree, external, body, node))
 
         for k in range(bodies - 1, -1, -1):
             at = k * SLOTS
@@ -206,6 +250,8 @@ def _rnea_derivatives(
                 add_torque_column(
                     work, tree, numbers, k, U1, U5, U6, E, B, adds, out, torque_row, n, blocks, block
                 )
+                if tree[k, TURNED] == 1:
+                    add_stiffness(work, tree, numbers, k, q, node, sub6(f, W), out, torque_row, block)
             add_wrench_columns(work, tree, numbers, k, U1, U5, U6, out, rows, n, blocks, block)
             increase_slots(work, tree[k, PARENT] * SLOTS + SUMS, at + SUMS, SLOTS - SUMS)
 
@@ -223,6 +269,14 @@ class InverseDynamicsPartials:
 
     values: np.ndarray
     partials: np.ndarray
+
+    def with_wrenches_of(self, places: np.ndarray, first: int) -> InverseDynamicsPartials:
+        """With the wrenches of these places among those that begin at row `first`; the base's stays last."""
+        count = 6 * (places.max() + 1)
+        wrenches = (6 * places[:, None] + np.arange(6)).ravel()
+        order = [np.arange(first), first + wrenches, np.arange(first + count, len(self.partials))]
+        rows = np.concatenate(order)
+        return InverseDynamicsPartials(self.values[:, rows], self.partials[rows])
 
 
 def stacked_rows(
@@ -244,9 +298,14 @@ def inverse_dynamics_partials(
     model: KinematicTree, nodes: Batch, torques: bool, links: tuple[int, ...] = (), base: bool = False
 ) -> InverseDynamicsPartials:
     """One call of the kernel for the torques, the wrenches at `links` and the base wrench."""
-    made = serial_partial_slots if model.rotation_joints else partial_slots
-    values, out = made(model, nodes, torques, links, base)
-    return InverseDynamicsPartials(values, nodes.nodes_last(out))
+    if not model.rotation_joints or not links:
+        values, out = partial_slots(model, nodes, torques, links, base)
+        return InverseDynamicsPartials(values, nodes.nodes_last(out))
+    bodies = model.packed.body_of_link[list(links)]  # one for the three links of a rotation vector
+    first, places = np.unique(bodies, return_index=True, return_inverse=True)[1:]
+    values, out = partial_slots(model, nodes, torques, tuple(links[place] for place in first), base)
+    found = InverseDynamicsPartials(values, nodes.nodes_last(out))
+    return found.with_wrenches_of(places, model.packed.n if torques else 0)
 
 
 def partial_slots(
@@ -272,25 +331,6 @@ def partial_slots(
         out,
     )
     return values, out
-
-
-def serial_partial_slots(
-    model: KinematicTree, nodes: Batch, torques: bool, links: tuple[int, ...], base: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """`partial_slots` of a model with rotation vectors, by its serial form."""
-    motion = SerialMotion(model, nodes, 3)
-    loads = motion.wrenches(nodes.arrays[3]) if len(nodes.arrays) > 3 else None
-    own, places = np.unique(motion.form.links[list(links)], return_inverse=True)
-    values, out = partial_slots(model.serial, motion.batch(loads), torques, tuple(own.tolist()), base)
-    count = model.serial.n if torques else 0
-    wrenches = (count + 6 * places[:, None] + np.arange(6)).ravel()
-    further = np.concatenate([wrenches, count + 6 * len(own) + np.arange(6 * base)])
-    rows = np.concatenate([motion.form.own, further]) if torques else further
-    out = motion.carried_partials(out, rows, values[:, :count] if torques else None)
-    found = values[:, further]
-    if torques:
-        found = np.concatenate([motion.forces(values[:, :count]), found], axis=1)
-    return found, out
 
 
 @dataclass(frozen=True, eq=False)

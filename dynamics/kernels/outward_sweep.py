@@ -103,9 +103,17 @@ def accelerate(work, at, parent, rate, acceleration):
 def sweep_body(work, slots, tree, numbers, body, q, v, a):
     """Everything up to SWEPT for one body with `slots` slots."""
     at, parent = body * slots, tree[body, PARENT] * slots
-    frame, origin = place(work, tree, numbers, body, at, parent, q)
-    V = move(work, at, parent, v)
-    A = accelerate(work, at, parent, v, a)
+    place(work, tree, numbers, body, at, parent, q)
+    move(work, at, parent, v)
+    accelerate(work, at, parent, v, a)
+    return store_sums(work, at, numbers, body)
+
+
+@inlined
+def store_sums(work, at, numbers, body):
+    """Inertia, body factor and force of a body whose pose and motion are there; the inertia is returned."""
+    frame, origin = load_frame(work, at + FRAME), load3(work, at + ORIGIN)
+    V, A = load6(work, at + VELOCITY), load6(work, at + ACCELERATION)
     I = body_inertia(work, numbers, body, frame, origin)
     B = body_factor(I, V)
     store_inertia(work, at + INERTIA, I)

@@ -260,3 +260,26 @@ def nearest(typingctx, value):
         return lanewise(builder, "rint", args[0])
 
     return (lanes_type(value), codegen) if value == lanes_type else None
+
+
+@intrinsic
+def square_root(typingctx, value):
+    """The square root of every lane; NaN where it is negative."""
+
+    def codegen(context, builder, sig, args):
+        return lanewise(builder, "sqrt", args[0])
+
+    return (lanes_type(value), codegen) if value == lanes_type else None
+
+
+@intrinsic
+def choose_up_to(typingctx, value, limit, near, far):
+    """In every lane `near` where `value` <= `limit`, otherwise `far`, NaN included."""
+
+    def codegen(context, builder, sig, args):
+        return builder.select(
+            builder.fcmp_ordered("<=", args[0], broadcast(builder, args[1])), args[2], args[3]
+        )
+
+    kinds = lanes_type, types.float64, lanes_type, lanes_type
+    return (lanes_type(*kinds), codegen) if value == lanes_type else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar
@@ -24,7 +23,7 @@ from dynamics.model.checks.tree_checks import (
 )
 from dynamics.model.checks.validation import LONGEST_NAME, checked_mass, finite_array
 from dynamics.model.json_format import model_from_json, model_to_json
-from dynamics.model.packed_model import ARMATURE, PackedModel, pack
+from dynamics.model.packed_model import PackedModel, pack
 from dynamics.model.properties import changed_parts, model_property
 from dynamics.model.rotation_joint import (
     RotationJoint,
@@ -39,7 +38,6 @@ from dynamics.model.table import model_table
 
 # A matrix of all pairs of coordinates has 0.8 GB then; the largest humanoids have a few hundred bodies.
 MOST_BODIES = 10_000
-LOCKED = 1e100  # kg m^2: no acceleration is left, and its square is still a number
 ROTOR_MODES = ("exact", "armature", "none")
 
 Tree = TypeVar("Tree", bound="KinematicTree")
@@ -228,14 +226,6 @@ class KinematicTree:
         names = {own: form.bodies[place].name for own, place in zip(self.link_names, form.links, strict=True)}
         frames = (replace(frame, body=names.get(frame.body or "")) for frame in self.frames)
         return UncheckedTree(form.bodies, self.gravity, self.name, self.rotors, tuple(frames))
-
-    @cached_property
-    def locked_serial(self) -> KinematicTree:
-        """`serial` for forward dynamics: what is held cannot move, having an armature without bounds."""
-        tree, numbers = copy(self.serial), self.serial.packed.numbers.copy()
-        numbers[self.serial.packed.body_of_link[self.serial_bodies.held.ravel()], ARMATURE] = LOCKED
-        tree.__dict__["packed"] = replace(self.serial.packed, numbers=numbers)
-        return tree
 
     # --- limits ---------------------------------------------------------------------------------------
 

@@ -18,10 +18,14 @@ import numpy as np
 from dynamics.model.checks.tree_checks import Robot, coordinate_indices, parent_indices
 from dynamics.model.coordinate_tree import CoordinateTree, coordinate_tree
 from dynamics.model.joint import ROTATION_VECTOR, Joint
+from dynamics.model.rotation_joint import rotation_joints
 
 # columns of `tree`
 PARENT, COORDINATE, LINK = 0, 1, 2
 FIRST, NEXT = 3, 4  # whether no earlier body has this coordinate, and the next body that has it, 0 = none
+# 1, 2 and 3 of the three bodies in a row of a rotation vector, 0 of all others. The third is the link that it
+# turns and stands for the links of all three; the first has R_0 R_c and the position.
+TURNED = 5
 # columns of `numbers`; row 0 (the ground) holds minus the gravity field at POSITION
 ROTATION = 0  # axes at displacement zero, in the parent's axes, one after the other
 POSITION = 9  # origin at displacement zero, in the parent's axes
@@ -38,7 +42,7 @@ COLUMNS = 36
 class PackedModel:
     """The arrays of one model, and which coordinates and bodies belong together.
 
-    tree : (bodies + 1, 5) int, numbers : (bodies + 1, 36)
+    tree : (bodies + 1, 6) int, numbers : (bodies + 1, 36)
     body_of_link : (links,) row of every link
     names : (n,) of the coordinates, for messages
     siblings_only : whether bodies that share a coordinate also share their parent, as rotors do
@@ -120,14 +124,16 @@ class _RowBuilder:
         self, parent: int, coordinate: int, link: int, joint: Joint, ratio: float, offset: float
     ) -> int:
         """Add a massless body on `joint` and return its row."""
-        basis = axes_with_z(joint.axis)
+        turned = joint.kind == ROTATION_VECTOR
+        basis = np.eye(3) if turned else axes_with_z(joint.axis)
+        centre = basis if joint.centre is None else joint.centre
         to_parent = self.bases[parent].T
         row = np.zeros(COLUMNS)
-        row[ROTATION:POSITION] = (to_parent @ joint.rotation @ basis).T.ravel()
+        row[ROTATION:POSITION] = (to_parent @ joint.rotation @ centre).T.ravel()
         row[POSITION:RATIO] = to_parent @ joint.position
         row[RATIO], row[OFFSET] = ratio, offset
         row[BASIS:COLUMNS] = basis.ravel()
-        if joint.kind == ROTATION_VECTOR:  # kernels get the serial form; arrays of this one would mislead
+        if turned:  # kernels that know no rotation vectors get the serial form; this one would mislead
             row[RATIO] = np.nan
         else:
             row[TURN], row[SLIDE] = joint.motion.turn, joint.motion.slide
@@ -163,6 +169,11 @@ def pack(model: Robot) -> PackedModel:
         body_of_link.append(row)
         add_rotor(rows, model.rotors, parent, coordinate, row, joint)
     tree = with_shared_coordinates(np.array(rows.tree, dtype=np.int64))
+    for joint in rotation_joints(model.bodies):
+        three = body_of_link[joint.first_link : joint.first_link + 3]
+        tree[three, TURNED] = 1, 2, 3
+        tree[three[:2], LINK] = -1
+        body_of_link[joint.first_link : joint.first_link + 2] = three[2:] * 2
     ancestry, siblings_only = relations(tree, len(names))
     return PackedModel(tree, np.array(rows.numbers), np.array(body_of_link), names, siblings_only, ancestry)
 
@@ -195,7 +206,7 @@ def axes_with_z(axis: np.ndarray) -> np.ndarray:
 
 def with_shared_coordinates(rows: np.ndarray) -> np.ndarray:
     """Add the columns FIRST and NEXT."""
-    tree = np.zeros((len(rows), 5), dtype=np.int64)
+    tree = np.zeros((len(rows), 6), dtype=np.int64)
     tree[:, :FIRST] = rows
     last: dict[int, int] = {}
     for body, coordinate in enumerate(tree[:, COORDINATE].tolist()):

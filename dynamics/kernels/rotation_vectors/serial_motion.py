@@ -22,13 +22,9 @@ from dynamics.kernels.rotation_vectors.rotation_chart import serial_chart
 from dynamics.kernels.rotation_vectors.serial_planes import carry_outputs, carry_rows
 from dynamics.kernels.rotation_vectors.serial_products import (
     carry_forces,
-    carry_partials,
-    carry_squares,
     chart_derivatives,
     chart_stiffness,
     held_angles,
-    solve_accelerations,
-    solve_forces,
 )
 from dynamics.model.body import Frame
 from dynamics.model.kinematic_tree import KinematicTree, packed_of
@@ -163,30 +159,11 @@ class SerialMotion:
             chart_stiffness(chart.polynomials, size, first, forces, self.form.own, out, 9 * at)
         return out
 
-    def carried_partials(self, serial: Array, rows: Array, forces: Array | None) -> Array:
-        """Slots of first derivatives, (rows', 3, n', blocks, width) -> (rows, 3, n, blocks, width).
-
-        rows : places of the rows; forces : None, or generalized forces of the serial form, whose rows come
-            first
-        """
-        n, none = self.model.n, np.zeros_like(self.rows_of_E)
-        out = self.nodes.slots(len(rows), 3, n, cleared=False)
-        stiffness, count = (none, 0) if forces is None else (self.stiffness(forces), n)
-        matrices = self.rows_of_E, self.rows_of_D1, self.rows_of_D2
-        carry_partials(serial, rows, count, self.form.own, self.firsts, *matrices, stiffness, out)
-        return out
-
     def rows(self, serial: Array) -> Array:
         """(nodes, n', m) rows of forces -> (nodes, n, m)."""
         out = np.empty((len(serial), self.model.n, *serial.shape[2:]), np.result_type(serial, self.rows_of_E))
         flat = (len(serial), -1, serial[0, 0].size if len(serial) else 1)
         carry_rows(serial.reshape(flat), self.form.own, self.firsts, self.rows_of_E, out.reshape(flat))
-        return out
-
-    def carried_squares(self, serial: Array) -> Array:
-        """Slots of bilinear forms of two rates, (planes, n', n', blocks, width) -> (planes, n, n, ...)."""
-        out = self.nodes.slots(len(serial), self.model.n, self.model.n, cleared=False)
-        carry_squares(serial, self.form.own, self.firsts, self.rows_of_E, out)
         return out
 
     def matrix(self, serial: Array) -> Array:
@@ -199,18 +176,6 @@ class SerialMotion:
         found[:, self.form.own] = rates
         for places, E in self.groups():
             found[:, self.form.own[places]] = times(E, rates[:, places])
-        return found
-
-    def serial_forces(self, forces: Array) -> Array:
-        """(nodes, n) generalized forces -> (nodes, n') of the serial form, what is held left out."""
-        found = np.zeros((len(forces), self.model.serial.n), self.nodes.dtype)
-        solve_forces(forces, self.form.own, self.firsts, self.rows_of_E, found)
-        return found
-
-    def accelerations(self, serial: Array) -> Array:
-        """(nodes, n') second rates of the serial form -> (nodes, n), p'' = E^-1 (e'' - E2 p' p')."""
-        found, matrices = np.empty_like(self.q), (self.rows_of_E, self.rows_of_D1)
-        solve_accelerations(serial, self.v, self.form.own, self.firsts, *matrices, found)
         return found
 
     def parts(self, serial: Array, name: str, by: str) -> list[Part]:
@@ -254,11 +219,6 @@ class SerialMotion:
         for own, place in enumerate(self.form.links.tolist()):
             found[:, place] += given[:, own]
         return found.reshape(len(on_links), -1)
-
-    def own_wrenches(self, serial: Array) -> Array:
-        """(nodes, 6 links) on links of the serial form -> on the model's own."""
-        found = serial.reshape(len(serial), len(self.form.bodies), 6)[:, self.form.links]
-        return found.reshape(len(serial), -1)
 
 
 def yaw_pitch_roll(R: Array) -> tuple[Array, Array, Array]:

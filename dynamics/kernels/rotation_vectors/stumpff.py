@@ -10,13 +10,17 @@ from math import factorial
 from typing import Any
 
 import numpy as np
+from numba.extending import overload
 
 from dynamics.kernels.compile import inlined, kernel
+from dynamics.kernels.simd import choose_up_to, lanes_type, square_root
+from dynamics.kernels.sincos import sincos
 
 # Up to it the series of c_k for the two largest k and the recursion down to c_0 are exact to rounding (the
 # terms fall from the first on); above it cosine and sine and the recursion upwards, which divides by s.
 SERIES_UP_TO = 10.0
 TERMS = 20  # of the series: the next one is below 1e-30 there
+LANE_TERMS = 12  # of c_6 and c_7, whose next term is below 1e-18 there
 LARGEST = 10  # k of what is computed
 INVERSE_FACTORIALS = np.array([1.0 / factorial(k) for k in range(LARGEST + 1)])
 #: (k, j): the term of number j by the one before it, without -s
@@ -73,3 +77,47 @@ def taylor_coefficients(p: np.ndarray, degree: int) -> np.ndarray:
     out = np.empty((len(p), 3 * (degree + 1)), p.dtype)
     _taylor_coefficients(p, degree, out)
     return out
+
+
+def stumpff(s):
+    """c_0 to c_7 at s; in kernels on SIMD lanes, or on complex numbers."""
+    c = np.empty(LARGEST + 1, np.complex128)
+    functions(s, 7, c)
+    return c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]
+
+
+def _lanes(s):
+    # Both forms in every lane, so that a node's numbers do not depend on those of its neighbours.
+    six, seven = s * -RATIOS[6, LANE_TERMS] + 1.0, s * -RATIOS[7, LANE_TERMS] + 1.0
+    for j in range(LANE_TERMS - 1, 0, -1):
+        six, seven = 1.0 - s * RATIOS[6, j] * six, 1.0 - s * RATIOS[7, j] * seven
+    six, seven = six * INVERSE_FACTORIALS[6], seven * INVERSE_FACTORIALS[7]
+    four, five = INVERSE_FACTORIALS[4] - s * six, INVERSE_FACTORIALS[5] - s * seven
+    two, three = 0.5 - s * four, INVERSE_FACTORIALS[3] - s * five
+    zero, one = 1.0 - s * two, 1.0 - s * three
+    root, inverse = square_root(s), 1.0 / s
+    sine, cosine = sincos(root)
+    first = sine * root * inverse
+    second, third = (1.0 - cosine) * inverse, (1.0 - first) * inverse
+    fourth, fifth = (0.5 - second) * inverse, (INVERSE_FACTORIALS[3] - third) * inverse
+    return (
+        choose_up_to(s, SERIES_UP_TO, zero, cosine),
+        choose_up_to(s, SERIES_UP_TO, one, first),
+        choose_up_to(s, SERIES_UP_TO, two, second),
+        choose_up_to(s, SERIES_UP_TO, three, third),
+        choose_up_to(s, SERIES_UP_TO, four, fourth),
+        choose_up_to(s, SERIES_UP_TO, five, fifth),
+        choose_up_to(s, SERIES_UP_TO, six, (INVERSE_FACTORIALS[4] - fourth) * inverse),
+        choose_up_to(s, SERIES_UP_TO, seven, (INVERSE_FACTORIALS[5] - fifth) * inverse),
+    )
+
+
+def _complex(s):
+    c = np.empty(LARGEST + 1, np.complex128)
+    functions(s, 7, c)
+    return c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]
+
+
+@overload(stumpff, jit_options={"fastmath": {"contract"}, "error_model": "numpy"})
+def _stumpff(s):
+    return _lanes if s == lanes_type else _complex

@@ -301,9 +301,46 @@ def test_everything_is_exact_at_every_length_of_the_vector(length):
     by_q = dynamics.rnea_derivatives(model, q, v, a).dtau_dq
     slopes = [slope(lambda x: dynamics.rnea(model, x, v, a), q, direction) for direction in np.eye(model.n)]
     assert relative_error(by_q, np.stack(slopes, axis=-1)) < 1e-8
-    if length != pi / 2:  # there the angles of the serial form, which are held, have no slope
-        stepped = [dynamics.rnea(model, q + 1j * STEP * e, v, a).imag / STEP for e in np.eye(model.n)]
-        assert relative_error(by_q, np.stack(stepped, axis=-1)) < 1e-11
+    stepped = [dynamics.rnea(model, q + 1j * STEP * e, v, a).imag / STEP for e in np.eye(model.n)]
+    assert relative_error(by_q, np.stack(stepped, axis=-1)) < 1e-11
+
+
+@pytest.mark.parametrize("length", [1e-8, 1.0, 3.1, 3.2, 5.5])
+def test_the_kernels_of_rotation_vectors_agree_with_those_of_joints_in_series(length):
+    """Second derivatives, Coriolis matrices and loads are computed in another chart, by other kernels."""
+    model = floating_tree(4, 4, rotors=True)
+    q, v, a = random_state(model, 3)
+    W = random_wrenches(model, 3)
+    for joint in model.rotation_joints:
+        q[:, joint.coordinates] *= length / np.linalg.norm(q[:, joint.coordinates], axis=1)[:, None]
+    first = dynamics.rnea_derivatives(model, q, v, a, W)
+    C = dynamics.coriolis_matrix(model, q, v)
+    assert relative_error(dynamics.crba(model, q), C.M) < 1e-12
+    assert relative_error(first.dtau_da, C.M) < 1e-12
+    still, zero = np.zeros_like(v), dynamics.rnea(model, q, 0.0 * v, 0.0 * a)
+    centrifugal = dynamics.rnea(model, q, v, still) - zero
+    assert relative_error(np.einsum("kij,kj->ki", C.C, v), centrifugal) < 1e-11
+    lever = dynamics.external_derivatives(model, q).dtau
+    loaded = np.einsum("kimr,kmr->ki", lever, W)
+    assert relative_error(dynamics.rnea(model, q, still, still, W) - zero, loaded) < 1e-11
+    weights = np.random.default_rng(0).normal(size=q.shape)
+    second = dynamics.rnea_second_derivatives(model, q, v, a, weights, external=W)
+    for name, plane in (("dtau_dq", second.qq), ("dtau_dv", second.qv), ("dtau_da", second.qa)):
+        for j, e in enumerate(np.eye(model.n)):
+            moved = dynamics.rnea_derivatives(model, q + 1j * STEP * e, v, a, W)
+            by_q = np.einsum("ki,kij->kj", weights, getattr(moved, name).imag / STEP)
+            assert relative_error(by_q, plane[:, j]) < 1e-9
+
+
+def test_numbers_of_a_node_do_not_depend_on_its_neighbours():
+    """Both forms of the functions of |p|^2 are computed in every lane, and one is chosen there."""
+    model = floating_tree(5, 4)
+    q, v, a = random_state(model, 8)
+    q[:, model.rotation_joints[0].coordinates] *= np.linspace(0.0, 6.0, 8)[:, None]
+    together, M = dynamics.rnea(model, q, v, a), dynamics.crba(model, q)
+    for k in range(8):
+        np.testing.assert_array_equal(dynamics.rnea(model, q[k], v[k], a[k]), together[k])
+        np.testing.assert_array_equal(dynamics.crba(model, q[k]), M[k])
 
 
 def test_the_same_motion_about_other_centres_has_the_same_poses_velocities_and_forces():
@@ -346,6 +383,15 @@ def test_wrenches_on_links_of_a_rotation_vector_act_on_the_link_that_it_turns():
         together[:, first : first + 2] = 0.0
     found = dynamics.rnea(model, q, v, a, W)
     assert relative_error(found, dynamics.rnea(model, q, v, a, together)) < 1e-12
+    assert relative_error(dynamics.aba(model, q, v, found, W), a) < 1e-9
+    wrenches = dynamics.joint_wrenches(model, q, v, a, W)
+    by = dynamics.joint_wrench_derivatives(model, q, v, a, external=W)
+    assert relative_error(by.wrench, wrenches) < 1e-12
+    for j, e in enumerate(np.eye(model.n)):
+        stepped = dynamics.joint_wrenches(model, q + 1j * STEP * e, v, a, W).imag / STEP
+        assert relative_error(by.dq[..., j], stepped) < 1e-11
+    for joint in model.rotation_joints:
+        np.testing.assert_array_equal(wrenches[:, joint.first_link], wrenches[:, joint.first_link + 2])
 
 
 # --- any arithmetic -----------------------------------------------------------------------------------------
