@@ -127,6 +127,8 @@ class ContactProblem(HeldFrames):
             which left and right have changed places
         The place of the start is free along the ground: it is held at x = y = 0. So is where the robot heads
         without a mirror: its mean turn about the vertical is held at zero, forward is along x.
+        Velocities do not jump between one period and the next: OptionError for a contact with impact=True
+        that touches down there, and for a robot whose base is held.
         """
         floating = getattr(self.dynamics, "floating_joints", ())
         if not floating:
@@ -137,6 +139,7 @@ class ContactProblem(HeldFrames):
         offset = np.zeros(n)
         places = [names.index(joint) for joint in floating[:2]]
         offset[places] = further
+        self._refuse_impact_between_periods(signs, order)
         self.subject_to_periodic(terms.q, signs, order=order, offset=offset, name=GAIT)
         self.subject_to_periodic(terms.v, signs, order=order, name=f"{GAIT}, velocities")
         for place, joint in zip(places, floating, strict=False):
@@ -146,6 +149,26 @@ class ContactProblem(HeldFrames):
             turns = (names.index(joint) for joint in floating[3:] if joint.endswith(TURNS))
             for turn in turns:
                 self.subject_to(integral(terms.q[turn]), equals=0.0, name="mean heading")
+
+    def _refuse_impact_between_periods(self, signs: ArrayLike, order: ArrayLike) -> None:
+        last = len(self.trajectory.arcs) - 1
+        for each in self.contacts.values():
+            if each.impact and 0 in each.arcs and last not in self._partner_of(each, signs, order).arcs:
+                raise OptionError(
+                    f"'{each.frame}' has impact=True and touches down where one period ends and the next "
+                    "begins: velocities do not jump there. Begin the period in the middle of a stance, with "
+                    "its arc cut in two, or in flight; or leave impact out, and the foot lands softly"
+                )
+
+    def _partner_of(self, contact: Contact, signs: ArrayLike, order: ArrayLike) -> Contact:
+        """The contact that is as high as this one when the robot is mirrored, in a pose without symmetry."""
+        q = 0.3 * np.sin(1.0 + np.arange(self.dynamics.n))
+        poses = np.array([q, np.asarray(signs) * q[np.asarray(order)]])
+        frames = {frame: f"position:{frame}" for frame in self.contacts}
+        places = self.dynamics.block(tuple(frames.values())).value({"q": poses})
+        up = next(iter(contact.ground.values())).order[2]
+        here = places[frames[contact.frame]][0, up]
+        return min(self.contacts.values(), key=lambda one: abs(places[frames[one.frame]][1, up] - here))
 
     def subject_to_repeated_contacts(
         self, feet: Mapping[str, str], reflection: ArrayLike = (1.0, 1.0, 1.0)

@@ -35,6 +35,11 @@ def after_name(arc: int) -> str:
     return f"after impact, arc {arc}"
 
 
+def names_of(contacts: Sequence[Contact]) -> str:
+    """Their frames: terms of fewer feet, made before the others were added, have other names."""
+    return " ".join(each.frame for each in contacts)
+
+
 def impulses_after(contacts: Sequence[Contact], arc: int, node: Any) -> list[Any]:
     """(6,) the impulses on one link after the impact, zero before it."""
     behind = node.extra(after_name(arc))[0]
@@ -56,14 +61,16 @@ class ImpactTerm(Arithmetic):
 
     @property
     def name(self) -> str:
-        return f"momentum of impact, arc {self.arc}"
+        return f"momentum of impact, arc {self.arc}, {names_of(sum(self.feet.values(), ()))}"
 
     @property
     def quantity(self) -> str:
         return own_term(self.name)
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
-        names = {link: f"impulses on {link}, arc {self.arc}" for link in self.feet}
+        names = {
+            link: f"impulses on {link}, arc {self.arc}, {names_of(on)}" for link, on in self.feet.items()
+        }
         found: list[Any] = []
         for link, contacts in self.feet.items():
             term = ExpressionTerm(partial(impulses_after, contacts, self.arc), names[link])

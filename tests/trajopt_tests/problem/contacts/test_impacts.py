@@ -157,3 +157,32 @@ def test_a_foot_that_stands_takes_a_part_of_the_impulse_of_another():
 
 
 SOLO = Path(__file__).parents[3] / "support" / "robots" / "solo12.urdf"
+
+
+TROT = [(("FL", "HR"), 0.12), (("FR", "HL"), 0.12)]  # half a period from touchdown, and half a one more
+CUT = [(("FL", "HR"), 0.06), (("FR", "HL"), 0.06)]  # half a period from the middle of a stance
+
+
+@pytest.mark.parametrize(
+    ("stances", "sides", "landing"),
+    [
+        (TROT[:1], {"FL": "FR", "HL": "HR"}, True),
+        (CUT, {"FL": "FR", "HL": "HR"}, False),
+        (TROT, None, True),
+        ([*CUT, CUT[0]], None, False),
+    ],
+)
+def test_an_impact_between_two_periods_is_refused(stances, sides, landing):
+    """Velocities of a periodic gait do not jump there; a foot whose mirror image stands at the end may."""
+    robot = dynamics.load_urdf(SOLO.read_text(encoding="utf-8"), floating_base="free")
+    schedule = trajopt.Schedule(stances, feet=("FL", "FR", "HL", "HR"))
+    problem = trajopt.Problem(robot, schedule.trajectory(2))
+    for foot in schedule.feet:
+        problem.contact(f"{foot}_FOOT", schedule.arcs(foot), impact=True)
+    mirror = robot.mirrored(sides) if sides else None
+    if landing:
+        with pytest.raises(OptionError, match=r"'FL_FOOT' has impact=True .* Begin the period in the middle"):
+            problem.subject_to_periodic_gait(0.1, mirror=mirror)
+    else:
+        problem.subject_to_periodic_gait(0.1, mirror=mirror)
+        assert "impact, arc 1" in [each.name for each in problem.constraints]
