@@ -144,8 +144,8 @@ def turn(work, tree, numbers, first, q, v, node):
     """Pose, axes and velocity of the three bodies of a rotation vector."""
     p, rate = vector(q, tree, first, node), vector(v, tree, first, node)
     c = stumpff(dot(p, p))
-    place_turned(work, tree, numbers, first, SLOTS, AXIS, FRAME, c, p)
-    move_turned(work, tree, numbers, first, SLOTS, AXIS, FRAME, VELOCITY, c, p, rate)
+    place_turned(work, tree, numbers, first, SLOTS, c, p)
+    move_turned(work, tree, numbers, first, SLOTS, c, p, rate)
 
 
 @kernel

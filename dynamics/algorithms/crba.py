@@ -46,7 +46,7 @@ def _crba(tree, numbers, q, entries_to_clear, adds, out):
             else:
                 if tree[body, TURNED] == 1:
                     p = vector(q, tree, body, node)
-                    place_turned(work, tree, numbers, body, SLOTS, AXIS, FRAME, stumpff(dot(p, p)), p)
+                    place_turned(work, tree, numbers, body, SLOTS, stumpff(dot(p, p)), p)
                 frame, origin = load_frame(work, at + FRAME), load3(work, at + ORIGIN)
             store_inertia(work, at + INERTIA, body_inertia(work, numbers, body, frame, origin))
 

@@ -29,7 +29,6 @@ from dynamics.kernels.inertia import (
 )
 from dynamics.kernels.node_batch import BLOCKS_TOGETHER, Batch
 from dynamics.kernels.outward_sweep import (
-    ACCELERATION,
     AXIS,
     AXIS_RATE,
     AXIS_RATE_2,
@@ -40,21 +39,12 @@ from dynamics.kernels.outward_sweep import (
     ORIGIN,
     SUMS,
     SWEPT,
-    VELOCITY,
     clear_ground,
     store_sums,
     sweep_body,
 )
 from dynamics.kernels.pose import link_axes, local_force
-from dynamics.kernels.rotation_vectors.stumpff import stumpff
-from dynamics.kernels.rotation_vectors.turned_body import (
-    accelerate_turned,
-    load_on,
-    move_turned,
-    place_turned,
-    turn_stiffness,
-    vector,
-)
+from dynamics.kernels.rotation_vectors.turned_body import add_turn_stiffness, load_on, sweep_turned
 from dynamics.kernels.simd import gather, load, scatter, store, width
 from dynamics.kernels.spatial_algebra import (
     add6,
@@ -171,32 +161,6 @@ def clear_rows(out, torque_row, n, entries_to_clear, block):
 
 
 @kernel
-def turn(work, tree, numbers, first, q, v, a, node):
-    """Pose, axes with their rates, and motion of the three bodies of a rotation vector."""
-    p, rate = vector(q, tree, first, node), vector(v, tree, first, node)
-    second, c = vector(a, tree, first, node), stumpff(dot(p, p))
-    place_turned(work, tree, numbers, first, SLOTS, AXIS, FRAME, c, p)
-    move_turned(work, tree, numbers, first, SLOTS, AXIS, FRAME, VELOCITY, c, p, rate)
-    accelerate_turned(
-        work, tree, numbers, first, SLOTS, AXIS, FRAME, VELOCITY, ACCELERATION, c, p, rate, second
-    )
-
-
-@kernel
-def add_stiffness(work, tree, numbers, first, q, node, force, out, row, block):
-    """d S_i / d p_k . force, i before k, to the torques of a rotation vector by its own coordinates."""
-    p, n, blocks, c = vector(q, tree, first, node), out.shape[2], out.shape[3], tree[first, COORDINATE]
-    found = turn_stiffness(work, tree, numbers, first, SLOTS, FRAME, stumpff(dot(p, p)), p, force)
-    place = 0
-    for i in range(3):
-        for k in range(i, 3):
-            increase(out, ((row + c + i) * 3 * n + c + k) * blocks + block, found[place])
-            if i != k:
-                increase(out, ((row + c + k) * 3 * n + c + i) * blocks + block, found[place])
-            place += 1
-
-
-@kernel
 def _rnea_derivatives(
     tree, numbers, q, v, a, external, torque_row, rows, entries_to_clear, adds, values, out
 ):
@@ -219,7 +183,7 @@ def _rnea_derivatives(
                 increase(work, torque + i, numbers[body, ARMATURE] * ai)
             else:
                 if tree[body, TURNED] == 1:
-                    turn(work, tree, numbers, body, q, v, a, node)
+                    sweep_turned(work, tree, numbers, body, SLOTS, q, v, a, node)
                 if tree[body, TURNED] < 3:
                     clear(work, at + SUMS, SLOTS - SUMS)
                     continue
@@ -251,7 +215,9 @@ def _rnea_derivatives(
                     work, tree, numbers, k, U1, U5, U6, E, B, adds, out, torque_row, n, blocks, block
                 )
                 if tree[k, TURNED] == 1:
-                    add_stiffness(work, tree, numbers, k, q, node, sub6(f, W), out, torque_row, block)
+                    add_turn_stiffness(
+                        work, tree, numbers, k, SLOTS, q, node, sub6(f, W), out, torque_row, block
+                    )
             add_wrench_columns(work, tree, numbers, k, U1, U5, U6, out, rows, n, blocks, block)
             increase_slots(work, tree[k, PARENT] * SLOTS + SUMS, at + SUMS, SLOTS - SUMS)
 

@@ -13,8 +13,18 @@ Source: Barfoot, State Estimation for Robotics (2017), section 7.1.5, for the Ja
 
 from __future__ import annotations
 
-from dynamics.kernels.compile import inlined
+from dynamics.kernels.compile import inlined, kernel
+from dynamics.kernels.outward_sweep import (
+    ACCELERATION,
+    AXIS,
+    AXIS_RATE,
+    AXIS_RATE_2,
+    FRAME,
+    ORIGIN,
+    VELOCITY,
+)
 from dynamics.kernels.pose import rotated_frame
+from dynamics.kernels.rotation_vectors.stumpff import stumpff
 from dynamics.kernels.spatial_algebra import (
     add,
     add6,
@@ -27,6 +37,7 @@ from dynamics.kernels.spatial_algebra import (
     dot,
     gather3,
     gather6,
+    increase,
     load3,
     load6,
     load_frame,
@@ -134,9 +145,9 @@ def turned_rates(c, p, v, a):
 
 
 @inlined
-def base_axes(work, numbers, first, frame_of_parent):
-    """The axes R_0 R_c and their origin in the world, from where the frame of the parent is kept."""
-    above, origin = load_frame(work, frame_of_parent), load3(work, frame_of_parent + 9)
+def base_axes(work, numbers, first, parent):
+    """The axes R_0 R_c and their origin in the world; parent : where the slots of the parent begin."""
+    above, origin = load_frame(work, parent + FRAME), load3(work, parent + ORIGIN)
     axes = rotated_frame(above, constant_frame(numbers, first, ROTATION))
     return axes, add(origin, rotate(above, constant3(numbers, first, POSITION)))
 
@@ -149,56 +160,56 @@ def about_world(axes, origin, turn):
 
 
 @inlined
-def place_turned(work, tree, numbers, first, slots, axis, frame, c, p):
-    """Axes S and the common pose of three bodies; axis, frame : slots of S, and of the pose, of a body."""
-    axes, origin = base_axes(work, numbers, first, tree[first, PARENT] * slots + frame)
+def place_turned(work, tree, numbers, first, slots, c, p):
+    """Axes S of the three bodies and their common pose."""
+    axes, origin = base_axes(work, numbers, first, tree[first, PARENT] * slots)
     L, turned = columns(c[1], c[2], c[3], p), rotated_frame(axes, columns(c[0], c[1], c[2], p))
     for i in range(3):
         at = (first + i) * slots
-        store_frame(work, at + frame, turned)
-        store3(work, at + frame + 9, origin)
-        store6(work, at + axis, about_world(axes, origin, L[i]))
+        store_frame(work, at + FRAME, turned)
+        store3(work, at + ORIGIN, origin)
+        store6(work, at + AXIS, about_world(axes, origin, L[i]))
 
 
 @inlined
-def move_turned(work, tree, numbers, first, slots, axis, frame, velocity, c, p, v):
-    """Rates Sd and the velocity of the third body after `place_turned`; velocity : V, and then Sd."""
+def move_turned(work, tree, numbers, first, slots, c, p, v):
+    """Rates Sd, and the velocity of the third body, after `place_turned`."""
     parent = tree[first, PARENT] * slots
-    axes, origin = base_axes(work, numbers, first, parent + frame)
-    above, rates = load6(work, parent + velocity), jacobian_rate(c, p, v)
+    axes, origin = base_axes(work, numbers, first, parent)
+    above, rates = load6(work, parent + VELOCITY), jacobian_rate(c, p, v)
     V = above
     for i in range(3):
         at = (first + i) * slots
-        S = load6(work, at + axis)
+        S = load6(work, at + AXIS)
         V = add_scaled6(V, v[i], S)
         Sd = add6(cross_motion(above, S), about_world(axes, origin, rates[i]))
-        store6(work, at + velocity + 6, Sd)
-    store6(work, (first + 2) * slots + velocity, V)
+        store6(work, at + AXIS_RATE, Sd)
+    store6(work, (first + 2) * slots + VELOCITY, V)
     return V
 
 
 @inlined
-def accelerate_turned(work, tree, numbers, first, slots, axis, frame, velocity, acceleration, c, p, v, a):
-    """Second rates Sdd and the acceleration of the third body after `move_turned`; A, and then Sdd."""
+def accelerate_turned(work, tree, numbers, first, slots, c, p, v, a):
+    """Second rates Sdd, and the acceleration of the third body, after `move_turned`."""
     parent = tree[first, PARENT] * slots
-    axes, origin = base_axes(work, numbers, first, parent + frame)
-    V, A = load6(work, parent + velocity), load6(work, parent + acceleration)
+    axes, origin = base_axes(work, numbers, first, parent)
+    V, A = load6(work, parent + VELOCITY), load6(work, parent + ACCELERATION)
     above, rates, bent = A, jacobian_rate(c, p, v), jacobian_rate_2(c, p, v, a)
     for i in range(3):
         at = (first + i) * slots
-        S, Sd = load6(work, at + axis), load6(work, at + velocity + 6)
+        S, Sd = load6(work, at + AXIS), load6(work, at + AXIS_RATE)
         A = add_scaled6(add_scaled6(A, a[i], S), v[i], Sd)
         Sdd = cross_motion(V, add6(Sd, about_world(axes, origin, rates[i])))
         Sdd = add6(add6(Sdd, cross_motion(above, S)), about_world(axes, origin, bent[i]))
-        store6(work, at + acceleration + 6, Sdd)
-    store6(work, (first + 2) * slots + acceleration, A)
+        store6(work, at + AXIS_RATE_2, Sdd)
+    store6(work, (first + 2) * slots + ACCELERATION, A)
     return A
 
 
 @inlined
-def turn_stiffness(work, tree, numbers, first, slots, frame, c, p, force):
+def turn_stiffness(work, tree, numbers, first, slots, c, p, force):
     """d S_i / d p_k . force for (i, k) = xx, xy, xz, yy, yz, zz; force : in world axes about its origin."""
-    axes, origin = base_axes(work, numbers, first, tree[first, PARENT] * slots + frame)
+    axes, origin = base_axes(work, numbers, first, tree[first, PARENT] * slots)
     m = rotate_back(axes, add(force[0], scale(-1.0, cross(origin, force[1]))))
     along, (first, second, third) = dot(p, m), slopes(c)
     # 2 d (L e_i . m) / ds, times p_k; then what L e_i changes by p_k at constant c_1, c_2 and c_3
@@ -212,6 +223,30 @@ def turn_stiffness(work, tree, numbers, first, slots, frame, c, p, force):
         p[2] * g[1] - c[2] * m[0] + c[3] * p[1] * m[2],
         p[2] * g[2] + rest + c[3] * p[2] * m[2],
     )
+
+
+@kernel
+def sweep_turned(work, tree, numbers, first, slots, q, v, a, node):
+    """Pose, axes with their rates, and motion of the three bodies of a rotation vector."""
+    p, rate = vector(q, tree, first, node), vector(v, tree, first, node)
+    second, c = vector(a, tree, first, node), stumpff(dot(p, p))
+    place_turned(work, tree, numbers, first, slots, c, p)
+    move_turned(work, tree, numbers, first, slots, c, p, rate)
+    accelerate_turned(work, tree, numbers, first, slots, c, p, rate, second)
+
+
+@kernel
+def add_turn_stiffness(work, tree, numbers, first, slots, q, node, force, out, row, block):
+    """Add `turn_stiffness` to the derivatives of torques, from row `row` of `out`, by q."""
+    p, n, blocks, c = vector(q, tree, first, node), out.shape[2], out.shape[3], tree[first, COORDINATE]
+    found = turn_stiffness(work, tree, numbers, first, slots, stumpff(dot(p, p)), p, force)
+    place = 0
+    for i in range(3):
+        for k in range(i, 3):
+            increase(out, ((row + c + i) * 3 * n + c + k) * blocks + block, found[place])
+            if i != k:
+                increase(out, ((row + c + k) * 3 * n + c + i) * blocks + block, found[place])
+            place += 1
 
 
 @inlined
