@@ -4,6 +4,7 @@
     python -m benchmarks.legged --robots FOLDER          # and ANYmal's jump and a step of Talos
     python -m benchmarks.legged --starts                 # trot and jump of Solo from ten starts each
     python -m benchmarks.legged --replay                 # those of the library in MuJoCo, on its ground
+    python -m benchmarks.legged --peer PYTHON            # trot and jump beside Crocoddyl's, which PYTHON has
 
 FOLDER has the robots of the package example-robot-data, which pip installs. Columns: iterations, seconds of
 processor time of `solve` and of `verify`, the largest force (in weights) and moment (in weights times the
@@ -29,6 +30,7 @@ import numpy as np
 import dynamics
 import problems
 import trajopt
+from benchmarks.legged_peer import FRICTION, TORQUE, asked
 from benchmarks.markdown import table
 
 BASE = 6  # coordinates of the base
@@ -207,12 +209,47 @@ def replays() -> list[list[str]]:
     return rows
 
 
+def held(solution: Any) -> list[float]:
+    """Largest torque by its limit, excess of forces over the cone in weights, and mm, slip of feet."""
+    robot, t = solution.problem.dynamics, solution.sample(SAMPLES).t
+    torque = float(np.abs(solution.value(trajopt.tau, t)[:, BASE:]).max()) / TORQUE
+    contacts = [each for each in solution.asked.contacts.values() if each.arcs]
+    forces = [solution.value(each.force, t) for each in contacts]
+    excess = [np.hypot(f[:, 0], f[:, 1]) - FRICTION * f[:, 2] for f in forces]
+    return [torque, float(np.max(excess)) / (9.81 * robot.total_mass), 1e3 * missing(solution)[2]]
+
+
+def beside(python: str) -> list[list[str]]:
+    """Trot and jump of Solo by this interpreter's Crocoddyl and by ours, in the same run."""
+    rows = []
+    for theirs in asked(python):
+        name, theirs_held = theirs["motion"], [theirs["torque"], theirs["cone"], 1e3 * theirs["slip"]]
+        seconds, solutions = [], []
+        for _ in range(3):
+            began = time.process_time()
+            found = trajopt.solve(getattr(problems, f"quadruped_{name}").build(), progress="silent")
+            seconds.append(time.process_time() - began)
+            solutions.append(found)
+        for who, time_of, iterations, values in (
+            ("Crocoddyl", theirs["seconds"], theirs["iterations"], theirs_held),
+            ("trajopt", min(seconds), solutions[-1].iterations, held(solutions[-1])),
+        ):
+            rows.append([name, who, f"{time_of:.2f}", f"{iterations}", *(f"{each:.3f}" for each in values)])
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--robots", type=Path, help="folder of the robots of example-robot-data")
     parser.add_argument("--starts", action="store_true", help="trot and jump from ten starts each")
     parser.add_argument("--replay", action="store_true", help="motions of the library in MuJoCo")
+    parser.add_argument("--peer", metavar="PYTHON", help="an interpreter that has crocoddyl and pin 4.0.0")
     given = parser.parse_args()
+    if given.peer:
+        dynamics.warmup()
+        head = ["motion", "by", "solve, s", "iterations", "torque / limit", "cone, weights", "slip, mm"]
+        print(table(head, beside(given.peer)))
+        return
     if given.starts:
         dynamics.warmup()
         head = ["motion", "start", "status", "iterations", "solve, s", "objective"]
