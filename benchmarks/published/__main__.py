@@ -2,7 +2,7 @@
 
 Columns: processor seconds of the problem's construction and solve, iterations, objective, difference to the
 reference relative to it (for problems whose reference has another model, to the objective on a finer mesh),
-the printed estimate of the error of the optimum relative to the objective, status, verdict of `verify`, and
+the printed estimate of the error of the optimum relative to the same, status, verdict of `verify`, and
 "found": the solve converged, the verdict is PASS and the difference is at most 1e-3 or the estimate.
 """
 
@@ -47,10 +47,10 @@ def row(problem: PublishedProblem) -> list[Any]:
         solution = trajopt.solve(problem.build(), time_limit=SECONDS, **problem.options)
         seconds = time.process_time() - began
         report = solution.verify()
-        estimate = (report.error_of_optimum or 0.0) / (abs(solution.objective) or 1.0)
         reference = problem.reference
         if problem.finer is not None:
             reference = trajopt.solve(problem.finer(), time_limit=SECONDS).objective
+        estimate = (report.error_of_optimum or 0.0) / (abs(reference) or 1.0)
     except errors.TrajoptError as error:
         print(f"{problem.name}: {error}", file=sys.stderr)
         return [

@@ -92,8 +92,8 @@ def solve(
         tried. "auto": up to 8 where nothing is guessed and motions are known to have several optima: 4 joints
         or more, or a turn of more than 90 degrees, in a free duration, joints without motors, and systems
         x' = f with bounded controls, whose guesses are simulated under controls that switch; what the problem
-        recommends, where its first start finds an optimum. Else 1, and further ones only where that one finds
-        nothing
+        recommends, where its first start finds an optimum. Else 1, and further ones, swings among them, only
+        where that one finds nothing, or only that one something
     coarse_to_fine : True: solve on 10 to 19 spans first, then on twice as many, up to the problem's own mesh,
         each from the last solution. "auto": where durations are free, nothing is guessed, and an arc has more
         than 20 spans. The table is `solution.levels`; a coarse solve that fails is followed by a direct one
@@ -166,7 +166,7 @@ def _from_starts(
     solution = (solve_on_levels if by_levels else solved_on_mesh)(problem, timed)
     if rule.count > 1 and (solution.converged or rule.after_failure):
         solution = best_of_starts(problem, timed, solution, rule)
-    if starts != 1 and not solution.converged and worth_retrying(solution, timed):
+    if starts != 1 and worth_retrying(solution, timed):
         return best_of_starts(problem, timed, solution, RETRIES)
     return solution
 

@@ -1,4 +1,4 @@
-"""Perturbed guesses: curves moved by smooth random waves, and other durations."""
+"""Perturbed guesses: curves moved by smooth random waves or by growing swings, and other durations."""
 
 from __future__ import annotations
 
@@ -66,3 +66,20 @@ def perturbed_guess(
         return base.at_progress(along) + waves @ weights
 
     return curve, base.durations * 2.0 ** rng.uniform(-1.0, 1.0)
+
+
+def swinging_guess(base: Curve, joints: int, swings: int) -> tuple[Callable[[Any], np.ndarray], np.ndarray]:
+    """q0 + s (q - q0) cos(2 pi k (1 - s)): k swings that grow to the end of a curve, in k times its time.
+
+    A joint whose motor does not hold its load must swing to gain energy, and no small change of a direct
+    motion does; additional curves behind the joints stay as they are.
+    """
+
+    def curve(s: Any) -> np.ndarray:
+        along = np.clip(np.asarray(s, dtype=float), 0.0, 1.0)
+        values, first = base.at_progress(along), base.at_progress(np.zeros_like(along))
+        share = (along * np.cos(2.0 * np.pi * swings * (1.0 - along)))[..., None]
+        values[..., :joints] = (first + share * (values - first))[..., :joints]
+        return values
+
+    return curve, swings * base.durations

@@ -7,7 +7,7 @@ own, and what was found from it, are perturbed the least. They are solved on the
 different optima are carried to the next finer mesh, half of those to the one after it, and so on. Where the
 problem's own mesh is the only one, more than two further starts are ranked on it, if the solver can, and the
 best of them solved. The lowest objective of a converged solve on the problem's own mesh wins. Where none
-converged there, further guesses are solved on it.
+converged there, or start 0 alone, further guesses are solved on it, swings first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from trajopt.checks.integral_checks import NEGLIGIBLE_COST
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import FINE, Mesh, mesh_levels, on_coarse, own_mesh, summed
 from trajopt.refinement.starts.guess_search import Guess, searched_guesses
-from trajopt.refinement.starts.perturbed_guess import guessed_curves, moved
+from trajopt.refinement.starts.perturbed_guess import guessed_curves, moved, swinging_guess
 from trajopt.refinement.starts.simulated_guess import simulated_guesses
 from trajopt.refinement.starts.start_rules import StartRule, can_be_simulated, searching
 from trajopt.solution.records import MeshSolve, StartSolves, StartTable
@@ -184,6 +184,11 @@ def _guessed(
     place = turns.count("search") - 1
     values = [known, *(start.value for start in starts[1:])]
     best = starts[int(np.argmin(values))]
+    if turns[-1] == "swing":
+        other = asked.on(*own_mesh(asked))
+        for part, curve in zip(other.parts, base, strict=True):
+            part.guess(*swinging_guess(curve, part.dynamics.n, turns.count("swing")))
+        return other
     if turns[-1] == "search" and place < len(searched):
         other = asked.on(*own_mesh(asked))
         other.guess(*searched[place])
