@@ -31,7 +31,7 @@ from problems.human.gait.gait_solver import PATIENCE, gait_solver
 from problems.human.gait.step import LIMIT_NODES, Step, warn_of_untested_speed
 from problems.human.gait.step_limits import StepLimits
 from problems.human.motions.tracking import track_motion
-from problems.human.predicted.predicted_step import predicted_step
+from problems.human.predicted.predicted_step import predicted_solver, predicted_step
 from problems.recipe import recipe
 from trajopt.base.errors import OptionError
 
@@ -70,7 +70,7 @@ def build(
     springs: bool = True,
     smoothness: float | None = None,
     without: str = "",
-    start: str = "measured",
+    start: str | None = None,
     track: str = "",
     track_window: tuple[float, float] | None = None,
     track_weight: float = 10.0,
@@ -113,7 +113,8 @@ def build(
     springs : whether passive stiffness and damping take their part of each torque
     smoothness : s^4, weight of squared accelerations of joints
     without : step constraints to leave out, names of problems.human.gait.step_constraints with commas between
-    start : where the search starts, "standing" upright or a "measured" gait
+    start : where the search starts, "standing" upright, a "measured" gait, which is the default with imposed
+        contact, or, with predicted contact alone and by default, a walk that was "solved" before
     track : a file of measured angles (.mot, .sto, .csv) that the walk also keeps near, beside the cost; its
         step is between track_window, s, the strikes of the right and of the left heel. track_weight and
         track_names, a table of names and signs, as in `problems.human.motions.tracking`
@@ -140,6 +141,7 @@ def build(
     )  # fmt: skip
     weights = own.chosen_weights(power, steadiness, force_rate)
     smoothness = own.chosen("smoothness", smoothness)
+    start = own.start if start is None else start
     if contact == "predicted":
         refuse_imposed_contact(given)
         for name, file in (("track", track), ("model", model)):
@@ -149,7 +151,7 @@ def build(
             "gait", person, step, limits, constraints=own.constraints, intervals=intervals, weights=weights,
             smoothness=smoothness, springs=springs, without=without, start=start,
         )  # fmt: skip
-        problem.recommend(trajopt.Ipopt(tol=1e-6), trajopt.LimitNodes(), own.starts)
+        problem.recommend(predicted_solver(start), trajopt.LimitNodes(), own.starts)
         return problem
     problem = gait_problem(
         "gait", person, (step,), limits,

@@ -1,6 +1,6 @@
 """The walk with predicted contact: on several meshes, at Winter's speed, and with settings that are moved.
 
-At the speed and step length of the trial unless said, one solve each from the measured start, without limit
+At the speed and step length of the trial unless said, one solve each from the solved walk, without limit
 nodes. Beside what `score` reports stand events, slip, sinking and the force that is missing between nodes.
 """
 
@@ -19,19 +19,22 @@ from problems.human.assessment.measured import TRIAL, WINTER
 from problems.human.assessment.score import mean_correlation, scores
 from problems.human.assessment.slip import sinking, slip
 from problems.human.gait.formulation import PREDICTED
-from problems.human.predicted.stances import GUESSED
 
 MESHES = (2, 4, 6, 8)  # intervals in each arc of single support
-COARSE = 2  # intervals of the settings that are moved
 EVENTS = ("foot-flat", "toe-off", "heel-off")
 MOVED = 0.2  # of its time, an event of the initial guess
 
 
 def predicted() -> dict[str, Any]:
     """All rows of the table."""
-    meshes = [row(f"{n} intervals", AT_TRIAL, intervals=n) for n in MESHES]
+    meshes = [row(on(n), AT_TRIAL, parameters={"intervals": n}) for n in MESHES]
     winter = row(f"{PREDICTED.intervals} intervals, at Winter's speed", AT_WINTER)
-    return {"meshes": meshes, "winter": winter, "moved": [row(*each) for each in moved_settings()]}
+    moved = [row(*each) for each in moved_settings()]
+    return {"meshes": meshes, "base": on(PREDICTED.intervals), "winter": winter, "moved": moved}
+
+
+def on(intervals: int) -> str:
+    return f"{intervals} intervals"
 
 
 def moved_settings() -> list[tuple[Any, ...]]:
@@ -42,11 +45,11 @@ def moved_settings() -> list[tuple[Any, ...]]:
     for name, weight in weights.items():
         for factor in (0.5, 2.0):
             title = f"{name} x {factor:g}"
-            settings.append((title, AT_TRIAL, None, COARSE, {name: factor * weight}))
+            settings.append((title, AT_TRIAL, None, {name: factor * weight}))
     for number, event in enumerate(EVENTS):
         for sign in (-1, 1):
             title = f"guess of {event} {100 * sign * MOVED:+.0f} %"
-            settings.append((title, AT_TRIAL, (number, 1.0 + sign * MOVED), COARSE, {}))
+            settings.append((title, AT_TRIAL, (number, 1.0 + sign * MOVED), {}))
     return settings
 
 
@@ -54,14 +57,13 @@ def row(
     name: str,
     step: dict[str, Any],
     event: tuple[int, float] | None = None,
-    intervals: int = PREDICTED.intervals,
     parameters: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """One solve; `event` is the number of one of EVENTS and the factor of its guessed time."""
-    asked = dict(step, intervals=intervals, contact="predicted") | (parameters or {})
+    asked = dict(step, contact="predicted") | (parameters or {})
     problem = gait.build(**asked)
     if event is not None:
-        problem.guess(duration=guessed_durations(*event) * step["step_length"] / step["speed"])
+        problem.guess(duration=moved_durations(problem.guessed_durations, *event))
     began = time.process_time()
     solution = trajopt.solve(problem, refine=None, starts=1, progress="silent")
     seconds = time.process_time() - began
@@ -87,9 +89,9 @@ def row(
     })  # fmt: skip
 
 
-def guessed_durations(number: int, factor: float) -> np.ndarray:
-    """Parts of the step of the four arcs when one event of the guess is moved."""
-    ends = np.cumsum(GUESSED)
+def moved_durations(durations: np.ndarray, number: int, factor: float) -> np.ndarray:
+    """Seconds of the four arcs when one event of the guess comes at so many times its time."""
+    ends = np.cumsum(durations)
     ends[number] *= factor
     return np.diff(ends, prepend=0.0)
 

@@ -122,7 +122,7 @@ def predicted(found: Mapping[str, Any]) -> str:
         "vertical reaction: peak, valley, peak (BW)", "foot-flat, heel-off, toe-off (% of the cycle)",
         "slip, sinking (mm)", "force missing between nodes (BW)", "criteria not met", "iterations", "CPU s",
     ]  # fmt: skip
-    base = found["meshes"][0]
+    base = next(each for each in found["meshes"] if each["name"] == found["base"])
     lost = [base["mean"] - each["mean"] for each in found["moved"]]
     summary = (
         f"Of the {len(lost)} moved settings, on {base['name']}, the worst has a mean correlation that is "
@@ -148,7 +148,7 @@ def predicted_line(each: Mapping[str, Any]) -> list[str]:
         f"{each['missing']:.3f}",
         "; ".join(each["not_met"]) or "none",
         str(each["iterations"]),
-        f"{each['cpu_seconds']:.0f}",
+        f"{each['cpu_seconds']:.1f}",
     ]
 
 

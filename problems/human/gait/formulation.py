@@ -43,6 +43,7 @@ class Formulation:
     smoothness : s^4, weight of squared accelerations of joints
     split : how the feet share the reaction
     starts : of one step, of which the lowest optimum is the answer, unless its motion is finer
+    start : from where the search starts
     weights : of the sourced cost
     """
 
@@ -57,6 +58,7 @@ class Formulation:
     smoothness: float
     split: str
     starts: int
+    start: str
     weights: CostWeights = field(default_factory=CostWeights)
 
     def chosen_weights(self, power: Any, steadiness: Any, force_rate: Any) -> CostWeights:
@@ -93,17 +95,17 @@ FORMULATIONS = MappingProxyType({
     "sourced": Formulation(
         intervals=5, constraints=tuple(name for name in STEP_CONSTRAINTS if name not in POSTURE_DEMANDS),
         toe_off=0.28, step_width=0.13 * LEG_LENGTH, toe_out=7.0, sole=SOLE_HALF_WIDTH, clearance=0.015,
-        last_on="toe", smoothness=0.0, split="opposing", starts=2,
+        last_on="toe", smoothness=0.0, split="opposing", starts=2, start="measured",
     ),
     "thesis": Formulation(
         intervals=3, constraints=tuple(name for name in STEP_CONSTRAINTS if name not in ARM_DEMANDS),
         toe_off=0.24, step_width=0.1 / TABLE_HEIGHT, toe_out=0.0, sole=0.0, clearance=0.0,
-        last_on="ball", smoothness=1e-6, split="time", starts=1,
+        last_on="ball", smoothness=1e-6, split="time", starts=1, start="measured",
     ),
 })  # fmt: skip
 PREDICTED = replace(
-    FORMULATIONS["sourced"], intervals=6, constraints=OF_THE_BODY, smoothness=3.2e-6, starts=1,
-    weights=CostWeights(power=4.5, force_rate=0.03),
+    FORMULATIONS["sourced"], intervals=4, constraints=OF_THE_BODY, smoothness=3.2e-6, starts=1,
+    start="solved", weights=CostWeights(power=4.5, force_rate=0.03),
 )  # fmt: skip
 
 

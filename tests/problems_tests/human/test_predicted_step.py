@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.integrate import trapezoid
+from scipy.integrate import simpson, trapezoid
 
 import dynamics
 import trajopt
@@ -13,8 +13,18 @@ from problems.human.assessment.score import mean_correlation, scores
 from problems.human.assessment.slip import sinking, slip
 from problems.human.body.model import ACTIVE, standing
 from problems.human.body.person import Person
+from problems.human.body.tables import checked_rows
 from problems.human.gait.cycle import gait_cycle
 from problems.human.predicted.feet import PLANTARFLEXORS, with_ball_edges, with_strong_plantarflexors
+from problems.human.predicted.solved_walk import (
+    COLUMNS,
+    SPEED,
+    STEP_LENGTH,
+    TIME,
+    curves_of,
+    solved_curves,
+    table_of,
+)
 from problems.human.predicted.stances import POINTS, STANCES, held, step_trajectory
 from trajopt.base.errors import OptionError
 
@@ -94,6 +104,8 @@ def test_plantarflexors_alone_are_stronger():
         ({"cost": "thesis"}, "the cost 'thesis' has imposed contact"),
         ({"track": "walk.mot"}, "track is for contact='imposed' only"),
         ({"model": "own.osim"}, "model is for contact='imposed' only"),
+        ({"start": "sitting"}, "start"),
+        ({"contact": "imposed", "start": "solved"}, "use 'standing' or 'measured'"),
         ({"contact": "guessed"}, "use 'imposed' or 'predicted'"),
     ],
 )
@@ -106,6 +118,42 @@ def test_with_imposed_contact_the_weights_are_those_of_before():
     terms = {cost.term.name: cost.weight for cost in gait.build().costs}
     again = gait.build(power=3.0, steadiness=0.07, force_rate=0.015)
     assert terms == {cost.term.name: cost.weight for cost in again.costs}
+
+
+def test_forces_of_the_stored_walk_carry_the_weight_and_do_not_pull():
+    """Their impulse over the step, by Simpson's rule within arcs; no edge of a friction cone pulls."""
+    found = solved_curves()
+    forces = {name: values for name, values in found.items() if name.startswith("push")}
+    upward = sum(forces.values())
+    impulse = sum(simpson(up, x=times) for up, times in zip(upward, found[TIME], strict=True))
+    assert impulse == pytest.approx(1.0, abs=0.02)
+    assert min(values.min() for values in forces.values()) > -1e-3
+    assert found[TIME][0, 0] == 0.0 and found[TIME][-1, -1] == 1.0
+    np.testing.assert_array_equal(found[TIME][:-1, -1], found[TIME][1:, 0])
+
+
+def test_the_search_starts_from_the_stored_walk_stretched_to_the_step():
+    problem = gait.build(contact="predicted", speed=SPEED, step_length=1.1 * STEP_LENGTH, height=1.925)
+    forward, upward = (problem.dynamics.joint_names.index(f"global_t{axis}") for axis in "xy")
+    q = np.asarray(problem.guessed_curve(np.array([0.0, 0.25, 0.6, 1.0])))
+    found = solved_curves()
+    assert q[-1, forward] - q[0, forward] == pytest.approx(1.1 * STEP_LENGTH, abs=1e-4)
+    assert q[0, upward] == pytest.approx(1.1 * found["global_ty"][0, 0])
+    assert q[1, upward] == pytest.approx(1.1 * found["global_ty"][1, 0])
+    assert problem.guessed_durations.sum() == pytest.approx(1.1 * STEP_LENGTH / SPEED)
+
+
+@pytest.mark.long
+def test_a_walk_that_is_stored_is_read_again(walk):
+    found = curves_of(checked_rows(table_of(walk), "of a walk", list(COLUMNS)))
+    knee = walk.joint_names.index("knee_r_flex")
+    inner = found[TIME][:, 1:-1]
+    for times, angles in zip(inner, found["knee_r_flex"][:, 1:-1], strict=True):
+        expected = walk.q(times * walk.duration)[:, knee]
+        np.testing.assert_allclose(angles, expected, atol=2e-4)
+    lambdas = sum(found[f"push heel_r {i}"] for i in range(4))
+    force = walk.value(walk.asked.contacts["heel_r"].force, inner[1] * walk.duration)[:, 1]
+    np.testing.assert_allclose(lambdas[1, 1:-1], force / WEIGHT, atol=5e-3)
 
 
 @pytest.mark.long
