@@ -16,12 +16,14 @@ from benchmarks.gait.score import AT_TRIAL, AT_WINTER, as_table, headlined
 from problems import gait
 from problems.human.assessment.criteria import credibility
 from problems.human.assessment.measured import TRIAL, WINTER
+from problems.human.assessment.metabolic import measured_cost, metabolic_cost
 from problems.human.assessment.score import mean_correlation, scores
 from problems.human.assessment.slip import sinking, slip
 from problems.human.gait.formulation import PREDICTED
 
 MESHES = (2, 4, 6, 8)  # intervals in each arc of single support
 EVENTS = ("foot-flat", "toe-off", "heel-off")
+SLOPES, ON_SLOPES = (-0.08, 0.0, 0.08), {"speed": 1.2, "step_length": 0.65}
 MOVED = 0.2  # of its time, an event of the initial guess
 
 
@@ -31,6 +33,20 @@ def predicted() -> dict[str, Any]:
     winter = row(f"{PREDICTED.intervals} intervals, at Winter's speed", AT_WINTER)
     moved = [row(*each) for each in moved_settings()]
     return {"meshes": meshes, "base": on(PREDICTED.intervals), "winter": winter, "moved": moved}
+
+
+def slopes() -> list[dict[str, Any]]:
+    """Metabolic cost of the walk with predicted contact downhill, level and uphill, beside people's."""
+    found = []
+    for slope in SLOPES:
+        problem = gait.build(contact="predicted", slope=slope, **ON_SLOPES)
+        solution = trajopt.solve(problem, refine=None, starts=1, progress="silent")
+        found.append(headlined(f"slope of {slope:+.0%}", {
+            "slope": slope, "status": solution.status.name.lower(), "objective": solution.objective,
+            "mean": mean_correlation(scores(solution)), "iterations": solution.iterations,
+            "cost": metabolic_cost(solution), "people": measured_cost(slope),
+        }))  # fmt: skip
+    return found
 
 
 def on(intervals: int) -> str:

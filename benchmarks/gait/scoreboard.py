@@ -135,6 +135,17 @@ def predicted(found: Mapping[str, Any]) -> str:
     return f"{table(headings, [predicted_line(each) for each in every])}\n\n{summary}\n\n{by_curve}"
 
 
+def slopes(found: Sequence[Mapping[str, Any]]) -> str:
+    """One line per slope."""
+    level = next(each for each in found if each["slope"] == 0.0)
+    rows = []
+    for each in found:
+        costs = [f"{each[of]:.2f}, {each[of] / level[of]:.2f}" for of in ("cost", "people")]
+        rows.append([f"{each['slope']:+.0%}", *costs, f"{each['objective']:.4f}", str(each["iterations"])])
+    cost = "metabolic cost (J per kg and m), its ratio to the level"
+    return table(["slope", cost, "people's", "objective", "iterations"], rows)
+
+
 def predicted_line(each: Mapping[str, Any]) -> list[str]:
     events = (each["events"][name] for name in ("foot-flat", "heel-off", "toe-off"))
     return [
@@ -182,7 +193,7 @@ def impossible(found: Sequence[Mapping[str, Any]]) -> str:
 
 TABLES = {
     "score": score, "mesh": mesh, "predicted": predicted, "lengths": lengths, "speeds": speeds,
-    "impossible": impossible,
+    "slopes": slopes, "impossible": impossible,
 }  # fmt: skip
 HEADINGS = [
     "walk", "mean correlation", "objective", "vertical reaction: peak, valley, peak (BW)",

@@ -10,18 +10,21 @@ largest speed, and h its force in parts of the isometric one (Hill),
     phi(u) = (.054 + .506 u + 2.46 u^2) / (1 - 1.13 u + 12.8 u^2 - 1.64 u^3),
     h(u) = (1 - u) / (1 + 4 u) shortening,  1.8 - .8 (1 + u) / (1 - 7.6 u) lengthening.
 
-Energy at rest is not counted. The largest speed of joints is ours, one for all.
+Muscles of the trunk span the joints of the spine (Christophy et al. 2012): those that turn about the same
+axis have one muscle, with their mean moment and the sum of their rates. A muscle at each would hold the trunk
+as many times. Energy at rest is not counted. The largest speed of joints is ours, one for all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from problems.human.body.person import Person
-from problems.human.gait.sourced_cost import muscle_torques
+from problems.human.gait.sourced_cost import SPINE, muscle_torques
 from trajopt.base.errors import OptionError
 
 if TYPE_CHECKING:
@@ -53,6 +56,24 @@ def metabolic_power(torques: np.ndarray, rates: np.ndarray, fastest: float = FAS
     return np.abs(torques) / force_at_speed(u) * fastest * rate_of_energy(u)
 
 
+def in_series(
+    joint_names: Sequence[str], moments: Mapping[int, np.ndarray], v: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Moment (K,) N m and rate (K,) rad/s of every muscle: one to a joint, one to an axis of the whole spine.
+
+    moments : by the number of the joint;  v : (K, n) rates of all joints
+    """
+    spanned: dict[str, list[int]] = {}
+    for i in moments:
+        name = joint_names[i]
+        axis = name.rpartition("_")[2] if name.startswith(SPINE) else name
+        spanned.setdefault(axis, []).append(i)
+    return [
+        (np.mean([moments[i] for i in joints], axis=0), v[:, joints].sum(axis=1))
+        for joints in spanned.values()
+    ]
+
+
 def metabolic_cost(solution: Solution, fastest: float = FASTEST_JOINT) -> float:
     """J per kg and m of way of a solved walk, energy at rest not counted.
 
@@ -64,8 +85,9 @@ def metabolic_cost(solution: Solution, fastest: float = FASTEST_JOINT) -> float:
     t = np.linspace(0.0, solution.duration, SAMPLES)
     q, v, tau = solution.q(t), solution.v(t), solution.tau(t)
     muscles = muscle_torques(model, person, bool(recipe.get("springs", True)))
-    node = SimpleNamespace(q=q.T, v=v.T, tau=tau.T)
-    power = sum(metabolic_power(torque, v[:, i], fastest) for i, torque in muscles(node).items())
+    moments = muscles(SimpleNamespace(q=q.T, v=v.T, tau=tau.T))
+    pulling = in_series(solution.joint_names, moments, v)
+    power = sum(metabolic_power(moment, rate, fastest) for moment, rate in pulling)
     forward = solution.joint_names.index("global_tx")
     way = abs(float(q[-1, forward] - q[0, forward]))
     return float(np.trapezoid(power, t) / (person.mass * way))

@@ -11,13 +11,16 @@ import csv
 import functools
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 import trajopt
 from problems.human.body.model import TABLE_HEIGHT
-from problems.human.body.tables import Row, number, one_of, rows, vector
+from problems.human.body.tables import Row, one_of, rows, vector
 from problems.human.gait.step import Step
+from problems.human.predicted.stances import STANCES
+from trajopt.base.errors import ProblemError
 
 FILE = "solved_walk.csv"
 SPEED, STEP_LENGTH = 1.2, 0.65  # m/s, m
@@ -60,15 +63,17 @@ def solved_curves() -> Curves:
 
 
 def curves_of(table: Sequence[Row]) -> Curves:
-    """The curves of the rows of such a table."""
+    """The curves of the rows of such a table; ProblemError where there are no times."""
     found: dict[str, np.ndarray] = {}
-    arcs = 1 + max(int(number(row, "arc")) for row in table)
+    arcs = [str(arc) for arc in range(len(STANCES))]
     for row in table:
         unit = one_of(row, "unit", ("part", "deg", "m", "BW"))
         values = vector(row, list(COLUMNS[3:]))
-        into = found.setdefault(row["curve"], np.zeros((arcs, SAMPLES)))
-        into[int(number(row, "arc"))] = np.deg2rad(values) if unit == "deg" else values
-    return found
+        into = found.setdefault(row["curve"], np.zeros((len(arcs), SAMPLES)))
+        into[int(one_of(row, "arc", tuple(arcs)))] = np.deg2rad(values) if unit == "deg" else values
+    if TIME not in found:
+        raise ProblemError(f"table {FILE} has no row '{TIME}': write when each arc is sampled")
+    return MappingProxyType(found)
 
 
 def table_of(solution: trajopt.Solution) -> str:

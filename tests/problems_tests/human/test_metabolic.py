@@ -7,6 +7,7 @@ import trajopt
 from problems import gait
 from problems.human.assessment.metabolic import (
     force_at_speed,
+    in_series,
     measured_cost,
     metabolic_cost,
     metabolic_line,
@@ -38,6 +39,18 @@ def test_lengthening_costs_less_than_holding_and_holding_less_than_shortening():
     assert holding == pytest.approx(50.0 * 10.0 * 0.054)
     # both directions of a joint are alike
     assert metabolic_power(np.array(-50.0), np.array(-2.0)) == pytest.approx(shortening)
+
+
+def test_joints_of_the_spine_share_a_muscle_and_others_have_their_own():
+    """A trunk that is held costs the same whatever number of joints it bends in; their rates add up."""
+    names = ["spine1_flex", "knee_r_flex", "spine2_flex", "neck2_flex", "spine1_rot"]
+    held = np.full(4, 30.0)
+    v = np.arange(20.0).reshape(4, 5)
+    moments = {i: held * (1 if name.endswith("flex") else 2) for i, name in enumerate(names)}
+    spine, knee, turning = in_series(names, moments, v)
+    np.testing.assert_array_equal(spine, (held, v[:, [0, 2, 3]].sum(axis=1)))
+    np.testing.assert_array_equal(knee, (held, v[:, 1]))
+    np.testing.assert_array_equal(turning, (2.0 * held, v[:, 4]))
 
 
 def test_people_s_cost_is_that_of_the_abstract_of_minetti_2002():

@@ -26,7 +26,7 @@ from problems.human.predicted.solved_walk import (
     table_of,
 )
 from problems.human.predicted.stances import POINTS, STANCES, held, step_trajectory
-from trajopt.base.errors import OptionError
+from trajopt.base.errors import OptionError, ProblemError
 
 WEIGHT = 75.0 * 9.81
 SKELETON = with_ball_edges(Person().skeleton(ACTIVE), 0.04)
@@ -130,6 +130,23 @@ def test_forces_of_the_stored_walk_carry_the_weight_and_do_not_pull():
     assert min(values.min() for values in forces.values()) > -1e-3
     assert found[TIME][0, 0] == 0.0 and found[TIME][-1, -1] == 1.0
     np.testing.assert_array_equal(found[TIME][:-1, -1], found[TIME][1:, 0])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "knee_r_flex,deg,4,1,1,1,1,1,1,1",
+            "table x has '4' in column arc: write 0 or 1 or 2 or 3",
+        ),
+        ("knee_r_flex,rad,0,1,1,1,1,1,1,1", "has 'rad' in column unit"),
+        ("knee_r_flex,deg,0,1,1,1,nan,1,1,1", "has 'nan' in column s3: give a number"),
+        ("knee_r_flex,deg,0,1,1,1,1,1,1,1", "has no row 'time'"),
+    ],
+)
+def test_a_stored_walk_that_is_none_is_refused(line, message):
+    with pytest.raises(ProblemError, match=message):
+        curves_of(checked_rows(f"{','.join(COLUMNS)}\n{line}\n", "x", list(COLUMNS)))
 
 
 def test_the_search_starts_from_the_stored_walk_stretched_to_the_step():
