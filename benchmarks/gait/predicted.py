@@ -76,7 +76,7 @@ def row(
     parameters: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """One solve; `event` is the number of one of EVENTS and the factor of its guessed time."""
-    asked = dict(step, contact="predicted") | (parameters or {})
+    asked = dict(step, intervals=PREDICTED.intervals, contact="predicted") | (parameters or {})
     problem = gait.build(**asked)
     if event is not None:
         problem.guess(duration=moved_durations(problem.guessed_durations, *event))
