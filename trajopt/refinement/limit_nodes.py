@@ -59,6 +59,8 @@ class LimitNodes:
 
     accuracy : largest violation between nodes, relative to a limit's size, as in `Solution.verify`
     rounds : largest number of times that nodes are added
+    newton : whether Newton's method is tried in every round before the solver; where the rows of a program
+        change with the motion, as those of clearances, it finds no optimum and takes its time in vain
 
     All further solves together take at most twice the iterations of the first, or of 100.
     """
@@ -67,6 +69,7 @@ class LimitNodes:
 
     accuracy: float = LIMIT_ACCURACY
     rounds: int = 6
+    newton: bool = True
 
     def __post_init__(self) -> None:
         check_positive("accuracy", self.accuracy)
@@ -88,7 +91,7 @@ class LimitNodes:
                 max_iterations=most - last.iterations, start_kind=StartKind.SAME_MOTION, callback=progress
             )
             asked = asked_with_limit_nodes(last, self._times(rounds))
-            own = solver if _newton_failed(rounds) else _FromAnswer.of(last, solver)
+            own = _FromAnswer.of(last, solver) if self.newton and not _newton_failed(rounds) else solver
             return solve_once(asked, own, run)
 
         if not solution.converged:

@@ -132,14 +132,15 @@ def test_links_that_nearly_always_touch_may_do_so():
 
 
 @pytest.mark.long
-def test_where_the_free_barrier_finds_no_optimum_the_default_does(past_the_wall, monkeypatch):
-    monkeypatch.setattr("problems.moves.tasks.task_solve.MOST_FREE", 3)
+def test_where_the_first_solver_finds_no_optimum_the_default_does(past_the_wall, monkeypatch):
+    stopped = trajopt.DenseInteriorPoint(max_iterations=3)
+    monkeypatch.setattr("problems.moves.tasks.task_solve.AMONG_OBSTACLES", stopped)
     motion = around(moves.Scene([WALL])).solve()
     assert motion.converged
     assert motion.duration == pytest.approx(past_the_wall.duration, rel=1e-3)
 
 
-def test_a_time_limit_holds_for_both_rules_together(monkeypatch):
+def test_a_time_limit_holds_for_both_solvers_together(monkeypatch):
     calls = []
 
     def solve(asked, solver=None, **options):

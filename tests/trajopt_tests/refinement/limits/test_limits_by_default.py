@@ -141,6 +141,14 @@ def test_newtons_method_from_the_answer_needs_no_further_solve():
     assert len(seen) == solution.iterations + 2
 
 
+def test_without_newtons_method_the_solver_finds_the_same_optimum_on_more_nodes():
+    usual = trajopt.solve(fastest())
+    solution = trajopt.solve(fastest(), refine=trajopt.LimitNodes(newton=False))
+    assert any(solution.limit_points) and "Newton steps" not in solution.detail
+    assert solution.iterations > usual.iterations
+    assert solution.objective == pytest.approx(usual.objective, rel=1e-6)
+
+
 def test_the_nodes_of_the_mesh_alone_are_left_where_no_refinement_is_asked():
     plain = trajopt.solve(limited(speed, -np.inf, 1.2), refine=None)
     assert not any(plain.limit_points) and not plain.warning
