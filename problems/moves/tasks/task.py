@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import dynamics
+from dynamics.model.checks.validation import inertia_matrix
 from problems.moves.motion_limits import MotionLimits, limits_of
 from problems.moves.tasks.goal import Goal, frame_name, goal_of
 from problems.moves.tasks.orientation import unit_vector, vector
@@ -18,9 +19,9 @@ from problems.moves.tasks.stated_task import StatedTask, Step
 from problems.moves.tasks.task_solve import solved
 from problems.moves.tasks.tool_path import Arc, KeptAxis, Line, SegmentRule
 from trajopt.base import arguments
-from trajopt.base.arguments import check_positive, number, numbers
+from trajopt.base.arguments import check_positive, number
 from trajopt.base.arrays import Array
-from trajopt.base.errors import OptionError, ShapeError, UnknownNameError, near_matches
+from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 
 DISTANCE, ANGLE = 1e-3, 0.1  # m and rad by which lines and kept axes may be missed by default
 CLEARANCE = 0.002  # m, from obstacles and between the robot's links by default
@@ -182,15 +183,14 @@ class Task:
         mass : kg; centre_of_mass : (3,) m, and inertia : (3, 3) kg m^2 about it, both in the frame's axes;
         None: none
         shape : for clearances, `moves.capsule(radius, length)` say, at its pose in the frame's axes
-        Raises OptionError for a body that is carried already or a mass below zero.
+        Raises OptionError for a body that is carried already or a mass that is not above zero, InertiaError
+        for an inertia that no body has.
         """
         arguments.name(name, "the name of a payload")
         if name in [each.name for each in self.carried]:
             raise OptionError(f"{name!r} is attached already: detach it first, or give another name")
         check_positive(f"the mass of {name!r}", mass)
-        spread = numbers(np.zeros((3, 3)) if inertia is None else inertia, f"the inertia of {name!r}")
-        if spread.shape != (3, 3):
-            raise ShapeError(f"the inertia of {name!r} has shape {spread.shape}: give (3, 3) kg m^2")
+        spread = inertia_matrix(np.zeros((3, 3)) if inertia is None else inertia, f"the inertia of {name!r}")
         held = self.robot.frame(getattr(frame, "name", frame))
         if held.body is None:
             raise OptionError(f"frame {held.name!r} is fixed to the ground and carries nothing")

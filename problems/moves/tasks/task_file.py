@@ -28,16 +28,15 @@ def task_from_file(path: Path) -> tuple[Task, Mapping[str, Any]]:
     """The task of a .json, .yaml or .yml file, and the options of `Task.solve` that it gives.
 
     Names of other files in it are relative to its folder.
-    Raises OptionError for another ending or a text that is neither, UnknownNameError for a key that has no
-    meaning, and the errors of `moves.robot`, `Scene` and `Task`; all name the file and the place in it.
+    Raises OptionError for another ending, a file that cannot be read or a text that is neither,
+    UnknownNameError for a key that has no meaning, and the errors of `moves.robot`, `Scene` and `Task`; all
+    name the file and the place in it.
     """
     content = _checked(_parsed(path), KEYS, str(path), needed=("robot", "steps"))
     folder = path.parent
-    task = Task(
-        _at(f"{path}: robot", _robot, content["robot"], folder),
-        _at(f"{path}: scene", _scene, content.get("scene", []), folder),
-        **({"clearance": content["clearance"]} if "clearance" in content else {}),
-    )
+    arm = _at(f"{path}: robot", _robot, content["robot"], folder)
+    around = _at(f"{path}: scene", _scene, content.get("scene", []), folder)
+    task = _at(str(path), Task, arm, around, *(content[key] for key in ("clearance",) if key in content))
     steps = content["steps"]
     if not isinstance(steps, list):
         raise OptionError(f"{path}: steps is {short_repr(steps)}: give a list, [{{'start': ...}}, ...]")
@@ -51,7 +50,10 @@ def task_from_file(path: Path) -> tuple[Task, Mapping[str, Any]]:
 
 
 def _parsed(path: Path) -> Any:
-    text = path.read_text(encoding="utf-8-sig")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError(f"{path} cannot be read ({error}): give a task as .json or .yaml") from error
     if path.suffix == ".json":
         try:
             return json.loads(text)

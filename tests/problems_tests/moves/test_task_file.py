@@ -134,6 +134,7 @@ def test_the_schemas_accept_what_the_code_accepts_and_refuse_what_it_refuses(tmp
         (changed(steps=[{"start": {"pos": 1}}]), errors.UnknownNameError, r"\[0\]: start has a key 'pos'"),
         (changed(steps=[{"start": {"q": 1}}, {"detach": {}}]), errors.OptionError, r"\[1\]: detach: missing"),
         (changed(steps=[{"start": {"q": [1]}}]), errors.ShapeError, r"steps\[0\]: start: q has 1 values"),
+        (changed(clearance="close"), errors.OptionError, "task.json: clearance = 'close'"),
         (changed(solve={"tol": 1}), errors.UnknownNameError, "solve has a key 'tol'"),
     ],
 )
@@ -142,3 +143,11 @@ def test_mistakes_are_named_with_their_place(tmp_path, content, error, message):
         task_from_file(written(tmp_path, content))
     with pytest.raises(errors.OptionError, match="has the ending"):
         task_from_file(written(tmp_path, "", "task.txt"))
+
+
+@pytest.mark.parametrize("name", ["lost.json", "folder.json", "bytes.json"])
+def test_a_file_that_cannot_be_read_is_refused_by_its_name(tmp_path, name):
+    (tmp_path / "folder.json").mkdir()
+    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(errors.OptionError, match=f"{name} cannot be read"):
+        task_from_file(tmp_path / name)

@@ -45,6 +45,21 @@ BAD = [
     (lambda t: t.keep(TOOL, axis=(0, 0, 0)), errors.OptionError, "keep 1: axis is zero"),
     (lambda t: t.keep(TOOL, tolerance=0.0), errors.OptionError, "keep 1: tolerance"),
     (lambda t: t.attach("cup", TOOL, mass=-1.0), errors.OptionError, "the mass of 'cup'"),
+    (
+        lambda t: t.attach("cup", TOOL, mass=1.0, inertia=-np.eye(3)),
+        dynamics.InertiaError,
+        "the inertia of 'cup'",
+    ),
+    (
+        lambda t: t.attach("cup", TOOL, mass=1.0, inertia=np.diag([1.0, 1.0, 3.0])),
+        dynamics.InertiaError,
+        "the inertia of 'cup'",
+    ),
+    (
+        lambda t: t.attach("cup", TOOL, mass=1.0, inertia=np.full((3, 3), np.nan)),
+        dynamics.DynamicsError,
+        "the inertia of 'cup'",
+    ),
     (lambda t: t.attach("cup", "hand", mass=1.0), errors.UnknownNameError, "no frame 'hand'"),
     (lambda t: t.detach("cup"), errors.UnknownNameError, "'cup' is not attached: nothing is"),
     (lambda t: t.limits(jerk=-1.0), errors.OptionError, "jerk of joint 'shoulder_pan_joint' is -1"),
