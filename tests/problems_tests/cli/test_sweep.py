@@ -200,6 +200,7 @@ def test_a_problem_file_is_sent_where_it_is_not(tmp_path):
     assert build(mass=2.0).recipe.problem == "own.py"
 
 
+@pytest.mark.long
 def test_the_command_does_not_resume_after_a_module_beside_the_file_has_changed(tmp_path, monkeypatch):
     beside, file = tmp_path / "masses_beside.py", tmp_path / "own.py"
     beside.write_text("def scaled(mass):\n    return mass\n")

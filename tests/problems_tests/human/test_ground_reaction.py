@@ -48,7 +48,7 @@ def test_the_rate_of_leg_forces_is_that_of_what_each_leg_carries(second, split):
         assert float(term(at_time(t))) == pytest.approx(float(slopes_of_legs @ slopes_of_legs), rel=1e-6)
 
 
-@pytest.mark.parametrize("build", [gait.build, gait_stride.build])
+@pytest.mark.parametrize("build", [gait.build, pytest.param(gait_stride.build, marks=pytest.mark.long)])
 def test_legs_that_push_against_each_other_leave_reaction_and_pressure_as_they_were(build):
     """With 0.4 body weights: the same sum and centres of pressure, and other forces along the step."""
     problem, values = build(), []

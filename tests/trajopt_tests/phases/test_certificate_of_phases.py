@@ -179,6 +179,7 @@ def test_a_cost_that_is_told_wrongly_is_seen(certified):
     assert "second: cost 'kick'" in failing(cheap)
 
 
+@pytest.mark.long
 def test_a_peak_of_one_phase_that_no_sample_meets_is_not_proved():
     """x passes 0.3 within a ten-thousandth of its way in the first phase; nothing is near in the second."""
     both = way()

@@ -52,7 +52,14 @@ def swept(folder):
     return trajopt.sweep(build, {"mass": [1.0, 4.0]}, processes=1, folder=folder)
 
 
-@pytest.mark.parametrize("changed", ["study_code.py", "study_parts/masses.py", "study_parts/factor.py"])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param("study_code.py", marks=pytest.mark.long),
+        pytest.param("study_parts/masses.py", marks=pytest.mark.long),
+        "study_parts/factor.py",  # imported by the second, which the first imports
+    ],
+)
 def test_a_sweep_does_not_resume_after_code_of_its_problem_has_changed(study_code, tmp_path, changed):
     first = swept(tmp_path / "results")
     assert [point.duration for point in first.points] == pytest.approx([2.0, 4.0], rel=1e-6)
