@@ -37,7 +37,9 @@ def local_pose(row: Sequence[Any], q: Any) -> tuple[Frame, Vector]:
     if row[TURN] == 0.0:
         return (x, y, z), origin
     angle = row[TURN] * displacement
-    c, s = angle.cos(), angle.sin()
+    if isinstance(angle, float) and angle != 0.0:
+        raise NotImplementedError(f"cosine and sine of the constant {angle} are not folded")
+    c, s = (1.0, 0.0) if isinstance(angle, float) else (angle.cos(), angle.sin())
     return (add(scale(c, x), scale(s, y)), add(scale(c, y), scale(-s, x)), z), origin
 
 

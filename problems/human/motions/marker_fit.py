@@ -40,8 +40,9 @@ def fit_markers(
     robot : such as that of `dynamics.load_osim`, whose frames are named like markers
     frames : marker of the file -> frame of the robot; a marker that is left out is the frame of its own name
     start : (n,) q from which the first time is searched;  weights : of markers, 1 where they are left out
-    Raises ProblemError where no marker has a frame, or a time has fewer than three; OptionError for frames or
-    weights of what is not there, weights that are not positive and a start of another length.
+    Raises ProblemError where no marker has a frame, one is infinitely far, or a time has fewer than three;
+    OptionError for frames or weights of what is not there, weights that are not positive and a start of
+    another length.
     """
     from scipy.optimize import least_squares
 
@@ -58,6 +59,9 @@ def fit_markers(
     lower, upper = (np.clip(x, -FARTHEST, FARTHEST) for x in (robot.limits.q_lower, robot.limits.q_upper))
     q, found, distance = np.clip(_checked_start(start, lower.size), lower, upper), [], []
     for time, row in zip(markers.time, measured, strict=True):
+        if np.isinf(row).any():
+            name = names[int(np.argmax(np.isinf(row))) // 3]
+            raise ProblemError(f"marker '{name}' is infinitely far at {time:g} s: NaN means one not seen")
         seen = ~np.isnan(row)
         if seen.sum() < 9:
             raise ProblemError(f"at {time:g} s {seen.sum() // 3} markers are seen: three are needed")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.base.arguments import check_count, numbers
+from trajopt.base.arguments import check_count, check_positive, finite_numbers
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, ShapeError
 
@@ -34,11 +34,14 @@ def planned_path(
     """Poses (k, n) from start to goal, (n,) each, joined by straight lines of the joints; None: not found.
 
     clearance : m, of every pose that is checked; most : random poses; seed : of them, for equal paths
-    Raises ShapeError, and InfeasibleBoundsError for an end that is outside of the joints' ranges or touches.
+    Raises InfeasibleBoundsError for an end that is outside of the joints' ranges or touches; ShapeError,
+    NotFiniteError and OptionError for other ends and options.
     """
     check_count("most", most)
+    check_count("seed", seed)
+    check_positive("clearance", clearance, or_zero=True)
     n, rng = clearances.model.n, np.random.default_rng(seed)
-    a, b = numbers(start, "the start"), numbers(goal, "the goal")
+    a, b = finite_numbers(start, "the start"), finite_numbers(goal, "the goal")
     for pose, name in ((a, "start"), (b, "goal")):
         if pose.shape != (n,):
             raise ShapeError(f"the {name} has shape {pose.shape}: expected ({n},)")

@@ -224,6 +224,9 @@ def test_markers_that_the_robot_does_not_have_and_too_few_are_refused():
     osim, t = arm(), np.linspace(0.0, 1.0, 3)
     with pytest.raises(ProblemError, match="no marker is a frame of the robot: the file has q"):
         fit_markers(osim.robot, Markers(t, {"q": np.zeros((3, 3))}), np.zeros(3))
+    far = {name: np.full((3, 3), np.inf) for name in ("a", "b", "c")}
+    with pytest.raises(ProblemError, match="marker 'a' is infinitely far at 0 s: NaN means"):
+        fit_markers(osim.robot, Markers(t, far), np.zeros(3))
     with pytest.raises(ProblemError, match="at 0 s 1 markers are seen: three are needed"):
         fit_markers(osim.robot, Markers(t, {"a": np.zeros((3, 3))}), np.zeros(3))
 

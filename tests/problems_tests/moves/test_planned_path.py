@@ -8,7 +8,7 @@ import pytest
 import dynamics
 from problems import moves
 from problems.moves.planning.planned_path import RESOLUTION, planned_path, shortened
-from trajopt.base.errors import InfeasibleBoundsError, ShapeError
+from trajopt.base.errors import InfeasibleBoundsError, NotFiniteError, OptionError, ShapeError
 
 START, GOAL, CLEARANCE = np.array([0.0, 0.0]), np.array([1.2, 0.0]), 0.005
 
@@ -89,3 +89,20 @@ def test_ends_that_touch_leave_the_range_or_have_another_shape_are_refused():
         planned_path(clearances, [3.0, 0.0], GOAL)
     with pytest.raises(ShapeError, match=r"the goal has shape \(3,\): expected \(2,\)"):
         planned_path(clearances, START, [0.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "words"),
+    [
+        ({"clearance": np.nan}, OptionError, "clearance = nan: expected a finite number, 0 or more"),
+        ({"clearance": -0.1}, OptionError, "clearance = -0.1"),
+        ({"clearance": True}, OptionError, "clearance = True"),
+        ({"seed": -1}, OptionError, "seed = -1: expected a whole number"),
+        ({"start": [np.nan, 0.0]}, NotFiniteError, "the start is .*give finite numbers"),
+    ],
+)
+def test_a_wall_is_not_passed_for_a_clearance_that_is_no_number(changed, error, words):
+    """Nothing is less than NaN: the straight line through the wall had been called clear."""
+    asked = {"start": START, "goal": GOAL, "clearance": CLEARANCE} | changed
+    with pytest.raises(error, match=words):
+        planned_path(table(WALL), **asked)

@@ -5,6 +5,7 @@ import pytest
 from retimed_robots import MASS, REACH, carriage, random_waypoints, ur5
 from scipy.interpolate import CubicSpline, PPoly
 
+import dynamics
 import trajopt
 from problems import moves
 from problems.moves.spline_path import path_of
@@ -40,6 +41,15 @@ def test_a_path_whose_third_derivative_jumps_is_refused():
     path = CubicSpline(s, np.sin(3.0 * s)[:, None])
     with pytest.raises(ProblemError, match=r"third derivative of the path jumps at s = .*four or more"):
         moves.retime(carriage(), path, acceleration=5.0, jerk=JERK)
+
+
+def test_limits_of_torque_are_proved_where_all_joints_but_one_stand_still():
+    """The path of a joint at rest at zero is the number 0.0, of which no sine had been known."""
+    arm = dynamics.from_dh([{"a": 0.5, "mass": 1.0}] * 2, gravity=(0.0, 0.0, -9.81))  # level: nothing to hold
+    motion = moves.retime(arm, [[0.0, 0.0], [0.2, 0.0]], acceleration=1e3, torque=50.0, jerk=JERK)
+    assert motion.converged and motion.certificate["torque"].evidence == "proved"
+    least = np.cbrt(32.0 * 0.2 / JERK)
+    assert least <= motion.duration <= 1.02 * least
 
 
 def test_a_limit_of_jerk_is_positive():
