@@ -194,6 +194,6 @@ def robustness() -> list[str]:
         "on the finest spline of the search; then local refinement brackets the objective, and of the two "
         "motions whose limits hold the better one is kept. `Certified(time_limit=20.0)` ends after so "
         "many seconds, 70 % of them for structures and 80 % before the last nodes are added. Where "
-        "iterations or time do not suffice, a motion between two states of rest is scaled in time until "
-        "its limits hold, and the certificate states the factor.",
+        "iterations or time do not suffice, a motion between two states of rest whose cost counts the "
+        "duration is scaled in time until its limits hold, and the certificate states the factor.",
     ]

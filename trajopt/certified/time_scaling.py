@@ -2,12 +2,13 @@
 
 With q(t) replaced by q(t / k), k > 1, velocities fall by k, accelerations by k^2, and torques approach those
 of standing still, tau = g + (tau - g) / k^2. States of rest stay at rest. The result is the optimum of no
-program, but all its limits hold, and its duration is k times the former one.
+program, but all its limits hold, its duration is k times the former one, and its costs are those of it.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from trajopt.base.rounding import STILL
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.checks.limit_violations import LimitViolation, largest_violations, relative_violations
 from trajopt.solution.solution import SolutionData
+from trajopt.solution.solve_once import costs_at, program_of
 from trajopt.splines.node_sets import END, START
 
 
@@ -23,8 +25,7 @@ def time_scaled(
 ) -> tuple[SolutionData, tuple[LimitViolation, ...]] | None:
     """The slower motion and its violations, none above `tolerance`; None where time scaling does not help.
 
-    Only for problems that minimize nothing but the duration, between two states of rest, on one arc of free
-    duration.
+    Only between two states of rest, on one arc of free duration, for problems that minimize the duration too.
     """
     if not _may_be_scaled(solution, settings.most_time_scaling):
         return None
@@ -49,19 +50,20 @@ def _may_be_scaled(solution: SolutionData, most: float) -> bool:
     ends = np.array([0.0, solution.duration])
     at_rest = np.abs(solution.v(ends)).max() <= STILL
     room = all(arc.duration_bounds[1] > (1.0 + most) * solution.duration for arc in problem.trajectory.arcs)
-    only_time = all(cost.term.quantity == "duration" for cost in problem.costs)
+    takes_time = any(cost.term.quantity == "duration" for cost in problem.costs)
     limits = solution.problem.path_limits()
     timeless = all(
         c in limits or (c.over in (START, END) and c.term.quantity in ("q", "v")) for c in problem.constraints
     )
     bare = not (problem.extras or problem.parameters or problem.periodicities or problem.integrals)
-    return bool(at_rest and room and only_time and timeless and bare and len(problem.trajectory.arcs) == 1)
+    return bool(at_rest and room and takes_time and timeless and bare and len(problem.trajectory.arcs) == 1)
 
 
 def _scaled(solution: SolutionData, factor: float) -> SolutionData:
     """q(t / factor), without the solver's own point, which belongs to the faster motion."""
     curve = replace(solution.curve, durations=solution.curve.durations * factor)
-    costs = {name: factor * value for name, value in solution.cost_terms.items()}
+    nlp: Any = program_of(solution.problem)
+    costs = costs_at(nlp, nlp.unknowns.of(curve, solution.parameters))
     return replace(
         solution,
         curve=curve,

@@ -126,10 +126,7 @@ def program_of(asked: Asked, check: bool = False) -> NLP | LinkedProgram:
 
 def solution_at(problem: ProblemData, nlp: NLP, result: Result) -> SolutionData:
     """The motion at a solver's result, its costs and its multipliers without scaling."""
-    costs, values = dict.fromkeys((cost.name for cost in nlp.objectives), 0.0), nlp.at(result.y).values
-    kept = nlp.leaf_map.kept
-    for cost in nlp.objectives:
-        costs[cost.name] += float(cost.weight * (cost.node_weights[kept] @ values[cost.quantity]).sum())
+    costs = costs_at(nlp, result.y)
     curve = nlp.unknowns.curve(result.y)
     status, detail = outcome(problem, nlp, result, curve.duration)
     return SolutionData(
@@ -145,6 +142,15 @@ def solution_at(problem: ProblemData, nlp: NLP, result: Result) -> SolutionData:
         limit_points=problem.trajectory.limit_points,
         **_of_solve(problem, nlp, result, status, detail),
     )
+
+
+def costs_at(nlp: NLP, y: np.ndarray) -> dict[str, float]:
+    """The weighted value of every cost, by its name."""
+    costs, values = dict.fromkeys((cost.name for cost in nlp.objectives), 0.0), nlp.at(y).values
+    kept = nlp.leaf_map.kept
+    for cost in nlp.objectives:
+        costs[cost.name] += float(cost.weight * (cost.node_weights[kept] @ values[cost.quantity]).sum())
+    return costs
 
 
 def _of_solve(

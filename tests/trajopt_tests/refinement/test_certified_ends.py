@@ -80,10 +80,23 @@ def test_what_does_not_hold_says_what_to_do(limit):
     assert str(certificate).count("the time limit was reached") <= 1
 
 
-def test_an_effort_cannot_be_certified_by_going_slower():
+def test_an_effort_alone_cannot_be_certified_by_going_slower():
     problem = least_effort()
     problem.subject_to(trajopt.a, upper=4.0)
     assert time_scaled(trajopt.solve(problem), 1e-6) is None
+
+
+def test_an_effort_beside_time_is_that_of_the_slower_motion():
+    """With accelerations alone, the integral of a^2 falls with the third power of the duration."""
+    problem = fastest(TwoLinkArm(10.0), [0.0, -2.0], [1.0, -1.0], 5)
+    problem.minimize(trajopt.a**2, weight=1e-6, name="effort")
+    solution = trajopt.solve(problem, refine=None)
+    slower, violations = time_scaled(solution, 1e-6)
+    factor = slower.duration / solution.duration
+    assert factor > 1.0 + 1e-6 and max(violation.value for violation in violations) <= 1e-6
+    costs, before = slower.cost_terms, solution.cost_terms
+    assert costs["effort"] == pytest.approx(before["effort"] / factor**3, rel=1e-12)
+    assert slower.objective == pytest.approx(slower.duration + costs["effort"], rel=1e-12)
 
 
 def test_a_limit_that_going_slower_does_not_ease_is_not_met_by_it():
