@@ -23,7 +23,6 @@ from dynamics.kernels.outward_sweep import (
     FRAME,
     MOVED,
     ORIGIN,
-    VELOCITY,
     clear_pose,
     move,
     place,
@@ -38,6 +37,7 @@ from dynamics.kernels.spatial_algebra import (
     constant3,
     dot,
     dot6,
+    gather6,
     increase6,
     load3,
     load6,
@@ -59,7 +59,7 @@ from dynamics.kernels.spatial_algebra import (
     zero3,
 )
 from dynamics.model.kinematic_tree import packed_of
-from dynamics.model.packed_model import ARMATURE, COORDINATE, FIRST, LINK, NEXT, PARENT, POSITION, TURNED
+from dynamics.model.packed_model import ARMATURE, COORDINATE, FIRST, LINK, NEXT, PARENT, POSITION
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
@@ -139,39 +139,44 @@ def eliminate(work, tree, numbers, body, v, tau):
     increase6(work, parent + P_A, scale6(torque * inverse, force))
 
 
-@inlined
-def turn(work, tree, numbers, first, q, v, node):
-    """Pose, axes and velocity of the three bodies of a rotation vector."""
-    p, rate = vector(q, tree, first, node), vector(v, tree, first, node)
-    c = stumpff(dot(p, p))
-    place_turned(work, tree, numbers, first, SLOTS, c, p)
-    move_turned(work, tree, numbers, first, SLOTS, c, p, rate)
+@kernel
+def turn(work, tree, numbers, body, q, v, external, node):
+    """All that is stored outward of the three bodies of a rotation vector, of which this is the last."""
+    first, at = body - 2, body * SLOTS
+    vector_q, rate = vector(q, tree, first, node), vector(v, tree, first, node)
+    c = stumpff(dot(vector_q, vector_q))
+    place_turned(work, tree, numbers, first, SLOTS, c, vector_q)
+    V = move_turned(work, tree, numbers, first, SLOTS, c, vector_q, rate)
+    for above in range(first, body):
+        clear(work, above * SLOTS + MOVED, U - MOVED)
+    frame, origin = load_frame(work, at + FRAME), load3(work, at + ORIGIN)
+    I = body_inertia(work, numbers, body, frame, origin)
+    store_rigid(work, at, I)
+    p = factor_times(body_factor(I, V), V)
+    if external.shape[0] > 0:
+        p = sub6(p, load_on(tree, external, body, node))
+    store6(work, at + P_A, p)
 
 
 @kernel
-def _aba(tree, numbers, q, v, tau, external, a):
+def _aba(tree, numbers, turned, q, v, tau, external, a):
     bodies, n = tree.shape[0], q.shape[1]
     work = workspace(q, bodies * SLOTS + n)
     for node in range(0, q.shape[0], width(q)):
         clear_pose(work, SLOTS)
         for body in range(1, bodies):
             i, at, parent = tree[body, COORDINATE], body * SLOTS, tree[body, PARENT] * SLOTS
-            if tree[body, TURNED] == 0:
-                frame, origin = place(work, tree, numbers, body, at, parent, gather(q, node, i))
-                V = move(work, at, parent, gather(v, node, i))
-            else:
-                if tree[body, TURNED] == 1:
-                    turn(work, tree, numbers, body, q, v, node)
-                if tree[body, TURNED] < 3:
-                    clear(work, at + MOVED, U - MOVED)
-                    continue
-                frame, origin = load_frame(work, at + FRAME), load3(work, at + ORIGIN)
-                V = load6(work, at + VELOCITY)
+            if turned is not None and turned[body]:
+                if turned[body] == 3:
+                    turn(work, tree, numbers, body, q, v, external, node)
+                continue
+            frame, origin = place(work, tree, numbers, body, at, parent, gather(q, node, i))
+            V = move(work, at, parent, gather(v, node, i))
             I = body_inertia(work, numbers, body, frame, origin)
             store_rigid(work, at, I)
             p = factor_times(body_factor(I, V), V)
             if external.shape[0] > 0 and tree[body, LINK] >= 0:
-                p = sub6(p, load_on(tree, external, body, node))
+                p = sub6(p, gather6(external, node, 6 * tree[body, LINK]))
             store6(work, at + P_A, p)
 
         for body in range(bodies - 1, 0, -1):
@@ -216,7 +221,7 @@ def forward_dynamics(model: KinematicTree, nodes: Batch) -> np.ndarray:
     if not packed.siblings_only:
         return solve_mass_matrix(model, nodes)
     a = nodes.rows(packed.n)
-    _aba(packed.tree, packed.numbers, q, v, tau, nodes.given(3), a)
+    _aba(packed.tree, packed.numbers, packed.turned, q, v, tau, nodes.given(3), a)
     return a
 
 

@@ -140,6 +140,7 @@ def solve_block(Y, inverse, given, half, order, shared, pairs, tree, partials, o
 def _aba_derivatives(
     tree,
     numbers,
+    turned,
     q,
     v,
     a,
@@ -170,6 +171,7 @@ def _aba_derivatives(
         _rnea_derivatives(
             tree,
             numbers,
+            turned,
             q[here],
             v[here],
             a[here],
@@ -226,6 +228,7 @@ def solved_by_paths(model: KinematicTree, nodes: Batch) -> np.ndarray:
     _aba_derivatives(
         packed.tree,
         packed.numbers,
+        packed.turned,
         q,
         v,
         a,

@@ -22,7 +22,7 @@ from dynamics.kernels.rotation_vectors.turned_body import place_turned, vector
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import dot, dot6, load3, load6, load_frame, put, workspace
 from dynamics.model.kinematic_tree import packed_of
-from dynamics.model.packed_model import ARMATURE, COORDINATE, PARENT, TURNED
+from dynamics.model.packed_model import ARMATURE, COORDINATE, PARENT
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
@@ -32,7 +32,7 @@ SLOTS = POSED + 10
 
 
 @kernel
-def _crba(tree, numbers, q, entries_to_clear, adds, out):
+def _crba(tree, numbers, turned, q, entries_to_clear, adds, out):
     bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[2]
     work = workspace(q, bodies * SLOTS)
     for block in range(blocks):
@@ -40,14 +40,16 @@ def _crba(tree, numbers, q, entries_to_clear, adds, out):
         clear_entries(out, 1, entries_to_clear, block)
         for body in range(1, bodies):
             at, node = body * SLOTS, block * width(q)
-            if tree[body, TURNED] == 0:
-                qi, parent = gather(q, node, tree[body, COORDINATE]), tree[body, PARENT] * SLOTS
-                frame, origin = place(work, tree, numbers, body, at, parent, qi)
-            else:
-                if tree[body, TURNED] == 1:
+            if turned is not None:
+                if turned[body] == 1:
                     p = vector(q, tree, body, node)
                     place_turned(work, tree, numbers, body, SLOTS, stumpff(dot(p, p)), p)
-                frame, origin = load_frame(work, at + FRAME), load3(work, at + ORIGIN)
+                if turned[body]:
+                    frame, origin = load_frame(work, at + FRAME), load3(work, at + ORIGIN)
+                    store_inertia(work, at + INERTIA, body_inertia(work, numbers, body, frame, origin))
+                    continue
+            qi, parent = gather(q, node, tree[body, COORDINATE]), tree[body, PARENT] * SLOTS
+            frame, origin = place(work, tree, numbers, body, at, parent, qi)
             store_inertia(work, at + INERTIA, body_inertia(work, numbers, body, frame, origin))
 
         for k in range(bodies - 1, 0, -1):
@@ -84,6 +86,12 @@ def mass_matrix_slots(model: KinematicTree, nodes: Batch) -> np.ndarray:
     packed = model.packed
     out = nodes.slots(packed.n, packed.n, cleared=False)
     _crba(
-        packed.tree, packed.numbers, nodes.arrays[0], packed.entries_to_clear, packed.shares_coordinates, out
+        packed.tree,
+        packed.numbers,
+        packed.turned,
+        nodes.arrays[0],
+        packed.entries_to_clear,
+        packed.shares_coordinates,
+        out,
     )
     return out

@@ -50,7 +50,6 @@ from dynamics.model.packed_model import (
     MOMENT,
     PARENT,
     POSITION,
-    TURNED,
 )
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ def turn_inward(work, tree, numbers, body, torque, wrenches, node):
 
 
 @kernel
-def _rnea(tree, numbers, q, v, a, external, tau, wrenches, base):
+def _rnea(tree, numbers, turned, q, v, a, external, tau, wrenches, base):
     bodies, n = tree.shape[0], q.shape[1]
     work = workspace(q, bodies * SLOTS + n)
     torque = bodies * SLOTS
@@ -178,10 +177,11 @@ def _rnea(tree, numbers, q, v, a, external, tau, wrenches, base):
 
         for body in range(1, bodies):
             i, at, parent = tree[body, COORDINATE], body * SLOTS, tree[body, PARENT] * SLOTS
-            if tree[body, TURNED] != 0:
-                if tree[body, TURNED] == 3:
+            if turned is not None:
+                if turned[body] == 3:
                     turn_outward(work, tree, numbers, body, q, v, a, external, node)
-                continue
+                if turned[body]:
+                    continue
             rate, acceleration = gather(v, node, i), gather(a, node, i)
             move_outward(work, at, parent, numbers, body, gather(q, node, i), rate, acceleration)
             increase(work, torque + i, numbers[body, ARMATURE] * acceleration)
@@ -190,10 +190,11 @@ def _rnea(tree, numbers, q, v, a, external, tau, wrenches, base):
 
         for body in range(bodies - 1, 0, -1):
             i, at, parent = tree[body, COORDINATE], body * SLOTS, tree[body, PARENT] * SLOTS
-            if tree[body, TURNED] != 0:
-                if tree[body, TURNED] == 3:
+            if turned is not None:
+                if turned[body] == 3:
                     turn_inward(work, tree, numbers, body, torque + i, wrenches, node)
-                continue
+                if turned[body]:
+                    continue
             moment, force = load3(work, at + MOMENT_OF_FORCE), load3(work, at + FORCE)
             increase(work, torque + i, joint_force(numbers, body, moment, force))
             if wrenches.shape[0] > 0 and tree[body, LINK] >= 0:
@@ -261,5 +262,5 @@ def inverse_dynamics(
     tau = nodes.rows(packed.n)
     all_wrenches = nodes.rows(packed.links, 6) if wrenches else absent
     ground = nodes.rows(6) if base else absent
-    _rnea(packed.tree, packed.numbers, q, v, a, nodes.given(3), tau, all_wrenches, ground)
+    _rnea(packed.tree, packed.numbers, packed.turned, q, v, a, nodes.given(3), tau, all_wrenches, ground)
     return tau, all_wrenches, ground

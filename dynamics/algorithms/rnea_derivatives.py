@@ -64,7 +64,7 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
 )
 from dynamics.model.kinematic_tree import packed_of
-from dynamics.model.packed_model import ARMATURE, COORDINATE, LINK, PARENT, TURNED
+from dynamics.model.packed_model import ARMATURE, COORDINATE, LINK, PARENT
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
@@ -162,7 +162,7 @@ def clear_rows(out, torque_row, n, entries_to_clear, block):
 
 @kernel
 def _rnea_derivatives(
-    tree, numbers, q, v, a, external, torque_row, rows, entries_to_clear, adds, values, out
+    tree, numbers, turned, q, v, a, external, torque_row, rows, entries_to_clear, adds, values, out
 ):
     bodies, n, blocks = tree.shape[0], q.shape[1], out.shape[3]
     work = workspace(q, bodies * SLOTS + n)
@@ -177,20 +177,20 @@ def _rnea_derivatives(
 
         for body in range(1, bodies):
             i, at = tree[body, COORDINATE], body * SLOTS
-            if tree[body, TURNED] == 0:
-                qi, vi, ai = gather(q, node, i), gather(v, node, i), gather(a, node, i)
-                sweep_body(work, SLOTS, tree, numbers, body, qi, vi, ai)
-                increase(work, torque + i, numbers[body, ARMATURE] * ai)
-            else:
-                if tree[body, TURNED] == 1:
-                    sweep_turned(work, tree, numbers, body, SLOTS, q, v, a, node)
-                if tree[body, TURNED] < 3:
-                    clear(work, at + SUMS, SLOTS - SUMS)
-                    continue
-                store_sums(work, at, numbers, body)
             store6(work, at + EXTERNAL, ((zero, zero, zero), (zero, zero, zero)))
             if external.shape[0] > 0 and tree[body, LINK] >= 0:
                 store6(work, at + EXTERNAL, load_on(tree, external, body, node))
+            if turned is not None and turned[body]:
+                if turned[body] == 1:
+                    sweep_turned(work, tree, numbers, body, SLOTS, q, v, a, node)
+                if turned[body] < 3:
+                    clear(work, at + SUMS, SWEPT - SUMS)
+                else:
+                    store_sums(work, at, numbers, body)
+                continue
+            qi, vi, ai = gather(q, node, i), gather(v, node, i), gather(a, node, i)
+            sweep_body(work, SLOTS, tree, numbers, body, qi, vi, ai)
+            increase(work, torque + i, numbers[body, ARMATURE] * ai)
 
         for k in range(bodies - 1, -1, -1):
             at = k * SLOTS
@@ -214,10 +214,9 @@ def _rnea_derivatives(
                 add_torque_column(
                     work, tree, numbers, k, U1, U5, U6, E, B, adds, out, torque_row, n, blocks, block
                 )
-                if tree[k, TURNED] == 1:
-                    add_turn_stiffness(
-                        work, tree, numbers, k, SLOTS, q, node, sub6(f, W), out, torque_row, block
-                    )
+                if turned is not None and turned[k] == 1:
+                    force, row = sub6(f, W), torque_row
+                    add_turn_stiffness(work, tree, numbers, k, SLOTS, q, node, force, out, row, block)
             add_wrench_columns(work, tree, numbers, k, U1, U5, U6, out, rows, n, blocks, block)
             increase_slots(work, tree[k, PARENT] * SLOTS + SUMS, at + SUMS, SLOTS - SUMS)
 
@@ -285,6 +284,7 @@ def partial_slots(
     _rnea_derivatives(
         packed.tree,
         packed.numbers,
+        packed.turned,
         q,
         v,
         a,

@@ -72,6 +72,12 @@ class PackedModel:
         return related
 
     @cached_property
+    def turned(self) -> np.ndarray | None:
+        """The column TURNED, or None without rotation vectors: kernels compile without them then."""
+        column = np.ascontiguousarray(self.tree[:, TURNED])
+        return column if column.any() else None
+
+    @cached_property
     def shares_coordinates(self) -> bool:
         """Whether several bodies have one coordinate, so that kernels add to entries of matrices."""
         return len(self.tree) - 1 > self.n

@@ -173,7 +173,10 @@ def _inside(what: str) -> OptionError:
 
 def _checked(term: Any) -> Any:
     if not isinstance(term, Term):
-        raise OptionError(f"a term was added to {short_repr(term)}: write the sum inside one @trajopt.term")
+        raise OptionError(
+            f"a term was added to {short_repr(term)}: write the sum inside one @trajopt.term, such as "
+            "`def error(node): return node.q - target`"
+        )
     return term
 
 

@@ -80,10 +80,8 @@ def taylor_coefficients(p: np.ndarray, degree: int) -> np.ndarray:
 
 
 def stumpff(s):
-    """c_0 to c_7 at s; in kernels on SIMD lanes, or on complex numbers."""
-    c = np.empty(LARGEST + 1, np.complex128)
-    functions(s, 7, c)
-    return c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]
+    """c_0 to c_7 at a complex number; on SIMD lanes kernels compile `_lanes` instead."""
+    return _complex(s)
 
 
 def _lanes(s):
