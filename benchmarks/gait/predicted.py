@@ -21,7 +21,7 @@ from problems.human.assessment.score import mean_correlation, scores
 from problems.human.assessment.slip import sinking, slip
 from problems.human.gait.formulation import PREDICTED
 
-MESHES = (2, 4, 6, 8)  # intervals in each arc of single support
+MESHES = (2, 4, 5, 6, 8)  # intervals in each arc of single support
 EVENTS = ("foot-flat", "toe-off", "heel-off")
 SLOPES, ON_SLOPES = (-0.08, 0.0, 0.08), {"speed": 1.2, "step_length": 0.65}
 MOVED = 0.2  # of its time, an event of the initial guess
