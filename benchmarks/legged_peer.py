@@ -45,7 +45,7 @@ def gaits() -> tuple[Any, Any]:
 def problems_of(gait: Any, state: np.ndarray) -> dict[str, Any]:
     """A period of the trot, two steps from standing to standing, and a jump of 25 cm."""
     return {
-        "trot": gait.createTrottingProblem(state, 0.05, 0.03, STEP, 25, 2),
+        "trot": gait.createTrottingProblem(state, 0.1, 0.03, STEP, 25, 2),
         "jump": gait.createJumpingProblem(state, 0.1, np.array([0.25, 0.0, 0.0]), STEP, 15, 12),
     }
 
