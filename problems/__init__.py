@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from problems.gallery.flight import space_shuttle as space_shuttle
     from problems.gallery.human import countermovement_jump as countermovement_jump
     from problems.gallery.human import lift_box as lift_box
+    from problems.gallery.human import running as running
     from problems.gallery.human import sit_to_stand as sit_to_stand
     from problems.gallery.legged import biped_step as biped_step
     from problems.gallery.legged import one_legged_hopper as one_legged_hopper

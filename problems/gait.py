@@ -32,6 +32,7 @@ from problems.human.gait.step import LIMIT_NODES, Step, warn_of_untested_speed
 from problems.human.gait.step_limits import StepLimits
 from problems.human.motions.tracking import track_motion
 from problems.human.predicted.predicted_step import predicted_solver, predicted_step
+from problems.human.predicted.tendons import achilles_tendons
 from problems.recipe import recipe
 from trajopt.base.errors import OptionError
 
@@ -63,6 +64,7 @@ def build(
     friction: float = 0.7,
     sole: float | None = None,
     contact: str = "imposed",
+    tendons: bool = False,
     cost: str = "sourced",
     power: float | None = None,
     steadiness: float | None = None,
@@ -108,6 +110,8 @@ def build(
         contact has no use for foot_flat, toe_off, heel_off, contact_samples, split, knee_peak, swing_knee,
         contact_tolerance, contact_drift, penetration, clearance and nodes_per_span; its `intervals` are those
         of each part of single support
+    tendons : with predicted contact, whether muscles of the ankle pull on a tendon that stretches, as in
+        `running`
     power, steadiness, force_rate : weights in the sourced cost, without unit; None for 3, 0.07, 0.015, and
         4.5, 0.07, 0.03 with predicted contact
     springs : whether passive stiffness and damping take their part of each torque
@@ -150,9 +154,12 @@ def build(
         problem = predicted_step(
             "gait", person, step, limits, constraints=own.constraints, intervals=intervals, weights=weights,
             smoothness=smoothness, springs=springs, without=without, start=start,
+            tendons=achilles_tendons(person) if tendons else {},
         )  # fmt: skip
         problem.recommend(predicted_solver(start), trajopt.LimitNodes(), own.starts)
         return problem
+    if tendons:
+        raise OptionError("tendons are for contact='predicted' only: leave out one of them")
     problem = gait_problem(
         "gait", person, (step,), limits,
         moving=ACTIVE, intervals=intervals, nodes_per_span=nodes_per_span, springs=springs,

@@ -6,7 +6,14 @@ import trajopt
 from problems import catalogue
 
 #: which pass in tests of their own
-ELSEWHERE = {"biped_step", "one_legged_hopper", "quadruped_bound", "quadruped_gap", "quadruped_jump"}
+ELSEWHERE = {
+    "biped_step",
+    "one_legged_hopper",
+    "quadruped_bound",
+    "quadruped_gap",
+    "quadruped_jump",
+    "running",
+}
 SLOW = {
     "container_crane",
     "countermovement_jump",

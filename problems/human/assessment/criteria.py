@@ -57,14 +57,14 @@ def credibility(solution: Solution) -> tuple[Criterion, ...]:
     return (*_reactions(body), *_angles(body), *_joint_forces(body), _pressure(body), *_upper_body(body))
 
 
-def unmet(criteria: Iterable[Criterion]) -> str:
+def unmet(criteria: Iterable[Criterion], gait: str = "walk") -> str:
     """One line: how many criteria are met, and those that are not, with value and band."""
     every = tuple(criteria)
     missed = [each for each in every if not each.met]
     if not missed:
-        return f"criteria of a credible walk: all {len(every)} are met"
+        return f"criteria of a credible {gait}: all {len(every)} are met"
     each = (f"{one.name} {one.value:.3g} ({one.wanted}{one.unit and ' ' + one.unit})" for one in missed)
-    return f"criteria of a credible walk: {len(missed)} of {len(every)} are not met: {'; '.join(each)}"
+    return f"criteria of a credible {gait}: {len(missed)} of {len(every)} are not met: {'; '.join(each)}"
 
 
 def table(criteria: Iterable[Criterion]) -> str:

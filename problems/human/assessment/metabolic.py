@@ -23,8 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import trajopt
 from problems.human.body.person import Person
 from problems.human.gait.sourced_cost import SPINE, muscle_torques
+from problems.human.predicted.tendons import stretch_curve
 from trajopt.base.errors import OptionError
 
 if TYPE_CHECKING:
@@ -77,20 +79,32 @@ def in_series(
 def metabolic_cost(solution: Solution, fastest: float = FASTEST_JOINT) -> float:
     """J per kg and m of way of a solved walk, energy at rest not counted.
 
-    The muscles of the sourced cost: what joints give beside their passive moments. Mass is that of the body.
+    The muscles of the sourced cost: what joints give beside their passive moments. Where they pull on
+    tendons, the rates are those of their fibres. Mass is that of the body.
     """
     model: Any = solution.problem.dynamics
     recipe = solution.recipe.parameters if solution.recipe else {}
     person = Person.of(recipe, model)
     t = np.linspace(0.0, solution.duration, SAMPLES)
-    q, v, tau = solution.q(t), solution.v(t), solution.tau(t)
+    q, tau = solution.q(t), solution.tau(t)
+    v, fibres = solution.v(t), fibre_rates(solution, t)
     muscles = muscle_torques(model, person, bool(recipe.get("springs", True)))
     moments = muscles(SimpleNamespace(q=q.T, v=v.T, tau=tau.T))
-    pulling = in_series(solution.joint_names, moments, v)
+    pulling = in_series(solution.joint_names, moments, fibres)
     power = sum(metabolic_power(moment, rate, fastest) for moment, rate in pulling)
     forward = solution.joint_names.index("global_tx")
     way = abs(float(q[-1, forward] - q[0, forward]))
     return float(np.trapezoid(power, t) / (person.mass * way))
+
+
+def fibre_rates(solution: Solution, t: np.ndarray) -> np.ndarray:
+    """Rates of all joints at times (K,), (K, n) rad/s, and those of stretching tendons added."""
+    rates = solution.v(t)
+    for i, joint in enumerate(solution.joint_names):
+        curve = stretch_curve(joint)
+        if curve in solution.problem.extras:
+            rates[:, i] += solution.value(trajopt.Quantity(f"rate:{curve}"), t).ravel()
+    return rates
 
 
 def measured_cost(slope: float) -> float:

@@ -13,19 +13,21 @@ from problems.human.gait.step import Step
 from trajopt.base.errors import OptionError
 
 Curve = Callable[[np.ndarray], np.ndarray]  # parts of a step (K,) -> postures (K, n)
+Start = Callable[[Sequence[str], Step], Curve]
 
 
 def set_initial_guess(
-    problem: trajopt.Problem, steps: Sequence[Step], start: str, parts: Sequence[float] | None = None
+    problem: trajopt.Problem,
+    steps: Sequence[Step],
+    start: str | Start,
+    parts: Sequence[float] | None = None,
 ) -> None:
-    """Start from "standing" or from a "measured" gait; OptionError for another word.
+    """Start from "standing", from a "measured" walk, or from a step given; OptionError for another word.
 
     parts : of the duration that the arcs of one step take, where it has several
     """
-    if start not in ("standing", "measured"):
-        raise OptionError(f"the gait starts from {start!r}: use 'standing' or 'measured'")
     names, step = problem.dynamics.joint_names, steps[0]
-    one = (standing_guess if start == "standing" else measured_guess)(names, step)
+    one = (named_start(start) if isinstance(start, str) else start)(names, step)
     signs, order, offset = step_symmetry(names, step.length)
 
     def curve(s: np.ndarray) -> np.ndarray:
@@ -73,3 +75,13 @@ def measured_guess(names: Sequence[str], step: Step) -> Curve:
     points[:, forward] += 0.5 * (step.sole["ball"] - step.length)
     points[:, upward] *= step.height / TABLE_HEIGHT
     return BSpline(np.array([0, 0, 0, 0, 1, 2, 3, 3, 3, 3]) / 3.0, points, 3)
+
+
+NAMED_STARTS = {"standing": standing_guess, "measured": measured_guess}
+
+
+def named_start(name: str) -> Start:
+    """The start of a name; OptionError for one that is none of NAMED_STARTS."""
+    if name not in NAMED_STARTS:
+        raise OptionError(f"the gait starts from {name!r}: use 'standing' or 'measured'")
+    return NAMED_STARTS[name]

@@ -46,6 +46,10 @@ PELVIS = {"global_yaw": "_rot", "global_list": "_bend", "global_tilt": "_flex"}
 SPINE = ("spine", "neck")
 
 
+Torques = Callable[[Any], dict[int, Any]]  # node -> torque in N m by the index of a joint
+Rates = Mapping[int, Callable[[Any], Any]]  # index of a joint -> node -> rad/s
+
+
 @dataclass(frozen=True)
 class CostWeights:
     """Weights without unit, beside effort: mechanical power, steadiness, rate of leg forces."""
@@ -67,22 +71,22 @@ def minimize_sourced_cost(
     weights: CostWeights,
     springs: bool = True,
     stiffer: Mapping[str, float] = MappingProxyType({}),
+    stretching: Rates = MappingProxyType({}),
 ) -> None:
     """Minimize muscle effort, mechanical power and angular accelerations of pelvis and head.
 
     Without `springs` muscles give the whole torque; `stiffer` adds stiffness in N m/rad to joints.
+    stretching : rates at which tendons are stretched, see `muscle_power`
     """
     muscles = muscle_torques(model, person, springs, stiffer)
     problem.minimize(muscle_effort(model, muscles, TURN * person.size))
     if weights.power > 0.0:
         unit = person.mass * GRAVITY * float(np.sqrt(GRAVITY * person.height))
-        problem.minimize(muscle_power(model, muscles, POWER_ROUNDING * unit), weights.power / unit)
+        work = muscle_power(muscles, POWER_ROUNDING * unit, stretching)
+        problem.minimize(work, weights.power / unit)
     if weights.steadiness > 0.0:
         seconds = (person.height / GRAVITY) ** 2
         problem.minimize(turning_accelerations(model), weights.steadiness * seconds)
-
-
-Torques = Callable[[Any], dict[int, Any]]  # node -> torque in N m by the index of a joint
 
 
 def muscle_torques(
@@ -143,12 +147,21 @@ def muscle_effort(model: dynamics.RigidBodyModel, muscles: Torques, turn: float)
     return trajopt.ExpressionTerm(effort, "dynamic effort")
 
 
-def muscle_power(model: dynamics.RigidBodyModel, muscles: Torques, rounding: float) -> trajopt.ExpressionTerm:
-    """Sum over joints of sqrt(P^2 + e^2) - e, P = m v in W: the work of muscles, positive or negative."""
+def muscle_power(
+    muscles: Torques, rounding: float, stretching: Rates = MappingProxyType({})
+) -> trajopt.ExpressionTerm:
+    """Sum over joints of sqrt(P^2 + e^2) - e, P = m u in W: the work of muscles, positive or negative.
+
+    u is the rate v of the joint, and where muscles pull on a tendon that is stretched meanwhile, v plus the
+    rate of that stretch.
+    """
 
     def power(node: Any) -> Any:
-        work = (torque * node.v[i] for i, torque in muscles(node).items())
-        return sum(np.sqrt(each**2 + rounding**2) - rounding for each in work)
+        total = 0.0
+        for i, torque in muscles(node).items():
+            rate = node.v[i] + stretching[i](node) if i in stretching else node.v[i]
+            total += np.sqrt((torque * rate) ** 2 + rounding**2) - rounding
+        return total
 
     return trajopt.ExpressionTerm(power, "mechanical power of muscles")
 

@@ -68,7 +68,7 @@ def draw_strip(axis: Axes, body: WholeBody, moment: int) -> None:
         axis.plot(cycle.percent, cycle.reaction(side)[:, 4] / cycle.weight, color=colour, linewidth=1.2)
     axis.axvline(cycle.percent[moment], color="#555555", linewidth=0.8)
     axis.set_xlim(0.0, 100.0)
-    axis.set_ylim(0.0, 1.4)
+    axis.set_ylim(0.0, max(1.4, axis.get_ylim()[1]))
     axis.set_yticks([0, 1])
     axis.set_yticklabels(["0", "1 BW"])
     axis.set_xticks([])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -103,7 +103,8 @@ def forces(solution: Solution) -> Figure:
 
 
 def drawn(solution: Solution, cycle: Cycle, contents: list[Panel]) -> Figure:
-    """One panel each, in two columns, over 0 to 100 % of the cycle."""
+    """One panel each, in two columns, over 0 to 100 % of the cycle; behind walks what was measured."""
+    contents = contents if walks(cycle) else [replace(panel, quantity=None) for panel in contents]
     with settings():
         figure, axes = panels([panel.label for panel in contents], 2, height=HEIGHT)
         for axis, panel in zip(axes, contents, strict=True):
@@ -120,6 +121,11 @@ def drawn(solution: Solution, cycle: Cycle, contents: list[Panel]) -> Figure:
         )
         walk_title(figure, solution, cycle)
     return figure
+
+
+def walks(cycle: Cycle) -> bool:
+    """Whether each foot stands for half of the cycle or more: who runs is not drawn beside who walked."""
+    return cycle.stance_end >= 50.0
 
 
 def draw_measured(axis: Axes, curve: Measured) -> None:

@@ -1,4 +1,4 @@
-"""The optimization problem of a step whose contact is predicted: `contact="predicted"` of `gait`.
+"""The optimization problem of a step whose contact is predicted: `contact="predicted"` of `gait`, and a run.
 
     minimize  integral_0^T  effort + power + steadiness of `sourced_cost`
                           + w_rate (H / g) (|dA/dt|^2 + |dB/dt|^2) / (m g)^2 + smoothness sum_i a_i^2  dt
@@ -14,7 +14,7 @@ point. The motion is a piecewise polynomial of degree three, its equations hold 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -25,15 +25,25 @@ from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person
 from problems.human.gait.effort import squared_accelerations
 from problems.human.gait.gait_problem import subject_to_periodicity
-from problems.human.gait.initial_guess import set_initial_guess
+from problems.human.gait.initial_guess import Start, set_initial_guess
 from problems.human.gait.reach import check_reach
-from problems.human.gait.sourced_cost import CostWeights, minimize_sourced_cost
+from problems.human.gait.sourced_cost import CostWeights, minimize_sourced_cost, muscle_torques
 from problems.human.gait.step import Step
 from problems.human.gait.step_constraints import subject_to_step_constraints
 from problems.human.gait.step_limits import StepLimits
 from problems.human.predicted.feet import with_ball_edges, with_strong_plantarflexors
 from problems.human.predicted.solved_walk import guess_solved_walk
-from problems.human.predicted.stances import FOOT_FLAT, GUESSED, POINTS, stand_on_points, step_trajectory
+from problems.human.predicted.stances import (
+    FOOT_FLAT,
+    GUESSED,
+    POINTS,
+    STANCES,
+    Stances,
+    feet_that_stand,
+    stand_on_points,
+    step_trajectory,
+)
+from problems.human.predicted.tendons import stretch_tendons
 from trajopt.base.arguments import check_choice
 
 SOLVED = "solved"  # the start from the stored walk
@@ -56,25 +66,33 @@ def predicted_step(
     smoothness: float,
     springs: bool = True,
     without: str = "",
-    start: str = SOLVED,
+    start: str | Start = SOLVED,
+    stances: Stances = STANCES,
+    parts: Sequence[float] = GUESSED,
+    tendons: Mapping[str, float] = MappingProxyType({}),
 ) -> trajopt.Problem:
-    """One step; intervals of the mesh in each arc of single support, smoothness in s^4.
+    """One step; intervals of the mesh in each arc without double support, smoothness in s^4.
 
     limits : friction, half the width of the sole at the ball, and those of posture
     constraints : names of the step constraints that are stated beside contact
-    start : the stored walk that was "solved", a "measured" gait or "standing" upright
+    start : the stored walk that was "solved", a "measured" gait, "standing" upright, or a step given
+    stances, parts : the points that stand, arc by arc, and the parts of the step that arcs take at first
+    tendons : joint -> stiffness in N m/rad of the tendon on which its muscles pull
     """
-    check_choice("start", start, STARTS)
-    check_reach(step)
+    if isinstance(start, str):
+        check_choice("start", start, STARTS)
+    if any(feet_that_stand(points) == {"r", "l"} for points in stances):
+        check_reach(step)
     model = with_ball_edges(with_strong_plantarflexors(person.skeleton(ACTIVE)), limits.sole)
-    problem = trajopt.Problem(model, step_trajectory(step.duration, intervals), name=name)
-    stand_on_points(problem, limits.friction, step.duration)
+    problem = trajopt.Problem(model, step_trajectory(step.duration, intervals, stances), name=name)
+    stand_on_points(problem, limits.friction, step.duration, stances)
     place_feet(problem, step)
     problem.passive(*model.floating_joints)
     problem.subject_to(trajopt.duration, equals=step.duration, name="duration of the step")
     subject_to_periodicity(problem, (step,))
     subject_to_step_constraints(problem, (step,), limits, constraints, without)
-    minimize_sourced_cost(problem, model, person, weights, springs)
+    stretching = stretch_tendons(problem, muscle_torques(model, person, springs), tendons)
+    minimize_sourced_cost(problem, model, person, weights, springs, stretching=stretching)
     if weights.force_rate > 0.0:
         own = weights.force_rate * step.height / np.linalg.norm(model.gravity)
         problem.minimize(rate_of_leg_forces(problem, step.weight), own)
@@ -83,7 +101,7 @@ def predicted_step(
     if start == SOLVED:
         guess_solved_walk(problem, step)
     else:
-        set_initial_guess(problem, (step,), start, GUESSED)
+        set_initial_guess(problem, (step,), start, parts)
     return problem
 
 

@@ -1,10 +1,16 @@
 """Which points of the feet stand in the four arcs of a predicted step, and along which axes they are held.
 
-    arc                                         right foot          left foot
+    arc of a walk                               right foot          left foot
     0  right heel strike to right foot-flat     heel                ball, toe
     1  to left toe-off                          heel, ball, toe     toe
     2  to right heel-off                        heel, ball, toe     swings
     3  to left heel strike                      ball, toe           swings
+
+    arc of a run
+    0  right heel strike to right foot-flat     heel                swings
+    1  to right heel-off                        heel, ball, toe     swings
+    2  to right toe-off                         ball, toe           swings
+    3  to left heel strike                      swings              swings
 
 The ball has two points, inside and outside of the foot. The order of the events is given, their times are
 unknown: every arc has a free duration. A heel can rise only where its contact has ended, and so with no force
@@ -14,6 +20,7 @@ on two hinged bodies move in seven ways.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -21,13 +28,16 @@ import numpy as np
 import trajopt
 from problems.human.body.model import other_side
 
+Stances = tuple[tuple[str, ...], ...]  # the points that stand, arc by arc
+
 FOOT_FLAT, HEEL_OFF = 1, 3  # the arcs that begin with these events of the right foot; arc 2 with left toe-off
-STANCES = (
+STANCES: Stances = (
     ("heel_r", "ball_in_l", "ball_out_l", "toe_l"),
     ("heel_r", "ball_in_r", "ball_out_r", "toe_r", "toe_l"),
     ("heel_r", "ball_in_r", "ball_out_r", "toe_r"),
     ("ball_in_r", "ball_out_r", "toe_r"),
 )
+RUN: Stances = (("heel_r",), STANCES[2], STANCES[3], ())
 POINTS = tuple(f"{kind}_{side}" for side in "rl" for kind in ("heel", "ball_in", "ball_out", "toe"))
 # Point: what else must stand on this foot for it to be held along the first axes only, else along the second.
 HELD = MappingProxyType({
@@ -35,24 +45,33 @@ HELD = MappingProxyType({
     "toe": ("ball_in", "y", "xyz"),
 })  # fmt: skip
 SHORTEST, LONGEST = 0.02, 0.9  # parts of the step, of every arc
-GUESSED = (0.16, 0.08, 0.46, 0.30)  # parts of the step, where the search starts
+GUESSED = (0.16, 0.08, 0.46, 0.30)  # parts of the step, where the search for a walk starts
 ORDER = 3  # collocation points in every interval
 # Parts of every interval, between its points, at which limits hold too while a foot swings near the ground.
 BETWEEN_POINTS = (0.42, 0.83)
 
 
-def schedule(duration: float) -> trajopt.Schedule:
+def schedule(duration: float, stances: Stances = STANCES) -> trajopt.Schedule:
     """The stances of a step of so many seconds, each with a free duration."""
     free = (SHORTEST * duration, LONGEST * duration)
-    return trajopt.Schedule([(points, free) for points in STANCES], feet=POINTS)
+    return trajopt.Schedule([(points, free) for points in stances], feet=POINTS)
 
 
-def step_trajectory(duration: float, intervals: int) -> trajopt.Trajectory:
-    """Collocation on `intervals` of either arc in which one foot stands, half as many of the others."""
-    short = (intervals + 1) // 2
-    mesh = schedule(duration).trajectory((short, short, intervals, intervals), ORDER)
-    swing = [tuple(limit_times(arc.basis.breakpoints)) for arc in mesh.arcs[2:]]
-    return mesh.with_limit_points([(), (), *swing])
+def step_trajectory(duration: float, intervals: int, stances: Stances = STANCES) -> trajopt.Trajectory:
+    """Collocation on `intervals` of every arc, half as many where both feet stand."""
+    swings = [feet_that_stand(points) != {"r", "l"} for points in stances]
+    counts = [intervals if one else (intervals + 1) // 2 for one in swings]
+    mesh = schedule(duration, stances).trajectory(counts, ORDER)
+    times = [
+        tuple(limit_times(arc.basis.breakpoints)) if one else ()
+        for arc, one in zip(mesh.arcs, swings, strict=True)
+    ]
+    return mesh.with_limit_points(times)
+
+
+def feet_that_stand(points: Sequence[str]) -> set[str]:
+    """The sides, "r" and "l", of points that stand."""
+    return {point[-1] for point in points}
 
 
 def limit_times(breakpoints: np.ndarray) -> list[float]:
@@ -60,19 +79,21 @@ def limit_times(breakpoints: np.ndarray) -> list[float]:
     return (breakpoints[:-1, None] + np.diff(breakpoints)[:, None] * BETWEEN_POINTS).ravel().tolist()
 
 
-def held(point: str, arc: int) -> str:
+def held(point: str, arc: int, stances: Stances = STANCES) -> str:
     """World axes along which a standing point is held in an arc."""
     kind, _, side = point.rpartition("_")
     needed, with_it, alone = HELD[kind]
-    return with_it if f"{needed}_{side}" in STANCES[arc] else alone
+    return with_it if f"{needed}_{side}" in stances[arc] else alone
 
 
-def stand_on_points(problem: trajopt.Problem, friction: float, duration: float) -> None:
+def stand_on_points(
+    problem: trajopt.Problem, friction: float, duration: float, stances: Stances = STANCES
+) -> None:
     """The contacts of all points with the ground; after the step left and right have changed places."""
-    ground, own = trajopt.Ground(up="y"), schedule(duration)
+    ground, own = trajopt.Ground(up="y"), schedule(duration, stances)
     for point in POINTS:
         arcs = own.arcs(point)
-        axes = {arc: held(point, arc) for arc in arcs}
+        axes = {arc: held(point, arc, stances) for arc in arcs}
         problem.contact(point, arcs, friction, ground=ground, held=axes, continuous=True)
     swapped = {point: other_side(point) for point in POINTS}
     problem.subject_to_repeated_contacts(swapped, reflection=np.array([1.0, 1.0, -1.0]))

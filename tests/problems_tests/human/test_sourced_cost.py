@@ -142,7 +142,7 @@ def test_some_strength_is_left_at_every_angle_that_a_joint_can_take(joint):
 
 
 def test_power_is_the_work_of_muscles_either_way_and_rounded_off_at_zero():
-    power = muscle_power(MODEL, muscle_torques(MODEL, Person(), springs=False), 5.0)
+    power = muscle_power(muscle_torques(MODEL, Person(), springs=False), 5.0)
     there, back = (
         float(power.function(node(tau={"hip_r_flex": 40.0}, v={"hip_r_flex": v}))) for v in (5.0, -5.0)
     )

@@ -1,0 +1,1 @@
+"""Runs beside people: `python -m benchmarks.running`."""
