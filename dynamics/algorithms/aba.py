@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.kernels.compile import inlined, kernel
+from dynamics.kernels.compile import inlined, kernel, subroutine
 from dynamics.kernels.inertia import body_factor, body_inertia, clear, factor_times, increase_slots
 from dynamics.kernels.node_batch import Batch, batch_with
 from dynamics.kernels.outward_sweep import (
@@ -139,7 +139,7 @@ def eliminate(work, tree, numbers, body, v, tau):
     increase6(work, parent + P_A, scale6(torque * inverse, force))
 
 
-@kernel
+@subroutine
 def turn(work, tree, numbers, body, q, v, external, node):
     """All that is stored outward of the three bodies of a rotation vector, of which this is the last."""
     first, at = body - 2, body * SLOTS

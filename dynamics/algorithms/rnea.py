@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.kernels.compile import inlined, kernel
+from dynamics.kernels.compile import inlined, kernel, subroutine
 from dynamics.kernels.joint_motion import add_joint_motion, joint_force, local_pose
 from dynamics.kernels.node_batch import Batch, batch, batch_with
 from dynamics.kernels.pose import ground_frame, link_axes, local_force, rotated_frame
@@ -130,7 +130,7 @@ def carry_inward(work, at, parent, moment, force):
     increase3(work, parent + MOMENT_OF_FORCE, add(rotate(frame, moment), lever))
 
 
-@kernel
+@subroutine
 def turn_outward(work, tree, numbers, body, q, v, a, external, node):
     """`move_outward` of a body that a rotation vector turns; J goes to slots of the first of its three."""
     first, at = body - 2, body * SLOTS
@@ -147,7 +147,7 @@ def turn_outward(work, tree, numbers, body, q, v, a, external, node):
         subtract_external(work, at, parent, tree, external, node, body)
 
 
-@kernel
+@subroutine
 def turn_inward(work, tree, numbers, body, torque, wrenches, node):
     """Torques J' moment of a rotation vector, the wrenches on its links, and what they add to the parent."""
     first, at = body - 2, body * SLOTS

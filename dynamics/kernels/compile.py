@@ -38,6 +38,11 @@ def inlined(function: Callable) -> Any:
     return numba.njit(function, forceinline=True, **_OPTIONS)
 
 
+def subroutine(function: Callable) -> Any:
+    """Compile a function that kernels call and keep as part of their own code; never called from Python."""
+    return numba.njit(function, **_OPTIONS)
+
+
 def kernel(function: Callable) -> Any:
     """Compile a kernel on its first call and keep the machine code on disk.
 

@@ -13,7 +13,7 @@ Source: Barfoot, State Estimation for Robotics (2017), section 7.1.5, for the Ja
 
 from __future__ import annotations
 
-from dynamics.kernels.compile import inlined, kernel
+from dynamics.kernels.compile import inlined, subroutine
 from dynamics.kernels.outward_sweep import (
     ACCELERATION,
     AXIS,
@@ -225,7 +225,7 @@ def turn_stiffness(work, tree, numbers, first, slots, c, p, force):
     )
 
 
-@kernel
+@subroutine
 def sweep_turned(work, tree, numbers, first, slots, q, v, a, node):
     """Pose, axes with their rates, and motion of the three bodies of a rotation vector."""
     p, rate = vector(q, tree, first, node), vector(v, tree, first, node)
@@ -235,7 +235,7 @@ def sweep_turned(work, tree, numbers, first, slots, q, v, a, node):
     accelerate_turned(work, tree, numbers, first, slots, c, p, rate, second)
 
 
-@kernel
+@subroutine
 def add_turn_stiffness(work, tree, numbers, first, slots, q, node, force, out, row, block):
     """Add `turn_stiffness` to the derivatives of torques, from row `row` of `out`, by q."""
     p, n, blocks, c = vector(q, tree, first, node), out.shape[2], out.shape[3], tree[first, COORDINATE]
