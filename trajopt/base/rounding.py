@@ -20,6 +20,6 @@ NOT_ZERO = 1e-300
 # from what its motion gives. The way from a motion to unknowns and back leaves rounding.
 CLAIMED = 1e-6
 
-#: In SI units, of coordinates of size one and their rates: what rounding of control points leaves.
-#: Coordinates that travel less stay where they are.
-STILL = 1e-9
+#: In SI units, of coordinates and limits of size one: what rounding of control points leaves. A coordinate
+#: that travels less does not move, a limit that is missed by less holds.
+CONTROL_POINT_ROUNDING = 1e-9

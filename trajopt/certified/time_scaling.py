@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.rounding import STILL
+from trajopt.base.rounding import CONTROL_POINT_ROUNDING
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.checks.limit_violations import LimitViolation, largest_violations, relative_violations
 from trajopt.solution.solution import SolutionData
@@ -48,7 +48,7 @@ def time_scaled(
 def _may_be_scaled(solution: SolutionData, most: float) -> bool:
     problem = solution.problem
     ends = np.array([0.0, solution.duration])
-    at_rest = np.abs(solution.v(ends)).max() <= STILL
+    at_rest = np.abs(solution.v(ends)).max() <= CONTROL_POINT_ROUNDING
     room = all(arc.duration_bounds[1] > (1.0 + most) * solution.duration for arc in problem.trajectory.arcs)
     takes_time = any(cost.term.quantity == "duration" for cost in problem.costs)
     limits = solution.problem.path_limits()

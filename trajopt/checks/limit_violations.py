@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.rounding import STILL
+from trajopt.base.rounding import CONTROL_POINT_ROUNDING
 from trajopt.checks.check_result import OfComponent
 from trajopt.checks.check_times import SEARCH_DENSITY
 from trajopt.checks.peaks import search
@@ -88,4 +88,4 @@ def _holds_by_hull(solution: SolutionData, limit: Constraint, component: int) ->
         return False
     values = pieces_of(solution.curve, component, SPLINE_LEAVES.index(limit.term.quantity)).coefficients
     below, above = limit.lower[component] - values.min(), values.max() - limit.upper[component]
-    return bool(max(below, above) <= STILL)
+    return bool(max(below, above) <= CONTROL_POINT_ROUNDING)

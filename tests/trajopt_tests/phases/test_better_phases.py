@@ -169,12 +169,12 @@ def test_the_page_of_phases_has_every_phase_and_the_links(tmp_path):
 
 
 def test_phases_are_solved_on_coarse_meshes_first(tmp_path):
-    """Phases of 20 and 6 spans: a coarse solve, then the own phases from it."""
-    both = swing(order=3, intervals=20)
+    """Phases of 40 and 6 spans: two coarse solves, then the own phases from the last of them."""
+    both = swing(order=3, intervals=40)
     both = both.on(both.parts[0].trajectory, trajopt.Trajectory.collocation(6, 3, duration=1.0))
     direct = trajopt.solve(both)
     found = trajopt.solve(both, coarse_to_fine=True)
-    assert [level.spans for level in found.levels] == [16, 26]
+    assert [level.spans for level in found.levels] == [16, 26, 46]
     assert found.converged and found.verify().holds and found.known is both
     assert found.objective == pytest.approx(direct.objective, rel=1e-9)
     assert found.iterations == sum(level.iterations for level in found.levels)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.rounding import AGREEMENT, STILL
+from trajopt.base.rounding import AGREEMENT, CONTROL_POINT_ROUNDING
 from trajopt.splines.curve import Curve
 from trajopt.transcription.nlp import NLP
 
@@ -77,7 +77,7 @@ def searched_guesses(nlp: NLP, joints: int, count: int) -> list[Guess]:
     shapes = _Shapes(nlp, base, joints)
     travel = float(np.ptp(np.concatenate(base.control_points)[:, :joints], axis=0).max())
     duration = _duration_of(shapes)
-    if nlp.unknowns.durations.size == 0 or travel <= STILL:
+    if nlp.unknowns.durations.size == 0 or travel <= CONTROL_POINT_ROUNDING:
         return []
     without_waves = duration(None, LONGEST)
     if not np.isfinite(without_waves):

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from trajopt.base.rounding import STILL
+from trajopt.base.rounding import CONTROL_POINT_ROUNDING
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import own_mesh
 from trajopt.solution.solve_once import program_of
@@ -56,7 +56,7 @@ def perturbed_guess(
         additional curves behind the joints stay as they are: they have other units
     """
     travel = np.concatenate([np.ptp(np.concatenate(group.control_points), axis=0) for group in base.groups])
-    size = spread * np.where(travel > STILL, travel, 1.0)
+    size = spread * np.where(travel > CONTROL_POINT_ROUNDING, travel, 1.0)
     size[joints:] = 0.0
     weights = rng.standard_normal((HARMONICS, base.n)) * size / np.arange(1, HARMONICS + 1)[:, None]
 
