@@ -131,7 +131,7 @@ def outcome_of(kind: Callable[[Rng], Planted], seed: int) -> Outcome:
     """The same for a kind."""
     planted = kind(np.random.default_rng(seed))
     truth = Truth.of(planted)
-    certificate = Certificate(TOLERANCE, (), "none", None, 0, "", motion=planted.solution)
+    certificate = Certificate(TOLERANCE, "none", None, 0, "", motion=planted.solution)
     lines = [line for line in certificate.lines if line.name == planted.name]
     assert lines, certificate.unchecked or f"{planted.name} has no line"
     tolerance = max(line.tolerance for line in lines)

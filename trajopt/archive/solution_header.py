@@ -19,7 +19,7 @@ from trajopt.solution.records import Certification, MeshSolve, RefinementRecord,
 from trajopt.solution.solution import Answer
 from trajopt.solvers.optimality.kkt import KKT
 
-VERSION = 1
+VERSION = 2  # up to 1 certificates held violations, which are computed from the motion now
 ADDED_NODES = ("extra_points", "limit_points")  # each an array of normalised times for every arc
 
 HeaderT = TypeVar("HeaderT", bound="SavedSolve")

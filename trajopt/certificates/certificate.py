@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
@@ -23,9 +23,9 @@ from trajopt.certificates.certified_lines import CertifiedLines
 from trajopt.certificates.saved_claims import certificate_contradictions
 from trajopt.certificates.sign_check import component_label
 from trajopt.certificates.switching_structure import Saturation, Structure
-from trajopt.checks.check_result import worst_of_each
+from trajopt.checks.check_result import CheckResult, worst_of_each
 from trajopt.checks.check_times import mesh_of, other_nodes
-from trajopt.checks.limit_violations import LimitViolation
+from trajopt.checks.limit_violations import largest_violations
 from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.simulation import Simulation, simulate
 from trajopt.problem.problem import ProblemData
@@ -42,11 +42,11 @@ class Certificate(CertifiedLines, CertificateRecord):
     """The checks of a solution and their results; `print` gives the page.
 
     A line for every component of every constraint, and for every cost, names its evidence
-    (`CertificateLine`). Lines are computed from the motion on first access and never read from a file. What
-    a file holds of it: `CertificateRecord`.
+    (`CertificateLine`). Lines and violations are computed from the motion on first access and never read from
+    a file. What a file holds of it: `CertificateRecord`.
 
     motion : the solution that is certified
-    stored : the certificate was read from a file: all but its lines and its simulation is as saved
+    stored : the certificate was read from a file: all but its lines, violations and simulation is as saved
     """
 
     motion: SolutionData | None = field(default=None, repr=False)
@@ -59,6 +59,13 @@ class Certificate(CertifiedLines, CertificateRecord):
         A saved solution whose problem is neither given nor in the library has none: `unchecked` says why.
         """
         return self._lines_or_reason[0]
+
+    def noting(self, **notes: Any) -> Certificate:
+        """With other fields that say how it was found; lines and violations of the motion are kept."""
+        known = {name: vars(self)[name] for name in ("_lines_or_reason", "violations") if name in vars(self)}
+        noted = replace(self, **notes)
+        vars(noted).update(known)
+        return noted
 
     @property
     def parts(self) -> tuple[Certificate, ...]:
@@ -108,8 +115,19 @@ class Certificate(CertifiedLines, CertificateRecord):
         if self.failing:
             return str(self.failing[0])
         if self.largest_violation > self.tolerance:  # shorter than the lines' resolution, but known
-            return f"the search met {max(self.violations, key=lambda each: each.value)}"
+            worst = max(self.violations, key=lambda each: each.value)
+            return f"the search met {worst.label}: {worst.value:.3e} at t = {worst.time:.6f} s"
         return ""
+
+    @cached_property
+    def violations(self) -> tuple[CheckResult, ...]:
+        """The largest violation that the search finds of every component of every path limit, bounded or not.
+
+        Empty where the certification ended in an error, or where the motion or its problem is not at hand.
+        """
+        if self.motion is None or self.failed or self.unchecked:
+            return ()
+        return largest_violations(self.motion)
 
     @property
     def largest_violation(self) -> float:
@@ -117,7 +135,7 @@ class Certificate(CertifiedLines, CertificateRecord):
         return max((violation.value for violation in self.violations), default=-np.inf)
 
     @property
-    def excesses(self) -> tuple[LimitViolation, ...]:
+    def excesses(self) -> tuple[CheckResult, ...]:
         """Former name of `violations`."""
         return self.violations
 

@@ -9,10 +9,9 @@ from trajopt.certificates.first_order_gain import FirstOrderGain
 from trajopt.certificates.objective_bracket import ObjectiveBracket
 from trajopt.certificates.sign_check import Signs
 from trajopt.certificates.switching_structure import ArcSettings, Structure
-from trajopt.checks.limit_violations import LimitViolation
 
 #: Keys of the first file format by the names that attributes have now.
-KEYS = {"violations": "excesses", "effort_weight": "settling", "free_margins": "room"}
+KEYS = {"effort_weight": "settling", "free_margins": "room"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -20,7 +19,6 @@ class CertificateRecord:
     """The fields of a certificate that a file holds.
 
     tolerance : largest violation of a limit with which the certificate holds, in the limit's own unit
-    violations : the largest violation of every component of every path limit that the search found
     method : "switching arcs", one polynomial arc between each two switches, or "added nodes", a spline
     structure : the confirmed switching structure, or None
     rounds : number of solves on switching arcs, or number of times that nodes were added
@@ -37,7 +35,6 @@ class CertificateRecord:
     """
 
     tolerance: float
-    violations: tuple[LimitViolation, ...]
     method: str
     structure: Structure | None
     rounds: int

@@ -13,7 +13,6 @@ from trajopt.certificates.certificate import Certificate, row
 from trajopt.certificates.certificate_lines import CertificateLine
 from trajopt.certificates.certified_lines import CertifiedLines
 from trajopt.checks.check_result import AT_TIMES
-from trajopt.checks.limit_violations import largest_violations
 from trajopt.checks.link_violations import LinkViolation, disagreements, link_violations
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import Certification, looser_tolerances
@@ -141,13 +140,8 @@ def certificate_of_phases(solution: PhasesSolutionData) -> PhasesCertificate | N
 
 
 def _of_phase(certification: Certification, motion: SolutionData) -> Certificate:
-    try:
-        violations = tuple(largest_violations(motion))
-    except TrajoptError:  # its certificate reports it again, as what cannot be checked
-        violations = ()
     return Certificate(
         certification.tolerance,
-        violations,
         "added nodes",
         None,
         certification.rounds,

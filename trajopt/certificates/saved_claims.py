@@ -1,6 +1,6 @@
 """Checks a certificate against its motion: numbers in a file may have been changed.
 
-Violations, nodes, switch times and saturated components follow from the motion and its problem; time scaling
+Switch times and saturated components follow from the motion and its problem; time scaling
 leaves no unknowns of the solver; the record of the run has the tolerance. What contradicts them is reported
 in words.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from trajopt.base.rounding import BETWEEN, CLAIMED
 from trajopt.certificates.certificate_record import CertificateRecord
-from trajopt.checks.limit_violations import largest_violations, limit_ranges
+from trajopt.checks.limit_violations import limit_ranges
 from trajopt.solution.records import looser_tolerances
 from trajopt.solution.solution import SolutionData
 
@@ -35,23 +35,7 @@ def certificate_contradictions(record: CertificateRecord, motion: SolutionData) 
         size = CLAIMED * abs(motion.objective)
         if not lower <= motion.objective + size or not upper >= motion.objective - size:
             yield f"certificate: its bracket, {lower:.9g} to {upper:.9g}, is not of {motion.objective:.9g}"
-    yield from _violations(record, motion)
     yield from _structure(record, motion)
-
-
-def _violations(record: CertificateRecord, motion: SolutionData) -> Iterator[str]:
-    """Violations that are not what the certificate reports."""
-    reported = {violation.label: violation.value for violation in record.violations}
-    limits = motion.problem.path_limits()
-    if not limits or record.failed:  # a certification that ended in an error reports none
-        return
-    ranges = np.concatenate([limit_ranges(limit) for limit in limits])
-    for found, width in zip(largest_violations(motion), ranges, strict=True):
-        if found.label not in reported:
-            yield f"certificate: it reports nothing of {found.label}"
-        elif not np.isclose(found.value, reported[found.label], rtol=0.0, atol=CLAIMED * width):
-            what = f"certificate, largest violation of {found.label}"
-            yield f"{what}: {reported[found.label]:.9g} by the solution, {found.value:.9g} by its motion"
 
 
 def _structure(record: CertificateRecord, motion: SolutionData) -> Iterator[str]:

@@ -22,7 +22,7 @@ from trajopt.certificates.phases_certificate import PhasesCertificate, certifica
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.arc_solves import converged_to_rounding
 from trajopt.certified.time_scaling import time_scaled
-from trajopt.checks.limit_violations import largest_violations, peak_times
+from trajopt.checks.limit_violations import peak_times
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes
@@ -85,7 +85,7 @@ class NodeRefinement:
         noted = {"rounds": rounds.count, "reason": _joined(reason, rounds.reason)}
         if isinstance(certificate, PhasesCertificate):
             return replace(best, certification=replace(certificate.certification, **noted))
-        return self._scaled(best, replace(certificate, **noted))
+        return self._scaled(best, certificate.noting(**noted))
 
     def _finer(
         self, solution: Any, certificate: Certificate | PhasesCertificate, solver: TimedSolver
@@ -118,28 +118,28 @@ class NodeRefinement:
         if not certificate.holds and solution.converged:
             slower = time_scaled(solution, self.tol, self.settings)
             if slower is not None:
-                growth = slower[0].duration / solution.duration - 1.0
-                solution = slower[0]
-                certificate = replace(
-                    certificate, violations=slower[1], motion=solution, slowed=growth, gain=None
-                )
+                growth = slower.duration / solution.duration - 1.0
+                solution = slower
+                certificate = replace(certificate, motion=solution, slowed=growth, gain=None)
         return replace(solution, certificate=certificate)
 
     def _certificate(self, solution: Any, reason: str, margins: Margins | None = None) -> Any:
         if isinstance(solution, PhasesSolutionData):
             certification = Certification(self.tol, self.equation_tol, 0, reason)
             return certificate_of_phases(replace(solution, certification=certification))
-        violations = tuple(largest_violations(solution))
         limits = solution.problem.path_limits()
-        over = by_limit([violation.value for violation in violations], limits)
+        known = {"motion": solution, "equation_tolerance": self.equation_tol}
+        certificate = Certificate(self.tol, "added nodes", None, 0, reason, **known)
+        if certificate.unchecked:
+            return certificate
+        over = by_limit([violation.value for violation in certificate.violations], limits)
         oversteps = cost = 0.0
         for k, limit in enumerate(limits):
             impulses = impulses_by_component(solution.multipliers, [limit.name], limit.lower.size)
             oversteps += float(impulses @ np.maximum(over[k], 0.0))
             cost += float(impulses @ margins[k]) if margins else 0.0
         gain = FirstOrderGain.of(oversteps, cost, solution.objective)
-        known = {"motion": solution, "equation_tolerance": self.equation_tol, "gain": gain}
-        return Certificate(self.tol, violations, "added nodes", None, 0, reason, **known)
+        return certificate.noting(gain=gain)
 
     def _within_tighter_limits(
         self, solution: SolutionData, margins: Margins, solver: TimedSolver

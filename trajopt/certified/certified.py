@@ -105,7 +105,7 @@ class Certified:
             certification = Certification(self.tol, self.equation_tol, 0, failed=failed)
             return replace(answer, certification=certification)
         kept = {"motion": answer, "failed": failed, "equation_tolerance": self.equation_tol}
-        return replace(answer, certificate=Certificate(self.tol, (), "none", None, 0, "", **kept))
+        return replace(answer, certificate=Certificate(self.tol, "none", None, 0, "", **kept))
 
     def _refined(self, solution: Any, solver: Solver, progress: Callback | None) -> Any:
         budget = self._within(1.0, solver, progress)
@@ -174,7 +174,7 @@ class Certified:
             logging.getLogger("trajopt").warning("no bracket: %s: %s", type(error).__name__, error)
         if not best.certificate.holds:
             return best
-        return replace(best, certificate=replace(best.certificate, bracket=search.bracket(best)))
+        return replace(best, certificate=best.certificate.noting(bracket=search.bracket(best)))
 
 
 def _unsuited(solution: Answer) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from trajopt.base.rounding import CONTROL_POINT_ROUNDING
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
-from trajopt.checks.limit_violations import LimitViolation, largest_violations, relative_violations
+from trajopt.checks.limit_violations import largest_violations
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import costs_at, program_of
 from trajopt.splines.node_sets import END, START
@@ -22,8 +22,8 @@ from trajopt.splines.node_sets import END, START
 
 def time_scaled(
     solution: SolutionData, tolerance: float, settings: SearchSettings = DEFAULT
-) -> tuple[SolutionData, tuple[LimitViolation, ...]] | None:
-    """The slower motion and its violations, none above `tolerance`; None where time scaling does not help.
+) -> SolutionData | None:
+    """The slower motion, no violation of it above `tolerance`; None where time scaling does not help.
 
     Only between two states of rest, on one arc of free duration, for problems that minimize the duration too.
     """
@@ -31,11 +31,11 @@ def time_scaled(
         return None
     growth, slower = 0.0, solution
     for _ in range(settings.time_scaling_attempts + 1):
-        violations = tuple(largest_violations(slower))
+        violations = largest_violations(slower)
         if growth and max(violation.value for violation in violations) <= tolerance:
-            return slower, violations
+            return slower
         # Torques fall by twice the growth of the duration, but for the part that carries gravity.
-        largest = max(relative_violations(slower, violations), default=0.0)
+        largest = max((each.share for each in violations), default=0.0)
         growth = 2.0 * growth + largest
         if (
             largest <= 0.0 or growth > settings.most_time_scaling

@@ -66,7 +66,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class CheckResult:
+class CheckResult(OfComponent):
     """The largest violations of one bounded component that were found on a motion.
 
     lower, upper : bounds in the `unit`, infinite where there is none; equal of an equation
@@ -127,6 +127,22 @@ class CheckResult:
         """The larger violation of the two sides in its unit; NaN is the largest."""
         lower, upper = self.found
         return self.found[np.argmax([lower.value, upper.value])]
+
+    @property
+    def value(self) -> float:
+        """The larger violation in its unit; negative where it holds, infinity where it is not finite."""
+        return np.inf if np.isnan(self.worst.value) else self.worst.value
+
+    @property
+    def time(self) -> float:
+        """Seconds, of `value`."""
+        return self.worst.time
+
+    @property
+    def share(self) -> float:
+        """The violation that is larger for its scale, as a part of it; infinity where it is not finite."""
+        worst, scale = self.relative(self.found)
+        return np.inf if np.isnan(worst.value) else worst.value / scale
 
     def relative(self, sides: Sides) -> tuple[Worst, float]:
         """The violation that is larger for its scale, and that scale; NaN is the largest."""

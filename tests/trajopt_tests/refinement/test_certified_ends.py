@@ -13,6 +13,7 @@ from trajopt.base import errors
 from trajopt.certified.added_nodes import NodeRefinement
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.time_scaling import time_scaled
+from trajopt.checks.limit_violations import largest_violations
 from trajopt.solvers.run import TimedSolver
 from trajopt.solvers.solver import Run
 
@@ -91,9 +92,9 @@ def test_an_effort_beside_time_is_that_of_the_slower_motion():
     problem = fastest(TwoLinkArm(10.0), [0.0, -2.0], [1.0, -1.0], 5)
     problem.minimize(trajopt.a**2, weight=1e-6, name="effort")
     solution = trajopt.solve(problem, refine=None)
-    slower, violations = time_scaled(solution, 1e-6)
+    slower = time_scaled(solution, 1e-6)
     factor = slower.duration / solution.duration
-    assert factor > 1.0 + 1e-6 and max(violation.value for violation in violations) <= 1e-6
+    assert factor > 1.0 + 1e-6 and max(each.value for each in largest_violations(slower)) <= 1e-6
     costs, before = slower.cost_terms, solution.cost_terms
     assert costs["effort"] == pytest.approx(before["effort"] / factor**3, rel=1e-12)
     assert slower.objective == pytest.approx(slower.duration + costs["effort"], rel=1e-12)

@@ -162,7 +162,7 @@ def test_operations_without_a_bound_stay_sampled():
     solution.problem.subject_to(steps, upper=1e3, name="steps")
     line = line_of(solution, "steps")
     assert line.evidence == "sampled" and line.holds and line.resolution > 0.0
-    certificate = Certificate(1e-6, (), "none", None, 0, "", motion=solution)
+    certificate = Certificate(1e-6, "none", None, 0, "", motion=solution)
     assert certificate.verdict == "holds, sampled"
 
 

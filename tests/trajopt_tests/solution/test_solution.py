@@ -154,7 +154,7 @@ def test_a_newer_format_or_another_kind_is_refused(solution, tmp_path):
         arrays = dict(file)
     header = json.loads(str(arrays["header"]))
     for change, message in (
-        ({"version": 99}, "reads up to 1"),
+        ({"version": 99}, "reads up to 2"),
         ({"format": "diary"}, "is a 'diary'"),
         ({"certificate": {"tolerance": 1e-6}}, "is not a solution that trajopt saved"),
     ):

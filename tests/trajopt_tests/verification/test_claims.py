@@ -109,13 +109,20 @@ def test_a_motion_that_is_not_optimal_is_not_believed_whatever_error_the_file_te
 
 
 @pytest.mark.parametrize("claimed", [-1.0, 1.0, float("nan")])
-def test_limits_that_are_left_are_found_whatever_the_certificate_tells(certified, tmp_path, claimed):
+def test_limits_that_are_left_are_found_whatever_a_certificate_of_format_1_tells(
+    certified, tmp_path, claimed
+):
+    """These files held the violations, under the key `excesses`; they follow from the motion."""
+
     def change(header):
-        for each in header["certificate"]["excesses"]:
-            each["value"] = claimed
+        header["version"] = 1
+        kept = {"name": "torque limits", "component": "shoulder", "value": claimed, "time": 0.1, "hull": True}
+        header["certificate"]["excesses"] = [kept]
 
     honest = report_of(certified, tmp_path / "x.npz", change)
-    assert any("certificate, largest violation of" in each for each in honest.differences)
+    assert honest.verdict == "PASS" and not honest.differences
+    found = trajopt.Solution.load(tmp_path / "x.npz").certificate
+    assert found.holds and abs(found.largest_violation) < 1e-4
     name = "control_points_0"
     report = report_of(certified, tmp_path / "x.npz", **{name: certified[name] * 1.05})
     assert report.verdict == "FAIL"
@@ -149,7 +156,6 @@ FORGED_CERTIFICATES = {
     "tolerance": (lambda c: c.update(tolerance=1e9), "its tolerance is 1e.09, its run asked for 0.0001"),
     "equations": (lambda c: c.update(equation_tolerance=0.9), "its equation_tolerance is 0.9, its run asked"),
     "slowed": (lambda c: c.update(slowed=0.01), "the duration was lengthened by 0.01 of itself, but"),
-    "no search": (lambda c: c.update(excesses=[]), "it reports nothing of "),
     "bracket": (
         lambda c: c.update(bracket={"lower": 0.1, "upper": 0.2, "factor": 2.0, "ended": ""}),
         "its bracket, 0.1 to 0.2, is not of",
@@ -172,7 +178,7 @@ def test_a_certificate_of_another_motion_does_not_hold(certified, tmp_path):
     report = report_of(certified, tmp_path / "x.npz", lambda header: header.update(certificate=foreign))
     certificate = trajopt.Solution.load(tmp_path / "x.npz").certificate
     assert report.verdict == "FAIL" and not certificate.holds
-    assert "by its motion" in certificate.why_not or "switches" in certificate.why_not
+    assert "switches" in certificate.why_not
 
 
 def of_multipliers(arrays, factor):

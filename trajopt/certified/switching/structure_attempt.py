@@ -35,11 +35,8 @@ from trajopt.certified.switching.structure_correction import (
     without_collapsed,
     without_idle,
 )
-from trajopt.checks.limit_violations import (
-    LimitViolation,
-    largest_violations,
-    relative_violations,
-)
+from trajopt.checks.check_result import CheckResult
+from trajopt.checks.limit_violations import largest_violations
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.run import SolvesStopped
@@ -78,7 +75,7 @@ class StructureAttempt:
     gain: ArcGain = field(init=False)
     before: StructureAttempt | None = None  # a solve whose limits hold, while finer arcs are tried
     solved: tuple[frozenset[Saturation], ...] | None = None  # of the structure that `motion` solves
-    violations: tuple[LimitViolation, ...] = ()
+    violations: tuple[CheckResult, ...] = ()
     wrong: tuple[Contradiction, ...] = ()
     boundaries_checked: int = 0  # pairs of arc and state at its limit whose multipliers were checked
 
@@ -152,7 +149,7 @@ class StructureAttempt:
                 f"(relative impulse {wrong_states[0].impulse:.1e})"
             )
         both = tuple(sorted((*wrong, *wrong_states), key=lambda each: -each.impulse))
-        self.violations, self.wrong = tuple(largest_violations(self.motion)), both
+        self.violations, self.wrong = largest_violations(self.motion), both
         return self._judged()
 
     def _on_arcs(self, settings: ArcSettings) -> ProblemData:
@@ -224,13 +221,13 @@ class StructureAttempt:
         violations, s = self.violations, self.settings
         if not violations or max(violation.value for violation in violations) <= self.tol:
             return None if self._sharpened() else self._confirmed()
-        relative = relative_violations(self.motion, violations)
+        relative = [violation.share for violation in violations]
         largest = int(np.argmax(relative))
         worst = violations[largest]
         self.reason = f"the arcs violate {worst.name} of {worst.component} by {worst.value:.3g}"
         free = of_free_joints(self.motion, self.structure, violations, self.regular)
         if max(relative) > (s.wrong_structure_free if free[largest] else s.wrong_structure):
-            split = corrected_violation(self.motion, self.structure, largest, worst.time, s)
+            split = corrected_violation(self.motion, self.structure, worst, s)
             if split is None:
                 return self.reason
             self.structure = split
@@ -281,7 +278,7 @@ class StructureAttempt:
         return True
 
     def _grown(
-        self, margins: tuple[tuple[float, ...], ...], violations: tuple[LimitViolation, ...]
+        self, margins: tuple[tuple[float, ...], ...], violations: tuple[CheckResult, ...]
     ) -> tuple[tuple[float, ...], ...]:
         """Every component's margin grown by its own violation: limits that hold stay exact."""
         factor = self.settings.margin_factor
@@ -301,7 +298,6 @@ class StructureAttempt:
         signs = sign_check(motion, self.structure, self.wrong, self.regular, self.boundaries_checked)
         certificate = Certificate(
             tolerance=self.tol,
-            violations=self.violations,
             method="switching arcs",
             structure=self.structure.merged(),
             rounds=self.solves.count,
@@ -313,8 +309,8 @@ class StructureAttempt:
             ),  # with the costs and constraints that were asked
             gain=self.gain.relative(motion.objective),
         )
-        if certificate.failing:
-            return f"on the arcs {certificate.failing[0]}"
+        if certificate.first_violation:
+            return f"on the arcs {certificate.first_violation}"
         return replace(motion, certificate=certificate)
 
     def _with_less_effort_weight(self, doubt: str) -> bool:
@@ -357,5 +353,5 @@ class StructureAttempt:
 
 def _gained_by_violation(solution: SolutionData) -> float:
     """Estimate of what a solution gained in objective by violating limits between its nodes."""
-    largest = max(relative_violations(solution, largest_violations(solution)), default=0.0)
+    largest = max((violation.share for violation in largest_violations(solution)), default=0.0)
     return max(largest, 0.0) * abs(solution.objective)

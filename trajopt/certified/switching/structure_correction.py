@@ -20,7 +20,8 @@ from trajopt.certificates.arc_problem import free_arcs
 from trajopt.certificates.sign_check import Contradiction
 from trajopt.certificates.switching_structure import Saturation, Structure
 from trajopt.certified.search_settings import SearchSettings
-from trajopt.checks.limit_violations import LimitViolation, limit_ranges
+from trajopt.checks.check_result import CheckResult
+from trajopt.checks.limit_violations import limit_ranges
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
 from trajopt.solution.solution import SolutionData
@@ -96,15 +97,14 @@ def without_collapsed(structure: Structure, duration: float, shortest: float) ->
 
 
 def corrected_violation(
-    motion: SolutionData, structure: Structure, number: int, time: float, settings: SearchSettings
+    motion: SolutionData, structure: Structure, violation: CheckResult, settings: SearchSettings
 ) -> Structure | None:
     """The structure with a violated component of a limit saturated where it is violated.
 
-    number, time : of the component among `largest_violations`, and of its violation in seconds
     None where no arc can hold that limit, or where the arc holds it already.
     """
-    limits, arc = motion.problem.path_limits(), structure.arc_at(time)
-    index, component = path_components(limits)[number]
+    limits, arc = motion.problem.path_limits(), structure.arc_at(violation.time)
+    index, component = _limit_and_component(limits, violation)
     limit = limits[index]
     if limit_order(motion.problem, limit) is None or _holds(structure, arc, index, component):
         return None
@@ -123,18 +123,20 @@ def corrected_violation(
     return structure.replaced(arc, *window, saturated)
 
 
-def path_components(limits: Sequence[Constraint]) -> list[tuple[int, int]]:
-    """Limit and component of each of `largest_violations`, in their order."""
-    return [(index, component) for index, limit in enumerate(limits) for component in range(limit.lower.size)]
+def _limit_and_component(limits: Sequence[Constraint], violation: CheckResult) -> tuple[int, int]:
+    """The places of a violation's limit and component."""
+    assert violation.place is not None
+    return limits.index(violation.place.constraint), violation.place.component
 
 
 def of_free_joints(
-    motion: SolutionData, structure: Structure, violations: Sequence[LimitViolation], regular: bool
+    motion: SolutionData, structure: Structure, violations: Sequence[CheckResult], regular: bool
 ) -> list[bool]:
     """Which of `largest_violations` are of inactive limits on arcs with free joints, in their order."""
     free = free_arcs(structure, motion.problem.dynamics.n, regular)
     arcs = [structure.arc_at(violation.time) for violation in violations]
-    components = path_components(motion.problem.path_limits())
+    limits = motion.problem.path_limits()
+    components = (_limit_and_component(limits, violation) for violation in violations)
     each = zip(arcs, components, strict=True)
     return [free[arc] and not _holds(structure, arc, *component) for arc, component in each]
 
