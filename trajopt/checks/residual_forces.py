@@ -12,7 +12,9 @@ with the real forces in the same directions, by the same norm: the largest of st
 loads on links, and of what else the equations contain (springs, friction), over the times at which the same
 equations hold. Motors have no part in it, however hard they work against each other. Where no real force
 acts in those directions, as at the base of a robot that floats freely without gravity, it is compared with
-the accelerations of all masses, sqrt(f' M^-1 f) for the inertial forces f = tau(q, v, a) - tau(q, 0, 0).
+the accelerations of all masses, sqrt(f' M^-1 f) for the inertial forces f = tau(q, v, a) - tau(q, 0, 0), or
+with those that would stop them within the motion, sqrt(v' M v) / T, where these are larger: a body that spins
+freely has none.
 
 A path equation on torques, tau_pole = 0 for instance, is linearised by them: r = C tau + other forces.
 """
@@ -150,9 +152,11 @@ class _Forces:
     """Forces (K, n) at times, and the inertia M (K, n, n).
 
     torques : under loads;  static : tau(q, 0, 0);  loads : what loads add;  inertial : the rest
+    stopping : sqrt(v' M v) / T, (K,)
     """
 
     M: Array
+    stopping: Array
     torques: Array
     static: Array
     loads: Array
@@ -171,10 +175,9 @@ class _Forces:
             static = graph.values(z | still)["tau"]
             torques = solution.values([terms.tau], times)["tau"]
         M = slopes[:, chain.rows["tau"], chain.columns["a"]]
-        unloaded = values["tau"]
-        return _Forces(
-            0.5 * (M + M.transpose(0, 2, 1)), torques, static, torques - unloaded, unloaded - static
-        )
+        M, v, unloaded = 0.5 * (M + M.transpose(0, 2, 1)), z["v"], values["tau"]
+        stopping = np.sqrt(np.maximum(np.einsum("ki,kij,kj->k", v, M, v), 0.0)) / solution.duration
+        return _Forces(M, stopping, torques, static, torques - unloaded, unloaded - static)
 
     @property
     def finite(self) -> Array:
@@ -193,8 +196,9 @@ def _compared(rows: TorqueRows, forces: _Forces, own: Array, at: Array) -> Resid
     largest = float(max(norm.size(force).max() for force in real))
     whole = _Norm.of(forces.M[at])
     inertial = 0.0 if whole is None else float(whole.size(forces.inertial[at]).max())
-    if largest <= AGREEMENT * inertial:
-        largest = inertial
+    moving = max(inertial, float(forces.stopping[at].max()))
+    if largest <= AGREEMENT * moving:
+        largest = moving
     return ResidualForces(
         tuple(rows.owners[row] for row in own),
         at,

@@ -14,6 +14,7 @@ from trajopt.base import arguments
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.problem.constraints.integrals import integral
+from trajopt.problem.constraints.rotation_wraps import wrap_rotation
 from trajopt.problem.contacts.contact import (
     DIRECTIONS,
     WORLD,
@@ -113,6 +114,17 @@ class ContactProblem(HeldFrames):
                 "dynamics.load_urdf(path, floating_base='free')"
             )
         self.passive(*floating)
+
+    def wrap_rotation(self, link: str) -> tuple[int, ...]:
+        """Let a link turn on where arcs meet: p goes on as p - 2 pi p / |p|, the same rotation; v fits.
+
+        The link is one that a rotation vector p turns, a free base say, regular below 360 degrees from its
+        centre. It is wrapped after arcs behind which the guess, which turns on without a jump, is then nearer
+        the centre, and the guess is wrapped alike. Behind them q and what is stated of it are those of the
+        wrapped p, and accelerations may jump where arcs meet. Returns these arcs.
+        Raises UnknownNameError, and OptionError without a guess or for one that turns too far in one arc.
+        """
+        return wrap_rotation(self, link)
 
     def subject_to_periodic_gait(
         self,

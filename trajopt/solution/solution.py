@@ -49,7 +49,8 @@ class Answer(ABC):
     starts : the table of all starts, where several were asked for
     solves : iterations of all solves that led here, those of starts and refinement rounds included
     run : versions, processor, solver and options of the call that found it; its id stands in all its files
-    warning : which limit is exceeded between nodes where a refinement could not mend it; else empty
+    warning : which limit is exceeded between nodes where a refinement could not mend it, or which link turns
+        further than its rotation vector holds; else empty
     """
 
     name: str

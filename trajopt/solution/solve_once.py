@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.problem.constraints.rotation_wraps import turned_too_far
 from trajopt.problem.guess import Motion
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
@@ -129,6 +130,9 @@ def solution_at(problem: ProblemData, nlp: NLP, result: Result) -> SolutionData:
     costs = costs_at(nlp, result.y)
     curve = nlp.unknowns.curve(result.y)
     status, detail = outcome(problem, nlp, result, curve.duration)
+    times = nlp.unknowns.node_times(result.y)
+    robot = problem.dynamics
+    turns = bool(getattr(robot, "rotation_joints", ()))
     return SolutionData(
         curve=curve,
         parameters=nlp.unknowns.parameters(result.y),
@@ -136,7 +140,8 @@ def solution_at(problem: ProblemData, nlp: NLP, result: Result) -> SolutionData:
         objective=sum(costs.values(), 0.0),
         cost_terms=costs,
         multipliers=nlp.physical_multipliers(result.row_multipliers),
-        node_times=nlp.unknowns.node_times(result.y),
+        node_times=times,
+        warning=turned_too_far(robot, curve(times), times) if turns else "",
         known_problem=problem,
         extra_points=problem.trajectory.extra_points,
         limit_points=problem.trajectory.limit_points,
