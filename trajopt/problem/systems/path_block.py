@@ -9,19 +9,30 @@ The robot's own blocks are functions of these; the graph takes derivatives by s,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import mul
 from typing import Any
 
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.problem.systems.joint_path import JointPath
 
-MOTION = ("q", "v", "a", "jerk")
+MOTION = SPLINE_LEAVES
 # Outputs of `JointMotionBlock`, and their orders.
 JOINTS = {"joint_position": 0, "joint_velocity": 1, "joint_acceleration": 2, "joint_jerk": 3}
 ON_PATH: Mapping[str, str] = dict(zip(MOTION, JOINTS, strict=True))  # input of the robot's blocks -> quantity
+Sum = Sequence[tuple[float, int, tuple[int, int, int]]]
+#: Outputs as sums of f p_k s'^i s''^j s_3^l, each part (f, k, (i, j, l)), with p_k the k-th derivative by s.
+SUMS: Mapping[str, Sum] = {
+    "joint_position": [(1.0, 0, (0, 0, 0))],
+    "joint_velocity": [(1.0, 1, (1, 0, 0))],
+    "joint_acceleration": [(1.0, 1, (0, 1, 0)), (1.0, 2, (2, 0, 0))],
+    "joint_jerk": [(1.0, 1, (0, 0, 1)), (3.0, 2, (1, 1, 0)), (1.0, 3, (3, 0, 0))],
+}
 
 
 class JointMotionBlock:
@@ -37,66 +48,30 @@ class JointMotionBlock:
         self.outputs: Mapping[str, int] = dict.fromkeys(outputs, n)
 
     def value(self, u: Mapping[str, Array]) -> Values:
-        p, rate, second = self._derivatives(u, self.order), u["v"], u["a"]
-        every = [p[0], p[1] * rate, p[1] * second + p[2] * rate**2]
-        if self.order > 2:
-            every.append(p[1] * u["jerk"] + 3.0 * p[2] * rate * second + p[3] * rate**3)
-        return {name: every[JOINTS[name]] for name in self.outputs}
+        p = self._derivatives(u, self.order)
+        return {name: self._total(SUMS[name], u, p) for name in self.outputs}
 
     def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
         """Outputs, each a list of numbers of any arithmetic."""
-        s, rate, second, *third = (u[name][0] for name in self.inputs)
-        highest = max(JOINTS[name] for name in self.outputs)
-        p = [self.path.over(s, order, number) for order in range(highest + 1)]
-        found = {"joint_position": p[0]}
-        if highest > 0:
-            found["joint_velocity"] = [slope * rate for slope in p[1]]
-        if highest > 1:
-            square, slopes = rate * rate, zip(p[1], p[2], strict=True)
-            found["joint_acceleration"] = [slope * second + bend * square for slope, bend in slopes]
-        if highest > 2:
-            mixed, cube = number(3.0) * rate * second, rate * rate * rate
-            of_joints = zip(*p[1:4], strict=True)
-            found["joint_jerk"] = [x * third[0] + y * mixed + z * cube for x, y, z in of_joints]
-        return {name: found[name] for name in self.outputs}
+        s, *rates = (u[name][0] for name in self.inputs)
+        p = [self.path.over(s, k, number) for k in range(1 + max(JOINTS[name] for name in self.outputs))]
+        weights = {name: list(_weights(SUMS[name], rates, number)) for name in self.outputs}
+        return {
+            name: [sum(weight * p[k][joint] for k, weight in weights[name]) for joint in range(n)]
+            for name, n in self.outputs.items()
+        }
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
-        p, rate, second = self._derivatives(u, self.order + 1), u["v"], u["a"]
-        found = {
-            ("joint_position", "q"): p[1],
-            ("joint_velocity", "q"): p[2] * rate,
-            ("joint_velocity", "v"): p[1],
-            ("joint_acceleration", "q"): p[2] * second + p[3] * rate**2,
-            ("joint_acceleration", "v"): 2.0 * p[2] * rate,
-            ("joint_acceleration", "a"): p[1],
-        }
-        if self.order > 2:
-            of_path = p[2] * u["jerk"] + 3.0 * p[3] * rate * second + p[4] * rate**3
-            found |= {
-                ("joint_jerk", "q"): of_path,
-                ("joint_jerk", "v"): 3.0 * (p[2] * second + p[3] * rate**2),
-                ("joint_jerk", "a"): 3.0 * p[2] * rate,
-                ("joint_jerk", "jerk"): p[1],
-            }
-        return {pair: found[pair][:, :, None] for pair in self.pattern()}
+        p = self._derivatives(u, self.order + 1)
+        return {(n, key): self._total(_slope(SUMS[n], key), u, p)[:, :, None] for n, key in self.pattern()}
 
     def curvature(self, u: Mapping[str, Array], adjoints: Mapping[str, Array]) -> Pairs:
-        p, rate, second = self._derivatives(u, self.order + 2), u["v"], u["a"]
-        zero = np.zeros_like(p[0])
-        q, v, a, j = (adjoints.get(name, zero) for name in JOINTS)
-        found = {
-            ("q", "q"): q * p[2] + v * p[3] * rate + a * (p[3] * second + p[4] * rate**2),
-            ("q", "v"): v * p[2] + 2.0 * a * p[3] * rate,
-            ("q", "a"): a * p[2],
-            ("v", "v"): 2.0 * a * p[2],
-        }
-        if self.order > 2:
-            found["q", "q"] += j * (p[3] * u["jerk"] + 3.0 * p[4] * rate * second + p[5] * rate**3)
-            found["q", "v"] += 3.0 * j * (p[3] * second + p[4] * rate**2)
-            found["q", "a"] += 3.0 * j * p[3] * rate
-            found["v", "v"] += 6.0 * j * p[3] * rate
-            found |= {("q", "jerk"): j * p[2], ("v", "a"): 3.0 * j * p[2]}
-        return {pair: part.sum(axis=1)[:, None, None] for pair, part in found.items()}
+        p, found = self._derivatives(u, self.order + 2), {}
+        for one, other in self.curvature_pattern():
+            second = {name: _slope(_slope(SUMS[name], one), other) for name in self.outputs}
+            parts = (adjoints[name] * self._total(each, u, p) for name, each in second.items())
+            found[one, other] = sum(parts, np.zeros_like(p[0])).sum(axis=1)[:, None, None]
+        return found
 
     def pattern(self) -> Pairs:
         return {
@@ -112,3 +87,23 @@ class JointMotionBlock:
 
     def _derivatives(self, u: Mapping[str, Array], highest: int) -> list[Array]:
         return [self.path(u["q"][:, 0], order) for order in range(highest + 1)]
+
+    def _total(self, of: Sum, u: Mapping[str, Array], p: Sequence[Array]) -> Array:
+        rates = [u[name] for name in MOTION[1 : self.order + 1]]
+        return sum((weight * p[k] for k, weight in _weights(of, rates)), np.zeros_like(p[0]))
+
+
+def _slope(of: Sum, by: str) -> Sum:
+    """Derivative of a sum by s, or by one of its derivatives."""
+    i = MOTION.index(by) - 1
+    if i < 0:
+        return [(f, k + 1, powers) for f, k, powers in of]
+    less = tuple(int(j == i) for j in range(len(MOTION) - 1))
+    return [(f * each[i], k, tuple(np.subtract(each, less))) for f, k, each in of if each[i]]
+
+
+def _weights(of: Sum, rates: Sequence[Any], number: Callable = float) -> Iterator[tuple[int, Any]]:
+    """k and f s'^i s''^j s_3^l of every part."""
+    for f, k, powers in of:
+        factors = (rate for rate, power in zip(rates, powers, strict=False) for _ in range(power))
+        yield k, reduce(mul, factors, number(f))
