@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from trajopt import library as library
     from trajopt import plot as plot
     from trajopt import report as report
-    from trajopt.api.compile import compile as compile
     from trajopt.api.compiled_program import CompiledProgram as CompiledProgram
+    from trajopt.api.compiled_program import compile as compile
     from trajopt.api.inverse_kinematics import inverse_kinematics as inverse_kinematics
     from trajopt.api.phases_solution import PhasesSolution as PhasesSolution
     from trajopt.api.problem import Problem as Problem

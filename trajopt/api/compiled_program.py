@@ -1,16 +1,18 @@
-"""A program that is built once and solved again with other values of its inputs."""
+"""`compile`: builds the program of a problem, or of phases, once, to be solved again with other values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
-from trajopt.api.phases_solution import phases_solution_from
-from trajopt.api.solution import solution_from
+from trajopt.api.phases_solution import PhasesSolution, phases_solution_from
+from trajopt.api.problem import Problem
+from trajopt.api.solution import Solution, solution_from
+from trajopt.api.solve import Progress
 from trajopt.base.arguments import short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
@@ -31,7 +33,6 @@ from trajopt.transcription.links.linked_program import AskedStructure, LinkedPro
 from trajopt.transcription.nlp import NLP
 
 AnswerT = TypeVar("AnswerT", bound=Answer)
-Progress = Literal["auto", "silent"] | Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,11 +139,48 @@ class CompiledProgram(Generic[AnswerT]):
         return f"{self.problem.name}, compiled for other values of\n{self.inputs}"
 
 
-def compiled_program(
-    asked: Asked, inputs: Sequence[str] | None = None, solver: Solver | None = None
+@overload
+def compile(
+    problem: Problem, inputs: Sequence[str] | None = None, *, solver: Solver | None = None
+) -> CompiledProgram[Solution]: ...
+@overload
+def compile(
+    problem: Phases, inputs: Sequence[str] | None = None, *, solver: Solver | None = None
+) -> CompiledProgram[PhasesSolution]: ...
+def compile(
+    problem: Problem | Phases, inputs: Sequence[str] | None = None, *, solver: Solver | None = None
 ) -> CompiledProgram[Any]:
-    """See `trajopt.compile`."""
-    own = checked_asked(asked).independent_copy()
+    """The program of a problem, or of phases, to be solved again with other boundary values, limits, data.
+
+        compiled = trajopt.compile(problem)
+        print(compiled)                                # its inputs, and how their values are written
+        solution = compiled.solve()
+        moved = compiled.solve(q_end=(1.1, -1.0), start=solution)
+
+    Terms are traced, equations eliminated and sparsity found once; a solve then takes the solver's own time.
+    Inputs are found: q_start, q_end, v_start ... by `start_at` and `end_at`; limits and other constraints
+    by their names, "torque limits" as torque_limits=(lower, upper); bounds of parameters, which hold what
+    terms take from `node.parameter` (payloads, places of obstacles), and data by their names; duration;
+    weights of costs as weight_NAME. What decides which unknowns, rows and entries there are must stay: which
+    components are fixed and which limits are finite.
+
+    Inputs of `trajopt.Phases` begin with the name of their phase, second_q_end, which may be left out where
+    one phase alone has such an input. Parameters of the same name and bounds in several phases are one input;
+    values and bounds of links have the name of their link, weights of linked costs weight_NAME.
+
+    A solve is one solve on the nodes of the problem: limits hold there, and `solution.limit_excess` is by how
+    much they are exceeded between them. Those that `trajopt.solve` added for limits are the nodes of
+    `solution.problem`: compile that for a program that holds limits between the nodes of its mesh, too, near
+    that solution.
+
+    inputs : names of those that will change; None: all. Where durations are free, velocities and
+        accelerations at an end can change only if they are named here: they become rows of the program
+    solver : for all solves; None: the one that the problem recommends, else IPOPT with its defaults
+
+    Raises what `trajopt.solve` raises for a problem that contradicts itself, UnknownNameError for a name that
+    is no input.
+    """
+    own = checked_asked(problem).independent_copy()
     if solver is not None:
         check_solver(solver)
     table = input_table(own)

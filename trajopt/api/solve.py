@@ -14,7 +14,7 @@ import numpy as np
 from trajopt.api.phases_solution import PhasesSolution, phases_solution_from
 from trajopt.api.problem import Problem
 from trajopt.api.solution import Solution, solution_from
-from trajopt.base.arguments import MOST_STARTS, check_positive, short_repr
+from trajopt.base.arguments import MOST_STARTS, check_count, check_flag, check_positive
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.problem.links.phases import Phases
@@ -161,7 +161,7 @@ def _from_starts(
     # A solver's own time limit holds for all meshes and starts together.
     timed = replace(timed, run=timed.run.within(getattr(timed.solver, "time_limit", None)))
     by_levels = coarse_first(problem, timed.solver) if coarse_to_fine == "auto" else coarse_to_fine
-    rule = start_rule(problem, timed.solver) if coarse_to_fine is not False else ONE
+    rule = start_rule(problem, timed.solver) if coarse_to_fine else ONE
     rule = rule if starts == "auto" else given_rule(problem, starts)
     solution = (solve_on_levels if by_levels else solved_on_mesh)(problem, timed)
     if rule.count > 1 and (solution.converged or rule.after_failure):
@@ -217,7 +217,7 @@ def _check_arguments(
         checked_problem(problem)
     if solver is not None:
         check_solver(solver)
-    given = None if isinstance(refine, str) and refine == "auto" else refine
+    given = None if _is_auto(refine) else refine
     if given is not None:
         check_refinement(given, "refine")
     if isinstance(problem, Phases) and given is not None and not getattr(given, "takes_links", False):
@@ -225,15 +225,12 @@ def _check_arguments(
             f"{type(given).__name__} is for single problems: phases are refined by refine="
             "trajopt.Refined(...) or trajopt.LimitNodes(...) or trajopt.Certified(...)"
         )
-    number = isinstance(starts, int | np.integer) and not isinstance(starts, bool)
-    whole = number and 1 <= starts <= MOST_STARTS
-    if not (whole or (isinstance(starts, str) and starts == "auto")):
-        raise OptionError(
-            f"starts is {short_repr(starts)}: give a whole number of at least 1, {MOST_STARTS} at most, "
-            "or 'auto'"
-        )
-    if not (
-        isinstance(coarse_to_fine, bool) or (isinstance(coarse_to_fine, str) and coarse_to_fine == "auto")
-    ):
-        raise OptionError(f"coarse_to_fine is {short_repr(coarse_to_fine)}: use 'auto', True or False")
+    if not _is_auto(starts):
+        check_count("starts, 'auto' or how many,", starts, 1, MOST_STARTS)
+    if not _is_auto(coarse_to_fine):
+        check_flag("coarse_to_fine, 'auto' or a flag,", coarse_to_fine)
     check_positive("time_limit", time_limit, optional=True)
+
+
+def _is_auto(given: Any) -> bool:
+    return isinstance(given, str) and given == "auto"

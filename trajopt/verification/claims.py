@@ -37,7 +37,7 @@ def unusable(solution: SolutionData) -> str:
 
 def unusable_phases(solution: PhasesSolutionData) -> str:
     """Why the motions of phases cannot be looked at together at all; empty where they can."""
-    asked = solution.known.phase_names
+    asked = solution.asked.phase_names
     counts = len(solution.phases), len(solution.names)
     if counts != (len(asked), len(asked)):
         return f"{counts[0]} motions and {counts[1]} names of {len(asked)} phases ({', '.join(asked)})"
@@ -54,7 +54,7 @@ def differences_of_phases(
     yield from _numbers(solution)
     if solution.certification is not None:
         yield from looser_tolerances(solution.certification, solution.run)
-    asked = solution.known.phase_names
+    asked = solution.asked.phase_names
     if solution.names != asked:
         names = ", ".join(solution.names), ", ".join(asked)
         yield "names of phases: {}, but those of the problems are {}".format(*names)
@@ -65,12 +65,10 @@ def differences_of_phases(
         rows, reported = solution.phases[k].multipliers.get(name), solution.multipliers.get(link)
         if rows is None or not np.all(np.isfinite(rows)):  # the phase's own report says so
             continue
-        size = CLAIMED * float(np.abs(rows[0]).max(initial=0.0))
-        if reported is None or reported.shape != rows[0].shape:
-            yield f"multipliers of link {link}: the rows of phase '{asked[k]}' have other ones"
-        elif not np.allclose(reported, rows[0], rtol=0.0, atol=size, equal_nan=True):
-            miss = np.abs(reported - rows[0]).max()
-            yield f"multipliers of link {link}: up to {miss:.3g} from the rows of phase '{asked[k]}'"
+        size = float(np.abs(rows[0]).max(initial=0.0))
+        yield from _other_multipliers(
+            f"link {link}", reported, rows[0], size, f"the rows of phase '{asked[k]}'"
+        )
 
 
 def differences(
@@ -161,10 +159,16 @@ def _point(solution: SolutionData, program: RebuiltProgram) -> Iterator[str]:
     size = max((float(np.abs(each).max(initial=0.0)) for each in expected.values()), default=0.0)
     for name, found in expected.items():
         reported = solution.multipliers.get(name)
-        if reported is None or reported.shape != found.shape:
-            yield f"multipliers of {name}: the solver's rows have other ones"
-        elif not np.allclose(reported, found, rtol=0.0, atol=CLAIMED * size, equal_nan=True):
-            yield f"multipliers of {name}: up to {np.abs(reported - found).max():.3g} from the solver's rows"
+        yield from _other_multipliers(name, reported, found, size, "the solver's rows")
+
+
+def _other_multipliers(
+    name: str, reported: Array | None, found: Array, size: float, rows: str
+) -> Iterator[str]:
+    if reported is None or reported.shape != found.shape:
+        yield f"multipliers of {name}: {rows} have other ones"
+    elif not np.allclose(reported, found, rtol=0.0, atol=CLAIMED * size, equal_nan=True):
+        yield f"multipliers of {name}: up to {np.abs(reported - found).max():.3g} from {rows}"
 
 
 def _unknowns(answer: Answer, y: Array) -> Iterator[str]:

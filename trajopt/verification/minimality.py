@@ -274,12 +274,11 @@ class NearbyPoints:
         whole = sparse_hessian(self.nlp, self.nlp.hessian(self.point.y, multipliers, 1.0))
         return whole[self.free][:, self.free]
 
-    def is_convex(self, shift: float) -> bool:
-        """Whether the Hessian plus shift times one is positive definite along the active rows."""
-        return self.shifted(shift).is_strict
-
     def shifted(self, shift: float) -> SparseKkt:
-        """Factors of the Hessian plus shift times one with the active rows."""
+        """Factors of the Hessian plus shift times one with the active rows.
+
+        They are strict where the sum is positive definite along these rows.
+        """
         H = sparse.coo_array(self.hessian + shift * sparse.identity(self.free.size))
         A = sparse.coo_array(self._gradients[0])
         H, A = (Triplets(each.row, each.col, each.data, each.shape) for each in (H, A))

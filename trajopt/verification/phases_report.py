@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from textwrap import fill, indent, wrap
+from typing import Any
 
 import numpy as np
 
@@ -63,7 +64,8 @@ class PhasesReport(Verdict):
     @property
     def reason(self) -> str:
         """The most important reason why the solution fails; empty where none does."""
-        return self._wrong_together() or next(self._wrong_phases(), "")
+        wrong = (f"phase '{name}': {report.reason}" for name, report in self.named_parts if report.reason)
+        return self._wrong_together() or next(wrong, "")
 
     def _wrong_together(self) -> str:
         if not self.converged:
@@ -79,11 +81,6 @@ class PhasesReport(Verdict):
         if self.together and not wrong:
             return f"the solution is inconsistent with its motions: {self.together[0]}"
         return wrong
-
-    def _wrong_phases(self) -> Iterator[str]:
-        for name, report in self.named_parts:
-            if report.reason:
-                yield f"phase '{name}': {report.reason}"
 
     @property
     def max_violation_nodes(self) -> float:
@@ -102,20 +99,16 @@ class PhasesReport(Verdict):
     @property
     def violations(self) -> tuple[Violation, ...]:
         """The violations of all phases, whose names begin with the phase's."""
-        return tuple(
-            replace(each, name=f"{name}: {each.name}")
-            for name, report in self.named_parts
-            for each in report.violations
-        )
+        return tuple(self._named("violations"))
 
     @property
     def equations(self) -> tuple[EquationResidual, ...]:
         """The path equations of all phases, whose names begin with the phase's."""
-        return tuple(
-            replace(each, name=f"{name}: {each.name}")
-            for name, report in self.named_parts
-            for each in report.equations
-        )
+        return tuple(self._named("equations"))
+
+    def _named(self, part: str) -> Iterator[Any]:
+        for name, report in self.named_parts:
+            yield from (replace(each, name=f"{name}: {each.name}") for each in getattr(report, part))
 
     @property
     def differences(self) -> tuple[str, ...]:
@@ -123,17 +116,9 @@ class PhasesReport(Verdict):
         of_phases = [(name, each) for name, report in self.named_parts for each in report.differences]
         return (*self.together, *(f"phase '{name}': {each}" for name, each in of_phases))
 
-    def _excess(self) -> str:
-        """By what limits of all phases are exceeded between nodes, to begin a sentence."""
-        each = [
-            replace(excess, name=f"{name}: {excess.name}")
-            for name, report in self.named_parts
-            if (excess := report.largest_excess) is not None
-        ]
-        return excess_sentence(max(each, key=lambda v: v.dense_relative, default=None))
-
     def __str__(self) -> str:
-        head = f"PASS: {self._excess()}all phases and links hold" if self.holds else f"FAIL: {self.reason}"
+        passed = f"PASS: {excess_sentence(self.largest_excess)}all phases and links hold"
+        head = passed if self.holds else f"FAIL: {self.reason}"
         lines = [fill(head, WIDTH), *wrap(self.optimum, WIDTH), self.title, ""]
         if self.links:
             width = max(LABEL, *(len(link.label) for link in self.links)) + 2
@@ -153,7 +138,7 @@ def verify_phases(solution: PhasesSolutionData, accuracy: float | None = None) -
 
     Links are evaluated from the motions, without the parameters by which the solver met them.
     """
-    phases = solution.known
+    phases = solution.asked
     if wrong := unusable_phases(solution):
         return _report(solution, accuracy, (), (), None, (wrong,))
     # What equations that are missed cost is compared with the costs of all phases: one may have none.

@@ -81,7 +81,7 @@ class Report(Verdict):
             return f"the robot of these parameters cannot exist: {self.unbuilt}"
         if missing := self._reason_not_finite():
             return missing
-        worst = _worst(self.violations, "node_relative")
+        worst = max(self.violations, key=lambda v: v.node_relative, default=None)
         allowed = min(AT_TIMES, self.accuracy)
         if worst is not None and worst.node_relative > allowed:
             return (
@@ -132,7 +132,9 @@ class Report(Verdict):
                 f"{_with_unit(worst.scale, worst.unit)}; {self._allowed(worst):.2g} of it is allowed"
                 + self._remedy(worst)
             )
-        gain, size = self.cost_of_equations, self._size_of_costs
+        # Parts that cancel in the objective do not lower the size of the costs. Where it is no more than
+        # rounding, what equations change has no measure but their own scales.
+        gain, size = self.cost_of_equations, max(abs(self.objective), *(c.total for c in self.costs), 0.0)
         if gain is not None and size > self.rounding and not abs(gain) <= self.accuracy * size:
             return (
                 f"the residuals of path equations change the objective by {gain:.3g} of {size:.6g}, the "
@@ -151,23 +153,6 @@ class Report(Verdict):
         """The largest violation of a component that is allowed between nodes, relative to its scale."""
         return self.limit_accuracy if violation.is_limit_over_time else self.accuracy
 
-    @property
-    def largest_excess(self) -> Violation | None:
-        """The limit over time that is exceeded most between nodes, relative to its size; None: there is none.
-
-        NaN is the largest.
-        """
-        limits = tuple(v for v in self.violations if v.is_limit_over_time)
-        return max(limits, key=lambda v: np.nan_to_num(v.dense_relative, nan=np.inf), default=None)
-
-    @property
-    def _size_of_costs(self) -> float:
-        """The integral of the costs' absolute values, which parts that cancel in the objective do not lower.
-
-        Where it is no more than rounding, what equations change has no measure but their own scales.
-        """
-        return max(abs(self.objective), *(cost.total for cost in self.costs), 0.0)
-
     def _remedy(self, missed: Violation) -> str:
         """The refinement that reduces what is missed between nodes, as the end of a sentence."""
         if not missed.over_time:
@@ -180,12 +165,12 @@ class Report(Verdict):
     @property
     def simulation_error(self) -> float | None:
         """Largest gap of the simulation restarted at every knot."""
-        return _gap_of(self.simulation, "restarted")
+        return getattr(self.simulation, "restarted", None)
 
     @property
     def simulation_error_end_to_end(self) -> float | None:
         """Gap of the simulation from start to end; None where there is none."""
-        return _gap_of(self.simulation, "end_to_end")
+        return getattr(self.simulation, "end_to_end", None)
 
     def summary(self) -> dict[str, Any]:
         """The numbers that `summary.json` holds."""
@@ -205,8 +190,8 @@ class Report(Verdict):
             "cost_of_equations": self.cost_of_equations,
             "differences": list(self.differences),
             "designs": {name: list(value) for name, value in self.designs.items()},
-            "free_simulation_error": _gap_of(self.free_simulation, "restarted"),
-            "free_simulation_error_end_to_end": _gap_of(self.free_simulation, "end_to_end"),
+            "free_simulation_error": getattr(self.free_simulation, "restarted", None),
+            "free_simulation_error_end_to_end": getattr(self.free_simulation, "end_to_end", None),
             "balance": None if self.balance is None else vars(self.balance),
         }
 
@@ -303,10 +288,6 @@ def _time_column(time: float) -> str:
     return " " + (f"{time:>8.4f}" if abs(time) < 1000.0 else f"{time:>8.6g}")
 
 
-def _gap_of(simulation: Simulation | None, which: str) -> float | None:
-    return None if simulation is None else getattr(simulation, which)
-
-
 def excess_sentence(largest: Violation | None) -> str:
     """By what limits are exceeded between nodes, percent of their size, before further sentences."""
     if largest is None:
@@ -315,14 +296,10 @@ def excess_sentence(largest: Violation | None) -> str:
     return f"limits are exceeded between nodes by at most {100.0 * largest.dense_relative:.2g} %{label}; "
 
 
-def _worst(violations: tuple[Violation, ...], by: str) -> Violation | None:
-    return max(violations, key=lambda v: getattr(v, by), default=None)
-
-
 def _largest_relative(v: Violation) -> float:
     """The larger relative violation; infinite where it is NaN."""
     return float(np.nan_to_num(np.max([v.node_relative, v.dense_relative, 0.0]), nan=np.inf))
 
 
 def _with_unit(value: float, unit: str) -> str:
-    return f"{value:.4g} {unit}" if unit else f"{value:.4g}"
+    return f"{value:.4g} {unit}".rstrip()

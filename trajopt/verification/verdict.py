@@ -112,6 +112,15 @@ class Verdict(ABC):
         return float(np.max([0.0, *(v.dense_violation for v in self.violations)]))
 
     @property
+    def largest_excess(self) -> Violation | None:
+        """The limit over time that is exceeded most between nodes, relative to its size; None: there is none.
+
+        NaN is the largest.
+        """
+        limits = (v for v in self.violations if v.is_limit_over_time)
+        return max(limits, key=lambda v: np.nan_to_num(v.dense_relative, nan=np.inf), default=None)
+
+    @property
     def cost_of_equations(self) -> float | None:
         """First-order amount by which the objective is too low because path equations are missed."""
         known = [equation.cost for equation in self.equations if equation.cost is not None]

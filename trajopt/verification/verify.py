@@ -49,7 +49,9 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
     if accuracy is not None and not number(accuracy, "the accuracy") > 0.0:
         raise OptionError(f"the accuracy is {accuracy!r}: give a positive number, 0.01 for one percent")
     if wrong := unusable(solution) or _impossible(solution):
-        return _without_checks(solution, accuracy, wrong)
+        claims = {"objective": solution.objective, "differences": (wrong,)}
+        fields = fields_of(solution, str(solution), None, accuracy)
+        return Report((), None, "the motion was not looked at", **claims, **fields)
     problem, program = solution.problem, rebuilt_program(solution)
     point, kkt = (None, None) if program is None else point_and_kkt(program, solution)
     nearby = None if program is None or point is None else NearbyPoints(program.nlp, point)
@@ -90,18 +92,6 @@ def _impossible(solution: SolutionData) -> str:
     except ValueError as error:  # of a robot: masses, inertias
         return f"the problem of its recipe cannot be built: {error}"
     return ""
-
-
-def _without_checks(solution: SolutionData, accuracy: float | None, wrong: str) -> Report:
-    """The report of a motion that cannot be looked at in its problem."""
-    return Report(
-        violations=(),
-        simulation=None,
-        unsimulated="the motion was not looked at",
-        objective=solution.objective,
-        differences=(wrong,),
-        **fields_of(solution, str(solution), None, accuracy),
-    )
 
 
 def _equations(solution: SolutionData, found: Sequence[Violation]) -> Iterator[EquationResidual]:

@@ -100,7 +100,7 @@ def test_convexity_along_active_rows_is_that_of_the_eigenvalues():
     basis = ways[:, values > 0.5]
     lowest = np.linalg.eigvalsh(basis.T @ (near.hessian @ basis)).min()
     assert 0 < basis.shape[1] < count and lowest > 0.0
-    assert near.is_convex(-0.99 * lowest) and not near.is_convex(-1.01 * lowest)
+    assert near.shifted(-0.99 * lowest).is_strict and not near.shifted(-1.01 * lowest).is_strict
 
 
 def test_the_lowest_curvatures_along_active_rows_are_those_of_the_eigenvalues():
