@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_AXES = ("x", "y", "z")
-_WRENCH = (*(f"moment {axis}" for axis in _AXES), *(f"force {axis}" for axis in _AXES))
-_TWIST = (*(f"turning {axis}" for axis in _AXES), *_AXES)
-_MOMENTUM = (*(f"angular {axis}" for axis in _AXES), *_AXES)
+AXIS_NAMES = ("x", "y", "z")
+_WRENCH = (*(f"moment {axis}" for axis in AXIS_NAMES), *(f"force {axis}" for axis in AXIS_NAMES))
+_TWIST = (*(f"turning {axis}" for axis in AXIS_NAMES), *AXIS_NAMES)
+_MOMENTUM = (*(f"angular {axis}" for axis in AXIS_NAMES), *AXIS_NAMES)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,9 @@ STANDARD: Mapping[str, DeclaredQuantity] = {
         _INVERSE,
         changed_by_loads=True,
     ),
-    "position": DeclaredQuantity(3, "m", "origin of a link or frame, world axes", _AXES, "link", _KINEMATICS),
+    "position": DeclaredQuantity(
+        3, "m", "origin of a link or frame, world axes", AXIS_NAMES, "link", _KINEMATICS
+    ),
     "orientation": DeclaredQuantity(
         9, "1", "rotation matrix of a link or frame to world axes, row by row", (), "link", _KINEMATICS
     ),
@@ -91,7 +93,7 @@ STANDARD: Mapping[str, DeclaredQuantity] = {
         _KINEMATICS,
     ),
     "centre_of_mass": DeclaredQuantity(
-        3, "m", "centre of mass of all links, world axes", _AXES, block=_KINEMATICS
+        3, "m", "centre of mass of all links, world axes", AXIS_NAMES, block=_KINEMATICS
     ),
     "momentum": DeclaredQuantity(
         6,

@@ -15,15 +15,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.problem.constraints.integrals import integral
 from trajopt.problem.constraints.rotation_wraps import wrap_rotation
-from trajopt.problem.contacts.contact import (
-    DIRECTIONS,
-    WORLD,
-    Contact,
-    contact_of,
-    footprint_of,
-    height_of,
-    velocity_of,
-)
+from trajopt.problem.contacts.contact import DIRECTIONS, WORLD, Contact, contact_of
 from trajopt.problem.contacts.ground import Ground
 from trajopt.problem.contacts.impact import ImpactTerm, after_name
 from trajopt.problem.held_frames import HeldFrames
@@ -266,8 +258,8 @@ class ContactProblem(HeldFrames):
                 zero = np.zeros(DIRECTIONS * len(each.points))
                 self.parameter(each.impulse_name(arc), zero, guess=zero + IMPULSE, unit="BW s")
                 if not each.touches_down(arc):
-                    still = terms.term(name=f"velocity of {each.frame} after impact, arc {arc}")
-                    rows = still(partial(velocity_of, each, arc))
+                    label = f"velocity of {each.frame} after impact, arc {arc}"
+                    rows = terms.ExpressionTerm(partial(each.velocity, arc=arc), label)
                     self._still_from_the_start(rows, arc, f"{each.frame} stays, arc {arc}")
         self.constraints = [each for each in self.constraints if each.name != name]
         by_link = {link: tuple(each for each in feet if each.link == link) for link in sorted(links)}
@@ -299,14 +291,14 @@ class ContactProblem(HeldFrames):
         if contact.is_point and not contact.held[arc]:
             return
         twist = terms.term(name=f"velocity of {frame}, arc {arc}", unit=units_of_twist(contact, arc))
-        still = twist(partial(velocity_of, contact, arc))
+        still = twist(partial(contact.velocity, arc=arc))
         self._hold_still(still, arc, f"{frame} stands, arc {arc}")
         if not contact.touches_down(arc):
             return
         if contact.is_held_upwards(arc):
             three = contact.points[corners(contact.points)]
             label = f"height of {frame} above the ground of arc {arc}"
-            height = terms.term(name=label, unit="m")(partial(height_of, contact, arc, three))
+            height = terms.term(name=label, unit="m")(partial(contact.height, arc=arc, points=three))
             self._hold_from_the_start(height, still, arc, touches(frame, arc), lands(frame, arc))
             self._stay_on_ground(contact, arc)
         else:
@@ -317,14 +309,14 @@ class ContactProblem(HeldFrames):
         first, last = (np.tile(side, len(contact.points)) for side in contact.ground[arc].region.T)
         if np.isfinite([first, last]).any():
             label = f"place of {contact.frame}, arc {arc}"
-            place = terms.term(name=label, unit="m")(partial(footprint_of, contact, arc))
+            place = terms.term(name=label, unit="m")(partial(contact.footprint, arc=arc))
             name = f"{contact.frame} lands on the ground, arc {arc}"
             self.subject_to(place, first, last, over=ArcNodes(arc, "start"), name=name)
 
     def _swing(self, contact: Contact, arc: int, clearance: float) -> None:
         frame = contact.frame
         label = f"height of {frame} in arc {arc}"
-        height = terms.term(name=label, unit="m")(partial(height_of, contact, arc, contact.points))
+        height = terms.term(name=label, unit="m")(partial(contact.height, arc=arc, points=contact.points))
         self.subject_to(
             height, lower=0.0, over=ArcNodes(arc, "whole"), name=f"{frame} above ground, arc {arc}"
         )

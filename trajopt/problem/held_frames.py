@@ -17,6 +17,7 @@ from trajopt.base.errors import OptionError
 from trajopt.problem.problem import ProblemData
 from trajopt.splines.node_sets import ArcNodes, Neighbours
 from trajopt.terms import term as terms
+from trajopt.terms.vectors import total
 
 Wrench = Callable[[Any], list[Any]]  # (6,) of a node: [moment; force] about the world origin
 
@@ -104,4 +105,4 @@ class HeldFrames(ProblemData):
 
 def sum_of_wrenches(wrenches: Sequence[Wrench], node: Any) -> list[Any]:
     """(6,) the sum of the wrenches that act on one link."""
-    return [sum(parts) for parts in zip(*(wrench(node) for wrench in wrenches), strict=True)]
+    return total(wrench(node) for wrench in wrenches)

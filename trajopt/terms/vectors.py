@@ -5,6 +5,7 @@ A vector is (3,), a rotation R (9,), its matrix row by row, as `node.orientation
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 AXES = range(3)
@@ -13,6 +14,11 @@ AXES = range(3)
 def difference_of(later: Any, earlier: Any) -> list[Any]:
     """later - earlier."""
     return [later[i] - earlier[i] for i in AXES]
+
+
+def total(vectors: Iterable[Sequence[Any]]) -> list[Any]:
+    """The sum of vectors of any one length."""
+    return [sum(parts) for parts in zip(*vectors, strict=True)]
 
 
 def dot(a: Any, b: Any) -> Any:

@@ -27,14 +27,15 @@ from trajopt.base import arguments
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.base.rounding import AGREEMENT
+from trajopt.graph.declared_quantities import AXIS_NAMES
 from trajopt.graph.protocols.dynamics import CarriedFrames
 from trajopt.problem.contacts.contact import checked_arc
 from trajopt.terms.term import ExpressionTerm
 from trajopt.terms.vectors import cross, difference_of, dot, sines_of_turn, turned, turned_back
 
 ClosureKind = Literal["point", "pin", "weld"]
-AXES, OBLIQUE = ("x", "y", "z"), ("in plane 1", "in plane 2", "across the plane")
-PLACES = len(AXES)  # rows of places, which come before those of turns
+OBLIQUE = ("in plane 1", "in plane 2", "across the plane")
+PLACES = len(AXIS_NAMES)  # rows of places, which come before those of turns
 IDENTITY = np.eye(PLACES)
 
 
@@ -71,7 +72,7 @@ class Closure:
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of all rows: directions of places, then the axes of turns."""
-        axes = AXES if np.array_equal(self.basis, IDENTITY) else OBLIQUE
+        axes = AXIS_NAMES if np.array_equal(self.basis, IDENTITY) else OBLIQUE
         return *axes, *(f"about {axes[turn]}" for turn in self.turns)
 
     @property
@@ -103,17 +104,19 @@ class Closure:
     @property
     def force(self) -> ExpressionTerm:
         """The force of frame a on frame b, (3,) N, world axes."""
-        return ExpressionTerm(self._force, f"force of {self.name} in world axes", AXES, "N")
+        return ExpressionTerm(self._force, f"force of {self.name} in world axes", AXIS_NAMES, "N")
 
     @property
     def moment(self) -> ExpressionTerm:
         """The moment of frame a on frame b, (3,) N m, world axes."""
-        return ExpressionTerm(self._moment, f"moment of {self.name} in world axes", AXES, "N m")
+        return ExpressionTerm(self._moment, f"moment of {self.name} in world axes", AXIS_NAMES, "N m")
 
     @property
     def force_in_a(self) -> ExpressionTerm:
         """The force of frame a on frame b, (3,) N, in axes of frame a."""
-        return ExpressionTerm(self._force_in_a, f"force of {self.name} in axes of {self.frame_a}", AXES, "N")
+        return ExpressionTerm(
+            self._force_in_a, f"force of {self.name} in axes of {self.frame_a}", AXIS_NAMES, "N"
+        )
 
     @property
     def gap(self) -> ExpressionTerm:

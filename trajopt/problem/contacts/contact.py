@@ -24,13 +24,14 @@ import numpy as np
 from trajopt.base import arguments
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
+from trajopt.graph.declared_quantities import AXIS_NAMES
 from trajopt.graph.protocols.dynamics import FloatingDynamics
 from trajopt.problem.contacts.ground import Ground
 from trajopt.terms.term import ExpressionTerm
-from trajopt.terms.vectors import AXES, cross, turned
+from trajopt.terms.vectors import AXES, cross, total, turned
 
 DIRECTIONS = 4  # edges of the friction pyramid, each with its lambda
-WORLD = "xyz"
+WORLD = "".join(AXIS_NAMES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,14 +82,12 @@ class Contact:
     @property
     def force(self) -> ExpressionTerm:
         """The force of the ground on the foot, (3,) N, world axes."""
-        read = partial(total_force, self)
-        return ExpressionTerm(read, f"force on {self.frame}", ("x", "y", "z"), "N")
+        return ExpressionTerm(self._force, f"force on {self.frame}", AXIS_NAMES, "N")
 
     @property
     def force_rate(self) -> ExpressionTerm:
         """d force / dt while the foot stands, (3,) N/s, world axes, of one that is continuous."""
-        read = partial(total_rate, self)
-        return ExpressionTerm(read, f"rate of force on {self.frame}", ("x", "y", "z"), "N/s")
+        return ExpressionTerm(self._force_rate, f"rate of force on {self.frame}", AXIS_NAMES, "N/s")
 
     def impulse(self, arc: int) -> ExpressionTerm:
         """The impulse of the ground on the foot where an arc begins with an impact, (3,) N s, world axes.
@@ -101,7 +100,7 @@ class Contact:
                 "stands, behind the first of the motion, of a contact with impact=True"
             )
         name = f"impulse on {self.frame}, arc {arc}"
-        return ExpressionTerm(partial(total_impulse, self, arc), name, ("x", "y", "z"), "N s")
+        return ExpressionTerm(partial(self._impulse, arc=arc), name, AXIS_NAMES, "N s")
 
     def impulse_name(self, arc: int) -> str:
         """Name of the unknown multiples of the weight times a second, in place of lambda."""
@@ -109,13 +108,8 @@ class Contact:
 
     def impulse_wrench(self, node: Any, arc: int) -> list[Any]:
         """(6,) [moment; impulse] about the world origin, N m s and N s, where an arc begins."""
-        share, each = node.parameter(self.impulse_name(arc)), []
-        for number, offset in enumerate(self.points):
-            place = self.place(node, offset)
-            own = [share[DIRECTIONS * number + k] for k in range(DIRECTIONS)]
-            impulse = self.pushed(self.ground[arc], place, own)
-            each.append([*cross(place, impulse), *impulse])
-        return [sum(parts) for parts in zip(*each, strict=True)]
+        shares = node.parameter(self.impulse_name(arc))
+        return _wrench(self._at_points(node, self.ground[arc], shares))
 
     def touches_down(self, arc: int) -> bool:
         """Whether it stands in an arc and not in the one before."""
@@ -133,17 +127,27 @@ class Contact:
 
     def wrench(self, node: Any) -> list[Any]:
         """(6,) [moment; force] about the world origin, N m and N."""
-        each = [[*cross(place, force), *force] for place, force in self.pushes(node, node.extra)]
-        return [sum(parts) for parts in zip(*each, strict=True)]
+        return _wrench(self.pushes(node, node.extra))
 
     def pushes(self, node: Any, read: Callable[[str], Any]) -> Iterator[tuple[list[Any], list[Any]]]:
         """Place and force, or what `read` gives of it, of every point of the sole and every surface."""
         for ground, curve in zip(self.grounds, self.curves, strict=True):
-            push = read(curve)
-            for number, offset in enumerate(self.points):
-                place = self.place(node, offset)
-                share = [push[DIRECTIONS * number + k] for k in range(DIRECTIONS)]
-                yield place, self.pushed(ground, place, share)
+            yield from self._at_points(node, ground, read(curve))
+
+    def _at_points(self, node: Any, ground: Ground, shares: Any) -> Iterator[tuple[list[Any], list[Any]]]:
+        for number, offset in enumerate(self.points):
+            place = self.place(node, offset)
+            share = [shares[DIRECTIONS * number + k] for k in range(DIRECTIONS)]
+            yield place, self.pushed(ground, place, share)
+
+    def _force(self, node: Any) -> list[Any]:
+        return self.wrench(node)[3:]
+
+    def _impulse(self, node: Any, arc: int) -> list[Any]:
+        return self.impulse_wrench(node, arc)[3:]
+
+    def _force_rate(self, node: Any) -> list[Any]:
+        return total(force for _, force in self.pushes(node, node.rate))
 
     def pushed(self, ground: Ground, place: Sequence[Any], share: Sequence[Any]) -> list[Any]:
         """(3,) N, world axes, the force at one point of the sole of its four lambda."""
@@ -161,32 +165,15 @@ class Contact:
         twist = node.velocity(self.frame)
         return [twist[3 + i] for i in self.held[arc]] if self.is_point else [twist[i] for i in range(6)]
 
-
-def total_force(contact: Contact, node: Any) -> list[Any]:
-    return contact.wrench(node)[3:]
-
-
-def total_impulse(contact: Contact, arc: int, node: Any) -> list[Any]:
-    return contact.impulse_wrench(node, arc)[3:]
+    def footprint(self, node: Any, arc: int) -> list[Any]:
+        """(2 points,) m, x and y on the ground of an arc of every point of the sole."""
+        places = [self.place(node, offset) for offset in self.points]
+        return [place[axis] for place in places for axis in self.ground[arc].order[:2]]
 
 
-def total_rate(contact: Contact, node: Any) -> list[Any]:
-    rates = [force for _, force in contact.pushes(node, node.rate)]
-    return [sum(parts) for parts in zip(*rates, strict=True)]
-
-
-def height_of(contact: Contact, arc: int, points: Array, node: Any) -> list[Any]:
-    return contact.height(node, arc, points)
-
-
-def footprint_of(contact: Contact, arc: int, node: Any) -> list[Any]:
-    """(2 points,) m, x and y on the ground of an arc of every point of the sole."""
-    places = [contact.place(node, offset) for offset in contact.points]
-    return [place[axis] for place in places for axis in contact.ground[arc].order[:2]]
-
-
-def velocity_of(contact: Contact, arc: int, node: Any) -> Any:
-    return contact.velocity(node, arc)
+def _wrench(forces: Iterable[tuple[Sequence[Any], Sequence[Any]]]) -> list[Any]:
+    """(6,) [moment; force] about the world origin of forces at places."""
+    return total([*cross(place, force), *force] for place, force in forces)
 
 
 def contact_of(

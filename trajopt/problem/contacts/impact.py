@@ -25,6 +25,7 @@ from trajopt.graph.protocols.block import Block
 from trajopt.problem.contacts.contact import Contact
 from trajopt.terms.arithmetic import Arithmetic
 from trajopt.terms.term import ExpressionTerm
+from trajopt.terms.vectors import total
 
 LOAD = "load:"
 Pairs = dict[tuple[str, str], Array]
@@ -43,8 +44,7 @@ def names_of(contacts: Sequence[Contact]) -> str:
 def impulses_after(contacts: Sequence[Contact], arc: int, node: Any) -> list[Any]:
     """(6,) the impulses on one link after the impact, zero before it."""
     behind = node.extra(after_name(arc))[0]
-    each = [contact.impulse_wrench(node, arc) for contact in contacts]
-    return [behind * sum(parts) for parts in zip(*each, strict=True)]
+    return [behind * part for part in total(contact.impulse_wrench(node, arc) for contact in contacts)]
 
 
 @dataclass(frozen=True, eq=False)
