@@ -18,6 +18,7 @@ from trajopt.base.rounding import BETWEEN
 from trajopt.checks.check_result import AT_TIMES, CheckResult
 from trajopt.checks.check_times import Interval, interval_of, node_samples, single_times, trajectory_of
 from trajopt.checks.optimality.cancellation import size_of_parts
+from trajopt.checks.path_equations import LEAST_SIZE
 from trajopt.checks.peaks import Worst
 from trajopt.checks.proofs import term_models
 from trajopt.problem.constraints.integrals import IntegralConstraint
@@ -34,7 +35,6 @@ from trajopt.taylor_models.leaf_pieces import LeafPieces, Model
 from trajopt.terms.nonsmooth import exact_of
 
 OF_ENCLOSURE = 1e-3  # of the tolerance: the error that is sought of an enclosure
-OF_SIZE = 1e-2  # of the integral of the absolute value: the scale of an integral that is bounded by zero
 OF_QUADRATURE = 1e-2  # of the tolerance, and of the integral of the absolute value: the same of a quadrature
 NEGLIGIBLE_COST = 1e-6  # of the costs together: too small to compare with; of two objectives: one optimum
 CANCELLED = NEGLIGIBLE_COST**2  # of the size of their parts: costs below are zero, as the square of 1e-6 is
@@ -225,7 +225,7 @@ def _measured(
     bound = np.where(np.isfinite(sides), sides, 0.0).max(axis=0)
 
     def scale(of: IntegralRange) -> Array:
-        size = np.where(of.size > ROUNDING, OF_SIZE * of.size, 1.0)
+        size = np.where(of.size > ROUNDING, LEAST_SIZE * of.size, 1.0)
         below, above = np.where(sides == 0.0, size, sides)
         with np.errstate(invalid="ignore"):  # of infinite ends, of sides without a bound
             lower = (bounded.lower - of.low) / below > (of.high - bounded.upper) / above

@@ -37,7 +37,7 @@ from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.lagrange import lagrange_polynomials
 
-LEAST_SIZE = 1e-2  # of a curve's largest size: what it counts in an equation's scale where it is zero
+LEAST_SIZE = 1e-2  # of a curve's largest size, or of an integral of sizes: its part in a scale for zero
 
 
 def path_equations(problem: ProblemData) -> list[Constraint]:

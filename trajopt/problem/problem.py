@@ -30,14 +30,18 @@ from trajopt.problem.costs_and_constraints import (
 )
 from trajopt.problem.dynamics_check import check_dynamics, check_link
 from trajopt.problem.instant import Instant, instant_of
-from trajopt.problem.problem_parts import ProblemParts, Refinement, check_refinement
+from trajopt.problem.problem_parts import (
+    ProblemParts,
+    Refinement,
+    check_refinement,
+    default_trajectory,
+    fitting_trajectory,
+)
 from trajopt.problem.systems.controls import (
     control_of,
     controls_of,
     curves_on,
     default_curves,
-    default_trajectory,
-    fitting_trajectory,
 )
 from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.solvers.run import check_solver
@@ -353,8 +357,9 @@ class ProblemData(ProblemParts):
         other.trajectory = fitting_trajectory(self.dynamics, trajectory)
         for each in (*self.costs, *self.constraints):
             other.trajectory = each.over.placed_on(other.trajectory)
-        check_borders(other.trajectory, self.lower_continuities)
-        other.extras = curves_on(self.extras, other.trajectory)
+        if self.lower_continuities:
+            check_borders(other.trajectory, self.lower_continuities)
+        other.extras = curves_on(self.extras, other.trajectory) if self.extras else {}
         other.guessed_curve = other.guessed_durations = None
         return other
 

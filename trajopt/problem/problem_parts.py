@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from trajopt.base.arguments import check_instance, implements
 from trajopt.base.arrays import Array
-from trajopt.base.errors import ShapeError
+from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.data import Data
 from trajopt.graph.declared_quantities import DeclaredQuantity
 from trajopt.graph.keys import EXTRA, SPLINE_LEAVES, SplineLeaf, bare, extra_leaf, parameter_leaf, rate_leaf
@@ -33,7 +33,9 @@ from trajopt.problem.costs_and_constraints import (
     Periodicity,
     Recipe,
 )
-from trajopt.problem.systems.state_equations import unit_of_rate
+from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
+from trajopt.problem.systems.state_equations import StateEquations, unit_of_rate
+from trajopt.problem.systems.system import System
 from trajopt.solvers.solver import Callback, Solver
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.splines.trajectory import Trajectory
@@ -245,3 +247,25 @@ def _one_joint_each(block: Block, quantity: str, table: QuantityTable) -> bool:
 
 def _declared(unknown: Any, unit: str, components: tuple[str, ...] = ()) -> DeclaredQuantity:
     return DeclaredQuantity(unknown.lower.size, unit, "", components)
+
+
+def default_trajectory(dynamics: Any) -> Trajectory:
+    """A mesh of free duration: collocation for states of first order."""
+    return Trajectory.collocation() if isinstance(dynamics, StateEquations) else Trajectory.uniform()
+
+
+def fitting_trajectory(dynamics: Any, trajectory: Trajectory) -> Trajectory:
+    """The trajectory with the derivatives of a dynamics' equations.
+
+    OptionError for one that cannot hold the equations.
+    """
+    has_states = isinstance(dynamics, StateEquations)
+    check_instance("the trajectory", trajectory, Trajectory, "one such as trajopt.Trajectory.uniform(20)")
+    if has_states and trajectory.scheme is None:
+        raise OptionError(
+            f"the states ({', '.join(dynamics.states)}) of a system need a mesh with as many nodes as their "
+            f"equations have coefficients, not {trajectory}: use Trajectory.collocation(intervals, order)"
+        )
+    if isinstance(dynamics, AugmentedDynamics) and len(trajectory.arcs) > 1:
+        raise OptionError("further states of a robot need a trajectory of one arc: give each phase a problem")
+    return trajectory.for_equations_of_order(1 if isinstance(dynamics, System) else 2)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import short_repr
+from trajopt.base.arguments import LISTED, short_repr
 from trajopt.base.errors import ShapeError
 from trajopt.checks.optimality.dependent_equations import sentences
 from trajopt.checks.optimality.elastic import Elastic, one_slack_for
@@ -37,7 +37,6 @@ from trajopt.transcription.links.linked_program import LinkedProgram, unknowns_a
 from trajopt.transcription.nlp import NLP
 
 BADLY_SCALED = 1e6  # ratio of row gradients, or of gradients by unknowns, that is reported
-CANDIDATES = 6  # limits for which the smallest change is computed
 
 
 @dataclass(frozen=True)
@@ -179,7 +178,7 @@ def changes(
 ) -> tuple[Change, ...]:
     """The smallest change of each conflicting limit that restores feasibility alone, where there is one."""
     found = []
-    places = [conflict.place for conflict in conflicts[:CANDIDATES]]
+    places = [conflict.place for conflict in conflicts[:LISTED]]
     places += [LimitPlace(name, "", None) for name in dict.fromkeys(place.limit for place in places)]
     tried: set[bytes] = set()
     for place in dict.fromkeys(LimitPlace(place.limit, place.component, None) for place in places):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.base.arguments import LISTED
 from trajopt.base.facts import Facts
 from trajopt.base.rounding import BETWEEN, ESTIMATED
 from trajopt.checks.path_equations import EquationResidual
@@ -19,7 +20,6 @@ from trajopt.solvers.optimality.kkt import KKT
 OPTIMAL = 1e-5  # KKT error
 LOOSEST = 1e-2  # KKT error that is none after a solve with a loose tolerance
 COARSE = "solve on more intervals, or with refine=trajopt.Refined()"
-LISTED = 4  # violations of a failed verification that its facts list
 
 
 def accuracies(accuracy: float | None) -> tuple[float, float]:

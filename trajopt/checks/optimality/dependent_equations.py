@@ -17,15 +17,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.arguments import LISTED
 from trajopt.base.rounding import NOT_ZERO
 from trajopt.solvers.matrices import dense_jacobian
+from trajopt.solvers.newton.newton import MOST_ENTRIES
 from trajopt.solvers.tolerances import DEPENDENT, FEASIBILITY
 from trajopt.transcription.linear_equations.elimination import combined
 from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
 
-MOST_ENTRIES = 9_000_000  # of a dense Jacobian; larger ones are not looked at
-MOST_NAMED, MOST_PARTNERS = 8, 3
+MOST_PARTNERS = 3
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def sentences(nlp: NLP | LinkedProgram, y: NDArray, name: Callable[[int], str]) 
     if not found:
         return []
     count = int(np.sum(nlp.row_lower == nlp.row_upper))
-    worst = sorted(found, key=lambda dependence: -abs(dependence.gap))[:MOST_NAMED]
+    worst = sorted(found, key=lambda dependence: -abs(dependence.gap))[:LISTED]
     lines = [dependence.sentence(name) for dependence in worst]
     return [f"{len(found)} of {count} equations depend on others; {lines[0]}", *lines[1:]]
 

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt.base.arguments import check_count, check_flag, check_instance, pluralize, short_repr
+from trajopt.base.arguments import check_count, check_flag, pluralize, short_repr
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.problem.costs_and_constraints import AdditionalCurve, PiecewisePolynomial
 from trajopt.problem.input_checks import index_of, unknown
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.state_equations import StateEquations
-from trajopt.problem.systems.system import System
 from trajopt.splines.trajectory import Trajectory
 
 
@@ -117,25 +116,3 @@ def default_curves(dynamics: Any, trajectory: Trajectory) -> dict[str, Additiona
     for name in controls_of(dynamics) or ():
         found[name] = control_of(dynamics, trajectory, name, (-np.inf, np.inf), None, (None, False))
     return found
-
-
-def default_trajectory(dynamics: Any) -> Trajectory:
-    """A mesh of free duration: collocation for states of first order."""
-    return Trajectory.collocation() if isinstance(dynamics, StateEquations) else Trajectory.uniform()
-
-
-def fitting_trajectory(dynamics: Any, trajectory: Trajectory) -> Trajectory:
-    """The trajectory with the derivatives of a dynamics' equations.
-
-    OptionError for one that cannot hold the equations.
-    """
-    has_states = isinstance(dynamics, StateEquations)
-    check_instance("the trajectory", trajectory, Trajectory, "one such as trajopt.Trajectory.uniform(20)")
-    if has_states and trajectory.scheme is None:
-        raise OptionError(
-            f"the states ({', '.join(dynamics.states)}) of a system need a mesh with as many nodes as their "
-            f"equations have coefficients, not {trajectory}: use Trajectory.collocation(intervals, order)"
-        )
-    if isinstance(dynamics, AugmentedDynamics) and len(trajectory.arcs) > 1:
-        raise OptionError("further states of a robot need a trajectory of one arc: give each phase a problem")
-    return trajectory.for_equations_of_order(1 if isinstance(dynamics, System) else 2)
