@@ -15,9 +15,8 @@ from typing import Any, ClassVar, TypeVar
 
 from trajopt.base.errors import OptionError
 from trajopt.problem.costs_and_constraints import Recipe
-from trajopt.solution.records import Certification, MeshSolve, RefinementRecord, RunRecord, StartTable
+from trajopt.solution.records import Certification, SolveRecord
 from trajopt.solution.solution import Answer
-from trajopt.solvers.optimality.kkt import KKT
 
 VERSION = 2  # up to 1 certificates held violations, which are computed from the motion now
 ADDED_NODES = ("extra_points", "limit_points")  # each an array of normalised times for every arc
@@ -34,33 +33,18 @@ class FileKind:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SavedSolve:
+class SavedSolve(SolveRecord):
     """The fields of a solve that files hold, of one motion or of phases.
 
-    recipe : the name of the problem in the library, and the values of its parameters
     multipliers : names of what has multipliers, in the order of their arrays
     has_point : whether the solver's own unknowns are there
     """
 
     FORMAT: ClassVar[str]
 
-    name: str
-    recipe: Recipe | None
     multipliers: tuple[str, ...]
     status: str
-    kkt: KKT
-    iterations: int
-    seconds: float
-    n_variables: int
-    n_constraints: int
-    timings: dict[str, float]
-    detail: str
     has_point: bool
-    levels: tuple[MeshSolve, ...] = ()
-    starts: StartTable | None = None
-    refinement: RefinementRecord | None = None
-    run: RunRecord | None = None
-    warning: str = ""
 
     @classmethod
     def of(cls: type[HeaderT], answer: Answer, **others: Any) -> HeaderT:
@@ -77,7 +61,7 @@ class SavedSolve:
     def shared(self, *others: str) -> dict[str, Any]:
         """The attributes of the solution that stand in the header as they are, but for `others`."""
         names = {key.name for key in dataclasses.fields(self)}
-        names -= {"recipe", "multipliers", "status", "has_point", *others}
+        names -= {"multipliers", "status", "has_point", *others}
         return {name: getattr(self, name) for name in names}
 
 

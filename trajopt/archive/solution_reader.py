@@ -67,7 +67,6 @@ def solve_of(file: ArrayFile, header: SavedSolve, *shape: None) -> dict[str, Any
         file.refuse(f"status '{header.status}' is none of {', '.join(Status.__members__)}")
     return {
         "status": Status[header.status],
-        "recipe": header.recipe,
         "multipliers": {
             name: file.numbers(f"multipliers_{i}", shape, finite=False)
             for i, name in enumerate(header.multipliers)

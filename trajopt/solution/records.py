@@ -27,6 +27,8 @@ from numpy.typing import NDArray
 from trajopt.base.arguments import pluralize
 from trajopt.base.files.array_file import ArrayFile
 from trajopt.base.version import __version__
+from trajopt.problem.costs_and_constraints import Recipe
+from trajopt.solvers.optimality.kkt import KKT
 from trajopt.solvers.solver import Program, Result
 
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "casadi", "cyipopt-wheels")
@@ -328,6 +330,37 @@ class RefinementRecord:
             note = "" if each.kept else f"  not kept: {each.note}"
             lines.append(f"{each.spans:>6}{each.objective:>18.10g}{errors}{note}")
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SolveRecord:
+    """Fields that a solution has and its file holds as they are, of one motion or of phases.
+
+    Those with a default were added after the first version of the format.
+
+    recipe : the name of the problem in the library, and the values of its parameters
+    levels : the solves that led here, from the coarsest mesh to this one; iterations and seconds count those
+        of all starts and of a refinement; with its checks where it is `Certified`
+    starts : the table of all starts, where several were asked for
+    run : versions, processor, solver and options of the call that found it; its id stands in all its files
+    warning : which limit is exceeded between nodes where a refinement could not mend it, or which link turns
+        further than its rotation vector holds; else empty
+    """
+
+    name: str
+    recipe: Recipe | None
+    detail: str
+    kkt: KKT
+    iterations: int
+    seconds: float
+    n_variables: int
+    n_constraints: int
+    timings: Mapping[str, float]
+    levels: tuple[MeshSolve, ...] = ()
+    starts: StartTable | None = None
+    refinement: RefinementRecord | None = None
+    run: RunRecord | None = None
+    warning: str = ""
 
 
 @dataclass(frozen=True)

@@ -20,58 +20,37 @@ from trajopt.graph.keys import TIME_LEAVES, parameter_leaf
 from trajopt.graph.protocols.block import Values
 from trajopt.graph.protocols.term import Term
 from trajopt.problem.constraints.designs import as_built
-from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.term_checks import no_term
 from trajopt.solution.rebuilt_problem import rebuilt_problem
+from trajopt.solution.records import SolveRecord
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.curve import Curve
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.solution.records import MeshSolve, RefinementRecord, RunRecord, SolveHistory, StartTable
-    from trajopt.solvers.optimality.kkt import KKT
+    from trajopt.solution.records import SolveHistory
     from trajopt.transcription.nlp import Scaling
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Answer(ABC):
+class Answer(SolveRecord, ABC):
     """The answer of a solve: the motion of a problem, or those of phases; `status` says whether it converged.
 
     asked : the problem, or the phases, that were solved
     named_parts : (name, solution) of every phase; of a single problem its own solution, without a name
     point : the solver's own unknowns and all multipliers, scaled; a start for another solve
     scaling : the factors of that program's rows and objective, by which multipliers fit one scaled otherwise
-    levels : the solves that led here, from the coarsest mesh to this one; iterations and seconds count those
-        of all starts and of a refinement; with its checks where it is `Certified`
-    starts : the table of all starts, where several were asked for
     solves : iterations of all solves that led here, those of starts and refinement rounds included
-    run : versions, processor, solver and options of the call that found it; its id stands in all its files
-    warning : which limit is exceeded between nodes where a refinement could not mend it, or which link turns
-        further than its rotation vector holds; else empty
     """
 
-    name: str
-    recipe: Recipe | None
     status: Status
-    detail: str = ""
-    kkt: KKT
-    iterations: int
-    seconds: float
-    n_variables: int
-    n_constraints: int
-    timings: Mapping[str, float] = field(default_factory=dict)
     history: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
     solves: tuple[SolveHistory, ...] = ()
     point: WarmStart | None = None
     scaling: Scaling | None = None
-    levels: tuple[MeshSolve, ...] = ()
-    starts: StartTable | None = None
-    refinement: RefinementRecord | None = None
-    run: RunRecord | None = None
-    warning: str = ""
     if TYPE_CHECKING:
         cost_terms: Mapping[str, float]
         multipliers: Mapping[str, NDArray[np.float64]]
