@@ -89,14 +89,12 @@ class RigidBodyModel(KinematicTree):
     ) -> np.ndarray:
         """`forward_dynamics` under wrenches on links: name -> (..., 6) [moment; force], world axes.
 
-        Moments are about the world origin. Raises UnknownNameError for a link that does not exist.
+        Moments are about the world origin. Raises as `link_wrenches`, and `aba`.
         """
         from dynamics.algorithms.aba import aba
+        from dynamics.quantities.link_wrenches import link_wrenches
 
-        external = np.zeros((*np.shape(tau)[:-1], self.link_count, 6))
-        for link, wrench in loads.items():
-            external[..., self.link_index(link), :] += wrench
-        return aba(self, q, v, tau, external)
+        return aba(self, q, v, tau, link_wrenches(self, np.shape(tau)[:-1], loads))
 
     @cached_property
     def floating_joints(self) -> tuple[str, ...]:

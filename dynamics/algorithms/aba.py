@@ -68,6 +68,7 @@ if TYPE_CHECKING:
 J_A, H_A, M_A, P_A = MOVED, MOVED + 6, MOVED + 15, MOVED + 21
 U, INVERSE_D, SMALL_U, ACCELERATION = MOVED + 27, MOVED + 33, MOVED + 34, MOVED + 35
 SLOTS = MOVED + 41
+LEAST_RATE = 1e-6  # of the angular velocity over the rate of a rotation vector: below, rounding decides
 
 
 @inlined
@@ -203,7 +204,8 @@ def aba(model: KinematicTree, q: Any, v: Any, tau: Any, external: Any = None) ->
     q, v, tau : (..., n) rad or m, rad/s or m/s, N m or N; leading axes broadcast
     external : None or (..., links, 6) wrenches on the links, as in `rnea`
     Rotors as `model.rotors` says. O(n), but O(n^3) through the mass matrix for a model in which mimic joints
-    on different parents share a coordinate.
+    on different parents share a coordinate. NaN where a rotation vector is as long as a multiple of 2 pi: its
+    rates there do not reach every angular velocity.
     Raises ShapeError when an array does not fit the model.
     Source: Featherstone (2008), table 7.1; rotors after Echeandia (2020), ch. 4, corrected.
     """
@@ -211,6 +213,9 @@ def aba(model: KinematicTree, q: Any, v: Any, tau: Any, external: Any = None) ->
     extra = {} if external is None else {"external": (external, (packed.links, 6))}
     nodes = batch_with(packed, extra, q=q, v=v, tau=tau)
     acceleration = forward_dynamics(model, nodes)
+    for joint in model.rotation_joints:
+        length = np.linalg.norm(np.real(nodes.arrays[0][:, joint.coordinates]), axis=1)
+        acceleration[np.abs(np.sinc(length / (2.0 * np.pi))) < LEAST_RATE] = np.nan
     return nodes.unfold(acceleration, packed.n)
 
 

@@ -20,6 +20,7 @@ from dynamics.couplings.coupled_motion import CoupledMotion
 from dynamics.couplings.coupled_tree import CoupledTree
 from dynamics.errors import InertiaError, ShapeError
 from dynamics.quantities.kinematics import Poses, forward_kinematics, skeleton
+from dynamics.quantities.link_wrenches import link_wrenches
 
 Array = np.ndarray
 
@@ -74,14 +75,12 @@ class CoupledModel(CoupledTree):
     def loaded_forward_dynamics(self, q: Any, v: Any, tau: Any, loads: Mapping[str, Any]) -> Array:
         """`forward_dynamics` under wrenches on links: name -> (..., 6) [moment; force], world axes.
 
-        Moments are about the world origin. Raises UnknownNameError for a link that does not exist,
-        InertiaError at a pose in which a coordinate moves no mass, as where f' = 0.
+        Moments are about the world origin. Raises as `link_wrenches`, InertiaError at a pose in which a
+        coordinate moves no mass, as where f' = 0.
         """
         arrays, shape = self._nodes(q=q, v=v, tau=tau)
         q, v, tau = (x.reshape(*shape, self.n) for x in arrays.values())
-        external = np.zeros((*shape, self.tree.link_count, 6))
-        for link, wrench in loads.items():
-            external[..., self.tree.link_index(link), :] += wrench
+        external = link_wrenches(self.tree, shape, loads)
         missing = tau - self.inverse_dynamics(q, v, np.zeros_like(v), external)
         try:
             return np.linalg.solve(self.mass_matrix(q), missing[..., None])[..., 0]

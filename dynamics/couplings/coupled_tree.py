@@ -60,6 +60,11 @@ class CoupledTree:
     ranges: Mapping[str, JointLimits] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.tree, KinematicTree) and isinstance(self.followers, Mapping)):
+            raise CouplingError(
+                f"a coupled robot has the tree {short_repr(self.tree)} and followers "
+                f"{short_repr(self.followers)}; give a RigidBodyModel and joint -> Follower"
+            )
         joints = self.tree.joint_names
         if self.tree.rotation_joints:
             raise CouplingError("the tree of a coupled robot has a ball joint: give joints of one coordinate")

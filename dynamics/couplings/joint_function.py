@@ -41,7 +41,8 @@ class Pieces:
             real_array(x, "a piecewise polynomial") for x in (self.breaks, self.coefficients)
         )
         finite = np.all(np.isfinite(breaks)) and np.all(np.isfinite(coefficients))
-        if breaks.ndim != 1 or coefficients.shape[1:] != breaks.shape or not breaks.size or not finite:
+        fit = breaks.ndim == 1 and coefficients.shape[1:] == breaks.shape
+        if not (fit and coefficients.size and finite):
             raise CouplingError(
                 f"a piecewise polynomial has breaks of shape {breaks.shape} and coefficients of shape "
                 f"{coefficients.shape}; give finite ones of shapes (m,) and (powers, m)"
@@ -119,7 +120,8 @@ def composed(outer: Array, inner: Array) -> Array:
 
 def polynomial(coefficients: Sequence[float] | Array) -> JointFunction:
     """sum_k coefficients[k] q^k, constants first."""
-    return JointFunction((Pieces(np.zeros(1), np.reshape(np.asarray(coefficients, dtype=float), (-1, 1))),))
+    powers = real_array(coefficients, "the coefficients of a polynomial").reshape(-1, 1)
+    return JointFunction((Pieces(np.zeros(1), powers),))
 
 
 def piecewise_linear(x: Sequence[float] | Array, y: Sequence[float] | Array) -> JointFunction:

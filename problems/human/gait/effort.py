@@ -14,6 +14,7 @@ import numpy as np
 import dynamics
 import trajopt
 from problems.human.body.model import GLOBAL
+from trajopt.base.errors import OptionError
 
 # Joint: stiffness in N m/rad and the angle in degrees at which muscles and ligaments rest. Our own choices,
 # of the size of passive stiffness in the middle of the range; without them a forearm may hang anywhere, as
@@ -59,12 +60,21 @@ def powered(model: dynamics.RigidBodyModel) -> list[int]:
     return [i for i, name in enumerate(model.joint_names) if name not in GLOBAL]
 
 
-def squared_accelerations(model: dynamics.RigidBodyModel) -> trajopt.ExpressionTerm:
-    """Sum of the squared accelerations of powered joints, rad^2/s^4: with it flat optima become unique."""
+def minimize_accelerations(
+    problem: trajopt.Problem, model: dynamics.RigidBodyModel, smoothness: float
+) -> None:
+    """Minimize squared accelerations of powered joints times `smoothness`, s^4: flat optima become one.
+
+    Raises OptionError for a weight that is negative or not finite.
+    """
+    if not 0.0 <= smoothness < np.inf:
+        raise OptionError(f"smoothness is {smoothness}: give a weight that is not negative, such as 1e-6")
     moving = powered(model)
-    return trajopt.ExpressionTerm(
+    term = trajopt.ExpressionTerm(
         lambda node: sum(node.a[i] ** 2 for i in moving), "squared joint accelerations"
     )
+    if smoothness > 0.0:
+        problem.minimize(term, smoothness)
 
 
 def spring(joint: str) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from typing import Any
 import trajopt
 from problems.human.body.model import step_symmetry
 from problems.human.body.person import Person
-from problems.human.gait.effort import effort, squared_accelerations
+from problems.human.gait.effort import effort, minimize_accelerations
 from problems.human.gait.force_rate import minimize_force_rate
 from problems.human.gait.formulation import formulation
 from problems.human.gait.ground_reaction import LARGEST_OPPOSING
@@ -48,8 +48,6 @@ def gait_problem(
     body : a robot that walks instead of the skeleton of `person`, whose names it has (`own_skeleton`)
     """
     constraints = formulation(cost).constraints if names is None else names
-    if not smoothness >= 0.0:
-        raise OptionError(f"smoothness is {smoothness}: give a weight that is not negative, such as 1e-6")
     if limits.contact == 0.0 and steps[0].samples > intervals + 3:
         raise OptionError(
             f"standing points are held exactly at {steps[0].samples} times by curves of {intervals + 3} "
@@ -68,8 +66,7 @@ def gait_problem(
             minimize_force_rate(problem, steps, weights.force_rate)
     else:
         problem.minimize(effort(model, springs, stiffer, person.size))
-    if smoothness > 0.0:
-        problem.minimize(squared_accelerations(model), smoothness)
+    minimize_accelerations(problem, model, smoothness)
     subject_to_step_constraints(problem, steps, limits, constraints, without)
     set_initial_guess(problem, steps, start)
     return problem

@@ -23,7 +23,7 @@ import numpy as np
 import trajopt
 from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person
-from problems.human.gait.effort import squared_accelerations
+from problems.human.gait.effort import minimize_accelerations
 from problems.human.gait.gait_problem import subject_to_periodicity
 from problems.human.gait.initial_guess import Start, set_initial_guess
 from problems.human.gait.reach import check_reach
@@ -96,8 +96,7 @@ def predicted_step(
     if weights.force_rate > 0.0:
         own = weights.force_rate * step.height / np.linalg.norm(model.gravity)
         problem.minimize(rate_of_leg_forces(problem, step.weight), own)
-    if smoothness > 0.0:
-        problem.minimize(squared_accelerations(model), smoothness)
+    minimize_accelerations(problem, model, smoothness)
     if start == SOLVED:
         guess_solved_walk(problem, step)
     else:

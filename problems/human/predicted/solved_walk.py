@@ -16,10 +16,11 @@ from types import MappingProxyType
 import numpy as np
 
 import trajopt
-from problems.human.body.model import TABLE_HEIGHT
+from problems.human.body.model import ACTIVE, TABLE_HEIGHT
 from problems.human.body.tables import Row, one_of, rows, vector
 from problems.human.gait.step import Step
 from problems.human.predicted.stances import STANCES
+from trajopt.base.arguments import list_names
 from trajopt.base.errors import ProblemError
 
 FILE = "solved_walk.csv"
@@ -27,6 +28,7 @@ SPEED, STEP_LENGTH = 1.2, 0.65  # m/s, m
 SAMPLES = 7  # evenly spaced in each arc, from its first to its last time
 COLUMNS = ("curve", "unit", "arc", *(f"s{i}" for i in range(SAMPLES)))
 TIME = "time"  # the curve that says when samples are, in parts of the step
+UNITS = MappingProxyType({"part": 1.0, "deg": np.pi / 180.0, "m": 1.0, "BW": 1.0})
 LENGTHS = ("global_tx", "global_ty", "global_tz")
 
 Curves = Mapping[str, np.ndarray]  # name -> values (arcs, SAMPLES)
@@ -63,16 +65,30 @@ def solved_curves() -> Curves:
 
 
 def curves_of(table: Sequence[Row]) -> Curves:
-    """The curves of the rows of such a table; ProblemError where there are no times."""
-    found: dict[str, np.ndarray] = {}
+    """The curves of the rows of such a table; ProblemError where times or rows of joints are missing."""
     arcs = [str(arc) for arc in range(len(STANCES))]
+    found: dict[str, np.ndarray] = {}
+    read: set[tuple[str, str]] = set()
     for row in table:
-        unit = one_of(row, "unit", ("part", "deg", "m", "BW"))
-        values = vector(row, list(COLUMNS[3:]))
-        into = found.setdefault(row["curve"], np.zeros((len(arcs), SAMPLES)))
-        into[int(one_of(row, "arc", tuple(arcs)))] = np.deg2rad(values) if unit == "deg" else values
+        name, unit = row["curve"], one_of(row, "unit", tuple(UNITS))
+        values, place = vector(row, list(COLUMNS[3:])), (name, one_of(row, "arc", tuple(arcs)))
+        into = found.setdefault(name, np.zeros((len(arcs), SAMPLES)))
+        if unit != "BW" and name not in (TIME, *ACTIVE):
+            raise ProblemError(f"{row.where} has '{name}', which is no joint: correct the name")
+        if place in read:
+            raise ProblemError(f"{row.where} has '{name}' in arc {place[1]} once more: keep one of the rows")
+        read.add(place)
+        into[int(place[1])] = UNITS[unit] * values
     if TIME not in found:
         raise ProblemError(f"table {FILE} has no row '{TIME}': write when each arc is sampled")
+    if absent := {(name, arc) for name in (TIME, *ACTIVE) for arc in arcs} - read:
+        names = list_names(f"{name} in arc {arc}" for name, arc in sorted(absent))
+        raise ProblemError(f"table {FILE} lacks {names}: write a row for each")
+    times = found[TIME]
+    if np.any(np.diff(times, axis=1) <= 0.0) or np.any(times[1:, 0] != times[:-1, -1]):
+        raise ProblemError(
+            f"table {FILE} has times that do not rise from arc to arc: {times.ravel().tolist()}"
+        )
     return MappingProxyType(found)
 
 

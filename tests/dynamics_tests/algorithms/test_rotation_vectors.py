@@ -304,6 +304,16 @@ def test_everything_is_exact_at_every_length_of_the_vector(length):
     assert relative_error(by_q, np.stack(stepped, axis=-1)) < 1e-11
 
 
+@pytest.mark.parametrize("length", [2 * pi, 4 * pi, 2 * pi * (1 + 1e-9), 1e8])
+def test_a_chart_that_ends_has_no_accelerations(length):
+    """Rounding had decided them: 30 to 250 rad/s^2 beside accelerations of 0.5."""
+    model = floating_tree(1, 4, rotors=True)
+    q, v, tau = random_state(model, 2)
+    q[1, model.rotation_joints[0].coordinates] = length * np.array([0.6, 0.0, 0.8])
+    found = dynamics.aba(model, q, v, tau)
+    assert np.isfinite(found[0]).all() and np.isnan(found[1]).all()
+
+
 @pytest.mark.parametrize("length", [1e-8, 1.0, 3.1, 3.2, 5.5])
 def test_the_kernels_of_rotation_vectors_agree_with_those_of_joints_in_series(length):
     """Second derivatives, Coriolis matrices and loads are computed in another chart, by other kernels."""

@@ -134,6 +134,38 @@ def test_arrays_of_another_width_are_refused_with_the_coordinates():
         robot.forces(np.zeros(robot.n), np.zeros(2))
 
 
+@pytest.mark.parametrize("make", [coupled_tree, random_tree])
+@pytest.mark.parametrize(
+    ("wrench", "message"),
+    [
+        (
+            3.0,
+            r"the wrench on '\w+' has shape \(\); give \(6,\) or \(6,\)",
+        ),  # had stood for six equal numbers
+        (np.ones(5), r"has shape \(5,\)"),
+        (np.ones((2, 6)), r"has shape \(2, 6\)"),
+        ("down", "is 'down'; give numbers"),
+    ],
+)
+def test_wrenches_of_another_shape_are_refused_with_the_link(make, wrench, message):
+    robot = make(4)
+    rest = np.zeros(robot.n)
+    link = getattr(robot, "tree", robot).link_names[-1]
+    with pytest.raises(dynamics.ShapeError, match=message):
+        robot.loaded_forward_dynamics(rest, rest, rest, {link: wrench})
+
+
+def test_a_robot_without_tree_or_a_polynomial_without_coefficients_is_refused():
+    with pytest.raises(dynamics.CouplingError, match=r"has the tree None and followers \{\}"):
+        dynamics.CoupledModel(None, {})
+    with pytest.raises(dynamics.CouplingError, match="give a RigidBodyModel and joint -> Follower"):
+        dynamics.CoupledModel(random_tree(4), [])
+    with pytest.raises(dynamics.CouplingError, match=r"coefficients of shape \(0, 1\)"):
+        polynomial([])  # had been zero everywhere
+    with pytest.raises(dynamics.ShapeError, match=r"the coefficients of a polynomial .*; give real"):
+        polynomial([1j])
+
+
 def test_forces_of_several_nodes_at_one_pose_are_those_of_each(model):
     rng = np.random.default_rng(3)
     q, of_tree = 0.4 * rng.normal(size=model.n), rng.normal(size=(3, model.tree.n))

@@ -1,5 +1,7 @@
 """A step whose contact is predicted: independent conditions, forces of the ground, events of people."""
 
+from importlib.resources import files
+
 import numpy as np
 import pytest
 from scipy.integrate import simpson, trapezoid
@@ -18,6 +20,7 @@ from problems.human.gait.cycle import gait_cycle
 from problems.human.predicted.feet import PLANTARFLEXORS, with_ball_edges, with_strong_plantarflexors
 from problems.human.predicted.solved_walk import (
     COLUMNS,
+    FILE,
     SPEED,
     STEP_LENGTH,
     TIME,
@@ -147,6 +150,29 @@ def test_forces_of_the_stored_walk_carry_the_weight_and_do_not_pull():
 def test_a_stored_walk_that_is_none_is_refused(line, message):
     with pytest.raises(ProblemError, match=message):
         curves_of(checked_rows(f"{','.join(COLUMNS)}\n{line}\n", "x", list(COLUMNS)))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text.replace("knee_r_flex,deg,2", "knee_r,deg,2"), "'knee_r', which is no joint"),
+        (lambda text: text.replace("knee_r_flex,deg,2", "knee_r_flex,deg,1"), "in arc 1 once more: keep one"),
+        (lambda text: "\n".join(x for x in text.splitlines() if not x.startswith("knee_r_flex,deg,2")),
+         "lacks knee_r_flex in arc 2: write a row"),
+        (lambda text: text.replace("time,part,0,0.00000", "time,part,0,0.90000"), "times that do not rise"),
+        (lambda text: text[: len(text) // 2], "ends before column s4: complete it"),
+    ],
+)  # fmt: skip
+def test_a_damaged_copy_of_the_stored_walk_is_refused(change, message):
+    """Rows that are not there had been angles of zero."""
+    text = files("problems.human").joinpath("data").joinpath(FILE).read_text(encoding="utf-8")
+    with pytest.raises(ProblemError, match=message):
+        curves_of(checked_rows(change(text), "x", list(COLUMNS)))
+
+
+def test_a_negative_weight_of_accelerations_is_refused():
+    with pytest.raises(OptionError, match=r"smoothness is -1\.0: give a weight that is not negative"):
+        gait.build(contact="predicted", smoothness=-1.0)
 
 
 def test_the_search_starts_from_the_stored_walk_stretched_to_the_step():
