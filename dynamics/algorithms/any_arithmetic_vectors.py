@@ -34,8 +34,10 @@ def local_pose(row: Sequence[Any], q: Any) -> tuple[Frame, Vector]:
     displacement = row[RATIO] * q + row[OFFSET]
     x, y, z = (row[first : first + 3] for first in (ROTATION, ROTATION + 3, ROTATION + 6))
     origin = add(row[POSITION : POSITION + 3], scale(row[SLIDE] * displacement, z))
-    angle = 0.0 if row[TURN] == 0.0 else row[TURN] * displacement
-    if isinstance(angle, float):  # of a joint that does not turn, or whose whole path is one number
+    if row[TURN] == 0.0:
+        return (x, y, z), origin
+    angle = row[TURN] * displacement
+    if isinstance(angle, float):  # the whole path of the joint is one number
         if angle != 0.0:
             raise NotImplementedError(f"cosine and sine of the constant {angle} are not folded")
         return (x, y, z), origin
