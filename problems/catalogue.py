@@ -25,6 +25,9 @@ PACKAGES = (
     "problems.gallery.legged",
     "problems.gallery.mechanisms",
 )
+STATED = MappingProxyType(
+    {"task": "problems.moves.tasks.saved_motion"}
+)  # recipes of what users state by values
 
 
 def names() -> tuple[str, ...]:
@@ -79,8 +82,9 @@ def path(name: str) -> Path:
 
 
 def build(name: str, parameters: Mapping[str, Any]) -> Any:
-    """The problem `name`, or its phases, with these parameters, the rest at their defaults.
+    """The problem `name`, or its phases, with these parameters, the rest at their defaults; or a saved task.
 
     Raises UnknownNameError for a problem or parameter that does not exist, and what the problem raises.
     """
-    return module(name).build(**parameters)
+    stated = import_module(STATED[name]) if name in STATED else module(name)
+    return stated.build(**parameters)

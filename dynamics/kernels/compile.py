@@ -25,22 +25,38 @@ from typing import Any
 import numba
 import platformdirs
 from numba.core import config
+from numba.core.registry import CPUDispatcher
 
 from dynamics.kernels.code_cache import KernelCache, is_own, made_own
 
 _OPTIONS: dict[str, Any] = {"fastmath": {"contract"}, "nogil": True, "error_model": "numpy"}
+_OPTIONS |= {"no_cfunc_wrapper": True}  # nothing calls kernels from C
 _CONFIG: Any = config
 _CONFIG_LOCK = threading.Lock()
 
 
 def inlined(function: Callable) -> Any:
     """Compile a function that kernels call and that is inlined into them; never called from Python."""
-    return numba.njit(function, forceinline=True, **_OPTIONS)
+    return _part(function, forceinline=True)
 
 
 def subroutine(function: Callable) -> Any:
     """Compile a function that kernels call and keep as part of their own code; never called from Python."""
-    return numba.njit(function, **_OPTIONS)
+    return _part(function)
+
+
+class _Part(CPUDispatcher):
+    """A function without the code by which Python calls it, which takes a third of the time to compile."""
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError(f"{self.py_func.__name__} is part of kernels: call it in one, or its `py_func`")
+
+
+def _part(function: Callable, **options: Any) -> Any:
+    made: Any = numba.njit(function, no_cpython_wrapper=True, **options, **_OPTIONS)
+    if not _CONFIG.DISABLE_JIT:
+        made.__class__ = _Part  # numba would call a function at address zero
+    return made
 
 
 def kernel(function: Callable) -> Any:

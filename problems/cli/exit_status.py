@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 CONVERGED, NOT_CONVERGED, MISUSE = 0, 1, 2
 
 
+def conclude_motion(passed: bool) -> None:
+    """Exit 1 unless a motion of a robot converged and keeps its limits."""
+    if not passed:
+        echo("the answer fails: no optimum was found, or a limit is exceeded", err=True)
+        sys.exit(NOT_CONVERGED)
+
+
 def conclude(solution: Solution | PhasesSolution, report: Report | PhasesReport, passed: bool) -> None:
     """Exit 1 with the reason and the worst constraints unless the solve converged and the answer passed."""
     certified = solution.certificate is None or solution.certificate.holds

@@ -20,6 +20,7 @@ from problems.moves.retiming import retime as retime
 from problems.moves.tasks.planned_motion import PlannedMotion as PlannedMotion
 from problems.moves.tasks.robot import Robot as Robot
 from problems.moves.tasks.robot import robot as robot
+from problems.moves.tasks.saved_motion import load_motion as load_motion
 from problems.moves.tasks.task import Task as Task
 from problems.moves.timing.smooth_motion import SmoothMotion as SmoothMotion
 from problems.moves.view.view import View as View

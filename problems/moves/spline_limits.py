@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,8 @@ from trajopt.splines.polynomial_bounds import Pieces, pieces_of, upper_bound
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
     from dynamics.quantities.clearances import Clearances
+
+ORDERS = 3  # q, v and a
 
 
 def proved_lines(curve: Curve, model: KinematicTree, limits: MotionLimits) -> list[LimitLine]:
@@ -53,6 +56,28 @@ def _proved(
     row, joint = np.unravel_index(int(np.argmax(excess)), excess.shape)
     found = float(excess[row, joint]), joints[joint], float(times[joint][1 - row])
     return LimitLine(name, "proved", *found)
+
+
+def joined(curve: Curve) -> Curve:
+    """The curve with equal q, v and a on both sides of every border between arcs: the mean of both.
+
+    An optimum of a solver meets its equations within a tolerance; only the three control points next to a
+    border are moved. Jumps that are no rounding show as jerks.
+    """
+    points = [np.array(each) for each in curve.control_points]
+    for k in range(len(points) - 1):
+        sides = [(k, 1.0, slice(-ORDERS, None)), (k + 1, 0.0, slice(0, ORDERS))]
+        ends = [_derivatives(curve, arc, points[arc], s) for arc, s, _ in sides]
+        for (arc, s, near), end in zip(sides, ends, strict=True):
+            rows = _derivatives(curve, arc, np.eye(len(points[arc]))[:, near], s)
+            points[arc][near] += np.linalg.solve(rows, 0.5 * (ends[0] + ends[1]) - end)
+    return replace(curve, control_points=tuple(points))
+
+
+def _derivatives(curve: Curve, arc: int, points: Array, s: float) -> Array:
+    """q, v and a (3, n) of control points at an end of an arc."""
+    basis, duration = curve.bases[arc], curve.durations[arc]
+    return np.stack([basis.evaluate(points, s, order) / duration**order for order in range(ORDERS)])
 
 
 def clearance_line(clearances: Clearances, curve: Curve, clearance: float, start: float = 0.0) -> LimitLine:

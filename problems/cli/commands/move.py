@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from problems.cli.commands.retime import answer_of
 from problems.cli.completion import EXISTING_FILE, NEW_FILE
-from problems.cli.exit_status import NOT_CONVERGED
+from problems.cli.exit_status import conclude_motion
 from problems.cli.misuse import explained
-from problems.cli.output import Output, echo, output_options
+from problems.cli.output import Output, output_options
 
 
 @click.command()
@@ -24,9 +23,12 @@ from problems.cli.output import Output, echo, output_options
     type=NEW_FILE,
     help="A page in three dimensions, too, or a film that ends in .gif or .mp4.",
 )
+@click.option("--save", type=NEW_FILE, help="The motion with its task, which view, replay and verify read.")
 @output_options("json", "quiet")
 @explained
-def move(task: Path, out: Path, rate: float, ros: Path | None, view: Path | None, output: Output) -> None:
+def move(
+    task: Path, out: Path, rate: float, ros: Path | None, view: Path | None, save: Path | None, output: Output
+) -> None:
     """Write the motion of least time through the goals of TASK.json, or .yaml, as a table.
 
     Robot, scene, goals, loads and limits stand in the file; problems/moves/tasks/task.schema.json describes
@@ -41,9 +43,9 @@ def move(task: Path, out: Path, rate: float, ros: Path | None, view: Path | None
         motion.to_ros(ros)
     if view is not None:
         motion.view(view)
-    written = ", ".join(str(each) for each in (out, ros, view) if each is not None)
+    if save is not None:
+        motion.save(save)
+    written = ", ".join(str(each) for each in (out, ros, view, save) if each is not None)
     output.answer(f"{motion}\nwritten: {written}")
     output.values({**answer_of(motion, out), "status": motion.solution.status.value})
-    if not motion.converged:
-        echo("the answer fails: no optimum was found, or a limit is exceeded", err=True)
-        sys.exit(NOT_CONVERGED)
+    conclude_motion(motion.converged)

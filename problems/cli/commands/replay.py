@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from problems.cli.commands.saved_solution import loaded, saved_file, source_of
+from problems.cli.commands.saved_solution import loaded_motion, saved_file, source_of
 from problems.cli.completion import NEW_FILE, ProblemName, SavedFile
 from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
@@ -36,8 +36,8 @@ def replay(
     from problems import moves
     from problems.moves.plot.deviations import deviations
 
-    solution = loaded(file, source_of(problem))
-    found = moves.replay(solution, step, bandwidth)
+    motion = loaded_motion(file, source_of(problem))
+    found = moves.replay(motion, step, bandwidth)
     figure = saved_file(file).parent / "replay.png" if out is None else out
     deviations(found).savefig(figure)
     output.answer(f"{found}\nwritten: {figure}")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from problems.cli.completion import EXISTING_FILE, NEW_FILE
-from problems.cli.exit_status import NOT_CONVERGED
+from problems.cli.exit_status import conclude_motion
 from problems.cli.literal import literal
 from problems.cli.misuse import explained
-from problems.cli.output import Output, echo, output_options
+from problems.cli.output import Output, output_options
 
 if TYPE_CHECKING:
-    from problems.moves import Motion
+    from problems.moves import Motion, MotionCertificate
 
 MESSAGES = ".json", ".yaml", ".yml"  # of ROS 2
 
@@ -70,19 +69,17 @@ def retime(
         motion.to_csv(out, rate)
     output.answer(f"written: {out}")
     output.values({**answer_of(motion, out), "segments": len(motion.breakpoints) - 1})
-    if not motion.converged:
-        echo("the answer fails: a limit is exceeded", err=True)
-        sys.exit(NOT_CONVERGED)
+    conclude_motion(motion.converged)
 
 
-def answer_of(motion: Motion, out: Path) -> dict[str, Any]:
+def answer_of(motion: Motion, out: Path, limits: MotionCertificate | None = None) -> dict[str, Any]:
     """The answer for programs."""
     return {
         "converged": motion.converged,
         "duration": motion.duration,
         "limits": [
             {"name": line.name, "evidence": line.evidence, "excess": line.excess, "joint": line.joint}
-            for line in motion.certificate.lines
+            for line in (limits or motion.certificate).lines
         ],
         "file": str(out),
     }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from problems.cli.commands.retime import answer_of
 from problems.cli.completion import ProblemName, ResultFolder, SavedFile
-from problems.cli.exit_status import conclude
+from problems.cli.exit_status import conclude, conclude_motion
 from problems.cli.figures import draw, how_to_open
 from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
@@ -37,10 +38,19 @@ if TYPE_CHECKING:
 def verify(file: Path, problem: str | None, accuracy: float | None, output: Output) -> None:
     """Check a saved solution, or that of a folder, by means that the solver never saw.
 
-    Exit status 1 where the verdict is FAIL.
+    Of a task's motion all limits, goals and clearances are sampled again. Exit status 1 where one fails.
     """
+    from problems.moves.tasks.saved_motion import is_of_task, motion_of
+
     solution = loaded(file, source_of(problem))
     output.detail(repr(solution))
+    if is_of_task(solution):
+        motion = motion_of(solution)
+        limits = motion.verify()
+        output.answer(str(limits))
+        output.values(answer_of(motion, file, limits))
+        conclude_motion(solution.converged and limits.holds)
+        return
     tell_mixture(saved_file(file), solution)
     report = solution.verify(accuracy)
     output.answer(str(report))
@@ -96,6 +106,14 @@ def loaded(file: Path, source: NamedProblem | None) -> Solution | PhasesSolution
             f"unasked: add --problem {recipe.problem}"
         )
     return solution
+
+
+def loaded_motion(file: Path, source: NamedProblem | None) -> Any:
+    """What `loaded` gives; of a task the motion, with its scene, loads and goals."""
+    from problems.moves.tasks.saved_motion import is_of_task, motion_of
+
+    solution = loaded(file, source)
+    return motion_of(solution) if is_of_task(solution) else solution
 
 
 def read(file: Path) -> Solution | PhasesSolution:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from problems.cli.commands.saved_solution import loaded, saved_file, source_of
+from problems.cli.commands.saved_solution import loaded_motion, saved_file, source_of
 from problems.cli.completion import EXISTING_FILE, NEW_FILE, ProblemName, SavedFile
 from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
@@ -56,11 +56,11 @@ def view(
     """
     from problems import moves
 
-    solution = loaded(file, source_of(problem))
+    motion = loaded_motion(file, source_of(problem))
     page = saved_file(file).parent / "view.html" if out is None else out
     around = None if scene is None else moves.Scene.load(scene)
     found = moves.view(
-        solution, page, scene=around, urdf=urdf, folders=folders, tools=tools or None, speed=speed
+        motion, page, scene=around, urdf=urdf, folders=folders, tools=tools or None, speed=speed
     )
     output.answer(f"written: {found}")
     output.values(answer_of(found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,10 +16,11 @@ from problems.moves.limit_excess import relative_excess, worst_line
 from problems.moves.motion import SplineMotion
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.path_quantities import motor_torques
-from problems.moves.spline_limits import clearance_line, proved_lines, sampled_clearance
+from problems.moves.spline_limits import clearance_line, joined, proved_lines, sampled_clearance
 from problems.moves.tasks.reaching import pose_errors
 from problems.moves.tasks.stated_task import StatedTask
 from problems.moves.view.surroundings import Stretch, Surroundings
+from trajopt.archive.solution_archive import save
 from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
 from trajopt.splines.curve import Curve
@@ -58,8 +60,16 @@ class PlannedMotion(SplineMotion):
         )
         models = zip(problem.models, problem.stretches, strict=True)
         loaded = tuple(model for model, stretch in models for _ in stretch)
-        found = PlannedMotion(task, curve, loaded, solution)
+        found = PlannedMotion(task, joined(curve), loaded, solution)
         return found._slowed() if solution.converged else found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the motion, its task and its solution into one .npz file, which `moves.load_motion` reads.
+
+        It is the file of `solution.save`, so that `trajopt.Solution.load`, `trajopt view`, `replay` and
+        `verify` read it, too. Raises the errors of `Solution.save`.
+        """
+        save(self.solution, path)
 
     @property
     def model(self) -> dynamics.RigidBodyModel:  # type: ignore[override]
@@ -113,7 +123,8 @@ class PlannedMotion(SplineMotion):
     def certificate(self) -> MotionCertificate:  # type: ignore[override]
         """Position, speed, acceleration and jerk for all times; torque, goals and rules at samples.
 
-        Excesses of goals, lines and kept axes are in m, rad, or rad and m of joints, beyond the tolerance.
+        Excesses of goals, lines and kept axes are in m, rad, or rad and m of joints, beyond the tolerance;
+        of "at rest" they are speeds and accelerations.
         """
         lines = proved_lines(self.curve, self.model, self.limits)
         return MotionCertificate((*lines, *self._sampled(SAMPLES), *self._clearance_lines))
@@ -127,7 +138,19 @@ class PlannedMotion(SplineMotion):
 
     def _sampled(self, count: int) -> list[LimitLine]:
         t, arc = self.times_of_intervals(count)
-        return [*self._torque_line(t, arc), *self._goal_lines(), *self._rule_lines(t, arc)]
+        return [
+            *self._torque_line(t, arc),
+            *self._goal_lines(),
+            self._rest_line(),
+            *self._rule_lines(t, arc),
+        ]
+
+    def _rest_line(self) -> LimitLine:
+        """The largest speed or acceleration at the start and at goals that end at rest, rad or m and s."""
+        rests = [True, *(step.rests for step in self.task.steps)]
+        t = self.times[rests]
+        moving = np.maximum(np.abs(self.v(t)), np.abs(self.a(t)))
+        return worst_line("at rest", self.joint_names, moving, t)
 
     def _torque_line(self, t: Array, arc: Array) -> list[LimitLine]:
         if not self.limits.has_torque:

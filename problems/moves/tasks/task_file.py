@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from trajopt.base.errors import OptionError, TrajoptError, UnknownNameError, nea
 
 STEPS = ("start", "to", "via", "line", "keep", "release", "attach", "detach", "limits")  # methods of `Task`
 KEYS = ("$schema", "robot", "scene", "clearance", "steps", "solve")
-ROBOT_KEYS = ("urdf", "locked", "base", "shapes", "allowed", "tools")
+ROBOT_KEYS = ("urdf", "model", "locked", "base", "shapes", "allowed", "tools")
 SOLVE_KEYS = ("intervals", "time_limit")
 POSE_KEYS = ("position", "rotation")
 
@@ -32,21 +33,30 @@ def task_from_file(path: Path) -> tuple[Task, Mapping[str, Any]]:
     UnknownNameError for a key that has no meaning, and the errors of `moves.robot`, `Scene` and `Task`; all
     name the file and the place in it.
     """
-    content = _checked(_parsed(path), KEYS, str(path), needed=("robot", "steps"))
-    folder = path.parent
-    arm = _at(f"{path}: robot", _robot, content["robot"], folder)
-    around = _at(f"{path}: scene", _scene, content.get("scene", []), folder)
-    task = _at(str(path), Task, arm, around, *(content[key] for key in ("clearance",) if key in content))
+    content = _checked(_parsed(path), KEYS, str(path))
+    task = task_of(content, path.parent, str(path))
+    return task, _checked(content.get("solve", {}), SOLVE_KEYS, f"{path}: solve")
+
+
+def task_of(given: Any, folder: Path, what: str) -> Task:
+    """The task of a file's keys and values, or of `statement_of`; errors as of `task_from_file`.
+
+    folder : of names of other files in it;   what : whose values they are, for messages
+    """
+    content = _checked(given, KEYS, what, needed=("robot", "steps"))
+    arm = _at(f"{what}: robot", _robot, content["robot"], folder)
+    around = _at(f"{what}: scene", _scene, content.get("scene", []), folder)
+    task = _at(what, Task, arm, around, *(content[key] for key in ("clearance",) if key in content))
     steps = content["steps"]
     if not isinstance(steps, list):
-        raise OptionError(f"{path}: steps is {short_repr(steps)}: give a list, [{{'start': ...}}, ...]")
+        raise OptionError(f"{what}: steps is {short_repr(steps)}: give a list, [{{'start': ...}}, ...]")
     for number, step in enumerate(steps):
-        where = f"{path}: steps[{number}]"
+        where = f"{what}: steps[{number}]"
         if not isinstance(step, dict) or len(step) != 1:
             raise OptionError(f"{where} is {short_repr(step)}: give one of {', '.join(STEPS)} and its values")
-        ((name, given),) = _checked(step, STEPS, where).items()
-        _at(where, _called, task, name, given)
-    return task, _checked(content.get("solve", {}), SOLVE_KEYS, f"{path}: solve")
+        ((name, values),) = _checked(step, STEPS, where).items()
+        _at(where, _called, task, name, values)
+    return task
 
 
 def _parsed(path: Path) -> Any:
@@ -72,21 +82,39 @@ def _parsed(path: Path) -> Any:
 
 
 def _robot(given: Any, folder: Path) -> Robot:
-    options = dict(_checked(given, ROBOT_KEYS, "it", needed=("urdf",)))
+    options = dict(_checked(given, ROBOT_KEYS, "it"))
     for key in ("urdf", "shapes", "allowed"):
-        if isinstance(options.get(key), str) and options[key] != "fit":
+        if isinstance(options.get(key), str) and not _is_text(options[key]):
             options[key] = str(folder / options[key])
     if "base" in options:
         options["base"] = _pose(options["base"], "base")
     if isinstance(options.get("shapes"), list):
         options["shapes"] = [_shape(each) for each in options["shapes"]]
     tools = options.pop("tools", {})
-    made = robot(options.pop("urdf"), **options)
+    source, model = options.pop("urdf", None), options.pop("model", None)
+    if model is None and source is None:
+        raise OptionError("it has no 'urdf': give it")
+    made = robot(source if model is None else dynamics.RigidBodyModel.from_json(_json(model)), **options)
+    if isinstance(source, str) and (_is_text(source) or Path(source).is_file()):
+        made = replace(made, urdf=source)
     for name, tool in _checked(tools, None, "tools").items():
         place = _checked(tool, ("frame", *POSE_KEYS), f"tool {name!r}", needed=("frame",))
         pose = {key: place[key] for key in POSE_KEYS if key in place}
         made = made.with_tool(name, place["frame"], _pose(pose, name))
     return made
+
+
+def _is_text(given: str) -> bool:
+    """Whether it is no name of a file: the text of a URDF, or that shapes are to be fitted."""
+    return given == "fit" or given.lstrip().startswith("<")
+
+
+def _json(given: Any) -> str:
+    """Values of a file as JSON text; OptionError for dates and others that YAML has and JSON has not."""
+    try:
+        return json.dumps(given)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise OptionError(f"it is no JSON value ({error}): give numbers, texts and lists") from error
 
 
 def _pose(given: Any, what: str) -> Any:
@@ -100,14 +128,14 @@ def _pose(given: Any, what: str) -> Any:
 def _scene(given: Any, folder: Path) -> dynamics.Scene:
     if isinstance(given, str):
         return dynamics.Scene.load(folder / given)
-    return dynamics.Scene.from_json(json.dumps(given))
+    return dynamics.Scene.from_json(_json(given))
 
 
 def _shape(given: Any) -> dynamics.Shape:
     """A shape of a scene's file, on the link "carrier" where it has one."""
     entries = dict(_checked(given, None, "the shape"))
     carrier = entries.pop("carrier", None)
-    (shape,) = dynamics.Scene.from_json(json.dumps([entries])).shapes
+    (shape,) = dynamics.Scene.from_json(_json([entries])).shapes
     return shape.on(carrier)
 
 

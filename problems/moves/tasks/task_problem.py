@@ -17,9 +17,12 @@ from problems.moves.obstacles import keep_clear
 from problems.moves.path_quantities import coulomb_friction
 from problems.moves.tasks.robot import carrying
 from problems.moves.tasks.stated_task import StatedTask, Step
+from problems.moves.tasks.task_statement import statement_of
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
+from trajopt.problem.costs_and_constraints import Recipe
 
+RECIPE = "task"  # the name by which `problems.catalogue.build` knows it
 MARGIN = 1e-3  # of a limit, by which the program narrows it, and by which it may be exceeded between nodes
 CLOSER = 1e-4  # m, by which the program keeps farther away than is asked for
 DEGREE = 4  # the least with a continuous jerk within an arc
@@ -51,12 +54,23 @@ class TaskProblem:
         return [carrying(model, steps[stretch[0]].payloads) for stretch in self.stretches]
 
     @cached_property
-    def asked(self) -> Any:
+    def asked(self) -> trajopt.Problem | trajopt.Phases:
         """A problem, or phases where it carries different bodies."""
         each = list(zip(self.stretches, self.models, strict=True))
         problems = [self._problem(stretch, model) for stretch, model in each]
-        if len(problems) == 1:
-            return problems[0]
+        asked = problems[0] if len(problems) == 1 else self._linked(problems)
+        asked.recipe = self.recipe
+        return asked
+
+    @property
+    def recipe(self) -> Recipe:
+        """What a saved solution is read by: the task, as `task_of` reads it, and what it was solved from."""
+        guess = [poses.tolist() for poses in self.guess]
+        return Recipe(
+            RECIPE, {"statement": statement_of(self.task), "guess": guess, "intervals": self.intervals}
+        )
+
+    def _linked(self, problems: list[trajopt.Problem]) -> trajopt.Phases:
         phases = trajopt.Phases(*problems, name="task")
         for (before, after), stretch in zip(itertools.pairwise(problems), self.stretches, strict=False):
             border = self.task.steps[stretch[-1]]

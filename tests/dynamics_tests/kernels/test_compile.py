@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numba
 import pytest
 from numba.core import config
 
@@ -176,6 +177,16 @@ def test_a_cache_that_cannot_be_written_does_not_stop_a_kernel(monkeypatch, tmp_
 
 def _successor(x):
     return x + 1.0
+
+
+def test_a_part_of_kernels_is_called_by_kernels_alone():
+    @kernel.inlined
+    def doubled(x):
+        return 2.0 * x
+
+    assert numba.njit(lambda x: doubled(x) + 1.0)(3.0) == 7.0
+    with pytest.raises(TypeError, match="doubled is part of kernels"):
+        doubled(3.0)
 
 
 def test_sincos_of_a_complex_number_is_that_of_the_library():

@@ -24,13 +24,19 @@ def run(folder, steps, *options):
 
 
 def test_a_table_and_a_trajectory_are_written(tmp_path):
-    done = run(tmp_path, STEPS, "--json", "--ros", str(tmp_path / "motion.json"))
+    ros, saved = str(tmp_path / "motion.json"), str(tmp_path / "motion.npz")
+    done = run(tmp_path, STEPS, "--json", "--ros", ros, "--save", saved)
     assert done.exit_code == 0, done.output
     answer = json.loads(done.output)
     assert answer["converged"] and answer["duration"] > 0.1 and answer["status"] == "converged"
     rows = (tmp_path / "motion.csv").read_text(encoding="utf-8").splitlines()
     assert rows[0].startswith("t [s],q shoulder_pan_joint [rad]")
     assert "joint_names" in (tmp_path / "motion.json").read_text(encoding="utf-8")
+    for file in ("ur5.urdf", "task.json"):
+        (tmp_path / file).unlink()  # nothing but the saved motion is needed
+    verified = CliRunner().invoke(main, ["verify", saved, "--json"])
+    assert verified.exit_code == 0, verified.output
+    assert json.loads(verified.output)["duration"] == answer["duration"]
 
 
 @pytest.mark.long

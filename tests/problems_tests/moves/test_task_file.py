@@ -11,7 +11,8 @@ import dynamics
 from problems import moves
 from problems.moves.tasks import task_file
 from problems.moves.tasks.task import Task
-from problems.moves.tasks.task_file import task_from_file
+from problems.moves.tasks.task_file import task_from_file, task_of
+from problems.moves.tasks.task_statement import statement_of
 from trajopt.base import errors
 
 HOME = [0.0, -1.2, 1.4, -1.8, -1.57, 0.0]
@@ -67,6 +68,33 @@ def test_a_file_states_the_task_that_python_states(tmp_path):
         dynamics.forward_kinematics(task.robot.model, HOME, [name]).position[0] for name in ("tip", "tool0")
     )
     assert np.linalg.norm(tip - tool) == pytest.approx(0.1)
+
+
+def test_a_statement_is_read_as_the_same_task_and_fits_the_schema(tmp_path):
+    jsonschema = pytest.importorskip("jsonschema")
+    referencing = pytest.importorskip("referencing")
+    again = [{"keep": {"frame": "tip", "along": [0, 0.6, 0.8]}}, {"attach": {**TASK["steps"][2]["attach"]}}]
+    arc = {"position": [0.5, 0.0, 0.5], "through": [0.6, 0.1, 0.5]}
+    ends = [
+        {"via": {"frame": "tip", "position": [0.5, None, 0.5]}},
+        {"to": {"frame": "tip", "position": [0.5, 0.2, 0.5], "tolerance": [1e-3, 0.1]}},
+        {"line": {"frame": "tip", **arc}},
+        {"limits": {"velocity": 1.3, "torque": [[-50.0, 60.0]] * 6}},
+    ]
+    steps = [*TASK["steps"][:8], *again, *ends]
+    task = task_from_file(written(tmp_path, changed(steps=steps)))[0].stated
+    statement = json.loads(json.dumps(statement_of(task)))
+    read = task_of(statement, Path("elsewhere"), "it").stated
+    assert statement_of(read) == statement and read.robot.urdf == str(tmp_path / "ur5.urdf")
+    assert [[type(rule).__name__ for rule in step.rules] for step in read.steps] == [
+        [], ["Line", "KeptAxis"], [], ["KeptAxis"], ["KeptAxis"], ["Arc", "KeptAxis"],
+    ]  # fmt: skip
+    assert [[load.name for load in step.payloads] for step in read.steps] == [[], *[["cup"]] * 5]
+    assert read.steps[2].payloads[0] is not read.steps[3].payloads[0]  # put down, and picked up again
+    assert np.all(read.limits.velocity == 1.3) and np.all(read.limits.torque_upper == 60.0)
+    resource = referencing.Resource.from_contents(SCENE_SCHEMA)
+    registry = referencing.Registry().with_resource("scene.schema.json", resource)
+    assert jsonschema.Draft202012Validator(SCHEMA, registry=registry).is_valid(statement)
 
 
 def test_yaml_is_read_where_its_package_is_there(tmp_path):

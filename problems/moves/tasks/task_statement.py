@@ -1,0 +1,103 @@
+"""A stated task as the keys and values of its file, from which a saved motion is read again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dynamics
+from problems.moves.motion_limits import MotionLimits
+from problems.moves.tasks.goal import Goal
+from problems.moves.tasks.robot import Payload, Robot
+from problems.moves.tasks.stated_task import StatedTask, Step
+from problems.moves.tasks.tool_path import Arc, KeptAxis, Line
+from trajopt.base.arrays import Array
+
+Values = dict[str, Any]
+
+
+def statement_of(task: StatedTask) -> Values:
+    """Keys and values of task.schema.json that `task_of` reads as the same task, numbers bit for bit."""
+    steps = [{"start": {key: value for key, value in _goal(task.origin).items() if key != "name"}}]
+    kept: tuple[KeptAxis, ...] = ()
+    carried: tuple[Payload, ...] = ()
+    for step in task.steps:
+        wanted = tuple(rule for rule in step.rules if isinstance(rule, KeptAxis))
+        steps += [*_kept(kept, wanted), *_carried(carried, step.payloads), _step(step)]
+        kept, carried = wanted, step.payloads
+    steps.append({"limits": _limits(task.robot.model.limits, task.limits, task.tool_speed)})
+    scene = json.loads(task.scene.to_json())
+    return {"robot": _robot(task.robot), "scene": scene, "clearance": task.clearance, "steps": steps}
+
+
+def _robot(robot: Robot) -> Values:
+    """The model as it is, and the name of its URDF, whose meshes are shown."""
+    model = {"model": json.loads(robot.model.to_json())}
+    if robot.urdf is None:
+        return model
+    text = str(robot.urdf)
+    return {**model, "urdf": text if text.lstrip().startswith("<") else str(Path(text).resolve())}
+
+
+def _step(step: Step) -> Values:
+    goal, paths = _goal(step.goal), [rule for rule in step.rules if not isinstance(rule, KeptAxis)]
+    if not paths:
+        return {"to" if step.rests else "via": goal}
+    path: Line | Arc = paths[0]
+    through = {"through": path.through.tolist()} if isinstance(path, Arc) else {}
+    return {"line": {**goal, **through, "distance": path.distance, "stop": step.rests}}
+
+
+def _goal(goal: Goal) -> Values:
+    given = {"q": _with_none(goal.joints)} if goal.fixed.any() else {}
+    if goal.frame is not None:
+        given |= {"frame": goal.frame, "tolerance": [goal.distance, goal.angle]}
+        given |= {} if goal.position is None else {"position": _with_none(goal.position)}
+        given |= {} if goal.rotation is None else {"rotation": goal.rotation.tolist()}
+    return {**given, "name": goal.name}
+
+
+def _with_none(values: Array) -> list[float | None]:
+    """Numbers, None for NaN."""
+    return [None if np.isnan(value) else value for value in values.tolist()]
+
+
+def _kept(before: tuple[KeptAxis, ...], wanted: tuple[KeptAxis, ...]) -> Iterator[Values]:
+    """The steps after which other axes are kept; what is kept already goes on."""
+    if wanted[: len(before)] != before:
+        yield {"release": {}}
+        before = ()
+    for each in wanted[len(before) :]:
+        axes = {"axis": each.axis.tolist(), "along": each.direction.tolist()}
+        yield {"keep": {"frame": each.frame, **axes, "tolerance": each.angle}}
+
+
+def _carried(before: tuple[Payload, ...], wanted: tuple[Payload, ...]) -> Iterator[Values]:
+    """The steps after which other bodies are carried."""
+    yield from ({"detach": {"name": each.name}} for each in before if each not in wanted)
+    for each in wanted:
+        if each not in before:
+            centre, inertia = each.centre_of_mass.tolist(), each.inertia.tolist()
+            given = {"name": each.name, "frame": each.frame.name, "mass": each.mass}
+            given |= {"centre_of_mass": centre, "inertia": inertia}
+            if each.shape is not None:
+                shapes = dynamics.Scene((each.shape.on(None),)).to_json()
+                given["shape"] = json.loads(shapes)["shapes"][0]
+            yield {"attach": given}
+
+
+def _limits(own: dynamics.JointLimits, limits: MotionLimits, tool_speed: float | None) -> Values:
+    """Those that are not the robot's own."""
+    given: Values = {} if tool_speed is None else {"tool_speed": tool_speed}
+    if not np.array_equal(limits.velocity, own.velocity):
+        given["velocity"] = limits.velocity.tolist()
+    if not np.array_equal((limits.torque_lower, limits.torque_upper), (own.torque_lower, own.torque_upper)):
+        given["torque"] = np.stack([limits.torque_lower, limits.torque_upper], axis=1).tolist()
+    for name in ("acceleration", "jerk"):
+        if np.any(np.isfinite(getattr(limits, name))):
+            given[name] = getattr(limits, name).tolist()
+    return given

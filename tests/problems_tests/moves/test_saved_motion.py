@@ -1,0 +1,102 @@
+"""Saved motions of tasks: what is read is what was solved, and what was changed in the file is seen."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import trajopt
+from problems import double_integrator, moves, urdf_arm
+from problems.moves.spline_limits import joined
+from trajopt.base import errors
+
+HOME = [0.0, -1.2, 1.4, -1.8, -1.57, 0.0]
+BALL = moves.sphere(0.03)
+FLOOR = moves.Scene([moves.half_space(at=(0.0, 0.0, -0.3), name="floor")])
+
+
+@pytest.fixture(scope="module")
+def solved():
+    robot = moves.robot(urdf_arm.source("ur5"), shapes=[moves.sphere(0.05, carrier="wrist_3_link")])
+    task = moves.Task(robot.with_tool("tip", "tool0", (0.0, 0.0, 0.1)), FLOOR)
+    task.start(q=HOME)
+    task.via("tip", position=(0.5, 0.1, 0.5))
+    task.to("tip", position=(0.5, 0.2, 0.4))
+    task.attach("ball", "tip", mass=2.0, shape=BALL)
+    task.to(q=HOME)
+    task.limits(acceleration=10.0, jerk=300.0, tool_speed=1.5)
+    return task.solve(intervals=6)
+
+
+@pytest.fixture(scope="module")
+def file(solved, tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved") / "motion.npz"
+    solved.save(path)
+    return path
+
+
+def altered(file, tmp_path, change):
+    """The file with other arrays."""
+    with np.load(file) as content:
+        arrays = dict(content)
+    change(arrays)
+    np.savez(tmp_path / "altered.npz", **arrays)
+    return tmp_path / "altered.npz"
+
+
+@pytest.mark.long
+def test_a_motion_is_read_bit_for_bit_with_its_task(solved, file):
+    read = moves.load_motion(file)
+    t = np.linspace(0.0, solved.duration, 301)
+    assert read.duration == solved.duration and read.converged
+    for curve in ("q", "v", "a", "jerk", "tau"):
+        assert np.array_equal(getattr(read, curve)(t), getattr(solved, curve)(t)), curve
+    assert str(read.certificate) == str(solved.certificate)
+    assert read.task.scene.names == ("floor",) and read.task.tool_speed == 1.5
+    assert [len(model.shapes) for model in read.loaded] == [1, 1, 2]
+
+
+@pytest.mark.long
+def test_the_file_is_a_solution_whose_problem_is_stated_again(solved, file):
+    solution = trajopt.PhasesSolution.load(file)
+    assert [part.problem.name for part in solution.phases] == ["to goal 2", "to goal 3"]
+    assert solution.duration == pytest.approx(solved.duration, rel=0.02)
+
+
+@pytest.mark.long
+def test_arcs_meet_whatever_the_solver_left_between_them(solved):
+    """The solver meets equations between arcs within a tolerance, a motion as rounding allows."""
+    left = solved.solution.phases[0].curve
+    border, aside = float(left.starts[1]), 1e-12
+    jump = np.abs(solved.a(border + aside) - solved.a(border - aside)).max()
+    assert jump < 1e-7
+    moved = [np.array(points) for points in left.control_points]
+    moved[1] = moved[1] + 1e-3  # rad: a jump of positions
+    curve = joined(replace(left, control_points=tuple(moved)))
+    for order in range(3):
+        sides = [curve(border + way * 1e-13, order) for way in (-1.0, 1.0)]
+        assert np.allclose(*sides, atol=1e-6 * 10.0**order)
+
+
+@pytest.mark.long
+def test_what_is_changed_in_a_file_is_seen(file, tmp_path):
+    def leave(arrays):
+        arrays["phase_1_control_points_0"][-4:, 1] += 0.05
+
+    assert not moves.load_motion(altered(file, tmp_path, leave)).verify().holds
+
+    def other(arrays):
+        header = json.loads(str(arrays["header"]))
+        header["recipe"]["parameters"]["statement"]["steps"][1] = {"detach": {"name": "ball"}}
+        arrays["header"] = np.array(json.dumps(header))
+
+    with pytest.raises(errors.SolutionFileError, match=r"steps\[1\]: 'ball' is not attached"):
+        moves.load_motion(altered(file, tmp_path, other))
+
+
+def test_a_solution_of_something_else_is_named(tmp_path):
+    solution = trajopt.solve(double_integrator.build())
+    solution.save(tmp_path / "other.npz")
+    with pytest.raises(errors.SolutionFileError, match="which is no motion of a task"):
+        moves.load_motion(tmp_path / "other.npz")
