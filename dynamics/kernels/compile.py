@@ -53,7 +53,7 @@ class _Part(CPUDispatcher):
 
 
 def _part(function: Callable, **options: Any) -> Any:
-    made: Any = numba.njit(function, no_cpython_wrapper=True, **options, **_OPTIONS)
+    made: Any = numba.njit(function, **{**_OPTIONS, "no_cpython_wrapper": True, **options})
     if not _CONFIG.DISABLE_JIT:
         made.__class__ = _Part  # numba would call a function at address zero
     return made

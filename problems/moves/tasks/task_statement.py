@@ -29,7 +29,7 @@ def statement_of(task: StatedTask) -> Values:
         wanted = tuple(rule for rule in step.rules if isinstance(rule, KeptAxis))
         steps += [*_kept(kept, wanted), *_carried(carried, step.payloads), _step(step)]
         kept, carried = wanted, step.payloads
-    steps.append({"limits": _limits(task.robot.model.limits, task.limits, task.tool_speed)})
+    steps.append({"limits": _limits(task.robot.model, task.limits, task.tool_speed)})
     scene = json.loads(task.scene.to_json())
     return {"robot": _robot(task.robot), "scene": scene, "clearance": task.clearance, "steps": steps}
 
@@ -90,8 +90,9 @@ def _carried(before: tuple[Payload, ...], wanted: tuple[Payload, ...]) -> Iterat
             yield {"attach": given}
 
 
-def _limits(own: dynamics.JointLimits, limits: MotionLimits, tool_speed: float | None) -> Values:
+def _limits(model: dynamics.RigidBodyModel, limits: MotionLimits, tool_speed: float | None) -> Values:
     """Those that are not the robot's own."""
+    own = model.limits
     given: Values = {} if tool_speed is None else {"tool_speed": tool_speed}
     if not np.array_equal(limits.velocity, own.velocity):
         given["velocity"] = limits.velocity.tolist()
