@@ -53,7 +53,8 @@ class _Part(CPUDispatcher):
 
 
 def _part(function: Callable, **options: Any) -> Any:
-    made: Any = numba.njit(function, **{**_OPTIONS, "no_cpython_wrapper": True, **options})
+    without_wrapper: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, **options}
+    made: Any = numba.njit(function, **without_wrapper)
     if not _CONFIG.DISABLE_JIT:
         made.__class__ = _Part  # numba would call a function at address zero
     return made
