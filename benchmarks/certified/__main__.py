@@ -2,7 +2,8 @@
 
 Duration, switches, certificate and seconds of every problem that bounds torques or velocities; what could not
 be certified, and why; a second opinion by shooting on switch times; the diagnosis of an infeasible and of a
-badly scaled problem. Writes docs/certified.md; with `--rows TEXT` only the rows whose names contain the text.
+badly scaled problem. Writes the measured parts of docs/certified.md; with `--rows TEXT` only the rows whose
+names contain the text, and prints their certificates.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from pathlib import Path
 from benchmarks.certified.bracket_coverage import coverage
 from benchmarks.certified.cases import cases
 from benchmarks.certified.measurement import measured
-from benchmarks.certified.page import beginning, coverage_row, diagnoses, meaning, robustness, unconfirmed
-from benchmarks.page_rows import with_row, with_section
+from benchmarks.certified.page import coverage_row, covered, diagnoses, table
+from benchmarks.page_rows import between_marks, with_row, with_section
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "certified.md"
+SHOWN = ("three_link_arm", "three links under gravity")  # whose certificates the page holds
 
 
 def rewrite_rows(text: str, coverage_alone: bool) -> None:
@@ -34,9 +36,15 @@ def rewrite_rows(text: str, coverage_alone: bool) -> None:
         for row in rows:
             print(row, flush=True)
             page = with_row(page, row)
-        if certificate is not None:
-            page = with_section(page, name, f"```\n{certificate}\n```")
-        PAGE.write_text(page)
+        print(certificate or "", flush=True)
+        PAGE.write_text(with_certificate(page, name, certificate))
+
+
+def with_certificate(page: str, name: str, certificate: str | None) -> str:
+    """The page with a certificate that it holds replaced."""
+    if certificate is None or name not in SHOWN:
+        return page
+    return with_section(page, name, f"```\n{certificate}\n```")
 
 
 def main() -> None:
@@ -46,37 +54,20 @@ def main() -> None:
     parser.add_argument("--coverage", action="store_true", help="with --rows: of known optima alone")
     options = parser.parse_args()
     if options.diagnosis:
-        print("\n".join(diagnoses()))
+        print(diagnoses())
         return
     if options.rows is not None:
         rewrite_rows(options.rows, options.coverage)
         return
-    lines = beginning()
-    pages: list[str] = []
+    rows, page = [], PAGE.read_text()
     for name, build in cases().items():
-        cells, page = measured(name, build)
-        lines.append(f"| {' | '.join(cells)} |")
-        pages += [f"### {name}", "", f"```\n{page}\n```", ""]
-        print(lines[-1], flush=True)
-    PAGE.write_text(
-        "\n".join(
-            [
-                *lines,
-                "",
-                *unconfirmed(),
-                "",
-                *diagnoses(),
-                "",
-                *meaning(),
-                "",
-                *robustness(),
-                "",
-                "## The certificates",
-                "",
-                *pages,
-            ]
-        )
-    )
+        cells, certificate = measured(name, build)
+        rows.append(f"| {' | '.join(cells)} |")
+        page = with_certificate(page, name, certificate)
+        print(rows[-1], flush=True)
+    for part, content in (("optima", table(rows)), ("brackets", covered()), ("diagnosis", diagnoses())):
+        page = between_marks(page, part, content)
+    PAGE.write_text(page)
 
 
 if __name__ == "__main__":
