@@ -10,6 +10,9 @@ AGREEMENT = 1e-9
 #: between nodes, the most that a certificate allows, and what `solve` halves intervals for.
 BETWEEN = 1e-2
 
+#: Relative difference of two objectives below which they are those of one optimum.
+SAME_OPTIMUM = 1e-6
+
 #: Times an error that was estimated, or that a solve left: what is taken to be of the same size.
 ESTIMATED = 10.0
 

@@ -17,6 +17,7 @@ from trajopt.checks.limit_violations import limit_ranges
 from trajopt.solution.records import looser_tolerances
 from trajopt.solution.solution import SolutionData
 
+AT_BOUND = BETWEEN  # of a limit's range: a component that is as near to a bound between nodes is saturated
 PLACES = np.array([0.25, 0.5, 0.75])  # of an arc, where saturated components are looked at
 
 
@@ -58,5 +59,5 @@ def _structure(record: CertificateRecord, motion: SolutionData) -> Iterator[str]
             limit = limits[each.limit]
             bound = (limit.upper if each.side > 0 else limit.lower)[each.component]
             values = motion.value(limit.term, times)[:, each.component]
-            if not np.all(np.abs(values - bound) <= BETWEEN * limit_ranges(limit)[each.component]):
+            if not np.all(np.abs(values - bound) <= AT_BOUND * limit_ranges(limit)[each.component]):
                 yield f"certificate: {limit.name} is not at its bound {bound:.6g} on arc {arc}"

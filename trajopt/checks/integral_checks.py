@@ -36,7 +36,7 @@ from trajopt.terms.nonsmooth import exact_of
 
 OF_ENCLOSURE = 1e-3  # of the tolerance: the error that is sought of an enclosure
 OF_QUADRATURE = 1e-2  # of the tolerance, and of the integral of the absolute value: the same of a quadrature
-NEGLIGIBLE_COST = 1e-6  # of the costs together: too small to compare with; of two objectives: one optimum
+NEGLIGIBLE_COST = 1e-6  # of the costs together: too small to compare with
 CANCELLED = NEGLIGIBLE_COST**2  # of the size of their parts: costs below are zero, as the square of 1e-6 is
 MISSED = BETWEEN**2  # of the size of their parts: the square of what equations may be missed by
 

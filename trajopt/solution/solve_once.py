@@ -40,7 +40,7 @@ GROWTH = 100.0  # of the duration, beyond which a cost that fell to rounding has
 FALLEN, RAISED = 1e-5, 1e-2  # a scaled objective below the first is scaled to the second
 RESCALED = 3  # times at most
 FOLLOWED = 100  # iterations of each at most: towards an optimum of zero every further one gains something
-ROUNDING = 1e-13  # scaled costs below, which were about one at the guess, are zero
+ZERO_COST = 1e-13  # scaled costs below, which were about one at the guess, are zero
 AT_BOUND = 1.001  # times the shortest duration: a motion as short as that is stopped by this bound alone
 
 
@@ -245,7 +245,7 @@ def outcome(problem: ProblemData, nlp: NLP, result: Result, duration: float) -> 
         return Status.FEASIBLE_POINT, result.detail
     # Where no upper limit holds the duration, slower was cheaper until the cost fell to rounding. Where more
     # than rounding is left, `verify` looks at longer durations.
-    if np.isinf(longest).any() and abs(nlp.objective(result.y)) <= ROUNDING:
+    if np.isinf(longest).any() and abs(nlp.objective(result.y)) <= ZERO_COST:
         before = nlp.unknowns.curve(nlp.start).duration
         if duration > GROWTH * before:
             return Status.NO_BEST_DURATION, (

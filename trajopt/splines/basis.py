@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.base.arguments import check_count, numbers, short_repr
 from trajopt.base.content_cache import cached_if_small, read_only
 from trajopt.base.errors import OptionError, ShapeError
+from trajopt.base.rounding import AGREEMENT
 
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 # Far more than any motion needs; the arrays of the largest basis still fit into memory.
 MOST_SPANS, HIGHEST_DEGREE = 100_000, 25
 HIGHEST_DERIVATIVE = 3  # position, velocity, acceleration, jerk: all that the leaves of the graph need
-SAME_TIME = 1e-9  # of a span, an arc or a motion: times that differ by less are the same one
+SAME_TIME = AGREEMENT  # of a span, an arc or a motion: times that differ by less are the same one
 BORDER_SIDE = 1e-12  # of an arc or a motion: how far from a breakpoint either of its sides is looked at
 WIDER = 1.5  # times the widest of the spans that a coarser one joins
 EQUAL = 1.0 + SAME_TIME  # ratio of widths that differ by rounding

@@ -23,10 +23,9 @@ from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
 from trajopt.base.arrays import Array
-from trajopt.base.rounding import AGREEMENT
-from trajopt.checks.integral_checks import NEGLIGIBLE_COST
+from trajopt.base.rounding import AGREEMENT, SAME_OPTIMUM
 from trajopt.solution.solution import SolutionData
-from trajopt.solution.solve_once import ROUNDING
+from trajopt.solution.solve_once import ZERO_COST
 from trajopt.solvers.matrices import Triplets
 from trajopt.solvers.newton.sparse_kkt import Patterns, SparseKkt
 from trajopt.solvers.optimality.kkt import (
@@ -81,8 +80,8 @@ def minimality(solution: SolutionData, nearby: NearbyPoints | None) -> Minimalit
         return Minimality()
     nlp, point = nearby.nlp, nearby.point
     size = nlp.objective_scale * sum(map(abs, solution.cost_terms.values()))
-    if not (ROUNDING < size < np.inf):
-        return Minimality(_faded(nlp, point) if size <= ROUNDING else "")
+    if not (ZERO_COST < size < np.inf):
+        return Minimality(_faded(nlp, point) if size <= ZERO_COST else "")
     gain = float(products(nlp, point).sum()) / max(size, SMALL)
     reason = _longer(nearby, size)
     if reason:
@@ -180,7 +179,7 @@ def lower_on_both_sides(nearby: NearbyPoints, size: float) -> str:
         for length in LENGTHS:
             sides = [nearby.moved(y + side * length * step) for side in (1.0, -1.0)]
             lower = [here - nlp.objective(moved) for moved in sides if moved is not None]
-            if len(lower) == 2 and min(lower) > NEGLIGIBLE_COST * size:
+            if len(lower) == 2 and min(lower) > SAME_OPTIMUM * size:
                 return (
                     "the motion is stationary but no minimum: motions beside it on both sides meet every row "
                     f"and are lower by {lower[0] / size:.2g} and {lower[1] / size:.2g} of the costs; start "

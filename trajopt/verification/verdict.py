@@ -19,6 +19,7 @@ from trajopt.solvers.optimality.kkt import KKT
 
 OPTIMAL = 1e-5  # KKT error
 LOOSEST = 1e-2  # KKT error that is none after a solve with a loose tolerance
+COARSE_ABOVE = BETWEEN  # of all costs: an error of the optimum as large as a cost may be off between nodes
 COARSE = "solve on more intervals, or with refine=trajopt.Refined()"
 
 
@@ -146,7 +147,7 @@ class Verdict(ABC):
         if error is None or not costs:
             return ""
         text = f"optimal on this mesh; error of the optimum about {error:.2g} of {objective:.7g}"
-        return text + f": {COARSE}" * (error > BETWEEN * sum(cost.size for cost in costs))
+        return text + f": {COARSE}" * (error > COARSE_ABOVE * sum(cost.size for cost in costs))
 
     @property
     def _kkt_source(self) -> str:

@@ -21,7 +21,7 @@ from trajopt.checks.path_equations import EquationResidual, costs_of_residuals, 
 from trajopt.checks.simulation import simulate
 from trajopt.checks.violations import Violation, violations
 from trajopt.solution.solution import SolutionData
-from trajopt.solution.solve_once import ROUNDING
+from trajopt.solution.solve_once import ZERO_COST
 from trajopt.verification.claims import differences, unusable
 from trajopt.verification.minimality import NearbyPoints, minimality
 from trajopt.verification.optimum_error import error_of_optimum
@@ -73,7 +73,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
             for name, design in problem.designs.items()
         },
         unbuilt=solution.unbuilt,
-        rounding=0.0 if program is None else ROUNDING / program.nlp.objective_scale,
+        rounding=0.0 if program is None else ZERO_COST / program.nlp.objective_scale,
         **fields_of(solution, str(solution), kkt, accuracy),
     )
     error = error_of_optimum(solution, nearby, report) if report.holds else None

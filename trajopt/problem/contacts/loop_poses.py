@@ -22,7 +22,7 @@ from trajopt.problem.contacts.closure import PLACES, Closure
 from trajopt.problem.nearest_pose import nearest_pose
 from trajopt.problem.problem_graph import graph_of
 
-CLOSED, ROUNDING = 1e-9, 1e-13  # m and rad: a gap that Newton steps have closed, and what rounding leaves
+CLOSED, LEFT = 1e-9, 1e-13  # m and rad: a gap that Newton steps have closed, and what rounding leaves of it
 REPEATED = 1e-4  # of the largest row: what is left of one that repeats others, as files round axes to 1e-5
 NEARLY = 1e-3  # m and rad: the largest gap that is left by rounding in a file, or by a coarser mesh
 STARTS, STEP, SEED = 12, 0.7, 37  # further starts of the search, rad or m around the first
@@ -96,7 +96,7 @@ class LoopPoses:
         """A pose after some Newton steps, where they stay inside limits and make the misfit smaller."""
         miss = self.misfit(q)
         for _ in range(NEWTON):
-            if np.abs(miss).max() < ROUNDING:
+            if np.abs(miss).max() < LEFT:
                 return q
             step = np.linalg.pinv(np.where(held, 0.0, self.misfit_slope(q)), rcond=REPEATED) @ miss
             closer = q - step

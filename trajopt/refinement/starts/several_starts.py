@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.errors import TrajoptError
-from trajopt.base.rounding import NOT_ZERO
-from trajopt.checks.integral_checks import NEGLIGIBLE_COST
+from trajopt.base.rounding import NOT_ZERO, SAME_OPTIMUM
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import FINE, Mesh, mesh_levels, on_coarse, own_mesh, summed
 from trajopt.refinement.starts.guess_search import Guess, searched_guesses
@@ -277,4 +276,4 @@ def _stopped(start: _Start, timed: TimedSolver) -> bool:
 
 def equal(one: float, other: float) -> bool:
     """Whether two objectives are those of one and the same optimum."""
-    return bool(np.isfinite(one) and abs(one - other) <= NEGLIGIBLE_COST * max(abs(one), NOT_ZERO))
+    return bool(np.isfinite(one) and abs(one - other) <= SAME_OPTIMUM * max(abs(one), NOT_ZERO))
