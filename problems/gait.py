@@ -156,7 +156,7 @@ def build(
             smoothness=smoothness, springs=springs, without=without, start=start,
             tendons=achilles_tendons(person) if tendons else {},
         )  # fmt: skip
-        problem.recommend(predicted_solver(start), trajopt.LimitNodes(), own.starts)
+        problem.recommend(predicted_solver(start), starts=own.starts)
         return problem
     if tendons:
         raise OptionError("tendons are for contact='predicted' only: leave out one of them")

@@ -52,15 +52,18 @@ class ErrorEstimate:
     def marks(self, tol: float, share: float) -> list[Array]:
         """The spans to halve, one boolean per span and arc.
 
-        Of each error that exceeds tol, the spans with more than a share of the largest one.
+        Of each error that exceeds tol, the spans with more than a share of the largest one; where that is the
+        one of equations, those alone that exceed tol themselves.
         """
         marks = [np.zeros(values.size, dtype=bool) for values in self.equations]
         for errors, size in ((self.equations, self.of_equations), (self.optimality, self.of_optimality)):
             if not size > tol:
                 continue
-            largest = max(float(values.max()) for values in errors)
+            least = share * max(float(values.max()) for values in errors)
+            if errors is self.equations:
+                least = max(least, tol)
             for mark, values in zip(marks, errors, strict=True):
-                mark |= values >= share * largest
+                mark |= values >= least
         return marks
 
 

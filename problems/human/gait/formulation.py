@@ -104,7 +104,7 @@ FORMULATIONS = MappingProxyType({
     ),
 })  # fmt: skip
 PREDICTED = replace(
-    FORMULATIONS["sourced"], intervals=5, constraints=OF_THE_BODY, smoothness=3.2e-6, starts=1,
+    FORMULATIONS["sourced"], intervals=4, constraints=OF_THE_BODY, smoothness=3.2e-6, starts=1,
     start="solved", weights=CostWeights(power=4.5, force_rate=0.03),
 )  # fmt: skip
 

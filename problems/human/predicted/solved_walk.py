@@ -1,8 +1,10 @@
 """The walk from which the search for a step with predicted contact starts: one that was solved before.
 
 `data/solved_walk.csv` has the joints and the forces of the step of STEP_LENGTH m that
-`python -m benchmarks.gait.solved_walk` found from the measured start. It is stretched to other steps: the way
-by the step length, the pelvis by the height, times by the duration. Forces are in body weights.
+`python -m benchmarks.gait.solved_walk` found from the measured start: polynomials of degree SAMPLES - 1 on
+every interval of its mesh, by their values, so that accelerations and forces are those that were found. It is
+stretched to other steps: the way by the step length, the pelvis by the height, times by the duration. Forces
+are in body weights.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import csv
 import functools
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 
 import numpy as np
@@ -19,40 +22,37 @@ import trajopt
 from problems.human.body.model import ACTIVE, TABLE_HEIGHT
 from problems.human.body.tables import Row, one_of, rows, vector
 from problems.human.gait.step import Step
-from problems.human.predicted.stances import STANCES
 from trajopt.base.arguments import list_names
 from trajopt.base.errors import ProblemError
 
 FILE = "solved_walk.csv"
 SPEED, STEP_LENGTH = 1.2, 0.65  # m/s, m
-SAMPLES = 7  # evenly spaced in each arc, from its first to its last time
-COLUMNS = ("curve", "unit", "arc", *(f"s{i}" for i in range(SAMPLES)))
+SAMPLES = 5  # evenly spaced in each interval, from its first to its last time
+COLUMNS = ("curve", "unit", "interval", *(f"s{i}" for i in range(SAMPLES)))  # interval: "arc.number"
 TIME = "time"  # the curve that says when samples are, in parts of the step
 UNITS = MappingProxyType({"part": 1.0, "deg": np.pi / 180.0, "m": 1.0, "BW": 1.0})
+ARC = "arc"  # the number of the arc of every interval
 LENGTHS = ("global_tx", "global_ty", "global_tz")
 
-Curves = Mapping[str, np.ndarray]  # name -> values (arcs, SAMPLES)
+Curves = Mapping[str, np.ndarray]  # name -> values (intervals, SAMPLES); ARC -> (intervals,)
 
 
 def guess_solved_walk(problem: trajopt.Problem, step: Step) -> None:
     """Let the search of a predicted step start from the solved walk, stretched to this step."""
-    from scipy.interpolate import CubicSpline
+    from scipy.interpolate import PPoly
 
     found = solved_curves()
-    arcs = found[TIME].shape[0]
+    lengths = np.ptp(found[TIME], axis=1)
+    durations = np.bincount(found[ARC], lengths)
+    widths = lengths / durations[found[ARC]]  # of the intervals, where every arc has the width 1
     names = [*problem.dynamics.joint_names, *_forces(problem)]
-    nothing = np.zeros((arcs, SAMPLES))
+    nothing = np.zeros_like(found[TIME])
     values = np.stack([_stretched(name, found.get(name, nothing), step) for name in names], axis=-1)
-    within = np.linspace(0.0, 1.0, SAMPLES)
-    pieces = [CubicSpline(within, each) for each in values]
-
-    def curve(s: np.ndarray) -> np.ndarray:
-        """All joints and forces at normalised times: every arc has the same share of 0 to 1."""
-        along = arcs * np.asarray(s, dtype=float)
-        arc = np.clip(along.astype(int), 0, arcs - 1)
-        return np.stack([pieces[k](time - k) for k, time in zip(arc, along, strict=True)])
-
-    problem.guess(q=curve, duration=step.duration * np.ptp(found[TIME], axis=1))
+    powers = np.linalg.inv(np.vander(np.linspace(0.0, 1.0, SAMPLES)))
+    falling = widths[:, None] ** -np.arange(SAMPLES - 1.0, -1.0, -1.0)
+    coefficients = np.einsum("ps,isn,ip->pin", powers, values, falling)
+    pieces = PPoly(coefficients, np.append(0.0, np.cumsum(widths)))
+    problem.guess(q=lambda s: pieces(durations.size * np.asarray(s)), duration=step.duration * durations)
 
 
 @functools.cache
@@ -66,49 +66,55 @@ def solved_curves() -> Curves:
 
 def curves_of(table: Sequence[Row]) -> Curves:
     """The curves of the rows of such a table; ProblemError where times or rows of joints are missing."""
-    arcs = [str(arc) for arc in range(len(STANCES))]
+    intervals = tuple(row["interval"] for row in table if row["curve"] == TIME)
+    if not intervals:
+        raise ProblemError(f"table {FILE} has no row '{TIME}': write when each interval is sampled")
     found: dict[str, np.ndarray] = {}
     read: set[tuple[str, str]] = set()
     for row in table:
         name, unit = row["curve"], one_of(row, "unit", tuple(UNITS))
-        values, place = vector(row, list(COLUMNS[3:])), (name, one_of(row, "arc", tuple(arcs)))
-        into = found.setdefault(name, np.zeros((len(arcs), SAMPLES)))
+        values, place = vector(row, list(COLUMNS[3:])), (name, one_of(row, "interval", intervals))
+        into = found.setdefault(name, np.zeros((len(intervals), SAMPLES)))
         if unit != "BW" and name not in (TIME, *ACTIVE):
             raise ProblemError(f"{row.where} has '{name}', which is no joint: correct the name")
         if place in read:
-            raise ProblemError(f"{row.where} has '{name}' in arc {place[1]} once more: keep one of the rows")
+            again = f"'{name}' in interval {place[1]} once more"
+            raise ProblemError(f"{row.where} has {again}: keep one of the rows")
         read.add(place)
-        into[int(place[1])] = UNITS[unit] * values
-    if TIME not in found:
-        raise ProblemError(f"table {FILE} has no row '{TIME}': write when each arc is sampled")
-    if absent := {(name, arc) for name in (TIME, *ACTIVE) for arc in arcs} - read:
-        names = list_names(f"{name} in arc {arc}" for name, arc in sorted(absent))
+        into[intervals.index(place[1])] = UNITS[unit] * values
+    if absent := {(name, interval) for name in ACTIVE for interval in intervals} - read:
+        names = list_names(f"{name} in interval {interval}" for name, interval in sorted(absent))
         raise ProblemError(f"table {FILE} lacks {names}: write a row for each")
     times = found[TIME]
-    if np.any(np.diff(times, axis=1) <= 0.0) or np.any(times[1:, 0] != times[:-1, -1]):
-        raise ProblemError(
-            f"table {FILE} has times that do not rise from arc to arc: {times.ravel().tolist()}"
-        )
+    joined = np.all(times[1:, 0] == times[:-1, -1]) and np.array_equal(times[[0, -1], [0, -1]], (0.0, 1.0))
+    if not joined or np.any(np.diff(times, axis=1) <= 0.0):
+        every = times.ravel().tolist()
+        raise ProblemError(f"table {FILE} has times that do not rise from 0 to 1, end to end: {every}")
+    found[ARC] = np.array([int(interval.partition(".")[0]) for interval in intervals])
     return MappingProxyType(found)
 
 
 def table_of(solution: trajopt.Solution) -> str:
     """The CSV text of a walk, as `solved_curves` reads it."""
-    ends = np.append(0.0, np.cumsum(solution.curve.durations)) / solution.duration
-    arcs = ends.size - 1
-    even = (np.arange(arcs)[:, None] + np.linspace(0.0, 1.0, SAMPLES).clip(1e-9, 1.0 - 1e-9)) / arcs
-    values = np.asarray(solution.curve.at_progress(even))
-    names = [*solution.joint_names, *_forces(solution.problem)]
+    curve, names = solution.curve, [*solution.joint_names, *_forces(solution.problem)]
     lines: list[Iterable[object]] = [COLUMNS]
-    times = np.linspace(ends[:-1], ends[1:], SAMPLES, axis=1)
-    for arc in range(arcs):
-        lines.append((TIME, "part", arc, *(f"{part:.5f}" for part in times[arc])))
-    for i, name in enumerate(names):
-        unit = "BW" if i >= len(solution.joint_names) else "m" if name in LENGTHS else "deg"
-        shown = np.rad2deg(values[..., i]) if unit == "deg" else values[..., i]
-        for arc in range(arcs):
-            if unit != "BW" or np.any(shown[arc]):
-                lines.append((name, unit, arc, *(f"{each:.4f}" for each in shown[arc])))
+    within = np.linspace(0.0, 1.0, SAMPLES)
+    inside = within.clip(1e-9, 1.0 - 1e-9)  # forces may jump at breakpoints
+    intervals = {
+        f"{arc}.{i}": ends
+        for arc, points in enumerate(curve.knot_times_of_arcs)
+        for i, ends in enumerate(pairwise(points))
+    }
+    for interval, (begin, end) in intervals.items():
+        times = (begin + (end - begin) * within) / solution.duration
+        lines.append((TIME, "part", interval, *(f"{part:.7f}" for part in times)))
+    found = {key: curve(begin + (end - begin) * inside) for key, (begin, end) in intervals.items()}
+    for column, name in enumerate(names):
+        unit = "BW" if column >= len(solution.joint_names) else "m" if name in LENGTHS else "deg"
+        for interval, values in found.items():
+            shown = np.rad2deg(values[:, column]) if unit == "deg" else values[:, column]
+            if unit != "BW" or np.any(shown):
+                lines.append((name, unit, interval, *(f"{each:.6f}" for each in shown)))
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(lines)
     return text.getvalue()
