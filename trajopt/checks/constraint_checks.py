@@ -282,9 +282,9 @@ def _periodicities(solution: SolutionData) -> Iterator[CheckResult]:
         gap = last - periodicity.signs * first[periodicity.order] - periodicity.offset
         names = problem.component_names(periodicity.term.quantity, gap.size)
         units = units_of(problem, periodicity.term, gap.size)
-        each = zip(names, np.abs(gap), scales[periodicity.term.quantity], units, strict=True)
-        for name, miss, scale, unit in each:
-            yield _equation(periodicity.name, name, unit, float(scale), float(miss), T)
+        scale = scales[periodicity.term.quantity]
+        for i in periodicity.kept:
+            yield _equation(periodicity.name, names[i], units[i], float(scale[i]), float(abs(gap[i])), T)
 
 
 def _continuity(solution: SolutionData) -> Iterator[CheckResult]:

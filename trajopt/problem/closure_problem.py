@@ -20,7 +20,7 @@ from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.base.rounding import BETWEEN
 from trajopt.problem.contact_problem import ContactProblem
 from trajopt.problem.contacts.closure import Closure, ClosureKind, basis_about, closure_of
-from trajopt.problem.contacts.loop_ends import pose_at, release_ends
+from trajopt.problem.contacts.loop_ends import leave_periodicities, pose_at, release_ends
 from trajopt.problem.contacts.loop_poses import OPENS, LoopPoses, with_kept
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.input_checks import index_of
@@ -69,7 +69,6 @@ class ClosureProblem(ContactProblem):
         """
         self._needs_collocation("a closed loop")
         self._refuse_shared_points()
-        self._refuse_periodic_joints([each.term for each in self.periodicities])
         called = arguments.name(f"{frame_a}-{frame_b}" if name is None else name, "the name of a loop")
         if called in self.closures:
             raise OptionError(f"the loop '{called}' is closed already: give the second one a name of its own")
@@ -84,6 +83,7 @@ class ClosureProblem(ContactProblem):
         with self._all_or_nothing():
             self.closures[called] = closure
             release_ends(self)
+            leave_periodicities(self)
             self._add_forces(closure)
             self._add_rows(closure)
         return closure
@@ -111,10 +111,9 @@ class ClosureProblem(ContactProblem):
         offset: ArrayLike = 0.0,
         name: str | None = None,
     ) -> None:
-        """`ProblemData.subject_to_periodic`; with loops not of q or v of all joints, OptionError."""
-        if self.closures:
-            self._refuse_periodic_joints([term])
+        """`ProblemData.subject_to_periodic`; joints that follow from others by loops repeat with these."""
         super().subject_to_periodic(term, signs, order=order, offset=offset, name=name)
+        leave_periodicities(self)
 
     # -- rows and forces ----------------------------------------------------------------------------------
 
@@ -135,15 +134,6 @@ class ClosureProblem(ContactProblem):
             raise OptionError(
                 "a closed loop needs velocities that every interval determines by itself, but neighbouring "
                 "intervals share Lobatto points: use Trajectory.collocation(intervals, order, 'radau')"
-            )
-
-    def _refuse_periodic_joints(self, several: Sequence[Any]) -> None:
-        """OptionError for periodicities of all joints, with loops too many conditions."""
-        if any(getattr(term, "quantity", "") in ("q", "v") for term in several):
-            raise OptionError(
-                "positions or velocities of all joints are periodic, but a closed loop determines some of "
-                "them: state it of joints that do not follow from others, "
-                "problem.subject_to_periodic(trajopt.q[0])"
             )
 
     def _closed(self, stated: Closure) -> Closure:

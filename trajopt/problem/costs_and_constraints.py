@@ -76,13 +76,17 @@ class Constraint:
 
 @dataclass(frozen=True, eq=False)
 class Periodicity:
-    """term(end)_i = signs_i * term(start)_order(i) + offset_i."""
+    """term(end)_i = signs_i * term(start)_order(i) + offset_i, for every i in `kept`.
+
+    Coordinates that follow from others by closed loops are left out: they repeat with these.
+    """
 
     term: Any
     signs: NDArray[np.float64]
     order: NDArray[np.int64]
     offset: NDArray[np.float64]
     name: str
+    kept: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

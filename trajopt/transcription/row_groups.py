@@ -211,8 +211,8 @@ def _periodic_groups(
         periodicity = problem.periodicities[number]
         quantity = periodicity.term.quantity
         width = widths[quantity]
-        for component, sign in enumerate(np.broadcast_to(periodicity.signs, (width,))):
-            weights = difference(nodes, nodes.count - 1, 0, float(sign))
+        for component in periodicity.kept:
+            weights = difference(nodes, nodes.count - 1, 0, float(periodicity.signs[component]))
             held = (np.arange(width) == component)[None]
             group = _group(periodicity.name, quantity, weights, held, given, first + number)
             yield replace(group, order=periodicity.order)

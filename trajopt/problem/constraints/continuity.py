@@ -89,6 +89,5 @@ def periodicity_of(
         raise OptionError(
             f"'{label}' reorders components, which only q, v and additional curves can: reorder inside"
         )
-    return Periodicity(
-        term, bound_of(signs, 1.0, width, label), places, bound_of(offset, 0.0, width, label), label
-    )
+    factors, further = bound_of(signs, 1.0, width, label), bound_of(offset, 0.0, width, label)
+    return Periodicity(term, factors, places, further, label, np.arange(width))

@@ -37,6 +37,26 @@ def release_ends(problem: Any) -> None:
             _release_at(problem, place, LoopPoses(problem, closures))
 
 
+def leave_periodicities(problem: Any) -> None:
+    """State periodicities of q and v of those coordinates alone that do not follow from others by loops.
+
+    Loops that are closed at both ends make the others repeat, on the branch of the motion.
+    """
+    last, quantities = (
+        len(problem.trajectory.arcs) - 1,
+        [each.term.quantity for each in problem.periodicities],
+    )
+    closures = [each for each in problem.closures.values() if {0, last} <= set(each.arcs)]
+    if not closures or not {"q", "v"} & set(quantities):
+        return
+    poses = LoopPoses(problem, closures)
+    groups = order_of_following(problem, np.zeros(problem.dynamics.n, dtype=bool))
+    kept = np.flatnonzero(~poses.following(poses.stated(poses.nearest(pose_at(problem, START))), groups))
+    for number, each in enumerate(problem.periodicities):
+        if quantities[number] in ("q", "v"):
+            problem.periodicities[number] = replace(each, kept=kept)
+
+
 def fixed_at(problem: Any, quantity: str, place: NodeSet) -> tuple[Array, Array]:
     """Which coordinates constraints fix at an end, (n,), and their values, 0 for others."""
     fixed, value = np.zeros(problem.dynamics.n, dtype=bool), np.zeros(problem.dynamics.n)

@@ -142,7 +142,8 @@ def _periodicities(rows: _Equations) -> Iterator[int]:
             yield number
             continue
         labels = problem.component_names(periodicity.term.quantity, len(periodicity.signs))
-        for component, sign in enumerate(periodicity.signs):
+        for component in periodicity.kept:
+            sign = periodicity.signs[component]
             quantity = periodicity.term.quantity
             after, factors = spline_map.entries(quantity, component, last)
             before, others = spline_map.entries(quantity, int(periodicity.order[component]), 0)

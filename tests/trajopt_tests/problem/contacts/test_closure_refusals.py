@@ -92,11 +92,7 @@ def test_a_loop_that_is_held_already_or_named_twice_is_refused():
         problem.close_loop("rocker_end", "coupler_end", near=NEAR)
 
 
-def test_periodic_joints_and_shared_collocation_points_are_refused():
-    problem, _ = linkage()
-    with pytest.raises(OptionError, match=r"subject_to_periodic\(trajopt.q\[0\]\)"):
-        problem.subject_to_periodic(trajopt.q)
-    problem.subject_to_periodic(trajopt.q[0])
+def test_shared_collocation_points_are_refused():
     with pytest.raises(OptionError, match="radau"):
         linkage(points="lobatto")
     plain = trajopt.Problem(ROBOT, trajopt.Trajectory.uniform(4, duration=1.0))
