@@ -21,12 +21,12 @@ from trajopt.certificates.first_order_gain import FirstOrderGain, impulses_by_co
 from trajopt.certificates.phases_certificate import PhasesCertificate, certificate_of_phases
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.arc_solves import converged_to_rounding
-from trajopt.certified.time_scaling import time_scaled
+from trajopt.certified.time_scaling import may_be_scaled, time_scaled
 from trajopt.checks.limit_violations import peak_times
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes
-from trajopt.refinement.rounds import NoFurtherRound, Rounds, run_rounds, unless_smaller
+from trajopt.refinement.rounds import NoFurtherRound, Round, Rounds, run_rounds, unless_smaller
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import Certification
 from trajopt.solution.solution import Answer, SolutionData
@@ -55,10 +55,11 @@ class NodeRefinement:
     equation_tol: float | None = None
     effort: list[float] = field(default_factory=lambda: [0.0], repr=False, compare=False)
 
-    def run(self, solution: Answer, solver: TimedSolver, reason: str) -> Any:
+    def run(self, solution: Answer, solver: TimedSolver, reason: str, slack: float = 0.0) -> Any:
         """The solution with a certificate, on as many nodes as its limits needed.
 
         reason : why there is no switching structure
+        slack : of the duration, by which time may be scaled in place of more nodes
         """
         missed = _missed(solution)
         margins: list[Margins | None] = [None]  # of the last solve
@@ -77,7 +78,7 @@ class NodeRefinement:
         rounds = run_rounds(
             solution,
             measure=lambda answer: self._certificate(answer, reason, margins[0]),
-            ended=lambda now: "" if now.count == self.rounds or not now.last.answer.converged else None,
+            ended=lambda now: "" if now.count == self.rounds or self._ready(now, slack) else None,
             finer=finer,
             objection=unless_smaller(_violated),
         )
@@ -86,6 +87,15 @@ class NodeRefinement:
         if isinstance(certificate, PhasesCertificate):
             return replace(best, certification=replace(certificate.certification, **noted))
         return self._scaled(best, certificate.noting(**noted))
+
+    def _ready(self, rounds: Rounds[Any], slack: float) -> bool:
+        """Whether no further nodes are wanted: time is scaled by so little, or nodes hardly help."""
+        answer = rounds.last.answer
+        if not answer.converged or slack == 0.0 or not may_be_scaled(answer, slack):
+            return not answer.converged
+        before, now = ([np.inf, *map(_growth, rounds.tried)])[-2:]
+        little = now <= slack or self.settings.scaled_share * before < now <= self.settings.most_scaled
+        return little and time_scaled(answer, self.tol, self.settings) is not None
 
     def _finer(
         self, solution: Any, certificate: Certificate | PhasesCertificate, solver: TimedSolver
@@ -180,6 +190,11 @@ def times_of_violations(
     if certificate.largest_violation <= tol and not failing:
         return []
     return peak_times(solution, threshold) + failing
+
+
+def _growth(found: Round[Any]) -> float:
+    """Of the duration, about what time scaling takes to mend the largest violation."""
+    return max((each.share for each in found.measure.violations), default=0.0)
 
 
 def by_limit(values: Sequence[float], limits: Sequence[Constraint]) -> Margins:

@@ -136,11 +136,11 @@ class Certified:
             finest = knots.refine(finest, for_search)
         if unsuited or not finest.converged or not self.settings.bracket_rounds:
             return by_nodes.run(finest, budget, reason)
-        few = replace(by_nodes, rounds=min(self.rounds, self.settings.nodes_before))
-        certified = few.run(finest, budget, reason)
-        start = replace(search.moderate or solution, recipe=solution.recipe, iterations=certified.iterations)
-        local = BracketSearch(start, for_bracket, is_regular(start, self.settings), self.settings)
-        return self._bracketed(certified, finest, local, by_nodes, budget, reason)
+        start = replace(search.moderate or solution, recipe=solution.recipe, iterations=iterations)
+        regular = is_regular(start, self.settings)
+        known = None if regular else finest
+        local = BracketSearch(start, for_bracket, regular, self.settings, known)
+        return self._bracketed(finest, local, by_nodes, budget, reason)
 
     def _within(self, share: float, solver: Solver, progress: Callback | None) -> TimedSolver:
         """The solver for a share of the time limit, from now."""
@@ -149,7 +149,6 @@ class Certified:
 
     def _bracketed(
         self,
-        certified: Any,
         finest: SolutionData,
         search: BracketSearch,
         by_nodes: NodeRefinement,
@@ -158,23 +157,25 @@ class Certified:
     ) -> Any:
         """The certified solution with a bracket of its objective, as far as the time allows.
 
-        certified : the motion `finest` after a few nodes were added
-        Of that and the motion on the locally refined spline, the better one whose limits hold; without the
-        latter all nodes that are needed are added to the former.
+        Of the finest and the locally refined spline the better one; the other where its limits do not hold.
         """
-        best = certified
         try:
             search.run()
-            refined = finest if search.narrowest is None else search.refined
-            finer = by_nodes.run(refined, budget, reason)
-            best = min(certified, finer, key=lambda each: (not each.certificate.holds, each.objective))
         except (SolvesStopped, KeyboardInterrupt):
-            pass  # what is certified stays
+            by_nodes = replace(by_nodes, rounds=0)
         except Exception as error:
             logging.getLogger("trajopt").warning("no bracket: %s: %s", type(error).__name__, error)
-        if not best.certificate.holds:
-            return best
-        return replace(best, certificate=best.certificate.noting(bracket=search.bracket(best)))
+        mesh = search.narrowest
+        motions = [finest, search.refined] if search.meshes else [finest]
+        tried: list[Any] = []
+        for motion in sorted(motions, key=lambda each: each.objective):
+            s, width = self.settings, mesh.width / abs(motion.objective) if mesh else 0.0
+            slack = min(s.scaled_share * width, s.most_scaled)
+            best = by_nodes.run(motion, budget, reason, slack)
+            if best.certificate.holds:
+                return replace(best, certificate=best.certificate.noting(bracket=search.bracket(best)))
+            tried.append(best)
+        return min(tried, key=lambda each: each.certificate.largest_violation)
 
 
 def _unsuited(solution: Answer) -> str:

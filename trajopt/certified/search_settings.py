@@ -102,13 +102,12 @@ class SearchSettings:
         wrong_structure_free : the same where joints are free: their limits are inequalities and may be
             tightened
         objective_change : relative change of the objective by half the effort weight that is allowed
-        objective_tolerance : by how much, relatively, arcs may be worse than the spline they were read from
+        objective_tolerance : by how much, relatively, arcs may be worse than the spline they were read from;
+            meshes for bang-bang problems are refined no further once one lowers the objective by less
         overstep_gain : of the objective; where oversteps between Gauss points gain more, to first order, the
             degree of the arcs is raised while it can be
-        margin_factor : margins grow by this factor times the measured violation
+        margin_factor : margins, and the growth of the duration, grow by this factor times what is missing
     Brackets where no structure is confirmed (`bracketing`)
-        nodes_before : times that nodes are added before a bracket is sought, so that limits hold in any case;
-            where they do not yet, time is scaled
         bracket_end : part of a time limit at which local refinement ends; the rest is for adding nodes
         bracket_width : of the objective; local refinement ends once the estimated bracket is as narrow: half
             of 1e-7, as limits that hold between nodes cost some more
@@ -121,7 +120,9 @@ class SearchSettings:
         bracket_rounds : meshes that are solved; 0 for no bracket
         bracket_narrowing : a mesh is idle whose bracket is wider than this part of the narrowest before it
         bracket_idle : idle meshes in a row that end the search; one alone may show what the former one hid
-        bracket_iterations : of one solve, from each of three starts
+        bracket_iterations : of one solve on a finer mesh, for brackets from each of three starts
+        bracket_least : iterations that are worth a higher degree, those of two meshes: where fewer are
+            allowed for its size, the bracket is that of the finest cubic spline
         bracket_total : iterations of all solves, counted as on arcs, above which no further mesh is solved
     Added nodes (`added_nodes`)
         node_total : iterations, counted as on arcs, above which no further nodes are added: what is violated
@@ -130,6 +131,8 @@ class SearchSettings:
         tightening_factor : limits are tightened by this factor times their violation where nodes do not help
     Time scaling (`time_scaling`)
         most_time_scaling : of the duration; a longer extension asks for another motion
+        scaled_share : of the bracket's width, by which time is scaled in place of adding more nodes
+        most_scaled : of the duration, by which time is scaled at most where more nodes could be added
         time_scaling_attempts : factors that are tried
     """
 
@@ -138,7 +141,7 @@ class SearchSettings:
     large_program: Several = 500
     coarse_program: Several = 1000
     attempt_iterations: int = 600
-    total_iterations: int = 800
+    total_iterations: int = 600
 
     doublings: int = 2
     refinements: int = 9
@@ -195,7 +198,6 @@ class SearchSettings:
     overstep_gain: float = 1e-9
     margin_factor: float = 1.2
 
-    nodes_before: int = 3
     bracket_end: Share = 0.8
     bracket_width: float = 5e-8
     bracket_factor: float = 2.0
@@ -208,6 +210,7 @@ class SearchSettings:
     bracket_narrowing: float = 0.7
     bracket_idle: Several = 2
     bracket_iterations: int = 150
+    bracket_least: int = 40
     bracket_total: int = 1000
 
     node_total: int = 7000
@@ -215,12 +218,17 @@ class SearchSettings:
     tightening_factor: float = 1.5
 
     most_time_scaling: Share = 0.02
+    scaled_share: Share = 0.1
+    most_scaled: Share = 1e-5
     time_scaling_attempts: int = 10
 
     def effort_of(self, solution: Answer) -> float:
         """The iterations of a solve, those of a large program counted for more."""
-        size = solution.n_variables + solution.n_constraints
-        return solution.iterations * max(1.0, size / self.large_program) ** 1.5
+        return solution.iterations * self.effort(solution.n_variables + solution.n_constraints)
+
+    def effort(self, size: int) -> float:
+        """That of one iteration of a program with so many unknowns and rows."""
+        return max(1.0, size / self.large_program) ** 1.5
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.rounding import CONTROL_POINT_ROUNDING
+from trajopt.base.rounding import CONTROL_POINT_ROUNDING, NOT_ZERO
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.checks.limit_violations import largest_violations
 from trajopt.solution.solution import SolutionData
@@ -27,16 +27,18 @@ def time_scaled(
 
     Only between two states of rest, on one arc of free duration, for problems that minimize the duration too.
     """
-    if not _may_be_scaled(solution, settings.most_time_scaling):
+    if not may_be_scaled(solution, settings.most_time_scaling):
         return None
-    growth, slower = 0.0, solution
+    growth, slower, first = 0.0, solution, 0.0
     for _ in range(settings.time_scaling_attempts + 1):
         violations = largest_violations(slower)
         if growth and max(violation.value for violation in violations) <= tolerance:
             return slower
         # Torques fall by twice the growth of the duration, but for the part that carries gravity.
         largest = max((each.share for each in violations), default=0.0)
-        growth = 2.0 * growth + largest
+        first = first or largest
+        more = settings.margin_factor * largest / max(first - largest, largest, NOT_ZERO)
+        growth = growth * (1.0 + more) if growth else largest
         if (
             largest <= 0.0 or growth > settings.most_time_scaling
         ):  # or it is no limit over the path that fails
@@ -45,7 +47,8 @@ def time_scaled(
     return None
 
 
-def _may_be_scaled(solution: SolutionData, most: float) -> bool:
+def may_be_scaled(solution: SolutionData, most: float) -> bool:
+    """Whether the motion is one that may last longer by the part `most` of its duration."""
     problem = solution.problem
     ends = np.array([0.0, solution.duration])
     at_rest = np.abs(solution.v(ends)).max() <= CONTROL_POINT_ROUNDING

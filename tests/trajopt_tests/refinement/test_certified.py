@@ -9,7 +9,7 @@ from trajopt.base import errors
 from trajopt.certificates.arc_problem import arc_problem
 from trajopt.certificates.certificate_lines import certificate_lines
 from trajopt.certificates.switching_structure import Saturation, Structure
-from trajopt.certified.switching.structure_detection import detect
+from trajopt.certified.switching.structure_detection import detect, fits_ends
 from trajopt.certified.switching.structure_search import StructureSearch
 from trajopt.checks.limit_violations import largest_violations
 from trajopt.solvers.run import TimedSolver
@@ -214,6 +214,18 @@ def test_an_arc_too_many_is_found_by_its_multipliers_or_collapses(window):
     assert not reason and search.arcs.count > 1
     assert search.found.certificate.structure.arc_count == 4
     assert np.isclose(search.found.duration, TWO_LINK_OPTIMUM, rtol=1e-8)
+
+
+def test_no_arc_at_rest_holds_a_speed_limit():
+    problem = two_link_minimum_time(20)
+    problem.subject_to(trajopt.v, -4.0, 4.0, name="speed limits")
+    speed = next(k for k, limit in enumerate(problem.path_limits()) if limit.name == "speed limits")
+    solution = trajopt.solve(problem, refine=None)
+    fast, bang = frozenset({Saturation(speed, 0, 1)}), frozenset({Saturation(0, 0, 1)})
+    times = (0.0, 0.1, solution.duration)
+    assert fits_ends(solution, Structure(times, (bang, bang)), 5e-3)
+    assert not fits_ends(solution, Structure(times, (fast, bang)), 5e-3)
+    assert not fits_ends(solution, Structure(times, (bang, fast)), 5e-3)
 
 
 def test_a_structure_that_cannot_be_right_is_refused():

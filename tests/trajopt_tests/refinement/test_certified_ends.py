@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hand_written import TwoLinkArm, fastest, least_effort, two_link_minimum_time
 
+import dynamics
 import trajopt
 from trajopt.base import errors
 from trajopt.certified.added_nodes import NodeRefinement
@@ -98,6 +99,20 @@ def test_an_effort_beside_time_is_that_of_the_slower_motion():
     costs, before = slower.cost_terms, solution.cost_terms
     assert costs["effort"] == pytest.approx(before["effort"] / factor**3, rel=1e-12)
     assert slower.objective == pytest.approx(slower.duration + costs["effort"], rel=1e-12)
+
+
+@pytest.mark.long
+def test_nodes_are_added_where_going_slower_does_not_ease_what_gravity_asks_for():
+    """A pendulum passes the horizontal, where holding still takes 9.81 N m, at speed and with 9 N m."""
+    limits = dynamics.JointLimits.symmetric(torque=9.0, velocity=20.0)
+    link = {"a": 1.0, "mass": 1.0, "centre_of_mass": (0.0, 0.0, 0.0), "inertia": np.zeros((3, 3))}
+    arm = dynamics.from_dh([link | {"limits": limits}], gravity=(0.0, -9.81, 0.0))
+    problem = fastest(arm, [-1.5], [1.5], 10)
+    solution = trajopt.solve(problem, refine=None)
+    nodes = NodeRefinement(tol=1e-6, rounds=12, settings=trajopt.SearchSettings(most_scaled=0.01))
+    assert time_scaled(solution, 1e-6) is None
+    certificate = nodes.run(solution, TimedSolver(trajopt.Ipopt()), "", 0.01).certificate
+    assert certificate.holds and certificate.rounds >= 1
 
 
 def test_a_limit_that_going_slower_does_not_ease_is_not_met_by_it():

@@ -36,7 +36,7 @@ def test_the_finer_problem_starts_at_the_coarse_answer():
 def test_the_indicator_points_at_the_switch_that_costs_most():
     """The shoulder's, whose multiplier is the steepest there."""
     solution = trajopt.solve(two_link_minimum_time(20))
-    (values,) = indicator(solution)
+    values = indicator(solution)
     edges = solution.knot_times
     assert abs(int(np.searchsorted(edges, 0.195927) - 1) - int(np.argmax(values))) <= 1
 

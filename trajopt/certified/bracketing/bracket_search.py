@@ -52,6 +52,7 @@ class BracketSearch:
     """Solves on locally refined splines, each from the motion before.
 
     refined : on one arc, where the search begins; then the motion on the mesh with the narrowest bracket
+    known : another one, on more knots, that has a bracket by itself; none where controls are continuous
     regular : controls are continuous in time
     meshes : those that were solved, in turn
     newest : the motion on the last mesh
@@ -62,9 +63,11 @@ class BracketSearch:
     solver: TimedSolver
     regular: bool
     settings: SearchSettings
+    known: SolutionData | None = None
     meshes: list[Mesh] = field(default_factory=list, init=False)
     why_ended: str = field(default="", init=False)
     newest: SolutionData = field(init=False)
+    before: list[Mesh] = field(default_factory=list, init=False)  # that of `known`
     effort: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
@@ -73,10 +76,15 @@ class BracketSearch:
     @property
     def narrowest(self) -> Mesh | None:
         """The mesh with the narrowest bracket; None before the first."""
-        return min(self.meshes, key=lambda mesh: mesh.width, default=None)
+        return min([*self.before, *self.meshes], key=lambda mesh: mesh.width, default=None)
 
     def run(self) -> None:
         """Refine until the bracket is narrow enough, or no more is allowed; SolvesStopped after Ctrl-C."""
+        if self.known is not None:
+            self.before.append(self._mesh(self.known, -np.inf))
+            if self.before[0].width <= self.settings.objective_tolerance * abs(self.known.objective):
+                self.why_ended = "knots of the cubic spline gain no more"
+                return
         rounds = run_rounds(
             self.refined,
             measure=self._measured,
@@ -92,18 +100,21 @@ class BracketSearch:
         """What is left to gain on a mesh, which is noted; None for the motion that the search begins with."""
         if found is self.newest:
             return None
-        s, former, narrowest = self.settings, self.newest.objective, self.narrowest
-        gain = remaining_gain(found, s)
+        mesh = self._mesh(found, self.newest.objective)
+        self.newest = found
+        if all(mesh.width < each.width for each in self.meshes):
+            self.refined = found
+        self.meshes.append(mesh)
+        return mesh
+
+    def _mesh(self, found: SolutionData, former: float) -> Mesh:
+        """The mesh of a motion, with what is left to gain: at least what it gained on the one before."""
+        s, gain = self.settings, remaining_gain(found, self.settings)
         gained = float(gain.by_span.sum()) + gain.by_oversteps
         left = max(s.bracket_factor * gained, former - found.objective)
-        narrowed = narrowest is None or left <= s.bracket_narrowing * narrowest.width
+        narrowed = all(left <= s.bracket_narrowing * each.width for each in self.meshes)
         spans, wanted = found.curve.bases[0].span_count, s.bracket_width * abs(found.objective)
-        mesh = Mesh(spans, found.objective, found.objective - left, gain, wanted, narrowed)
-        self.newest = found
-        self.meshes.append(mesh)
-        if mesh is self.narrowest:
-            self.refined = found
-        return mesh
+        return Mesh(spans, found.objective, found.objective - left, gain, wanted, narrowed)
 
     def _ended(self, rounds: Rounds[Mesh | None]) -> str | None:
         """Why the search ends at a mesh; None where a finer one may narrow the bracket."""
@@ -120,18 +131,26 @@ class BracketSearch:
     def _finer(self, rounds: Rounds[Mesh | None]) -> SolutionData:
         """The solution on the next mesh; NoFurtherRound where there is none, or it does not converge."""
         last, s = rounds.last, self.settings
+        enough = NoFurtherRound(f"{s.bracket_total} iterations on local meshes, the most allowed")
         if last.measure is None:
             trajectory = raised(last.answer.problem.trajectory, s.bracket_degree, self.regular)
+            if self.before and s.bracket_least * self._effort_on(last.answer, trajectory) > s.bracket_total:
+                raise enough
         else:
             trajectory = self._next(last.answer, last.measure)
         if rounds.count == s.bracket_rounds:
             raise NoFurtherRound(f"{pluralize(s.bracket_rounds, 'round')}, the most allowed")
         if self.effort >= s.bracket_total:
-            raise NoFurtherRound(f"{s.bracket_total} iterations on local meshes, the most allowed")
+            raise enough
         try:
             return self._solved(last.answer, trajectory)
         except TrajoptError as error:
             raise NoFurtherRound(str(error)) from error
+
+    def _effort_on(self, found: SolutionData, finer: Trajectory) -> float:
+        """About the effort of one iteration on another mesh, whose size grows with its control points."""
+        growth = finer.arcs[0].basis.count / found.curve.bases[0].count
+        return self.settings.effort(int(growth * (found.n_variables + found.n_constraints)))
 
     def _solved(self, before: SolutionData, trajectory: Trajectory) -> SolutionData:
         """The solution on a mesh, from the first start from which it converges."""

@@ -39,18 +39,22 @@ class HeldPoint:
     multiplier: float
 
 
-def gain_of_control_points(solution: SolutionData) -> Array:
-    """Gain by limits on the control points of a solution on one arc, (spans,) in units of the objective."""
+def gain_of_control_points(solution: SolutionData, parts: int = 1) -> Array:
+    """Gain by limits on control points of one arc, in units of the objective, (spans, parts of a span)."""
     edges, curve = solution.curve.knot_times_of_arcs[0], solution.curve
-    found = np.zeros(edges.size - 1)
+    found = np.zeros((edges.size - 1, parts))
     point, scaling = solution.point, solution.scaling
     if point is None or scaling is None or not point.has_multipliers:
         return found
-    for held in _held_points(solution, transcribe(solution.problem)):
-        at = curve.duration * greville(curve.bases[0], held.order)[held.point]
-        value = (solution.v if held.order else solution.q)(at)[held.joint]
-        span = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, found.size - 1)
-        found[span] += held.multiplier * abs(held.bound - value)
+    every = list(_held_points(solution, transcribe(solution.problem)))
+    for order, motion in enumerate((solution.q, solution.v)):
+        held = [each for each in every if each.order == order]
+        at = curve.duration * greville(curve.bases[0], order)[[each.point for each in held]]
+        values = motion(at)[np.arange(len(held)), [each.joint for each in held]]
+        gains = [each.multiplier for each in held] * np.abs([each.bound for each in held] - values)
+        span = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, edges.size - 2)
+        share = (at - edges[span]) / (edges[span + 1] - edges[span])
+        np.add.at(found, (span, np.minimum((parts * share).astype(int), parts - 1)), gains)
     return found
 
 

@@ -30,19 +30,18 @@ from trajopt.solvers.optimality.kkt import bound_violation
 class RemainingGain:
     """Gains to first order, in units of the objective, of a spline on one arc.
 
-    parts : (spans, samples), gain of equal parts of every span by limits that could be reached there
-    by_control_points : (spans,), the same for positions and velocities that control points keep from limits
+    parts : (spans, samples), gain of equal parts of every span by limits that could be reached there, and by
+        positions and velocities that control points keep from limits
     by_oversteps : what limits that are violated between nodes gain
     """
 
     parts: Array
-    by_control_points: Array
     by_oversteps: float
 
     @property
     def by_span(self) -> Array:
         """(spans,)"""
-        return self.parts.sum(axis=1) + self.by_control_points
+        return self.parts.sum(axis=1)
 
 
 def remaining_gain(solution: SolutionData, settings: SearchSettings) -> RemainingGain:
@@ -63,7 +62,9 @@ def remaining_gain(solution: SolutionData, settings: SearchSettings) -> Remainin
         total += (np.abs(density) * np.abs(away)).sum(axis=2)
         beyond = np.maximum(bound_violation(values, limit.lower, limit.upper), 0.0).max(axis=1)
         oversteps += float((np.abs(density).max(axis=1) * beyond * lengths[:, None]).sum())
-    return RemainingGain(total * (lengths[:, None] / count), gain_of_control_points(solution), oversteps)
+    return RemainingGain(
+        total * (lengths[:, None] / count) + gain_of_control_points(solution, count), oversteps
+    )
 
 
 def _density(

@@ -40,7 +40,9 @@ class ArcSolves:
     def solve(
         self, problem: ProblemData, like: SolutionData | None = None, free: bool = False
     ) -> SolutionData:
-        """Solve with few iterations, from two starts: on a wrong structure a solve takes hundreds.
+        """Solve with few iterations: on a wrong structure a solve takes hundreds.
+
+        Joints that are free start near their bounds; else a second start is tried, with these near theirs.
 
         like : the solution of the same arcs with other margins and weights, tried as a start before
         free : whether joints are free on some arc, so that limits are inequalities there
@@ -52,13 +54,10 @@ class ArcSolves:
             solution = self._solve(problem, brief, like)
             if solution.converged:
                 return solution
-        first, second = StartKind.NEAR_START, StartKind.NEAR_BOUNDS
-        if free:
-            first, second = second, first
-        solution = self._solve(problem, brief.asking(start_kind=first))
-        if not (solution.converged or self.exhausted):
-            again = self._solve(problem, brief.asking(start_kind=second))
-            solution = again if again.converged else solution
+        for kind in (StartKind.NEAR_START, StartKind.NEAR_BOUNDS)[free:]:
+            solution = self._solve(problem, brief.asking(start_kind=kind))
+            if solution.converged or self.exhausted:
+                break
         return solution
 
     def _solve(

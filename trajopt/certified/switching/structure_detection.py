@@ -14,6 +14,7 @@ from trajopt.certified.switching.active_intervals import (
     LimitDetection,
     largest_multiplier,
 )
+from trajopt.checks.limit_violations import limit_ranges
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData
@@ -70,6 +71,22 @@ def detect(
     if options.fine:
         structure = _without_short_free_arcs(structure, problem.dynamics.n, settings.longest_gap)
     return Structure(tuple(coordinate.seconds(structure.times).tolist()), structure.saturated)
+
+
+def fits_ends(solution: SolutionData, structure: Structure, margin: float) -> bool:
+    """Whether the velocities and positions held by the first and the last arc are those at the ends.
+
+    margin : of a limit's range
+    """
+    limits = solution.problem.path_limits()
+    for time, held in ((0.0, structure.saturated[0]), (solution.duration, structure.saturated[-1])):
+        for each in held:
+            limit = limits[each.limit]
+            away = abs(float(solution.value(limit.term, time)[each.component]) - each.bound(limits))
+            state = limit_order(solution.problem, limit) in (0, 1)
+            if state and away > margin * limit_ranges(limit)[each.component]:
+                return False
+    return True
 
 
 def _without_short_free_arcs(structure: Structure, n: int, shortest: float) -> Structure:

@@ -19,11 +19,12 @@ from trajopt.base.errors import TrajoptError
 from trajopt.base.rounding import NOT_ZERO
 from trajopt.certificates.arc_problem import is_free
 from trajopt.certificates.switching_structure import Structure
+from trajopt.certified.bracketing.control_point_gain import gain_of_control_points
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.certified.switching.active_intervals import DetectionOptions
 from trajopt.certified.switching.arc_solves import ArcSolves
 from trajopt.certified.switching.structure_attempt import StructureAttempt
-from trajopt.certified.switching.structure_detection import detect, is_regular
+from trajopt.certified.switching.structure_detection import detect, fits_ends, is_regular
 from trajopt.checks.optimality.gain_indicator import gains_of_limits
 from trajopt.problem.problem import ProblemData
 from trajopt.refinement.knots import split, uniformly_refined
@@ -77,6 +78,8 @@ class StructureSearch:
             last = motion, structure
             # On coarse knots joints seem free, and short arcs come and go.
             free = is_free(structure, motion.problem.dynamics.n, regular)
+            if not fits_ends(motion, structure, self.settings.boundary_margin):
+                tried.add(structure.saturated)
             if options.fine:
                 sharp = settled or self._small_gain(motion)
             else:
@@ -96,13 +99,16 @@ class StructureSearch:
 
     def _small_gain(self, solution: SolutionData) -> bool:
         """Whether finer knots could improve the objective only a little, to first order."""
-        gain = sum(float(values.sum()) for values in indicator(solution, self.settings))
+        gain = float(indicator(solution, self.settings).sum())
         return gain / max(abs(solution.objective), NOT_ZERO) < self.settings.small_gain
 
     def attempt(self, motion: SolutionData, structure: Structure, regular: bool) -> str:
         """Set `found`, or return the reason why the structure is not confirmed."""
         problem = self.uniform.problem
         free = is_free(structure, problem.dynamics.n, regular)
+        s, arcs = self.settings, structure.arc_count
+        if free and s.arc_iterations * s.effort(self._size_on_arcs(structure)) > s.total_iterations:
+            return f"{arcs} arcs with free joints ask for more iterations than are allowed"
         attempt = StructureAttempt(
             solves=self.arcs,
             asked=problem,
@@ -135,10 +141,11 @@ class StructureSearch:
         if not regular:
             yield motion, DetectionOptions(regular, s.longest_gap)
         for _ in range(s.doublings if regular else s.refinements):
-            if motion.knot_times.size > s.most_intervals:
-                return
             finer = uniformly_refined(motion) if regular else adaptively_refined(motion, s)
-            motion = solve_once(finer, self.solver.asking(start_kind=StartKind.NEAR_START))
+            if not motion.knot_times.size <= finer.trajectory.arcs[0].basis.span_count <= s.most_intervals:
+                return
+            before, near = motion.objective, self.solver.asking(start_kind=StartKind.NEAR_START)
+            motion = solve_once(finer, near.asking(max_iterations=s.bracket_iterations))
             self.spline_iterations += motion.iterations
             if not motion.converged:
                 return
@@ -146,19 +153,28 @@ class StructureSearch:
             if motion.knot_times.size <= s.bracket_first + 1:
                 self.moderate = motion
             yield motion, DetectionOptions(regular, s.longest_switch, fine=not regular)
+            if not regular and before - motion.objective < s.objective_tolerance * abs(before):
+                return
 
 
-def indicator(solution: SolutionData, settings: SearchSettings = DEFAULT) -> list[Array]:
-    """What finer knots could gain in every span, (spans,) for every arc; ones where nothing is gained."""
-    found = gains_of_limits(solution, settings.samples_per_span, settings.significant_density)
-    return [gains if gains.max() > 0.0 else np.ones(gains.size) for gains in found]
+def indicator(solution: SolutionData, settings: SearchSettings = DEFAULT) -> Array:
+    """What finer knots could gain in every span, (spans,), on one arc; ones where nothing is gained."""
+    (gains,) = gains_of_limits(solution, settings.samples_per_span, settings.significant_density)
+    gains = gains + gain_of_control_points(solution).sum(axis=1)
+    return gains if gains.max() > 0.0 else np.ones(gains.size)
 
 
 def adaptively_refined(solution: SolutionData, settings: SearchSettings = DEFAULT) -> ProblemData:
-    """The problem with spans halved whose indicator is large in their arc, those with the largest twice."""
-    indicators = indicator(solution, settings)
-    marks = [values >= settings.marked_share * values.max() for values in indicators]
-    heavy = [values >= settings.quartered_share * values.max() for values in indicators]
-    halved = split(solution.problem.trajectory, marks)
-    again = [np.repeat(most & mark, 1 + mark) for most, mark in zip(heavy, marks, strict=True)]
-    return solution.asked_on(split(halved, again))
+    """The problem, on one arc, with spans halved whose indicator is large, those with the largest twice.
+
+    Those with the largest first, as long as `most_intervals` leaves room.
+    """
+    values = indicator(solution, settings)
+    room = max(settings.most_intervals - values.size, 0)
+    order = np.argsort(-values, kind="stable")
+    mark, heavy = np.zeros((2, values.size), dtype=bool)
+    mark[order[:room]] = values[order[:room]] >= settings.marked_share * values.max()
+    left = room - int(mark.sum())
+    heavy[order[: left // 2]] = values[order[: left // 2]] >= settings.quartered_share * values.max()
+    halved = split(solution.problem.trajectory, [mark])
+    return solution.asked_on(split(halved, [np.repeat(heavy & mark, 1 + mark)]))

@@ -38,14 +38,23 @@ def test_every_mesh_brackets_the_exact_optimum_of_two_links():
     assert last.spans < 100
 
 
+def test_a_cubic_spline_brackets_the_optimum_by_itself_where_a_higher_degree_is_too_large():
+    plain = trajopt.solve(problems.two_link_rr.build())
+    settings = SearchSettings(bracket_total=SearchSettings.bracket_least - 1)
+    search = BracketSearch(plain, TimedSolver(trajopt.Ipopt()), False, settings, plain)
+    search.run()
+    assert search.narrowest.lower < TWO_LINKS < search.narrowest.objective == plain.objective
+    assert not search.meshes and search.why_ended == "39 iterations on local meshes, the most allowed"
+
+
 @pytest.mark.long
 def test_a_structure_that_is_not_confirmed_leaves_a_bracket_that_calls_itself_an_estimate(bracketed):
     certificate = bracketed.certificate
     assert certificate.holds and certificate.method == "added nodes"
     assert certificate.bracket.lower < TWO_LINKS < certificate.bracket.upper
-    gained = certificate.gain.of_oversteps * bracketed.objective
-    np.testing.assert_allclose(certificate.bracket.upper, bracketed.objective + gained, rtol=1e-12)
-    assert certificate.bracket.width < 1e-3
+    assert 0.0 < certificate.slowed < 2e-5  # in place of further nodes, far less than the bracket's width
+    assert certificate.bracket.upper == bracketed.objective
+    assert 10.0 * certificate.slowed < certificate.bracket.width < 1e-3
     assert "estimated bracket of this local optimum's objective" in str(certificate)
     assert "not proved" in str(certificate)
     assert certificate.summary()["bracket"] == [certificate.bracket.lower, certificate.bracket.upper]
@@ -73,7 +82,7 @@ def test_knots_are_placed_around_the_centre_of_the_gain_one_deviation_apart():
     trajectory = raised(trajopt.Trajectory.uniform(3), 6, regular=False)
     fractions = (np.arange(16) + 0.5) / 16
     switch = np.exp(-0.5 * ((fractions - 0.5) / 0.05) ** 2)
-    gain = RemainingGain(np.stack([switch, np.ones(16), np.zeros(16)]), np.zeros(3), 0.0)
+    gain = RemainingGain(np.stack([switch, np.ones(16), np.zeros(16)]), 0.0)
     finer = cut(trajectory, gain, np.zeros(3), least=1e-3, most=3)
     basis = finer.arcs[0].basis
     around, even = basis.breakpoints[1:3] * 3.0, basis.breakpoints[4:-2] * 3.0
@@ -111,7 +120,7 @@ def test_control_points_of_positions_at_their_limit_leave_a_gain():
     problem.minimize(trajopt.a**2)
     problem.subject_to(trajopt.q, upper=0.2, hold="hull", name="wall")
     solution = trajopt.solve(problem)
-    gain = gain_of_control_points(solution)
+    gain = gain_of_control_points(solution)[:, 0]
     lost = solution.objective - 4.48
     assert lost > 0.03 and gain.sum() > 0.5 * lost
     assert set(np.flatnonzero(gain > 1e-3 * gain.sum())) <= {3, 4}  # around the touch at 0.5 s
