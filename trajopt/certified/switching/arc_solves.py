@@ -54,11 +54,11 @@ class ArcSolves:
             solution = self._solve(problem, brief, like)
             if solution.converged:
                 return solution
-        for kind in (StartKind.NEAR_START, StartKind.NEAR_BOUNDS)[free:]:
-            solution = self._solve(problem, brief.asking(start_kind=kind))
+        if not free:
+            solution = self._solve(problem, brief.asking(start_kind=StartKind.NEAR_START))
             if solution.converged or self.exhausted:
-                break
-        return solution
+                return solution
+        return self._solve(problem, brief.asking(start_kind=StartKind.NEAR_BOUNDS))
 
     def _solve(
         self, problem: ProblemData, solver: TimedSolver, like: SolutionData | None = None
