@@ -44,6 +44,7 @@ class SearchSettings:
     Meshes that structures are read from
         doublings : how often all spans are halved where controls are continuous
         refinements : how often spans with a large indicator are halved in bang-bang problems
+        mesh_total : iterations of one mesh, counted as on arcs, after which it is not refined further
         most_intervals : knots above which the mesh is not refined further
         marked_share : spans are halved whose indicator is above this part of the largest
         quartered_share : the same for spans cut in four: six axes find their structure on 87 spans instead of
@@ -145,6 +146,7 @@ class SearchSettings:
 
     doublings: int = 2
     refinements: int = 9
+    mesh_total: int = 2000
     most_intervals: int = 160
     marked_share: Share = MARKED_SHARE
     quartered_share: Share = 0.25
@@ -219,7 +221,7 @@ class SearchSettings:
 
     most_time_scaling: Share = 0.02
     scaled_share: Share = 0.1
-    most_scaled: Share = 1e-5
+    most_scaled: Share = 3e-5
     time_scaling_attempts: int = 10
 
     def effort_of(self, solution: Answer) -> float:

@@ -153,7 +153,8 @@ class StructureSearch:
             if motion.knot_times.size <= s.bracket_first + 1:
                 self.moderate = motion
             yield motion, DetectionOptions(regular, s.longest_switch, fine=not regular)
-            if not regular and before - motion.objective < s.objective_tolerance * abs(before):
+            little = not regular and before - motion.objective < s.objective_tolerance * abs(before)
+            if little or s.effort_of(motion) > s.mesh_total:
                 return
 
 
