@@ -208,7 +208,9 @@ def limit_peaks(solution: SolutionData, least: float = 0.0) -> LimitPeaks:
         relative = _relative(checks, peaks, peaks.values, peaks.side)
         own = relative > 0.0
         found.append((peaks.times[own], relative[own], peaks.spacing[own]))
-        labels += [_label(solution, peaks.constraint, int(side)) for side in peaks.side[own]]
+        name, width = peaks.constraint.name, peaks.constraint.lower.size
+        components = solution.problem.component_names(peaks.constraint.term.quantity, width)
+        labels += [", ".join(filter(None, (name, components[side % width]))) for side in peaks.side[own]]
     times, relative, spacing = map(np.concatenate, zip(*found, strict=True))
     return LimitPeaks(times, relative, spacing, tuple(labels))
 
@@ -224,12 +226,6 @@ def _relative(checks: ConstraintChecks, peaks: Peaks, values: Array, side: Array
     constraint = peaks.constraint
     limit = (constraint.lower != constraint.upper)[side % constraint.lower.size]
     return np.where(limit, values / checks.side_scales(constraint, peaks.reach).ravel()[side], 0.0)
-
-
-def _label(solution: SolutionData, constraint: Constraint, side: int) -> str:
-    """The name of a limit, and of its component where there are several."""
-    names = solution.problem.component_names(constraint.term.quantity, constraint.lower.size)
-    return ", ".join(filter(None, (constraint.name, names[side % constraint.lower.size])))
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from trajopt.base.rounding import AGREEMENT, SAME_OPTIMUM
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import ZERO_COST
 from trajopt.solvers.matrices import Triplets
+from trajopt.solvers.newton.newton import MOST_STEPS
 from trajopt.solvers.newton.sparse_kkt import Patterns, SparseKkt
 from trajopt.solvers.optimality.kkt import (
     active_set,
@@ -54,7 +55,6 @@ FEWEST, STEADY = 3, 1.5  # halvings from which a power is read, and how much lar
 SMALL = 1e-3  # scaled costs below, of motions that need not cost anything, do not measure the products
 FALLING = 1e-2  # of all costs: what the objective must lose at them, and by the duration to first order
 DELTA = 1e-10  # delta of `NearbyPoints`, for rows that depend on each other
-CORRECTIONS = 12  # steps back to the active rows, which contract like the length of the way from them
 
 
 @dataclass(frozen=True)
@@ -286,7 +286,7 @@ class NearbyPoints:
     def moved(self, y: Array) -> Array | None:
         """The point near y, (n,), on the active rows, all of whose rows and bounds are met; or None."""
         best = y
-        for _ in range(CORRECTIONS):
+        for _ in range(MOST_STEPS):  # they contract like the length of the way from the active rows
             best = np.clip(best, self.nlp.lower, self.nlp.upper)  # rows need not be defined beyond the bounds
             miss = self.nlp.rows(best)[self._rows] - self._values
             if not np.all(np.isfinite(miss)):

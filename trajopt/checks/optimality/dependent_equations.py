@@ -26,8 +26,6 @@ from trajopt.transcription.linear_equations.elimination import combined
 from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
 
-MOST_PARTNERS = 3
-
 
 @dataclass(frozen=True)
 class Dependence:
@@ -41,8 +39,8 @@ class Dependence:
         """The dependence in words, with the names of rows."""
         if not self.others:
             return f"{name(self.row)} is fixed by other conditions: no unknown changes it here"
-        partners = " and ".join(name(other) for other in self.others[:MOST_PARTNERS])
-        more = len(self.others) - MOST_PARTNERS
+        partners = " and ".join(name(other) for other in self.others[:LISTED])
+        more = len(self.others) - LISTED
         partners += f" and {more} more" * (more > 0)
         if abs(self.gap) > FEASIBILITY:
             return f"{name(self.row)} contradicts {partners} by {abs(self.gap):.3g} of its limit: drop one"
