@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import MotionSamples
+from trajopt.base.rounding import BETWEEN, NOT_ZERO
+from trajopt.checks.check_times import MotionSamples, node_samples, trajectory_of
+from trajopt.checks.integral_checks import cost_checks, integral_checks
 from trajopt.checks.optimality.gain_indicator import gains_of_limits
 from trajopt.checks.path_equations import costs_of_residuals, path_equations
 from trajopt.checks.residual_forces import residual_forces
@@ -17,6 +20,8 @@ from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.adaptive_quadrature import GAUSS_POINTS
 from trajopt.splines.basis import SAME_TIME
+from trajopt.splines.gauss_rules import gauss
+from trajopt.terms.nonsmooth import exact_of
 
 PER_DEGREE = 3  # times per span at which equations are evaluated, per degree of the curves
 
@@ -79,20 +84,20 @@ def estimated(solution: SolutionData, optimality: bool = True) -> ErrorEstimate:
 
 
 def estimated_between_nodes(solution: SolutionData) -> ErrorEstimate:
-    """What `verify` asks of path equations: their errors, and what residuals change of the objective.
+    """What `verify` asks of equations and integrals, and what residuals change of the objective.
 
     The latter, to first order, stand in place of what finer knots could gain; zero where no multipliers are
     known.
     """
-    equations = equation_errors(solution)
+    each = zip(equation_errors(solution), quadrature_errors(solution), strict=True)
+    equations = [np.maximum(*errors) for errors in each]
     changes = np.zeros(solution.knot_times.size - 1)
     for cost in costs_of_residuals(solution).values():
         if cost is not None:
             changes += np.where(np.isfinite(cost), np.abs(cost), 0.0).sum(axis=1)
     total = sum(abs(value) for value in solution.cost_terms.values()) or 1.0
-    ends = np.cumsum([0, *(values.size for values in equations)])
-    by_arc = tuple(changes[first:last] / total for first, last in pairwise(ends))
-    return ErrorEstimate(tuple(equations), by_arc)
+    by_arc = _by_arc(changes / total, solution.curve.knot_times_of_arcs)
+    return ErrorEstimate(tuple(equations), tuple(by_arc))
 
 
 def equation_errors(solution: SolutionData) -> list[Array]:
@@ -117,6 +122,44 @@ def equation_errors(solution: SolutionData) -> list[Array]:
         worst = np.fmax(worst, np.where(np.isnan(error), np.inf, error))
     for together in residual_forces(solution, here):
         worst[together.at] = np.fmax(worst[together.at], together.missing / together.largest)
-    by_span = worst.reshape(-1, count).max(axis=1)
+    return _by_arc(worst.reshape(-1, count).max(axis=1), edges)
+
+
+def quadrature_errors(solution: SolutionData) -> list[Array]:
+    """The largest relative error of a cost's integral or a bounded one in every span, (spans,) for every arc.
+
+    Above what `verify` allows it is the whole integral's where the program's rule differs most from Gauss'
+    of `GAUSS_POINTS`, elsewhere in proportion to the difference; zero else.
+    """
+    mesh, curve, problem = trajectory_of(solution), solution.curve, solution.problem
+    edges = curve.knot_times_of_arcs
+    relative = {check.name: check.relative for check in cost_checks(solution)}
+    for check in integral_checks(solution, BETWEEN, enclose=False):
+        found = (check.between or check.at_nodes)[1].value / check.scales[1]
+        relative[check.name] = max(found, relative.get(check.name, 0.0))
+    stated = [each for each in (*problem.costs, *problem.integrals) if relative[each.name] > BETWEEN]
+    stated = [each for each in stated if each.over.integrates]
+    errors = np.zeros(sum(times.size - 1 for times in edges))
+    if mesh is None or not stated:
+        return _by_arc(errors, edges)
+    points, weights = gauss(GAUSS_POINTS)
+    lengths = np.concatenate([np.diff(times) for times in edges])[:, None]
+    starts = np.concatenate([times[:-1] for times in edges])[:, None]
+    here = MotionSamples.at(curve, (starts + lengths * points).ravel())
+    terms = [exact_of(each.term) for each in stated]
+    between = solution.values(terms, here.times)
+    at_nodes = solution.values(terms, node_samples(solution).times)
+    for each, term in zip(stated, terms, strict=True):
+        by_gauss = (lengths * weights).ravel() * each.over.mask(here)
+        by_rule = curve.durations[mesh.nodes.arc] * each.over.cost_weights(mesh)
+        missed = (by_gauss[:, None] * between[term.quantity]).reshape(errors.size, GAUSS_POINTS, -1).sum(1)
+        np.subtract.at(missed, mesh.nodes.span, by_rule[:, None] * at_nodes[term.quantity])
+        size = np.abs(missed).max(axis=1)
+        errors = np.fmax(errors, relative[each.name] * size / max(size.max(), NOT_ZERO))
+    return _by_arc(errors, edges)
+
+
+def _by_arc(values: Array, edges: Sequence[Array]) -> list[Array]:
+    """Values of all spans, (spans,) for every arc with these knot times."""
     ends = np.cumsum([0, *(times.size - 1 for times in edges)])
-    return [by_span[first:last] for first, last in pairwise(ends)]
+    return [values[first:last] for first, last in pairwise(ends)]

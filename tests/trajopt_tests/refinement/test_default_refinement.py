@@ -52,6 +52,48 @@ def test_equations_hold_between_nodes_by_default():
     assert found.refinement.rounds[0].spans == 50 < found.refinement.rounds[-1].spans
 
 
+def weighed_effort(bounded):
+    """Least integral of w u^2 with x' = u from 0 to 1, w a peak on one: 1 / integral of 1 / w.
+
+    bounded : whether the integral is bounded by 1.1 and a distance maximized, in place of minimized
+    """
+    problem = trajopt.Problem(
+        trajopt.system(("x",), ("u",), lambda node: [node.u]),
+        trajopt.Trajectory.collocation(8, 3, duration=1.0),
+    )
+    problem.start_at(x=[0.0])
+
+    @trajopt.term
+    def effort(node):
+        return (1.0 + 30.0 * np.exp(-(((node.t - 0.47) / 0.04) ** 2))) * node.u**2
+
+    if bounded:
+        problem.subject_to(trajopt.integral(effort), upper=1.1)
+        problem.minimize(-trajopt.state("x"), over="end")
+    else:
+        problem.end_at(x=[1.0])
+        problem.minimize(effort)
+    return problem
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("bounded", [False, True])
+def test_integrals_that_the_mesh_misses_are_refined_by_default(bounded):
+    """Nodes beside a narrow peak make motions pass through it at no cost."""
+    t = (np.arange(200_000) + 0.5) / 200_000
+    gain = np.mean(1.0 / (1.0 + 30.0 * np.exp(-(((t - 0.47) / 0.04) ** 2))))
+    optimum = -np.sqrt(1.1 * gain) if bounded else 1.0 / gain
+    problem = weighed_effort(bounded)
+    coarse, found = trajopt.solve(problem, refine=None), trajopt.solve(problem)
+    assert str(coarse.verify().verdict) == "FAIL"
+    report = found.verify()
+    assert str(report.verdict) == "PASS"
+    assert found.objective == pytest.approx(optimum, abs=report.error_of_optimum)
+    assert found.objective == pytest.approx(optimum, rel=0.02)
+    spans = np.diff(found.curve.bases[0].breakpoints)
+    assert found.refinement.rounds[0].spans == 8 and spans.max() == 0.125  # halved at the peak alone
+
+
 def test_a_mesh_that_is_fine_enough_stays():
     problem = rayleigh()
     fine = trajopt.solve(problem.on(trajopt.Trajectory.collocation(80, 3, duration=4.5)))
