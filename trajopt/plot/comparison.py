@@ -50,19 +50,15 @@ class ComparedCurve:
 
 
 def compared_curves(solutions: Sequence[Answer]) -> list[ComparedCurve]:
-    """Positions and torques of joints, or states and controls, that two solutions or more have."""
-    found: dict[tuple[str, str], list[tuple[int, Array, Array]]] = {}
-    units: dict[tuple[str, str], str] = {}
+    """Positions and torques of joints, or states and controls, that two solutions have in one unit."""
+    found: dict[tuple[str, str, str], list[tuple[int, Array, Array]]] = {}
     for number, solution in enumerate(solutions):
         end = float(starts_of(solution)[-1])
         for (what, name), tracks in _tracks(solution).items():
             s = np.concatenate([track.t for track in tracks]) / end
             values = np.concatenate([track.curve.values for track in tracks])
-            found.setdefault((what, name), []).append((number, s, values))
-            units[what, name] = tracks[0].curve.unit
-    return [
-        ComparedCurve(*key, units[key], tuple(curves)) for key, curves in found.items() if len(curves) > 1
-    ]
+            found.setdefault((what, name, tracks[0].curve.unit), []).append((number, s, values))
+    return [ComparedCurve(*key, tuple(curves)) for key, curves in found.items() if len(curves) > 1]
 
 
 def comparison(
@@ -85,16 +81,18 @@ def comparison(
         titles = [f"{NAMES.get(each.what, each.what)} of {each.name}" for each in chosen]
         columns = columns_for(len(chosen))
         figure, axes = panels(titles, columns, figure, x_label="part of the motion (%)")
+        lines: dict[int, Any] = {}  # of every solution that any panel has
         for axis, each in zip(axes, chosen, strict=True):
             for number, s, values in each.curves:
                 label = printable_name(named[number])
-                axis.plot(100.0 * s, values, label=label, **line_of(number))
+                (line,) = axis.plot(100.0 * s, values, label=label, **line_of(number))
+                lines.setdefault(number, line)
             what = NAMES.get(each.what, each.what)
             axis.set_ylabel(f"{what} ({each.unit})" if each.unit else what)
             axis.set_xlim(0.0, 100.0)
             name_panel(axis, each.name)
-        handles, texts = axes[0].get_legend_handles_labels()
-        figure.legend(handles, texts, loc="outside upper right", ncols=min(len(texts), 3))
+        handles = [lines[number] for number in sorted(lines)]
+        figure.legend(handles=handles, loc="outside upper right", ncols=min(len(handles), 3))
         if len(curves) > len(chosen):
             figure.suptitle(
                 f"{len(curves) - len(chosen)} more curves differ less", x=0.01, horizontalalignment="left"
@@ -112,7 +110,7 @@ def _chosen(solutions: Sequence[Answer], most: int) -> tuple[list[ComparedCurve]
     if not curves:
         raise OptionError(
             f"{list_names(solution.name for solution in solutions)} have no curve in common: compare motions "
-            "of the same joints or states"
+            "of the same joints or states in the same units"
         )
     scales = {what: max(c.size for c in curves if c.what == what) for what in {c.what for c in curves}}
     order = sorted(curves, key=lambda c: c.spread / max(scales[c.what], np.finfo(float).tiny), reverse=True)

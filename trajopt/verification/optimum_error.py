@@ -1,6 +1,7 @@
 """Estimates how much a finer mesh could lower the objective, from the results of a verification.
 
-Two groups of parts are summed, all in the unit of the objective and all taken as positive. By how much the
+Two groups of parts are summed, all in the unit of the objective and all taken as positive, and the sum is
+doubled: alone it was up to a quarter too small for arms in minimum time on few intervals. By how much the
 continuous problem's Lagrangian differs from that of the program, to first order:
 
     limits      integral of |lambda(t)| |value(t) - bound(t)| dt of every path limit, lambda its multiplier
@@ -30,7 +31,7 @@ from trajopt.verification.report import Report
 
 
 def error_of_optimum(solution: SolutionData, nearby: NearbyPoints | None, report: Report) -> float | None:
-    """The sum above, an estimate; None where it is not known.
+    """Twice the sum above, an estimate; None where it is not known.
 
     It is too large where a mesh is far too coarse, where controls switch at kinks or at breakpoints, and
     blind to other local optima and to kinks of users' own functions. Not known of certified motions, whose
@@ -48,7 +49,7 @@ def error_of_optimum(solution: SolutionData, nearby: NearbyPoints | None, report
     equations = sum(abs(each.cost) for each in report.equations if each.cost is not None)
     costs = sum(abs(cost.integral - cost.value) for cost in report.costs)
     total = float(limits + equations + costs) + _loss_on_coarser_mesh(solution, nearby)
-    return total if np.isfinite(total) else None
+    return 2.0 * total if np.isfinite(total) else None
 
 
 def _loss_on_coarser_mesh(solution: SolutionData, nearby: NearbyPoints) -> float:

@@ -85,6 +85,26 @@ def test_one_solution_and_other_motions_are_refused(saved):
         trajopt.plot.comparison([])
 
 
+def moved(name, units):
+    """A motion of states that have these units."""
+    system = trajopt.system(tuple(units), ("u",), lambda node: [node.u] * len(units), units=units)
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(2, 2, duration=1.0), name=name)
+    problem.start_at(x=[0.0] * len(units))
+    problem.end_at(x=[1.0] + [None] * (len(units) - 1))
+    problem.minimize(trajopt.state("u") ** 2)
+    return trajopt.solve(problem, refine=None, starts=1)
+
+
+def test_curves_in_other_units_are_not_drawn_over_each_other_and_every_line_has_its_name():
+    metres, kilometres = moved("metres", {"way": "m"}), moved("kilometres", {"way": "km"})
+    assert [each.name for each in compared_curves([metres, kilometres])] == ["u"]
+    both = moved("both", {"way": "m", "height": "km"})
+    figure = trajopt.plot.comparison([metres, moved("high", {"height": "km"}), both])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["metres", "high", "both"]
+    drawn = [axis for axis in figure.axes if axis.get_visible()]
+    assert len([line for line in drawn[0].lines if len(line.get_xdata()) > 2]) == 2  # of three solutions
+
+
 def test_figures_that_cannot_be_written_and_labels_that_do_not_fit_are_refused_before_anything_is_done(saved):
     done = compare(saved / "light.npz", saved / "heavy.npz", "--out", saved / "other" / "c.npz")
     assert done.exit_code == 2 and "--out is c.npz: write a name that ends in .png, .pdf, .svg" in done.output
