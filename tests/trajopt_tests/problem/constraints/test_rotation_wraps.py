@@ -92,6 +92,19 @@ def test_guesses_that_one_arc_does_not_hold_are_refused_with_what_to_do():
         trajopt.Problem(pendulum, problem.trajectory).wrap_rotation("rod")
 
 
+def test_links_whose_names_begin_alike_are_wrapped_each():
+    bodies = [
+        dynamics.Body(name, dynamics.Joint(name), None, 1.0, np.zeros(3), np.diag(INERTIA))
+        for name in ("body", "body 2")
+    ]
+    robot = dynamics.RigidBodyModel([*dynamics.ball_joint(bodies[1]), *dynamics.ball_joint(bodies[0])])
+    problem = trajopt.Problem(robot, trajopt.Trajectory.collocation(2, 3, arcs=2, duration=0.5))
+    problem.guess(np.array([np.zeros(6), np.tile(np.deg2rad(400.0) * TILTED, 2)]))
+    assert [problem.wrap_rotation(name) for name in ("body 2", "body")] == [(0,), (0,)]
+    last = problem.guessed_curve(np.array([1.0]))
+    np.testing.assert_allclose(last[0], np.tile(np.deg2rad(40.0) * TILTED, 2), atol=1e-12)
+
+
 def test_a_motion_that_turned_too_far_in_an_arc_says_so():
     """700 degrees about a fixed axis pass 360 at the middle, where the chart is singular."""
     axis = np.array([0.0, 0.0, 1.0])

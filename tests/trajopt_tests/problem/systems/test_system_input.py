@@ -163,7 +163,7 @@ def test_equations_that_are_no_function_are_refused(function):
         (lambda: least_effort().control("u", continuous="no"), "expected True or False"),
         (lambda: trajopt.SearchSettings(highest_degree=40), "25 at most"),
         (lambda: trajopt.Certified(degree=True), "give 4 to 18"),
-        (lambda: trajopt.solve(least_effort(), starts=np.int64(0)), "give a whole number of at least 1"),
+        (lambda: trajopt.solve(least_effort(), starts=np.int64(0)), "expected a whole number, 1 or more"),
     ],
 )
 def test_arguments_of_the_wrong_kind_are_refused(call, message):
