@@ -1,4 +1,4 @@
-"""Poses that reach given positions and orientations: damped least squares from a start."""
+"""Poses that reach given positions and orientations: least squares from a start, within limits of joints."""
 
 from __future__ import annotations
 

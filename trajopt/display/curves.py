@@ -17,7 +17,7 @@ from trajopt.problem.systems.system import System
 from trajopt.problem.units import units_of_quantity
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.node_sets import PATH
-from trajopt.terms.term import ComponentTerm, Quantity, SliceTerm
+from trajopt.terms.term import Quantity, components_read
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,14 +103,8 @@ def held_at_zero(solution: SolutionData) -> Array:
         for part in parts if joint in names else ():
             held[part.nodes(problem.trajectory), names.index(joint)] = True
     for each in problem.constraints:
-        zero = (each.lower == 0.0) & (each.upper == 0.0)
-        if each.over.is_difference or not zero.any():
-            continue
-        if isinstance(each.term, ComponentTerm) and each.term.base == "tau":
-            held[each.over.nodes(problem.trajectory), each.term.component] = True
-        elif isinstance(each.term, SliceTerm) and each.term.base == "tau":
-            own = np.asarray(each.term.of(range(len(names))))
+        quantity, own = components_read(each.term, len(names))
+        if quantity == "tau" and not each.over.is_difference:
+            zero = (each.lower == 0.0) & (each.upper == 0.0)
             held[np.ix_(each.over.nodes(problem.trajectory), own[zero])] = True
-        elif isinstance(each.term, Quantity) and each.term.quantity == "tau":
-            held[np.ix_(each.over.nodes(problem.trajectory), zero)] = True
     return np.all(held[(nodes.s > 0.0) & (nodes.s < 1.0)], axis=0)

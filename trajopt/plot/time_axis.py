@@ -18,7 +18,7 @@ from trajopt.base.svg_chart import range_with
 from trajopt.plot.style import LIMIT_COLOUR, MARK, NOISE, NOTE, SMALL_FONT
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.instants import Instants
-from trajopt.terms.term import ComponentTerm, Quantity
+from trajopt.terms.term import components_read
 
 NEAR_LIMIT = 0.05  # of the range between the limits: closer than this a curve counts as being at one
 SWITCH_WIDTH = 0.15  # of the duration: slower passages from limit to limit are no switches
@@ -114,18 +114,17 @@ def via_points(problem: Any, solution: SolutionData, quantity: str) -> list[tupl
     times = solution.node_times
     if problem is None or times.size != problem.trajectory.nodes.count:
         return []
-    found = []
+    width, found = problem.width_of(quantity), []
     for each in problem.constraints:
-        term = each.term
-        component = term.component if isinstance(term, ComponentTerm) and term.base == quantity else None
-        if component is None and not (isinstance(term, Quantity) and term.quantity == quantity):
+        read, own = components_read(each.term, width)
+        if read != quantity:
             continue
         at = times[each.over.nodes(problem.trajectory)] / solution.duration
         instant = np.ptp(at) <= NOISE and not each.over.is_difference
         single = at if isinstance(each.over, Instants) else at[: int(instant)]
         for time in (single[(single > NOISE) & (single < 1.0 - NOISE)] * solution.duration).tolist():
             for i in np.flatnonzero(each.lower == each.upper):
-                found.append((time, int(i) if component is None else component, float(each.lower[i])))
+                found.append((time, int(own[i]), float(each.lower[i])))
     return found
 
 

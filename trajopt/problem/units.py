@@ -11,7 +11,7 @@ from trajopt.graph.protocols.dynamics import DescribedJoints
 from trajopt.problem.systems.state_equations import unit_of_rate
 from trajopt.problem.systems.system import System
 from trajopt.terms.arithmetic import Combination, FunctionOf, Squared
-from trajopt.terms.term import ComponentTerm, SliceTerm, StateTerm, operands_of
+from trajopt.terms.term import ComponentTerm, SliceTerm, StateTerm, components_read, operands_of
 
 PURE = "1"  # of a number without unit
 
@@ -29,10 +29,9 @@ def units_of(problem: Any, term: Any, width: int) -> list[str]:
         quantity, component = problem.quantities.aliases.get(term.name, (term.name, None))
         units = units_of_quantity(problem, quantity, problem.width_of(quantity))
         return units if component is None else [units[component]]
-    if isinstance(term, ComponentTerm):
-        return [units_of_quantity(problem, term.base, problem.width_of(term.base))[term.component]]
-    if isinstance(term, SliceTerm):
-        return list(term.of(units_of_quantity(problem, term.base, problem.width_of(term.base))))
+    if isinstance(term, ComponentTerm | SliceTerm):
+        units = units_of_quantity(problem, term.base, problem.width_of(term.base))
+        return [units[i] for i in components_read(term, len(units))[1]]
     if isinstance(term, FunctionOf):
         return ["" if term.function == "sqrt" else PURE] * width
     if isinstance(term, Combination) and any(factor not in (1.0, -1.0) for factor, _ in term.parts):

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trajopt.base import arguments
 from trajopt.base.arguments import short_repr
@@ -132,6 +133,14 @@ class SliceTerm(ExpressionTerm):
     def of(self, values: Sequence[Any]) -> Sequence[Any]:
         """The entries of this part, one value for every component of the base."""
         return values[slice(*self.part)]
+
+
+def components_read(term: Any, width: int) -> tuple[str, NDArray[np.int64]]:
+    """The quantity that a term reads as it is, and which of its `width` components."""
+    places = np.arange(width)
+    if isinstance(term, ComponentTerm):
+        return term.base, places[[term.component]]
+    return (term.base, places[slice(*term.part)]) if isinstance(term, SliceTerm) else (term.quantity, places)
 
 
 def slice_term(quantity: str, part: tuple[int | None, int | None, int | None]) -> SliceTerm:

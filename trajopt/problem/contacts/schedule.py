@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.arguments import check_positive, list_names, short_repr
+from trajopt.base.arguments import check_count, check_positive, list_names, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.gauss_rules import RuleName
@@ -123,10 +123,7 @@ class Schedule:
 
     def first(self, count: int) -> Schedule:
         """The first arcs alone, half a period of a symmetric gait for instance."""
-        if not isinstance(count, int | np.integer) or not 1 <= count <= len(self.stances):
-            raise OptionError(
-                f"the schedule has {len(self.stances)} arcs, of which {short_repr(count)} are asked"
-            )
+        check_count("the number of arcs of a schedule", count, 1, len(self.stances))
         return replace(self, stances=self.stances[:count])
 
     def trajectory(

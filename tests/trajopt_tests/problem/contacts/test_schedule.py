@@ -60,8 +60,8 @@ def test_the_mesh_has_one_arc_per_stance_with_its_duration():
         (lambda: trajopt.Schedule.walk(("a", "b"), period=1.0, lifted=0.5), "less than 0.5"),
         (lambda: trajopt.Schedule.walk(("a", "b"), period=1.0, lifted="short"), "lifted = 'short'"),
         (lambda: trajopt.Schedule.trot(*PAIRS, period=-0.5), "period = -0.5"),
-        (lambda: trajopt.Schedule.trot(*PAIRS, period=0.5).first(3), "2 arcs"),
-        (lambda: trajopt.Schedule.trot(*PAIRS, period=0.5).first("one"), "2 arcs"),
+        (lambda: trajopt.Schedule.trot(*PAIRS, period=0.5).first(3), "number of arcs of a schedule"),
+        (lambda: trajopt.Schedule.trot(*PAIRS, period=0.5).first("one"), "number of arcs of a schedule"),
     ],
 )
 def test_what_is_no_schedule_is_refused(wrong, message):
