@@ -24,7 +24,7 @@ PYPLOT = "matplotlib.pyplot"
 WIDTH, PANEL = 6.3, 1.6  # inches: the text of an A4 page, and the height of a panel
 SAMPLES = 600  # times of a curve: a figure of this width shows no more
 NOISE = 1e-8  # of the largest value of a figure, or of its unit: smaller ones are errors of the solve
-FONT, SMALL_FONT = 9.0, "small"  # points, and what all but titles and labels have
+SMALL_FONT = "small"  # of all but titles and labels
 LIMIT_COLOUR = "#555555"
 #: Lines that are no curves: limits, borders, switches. What moves and its names are drawn over them.
 MARK: dict[str, Any] = {"color": LIMIT_COLOUR, "linewidth": 0.7, "zorder": 1}
@@ -32,7 +32,7 @@ HALO = (Stroke(linewidth=2.0, foreground="white"), Normal())  # around text that
 NOTE: dict[str, Any] = {"color": LIMIT_COLOUR, "fontsize": SMALL_FONT, "path_effects": HALO}
 
 _SETTINGS: dict[Any, Any] = {
-    "font.size": FONT,
+    "font.size": 9.0,
     "figure.titlesize": "medium",
     "axes.titlesize": SMALL_FONT,
     "legend.fontsize": SMALL_FONT,

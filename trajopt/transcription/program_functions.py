@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -131,11 +131,7 @@ class ProgramMaps:
             weights[:, chain.rows[cost.quantity]] += cost.weight * cost.node_weights[self.leaf_map.kept, None]
         linear_rows = np.repeat(np.arange(b.size), np.diff(A.indptr))
         return ProgramFunctions(
-            chain,
-            self.leaf_map,
-            self.curvature,
-            self.row_weights,
-            self.jacobian_map,
+            **{**vars(self), "chain": chain},
             leaf_offset=self.leaf_map.offset(c),
             objective_weights=weights.ravel(),
             A=A,
@@ -262,20 +258,15 @@ class ProgramFunctions(ProgramMaps):
         made : the class of the result, None: this one; `others` are its further fields
         """
         of_linear, of_rest = row_factors[: self.b.size], row_factors[self.b.size :]
-        scaled = (made or ProgramFunctions)(
-            chain=self.chain,
-            leaf_map=self.leaf_map,
-            curvature=self.curvature,
-            leaf_offset=self.leaf_offset,
-            jacobian_rows=self.jacobian_rows,
-            jacobian_columns=self.jacobian_columns,
-            objective_weights=objective_factor * self.objective_weights,
-            A=row_scaled(self.A, of_linear),
-            b=of_linear * self.b,
-            row_weights=row_scaled(self.row_weights, of_rest),
-            jacobian_map=self.jacobian_map.scaled(row_factors),
-            **others,
-        )
+        others |= {
+            "objective_weights": objective_factor * self.objective_weights,
+            "A": row_scaled(self.A, of_linear),
+            "b": of_linear * self.b,
+            "row_weights": row_scaled(self.row_weights, of_rest),
+            "jacobian_map": self.jacobian_map.scaled(row_factors),
+        }
+        own = {each.name: getattr(self, each.name) for each in fields(ProgramFunctions)}
+        scaled = (made or ProgramFunctions)(**own | others)
         last = vars(self).get("_last")
         if last is not None:  # evaluated already, but for what the factors change
             last = copy.copy(last)

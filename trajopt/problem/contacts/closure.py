@@ -86,19 +86,11 @@ class Closure:
         return ("m",) * PLACES + ("rad",) * len(self.turns)
 
     @property
-    def held_places(self) -> tuple[int, ...]:
-        """Directions in which a force acts."""
-        return tuple(row for row in self.kept if row < PLACES)
-
-    @property
-    def held_turns(self) -> tuple[int, ...]:
-        """Directions about which a moment acts."""
-        return tuple(self.turns[row - PLACES] for row in self.kept if row >= PLACES)
-
-    @property
     def curves(self) -> dict[str, tuple[int, ...]]:
         """Names of the unknown curves, of forces and of moments, and their directions in `basis`."""
-        every = {f"force of {self.name}": self.held_places, f"moment of {self.name}": self.held_turns}
+        places = tuple(row for row in self.kept if row < PLACES)
+        turns = tuple(self.turns[row - PLACES] for row in self.kept if row >= PLACES)
+        every = {f"force of {self.name}": places, f"moment of {self.name}": turns}
         return {curve: directions for curve, directions in every.items() if directions}
 
     @property

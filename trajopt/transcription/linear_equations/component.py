@@ -56,13 +56,9 @@ class ComponentSolution:
         return rank, row, self.by_right_side[rank, row]
 
 
+@cached_if_small
 def solution_of_component(A: Array, last: Array) -> ComponentSolution:
     """Solve A x = b, whatever b is, for the pivots of A; columns in `last` are pivots of last resort."""
-    return _solve_component(last.size, A, last)
-
-
-@cached_if_small
-def _solve_component(A: Array, last: Array) -> ComponentSolution:
     if A.shape == (1, 1):  # most boundary values: a control point at an end
         one, scale = np.ones(1), np.exp2(np.round(-np.log2(np.abs(A[0]))))
         return ComponentSolution(

@@ -144,7 +144,7 @@ def _solve(A: sparse.csr_array, last: Array) -> GeneralSolution:
     for rows, columns, dense in _components(A):
         key = (dense.shape, dense.tobytes(), last[columns].tobytes())
         if key not in known:
-            known[key] = solution_of_component(dense, last[columns])
+            known[key] = solution_of_component(columns.size, dense, last[columns])
         part = known[key]
         found.append((rows, columns, part))
         left_over.extend(rows[part.left_over])
