@@ -10,8 +10,8 @@ The robot's own blocks are functions of these; the graph takes derivatives by s,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import reduce
-from operator import mul
+from functools import cache, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,13 @@ MOTION = SPLINE_LEAVES
 # Outputs of `JointMotionBlock`, and their orders.
 JOINTS = {"joint_position": 0, "joint_velocity": 1, "joint_acceleration": 2, "joint_jerk": 3}
 ON_PATH: Mapping[str, str] = dict(zip(MOTION, JOINTS, strict=True))  # input of the robot's blocks -> quantity
-Sum = Sequence[tuple[float, int, tuple[int, int, int]]]
+Sum = tuple[tuple[float, int, tuple[int, ...]], ...]
 #: Outputs as sums of f p_k s'^i s''^j s_3^l, each part (f, k, (i, j, l)), with p_k the k-th derivative by s.
 SUMS: Mapping[str, Sum] = {
-    "joint_position": [(1.0, 0, (0, 0, 0))],
-    "joint_velocity": [(1.0, 1, (1, 0, 0))],
-    "joint_acceleration": [(1.0, 1, (0, 1, 0)), (1.0, 2, (2, 0, 0))],
-    "joint_jerk": [(1.0, 1, (0, 0, 1)), (3.0, 2, (1, 1, 0)), (1.0, 3, (3, 0, 0))],
+    "joint_position": ((1.0, 0, (0, 0, 0)),),
+    "joint_velocity": ((1.0, 1, (1, 0, 0)),),
+    "joint_acceleration": ((1.0, 1, (0, 1, 0)), (1.0, 2, (2, 0, 0))),
+    "joint_jerk": ((1.0, 1, (0, 0, 1)), (3.0, 2, (1, 1, 0)), (1.0, 3, (3, 0, 0))),
 }
 
 
@@ -69,7 +69,7 @@ class JointMotionBlock:
         p, found = self._derivatives(u, self.order + 2), {}
         for one, other in self.curvature_pattern():
             second = {name: _slope(_slope(SUMS[name], one), other) for name in self.outputs}
-            parts = (adjoints[name] * self._total(each, u, p) for name, each in second.items())
+            parts = (adjoints[name] * self._total(each, u, p) for name, each in second.items() if each)
             found[one, other] = sum(parts, np.zeros_like(p[0])).sum(axis=1)[:, None, None]
         return found
 
@@ -90,20 +90,23 @@ class JointMotionBlock:
 
     def _total(self, of: Sum, u: Mapping[str, Array], p: Sequence[Array]) -> Array:
         rates = [u[name] for name in MOTION[1 : self.order + 1]]
-        return sum((weight * p[k] for k, weight in _weights(of, rates)), np.zeros_like(p[0]))
+        return reduce(add, (weight * p[k] for k, weight in _weights(of, rates)))
 
 
+@cache
 def _slope(of: Sum, by: str) -> Sum:
     """Derivative of a sum by s, or by one of its derivatives."""
     i = MOTION.index(by) - 1
     if i < 0:
-        return [(f, k + 1, powers) for f, k, powers in of]
-    less = tuple(int(j == i) for j in range(len(MOTION) - 1))
-    return [(f * each[i], k, tuple(np.subtract(each, less))) for f, k, each in of if each[i]]
+        return tuple((f, k + 1, powers) for f, k, powers in of)
+    return tuple((f * each[i], k, (*each[:i], each[i] - 1, *each[i + 1 :])) for f, k, each in of if each[i])
 
 
 def _weights(of: Sum, rates: Sequence[Any], number: Callable = float) -> Iterator[tuple[int, Any]]:
     """k and f s'^i s''^j s_3^l of every part."""
     for f, k, powers in of:
-        factors = (rate for rate, power in zip(rates, powers, strict=False) for _ in range(power))
-        yield k, reduce(mul, factors, number(f))
+        weight = number(f)
+        for rate, power in zip(rates, powers, strict=False):
+            for _ in range(power):
+                weight = weight * rate
+        yield k, weight
