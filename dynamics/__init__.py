@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from dynamics.errors import InertiaWarning as InertiaWarning
     from dynamics.errors import JointError as JointError
     from dynamics.errors import JsonError as JsonError
+    from dynamics.errors import MeshWarning as MeshWarning
     from dynamics.errors import ModelError as ModelError
     from dynamics.errors import MujocoError as MujocoError
     from dynamics.errors import MujocoWarning as MujocoWarning
@@ -132,6 +133,7 @@ export_lazily(
         "JsonError": "dynamics.errors",
         "ModelError": "dynamics.errors",
         "MujocoError": "dynamics.errors",
+        "MeshWarning": "dynamics.errors",
         "MujocoWarning": "dynamics.errors",
         "ShapeError": "dynamics.errors",
         "SourceError": "dynamics.errors",

@@ -83,6 +83,10 @@ class DegreesWarning(UserWarning):
     """An angle is so large that it looks like degrees."""
 
 
+class MeshWarning(UserWarning):
+    """A mesh is open, so that it may lack a part of the body that shapes are fitted to."""
+
+
 class MujocoWarning(UserWarning):
     """A part of a model of MuJoCo that no robot of this package has is left out."""
 

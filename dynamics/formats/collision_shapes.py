@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dynamics.arguments import short_repr
-from dynamics.errors import DynamicsError, JsonError, UrdfError
+from dynamics.arguments import list_names, short_repr
+from dynamics.errors import DynamicsError, JsonError, MeshWarning, UrdfError
 from dynamics.formats.capsule_fit import fitted_capsules
 from dynamics.formats.mesh_files import found_mesh, mesh_folders, read_mesh
 from dynamics.formats.urdf_solids import LinkMesh, urdf_solids
@@ -30,25 +31,32 @@ def urdf_shapes(
     hold the whole convex hull (`fitted_capsules`), with the optional package trimesh; "skip" leaves them out.
     folders : where meshes are looked for, beside the file's own folder and those above it: "package://p/m.stl"
         is p/m.stl or m.stl in one of them
+    Warns of open meshes (MeshWarning), of whose bodies parts may be missing.
     Raises UrdfError for elements that are malformed, and meshes that are missing or cannot be read.
     """
-    places, found = mesh_folders(path_or_xml, folders), []
+    places, found, opened = mesh_folders(path_or_xml, folders), [], list[str]()
     for each in urdf_solids(path_or_xml, "collision"):
-        own = [each] if isinstance(each, Shape) else _capsules(each, places) if meshes != "skip" else []
-        for shape in own:
+        fitted = [] if meshes == "skip" or isinstance(each, Shape) else _capsules(each, places, opened)
+        for shape in [each] if isinstance(each, Shape) else fitted:
             found.append(replace(shape, name=f"{each.carrier} {len(found)}"))
+    if opened:
+        message = f"open meshes: {list_names(opened)}; the hull of what is there is covered: look at them"
+        warnings.warn(message, MeshWarning, stacklevel=2)
     return tuple(found)
 
 
-def _capsules(mesh: LinkMesh, folders: list[Path]) -> list[Shape]:
-    """Capsules that cover a mesh, on its link."""
+def _capsules(mesh: LinkMesh, folders: list[Path], opened: list[str]) -> list[Shape]:
+    """Capsules that cover a mesh, on its link; its name is added to `opened` where its surface is open."""
     file = found_mesh(mesh.file, folders)
     if file is None:
         raise UrdfError(
             f"{mesh.element}: the mesh {mesh.file!r} is in none of the folders; give folders=, or "
             'meshes="skip"'
         )
-    vertices = np.asarray(read_mesh(file, mesh.element).vertices, dtype=float) * mesh.scale
+    read = read_mesh(file, mesh.element)
+    if not read.is_watertight:
+        opened.append(f"{mesh.element} ({file.name})")
+    vertices = np.asarray(read.vertices, dtype=float) * mesh.scale
     turn, place = mesh.pose.rotation, mesh.pose.position
     return [replace(each.moved(turn, place), carrier=mesh.carrier) for each in fitted_capsules(vertices)]
 

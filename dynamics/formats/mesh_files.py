@@ -47,6 +47,11 @@ def read_mesh(file: Path, what: str) -> Any:
     try:
         mesh: Any = trimesh.load(file, force="mesh")
         vertices = np.asarray(mesh.vertices, dtype=float).reshape(-1, 3)
+    except ImportError as error:
+        raise UrdfError(
+            f"{what}: the mesh {str(file)!r} needs a further package ({error}): "
+            "pip install 'trajopt-splines[meshes]'"
+        ) from error
     except Exception as error:  # a reader of a foreign format may raise anything
         raise UrdfError(f"{what}: the mesh {str(file)!r} cannot be read: {error}") from error
     if len(vertices) < 4 or not np.isfinite(vertices).all():

@@ -102,6 +102,7 @@ def find_suprema(pieces: LeafPieces, evaluate: Evaluation, asked: Sequence[Supre
         return
     if count < FIRST_PIECES:
         pieces = pieces.divided(np.arange(count), np.full(count, -(-FIRST_PIECES // count)))
+    count = pieces.start.size
     open_ = [np.ones(pieces.start.size, dtype=bool) for _ in asked]
     with np.errstate(all="ignore"):  # what overflows has an infinite radius
         for number in range(MOST_ROUNDS):
@@ -115,7 +116,11 @@ def find_suprema(pieces: LeafPieces, evaluate: Evaluation, asked: Sequence[Supre
                     for supremum, mine in zip(asked, open_, strict=True)
                 ]
             )
-            parts = np.minimum(wanted.max(axis=0), most)
+            parts = wanted.max(axis=0)
+            finer = count // max(
+                int(parts.sum()), 1
+            )  # models on as many as at first take as long as on fewer
+            parts = np.minimum(parts * max(finer, 1), most)
             chosen = np.flatnonzero(parts)
             if not chosen.size:
                 break

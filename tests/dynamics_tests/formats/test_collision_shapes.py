@@ -45,6 +45,22 @@ def test_solids_are_read_as_they_are_written():
     assert {shape.carrier for shape in model.shapes} == {"upper"}
 
 
+def test_open_meshes_are_named_and_their_hull_is_covered(tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    box = trimesh.creation.box(extents=(0.1, 0.2, 0.4))
+    box.export(tmp_path / "whole.stl")
+    box.update_faces(np.arange(len(box.faces)) > 1)
+    box.export(tmp_path / "half.stl")
+    meshes = [f'<mesh filename="{name}.stl"/>' for name in ("whole", "half")]
+    with pytest.warns(dynamics.MeshWarning, match=r"link 'upper', collision 1 \(half.stl\); the hull of"):
+        whole_and_half = dynamics.urdf_shapes(with_collisions(*meshes), folders=[tmp_path])
+    shapes = [shape for shape in whole_and_half if shape.kind == "capsule"]
+    corners = np.array([[x, y, z] for x in (-0.05, 0.05) for y in (-0.1, 0.1) for z in (-0.2, 0.2)])
+    placed = corners @ np.array([[0, 1, 0], [-1, 0, 0], [0, 0, 1]]) + [1, 2, 3]
+    assert np.min([inside(placed, shape) for shape in shapes], axis=0).max() < 1e-9
+    assert len(dynamics.urdf_shapes(with_collisions(meshes[0]), folders=[tmp_path])) > 0  # without a warning
+
+
 @pytest.mark.parametrize(
     ("geometry", "message"),
     [
