@@ -193,7 +193,7 @@ def impossible(found: Sequence[Mapping[str, Any]]) -> str:
 
 TABLES = {
     "score": score, "mesh": mesh, "predicted": predicted, "lengths": lengths, "speeds": speeds,
-    "slopes": slopes, "impossible": impossible,
+    "predicted_speeds": speeds, "slopes": slopes, "impossible": impossible,
 }  # fmt: skip
 HEADINGS = [
     "walk", "mean correlation", "objective", "vertical reaction: peak, valley, peak (BW)",

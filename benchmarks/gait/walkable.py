@@ -33,6 +33,12 @@ def speeds() -> list[dict[str, Any]]:
     return [shown(walk(speed=v, step_length=people_step(v))) for v in SPEEDS]
 
 
+def predicted_speeds() -> list[dict[str, Any]]:
+    """Walks with predicted contact at people's step lengths, and the trial's, refined as by default."""
+    steps = [*score.SPEEDS.items(), (score.AT_TRIAL["speed"], score.AT_TRIAL["step_length"])]
+    return [shown(walk(speed=v, step_length=length, contact="predicted")) for v, length in steps]
+
+
 def impossible() -> list[dict[str, Any]]:
     """Steps that nobody can walk: how each solve ends, after how long, and what its message names."""
     return [shown({"asked": asked, **walk(**asked)}) for asked in IMPOSSIBLE]
@@ -44,7 +50,7 @@ def people_step(speed: float) -> float:
 
 
 def walk(**parameters: Any) -> dict[str, Any]:
-    """One solve from the measured start, limit nodes included: outcome, verdict, peaks, CPU seconds."""
+    """One solve as by default, limit nodes included: outcome, verdict, peaks, CPU seconds."""
     problem = gait.build(**parameters)
     began = time.process_time()
     solution = trajopt.solve(problem, progress="silent", time_limit=TIME_LIMIT)
