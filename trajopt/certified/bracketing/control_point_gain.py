@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.checks.optimality.gain_indicator import SIGNIFICANT_DENSITY
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.tolerances import FEASIBILITY
@@ -76,9 +77,10 @@ def _held_points(solution: SolutionData, nlp: NLP) -> Iterator[HeldPoint]:
     rows = point.row_multipliers[: nlp.linear.count] * scaling.rows[: nlp.linear.count]
     bounds = point.upper_multipliers - point.lower_multipliers
     free, named = nlp.unknowns.elimination.free, UnknownLabels(solution.problem, nlp.unknowns.layout)
-    held = np.flatnonzero(bounds)
-    labels = [*nlp.linear.labels, *(named.label(int(free[i])) for i in held)]
-    for multiplier, label in zip(np.append(rows, bounds[held]) / scaling.objective, labels, strict=True):
+    tight, held = _significant(rows), _significant(bounds)
+    labels = [nlp.linear.labels[i] for i in tight] + [named.label(int(free[i])) for i in held]
+    known = np.append(rows[tight], bounds[held]) / scaling.objective
+    for multiplier, label in zip(known, labels, strict=True):
         if not isinstance(label, RowLabel):
             yield from _held_unknown(solution, limits.values(), label, float(multiplier))
         elif label.control_point is not None and label.constraint in limits:
@@ -86,6 +88,12 @@ def _held_points(solution: SolutionData, nlp: NLP) -> Iterator[HeldPoint]:
             bound = float((limit.upper if label.side == "upper" else limit.lower)[joint])
             size = abs(float(multiplier)) * solution.duration  # a row is velocity minus limit, times duration
             yield HeldPoint(1, joint, label.control_point, bound, size)
+
+
+def _significant(multipliers: Array) -> Array:
+    """The places of those that are not what an interior-point solve leaves of inactive limits."""
+    sizes = np.abs(multipliers)
+    return np.flatnonzero(sizes > SIGNIFICANT_DENSITY * sizes.max(initial=0.0))
 
 
 def _held_unknown(

@@ -106,7 +106,10 @@ class StructureSearch:
         """Set `found`, or return the reason why the structure is not confirmed."""
         problem = self.uniform.problem
         free = is_free(structure, problem.dynamics.n, regular)
-        s, arcs = self.settings, structure.arc_count
+        s, arcs, seconds = self.settings, structure.arc_count, structure.durations
+        held = float(seconds @ [len(each) for each in structure.saturated])
+        if free and held < s.least_held * problem.dynamics.n * float(seconds.sum()):
+            return "limits leave most joints free for most of the time"
         if free and s.arc_iterations * s.effort(self._size_on_arcs(structure)) > s.total_iterations:
             return f"{arcs} arcs with free joints ask for more iterations than are allowed"
         attempt = StructureAttempt(
