@@ -72,7 +72,8 @@ def replay(motion: Any, step: float = 1e-3, bandwidth: float = 10.0) -> Replay:
     motion : a `trajopt.Solution` of a robot, what `moves.retime` returns, or a hand-over
     step : s, shortened so that a whole number of them makes the duration; bandwidth : w / (2 pi) in Hz
     Both RK4, whose stages take the torques of their own times, and MuJoCo's semi-implicit Euler method. The
-    joints have no friction, springs or limits in the simulation, and the torques have none for them. Open
+    joints have no friction, springs or limits in the simulation, and the torques have none for them; what a
+    task's robot carries is in neither. Open
     loop, errors grow with the time constants of a falling arm, so that motions of several seconds are lost
     whatever the step. Raises MujocoError where MuJoCo is not installed or does not have what the robot has.
     """
