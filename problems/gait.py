@@ -126,7 +126,7 @@ def build(
         which soles, strengths and the initial guess are chosen
     """
     given = dict(locals())
-    if model and contact != "predicted":
+    if model:
         mass, height = own_mass(model), TABLE_HEIGHT if height is None else height
     height = chosen_height(height, mass)
     person, own = Person(height, mass, backpack, slope=slope), formulation(cost, contact)
@@ -148,13 +148,13 @@ def build(
     start = own.start if start is None else start
     if contact == "predicted":
         refuse_imposed_contact(given)
-        for name, file in (("track", track), ("model", model)):
-            if file:
-                raise OptionError(f"{name} is for contact='imposed' only: leave out one of them")
+        if track:
+            raise OptionError("track is for contact='imposed' only: leave out one of them")
         problem = predicted_step(
-            "gait", person, step, limits, constraints=own.constraints, intervals=intervals, weights=weights,
-            smoothness=smoothness, springs=springs, without=without, start=start,
+            "gait", person, (step,), limits, constraints=own.constraints, intervals=intervals,
+            weights=weights, smoothness=smoothness, springs=springs, without=without, start=start,
             tendons=achilles_tendons(person) if tendons else {},
+            body=own_skeleton(model, person) if model else None,
         )  # fmt: skip
         problem.recommend(predicted_solver(start), starts=own.starts)
         return problem

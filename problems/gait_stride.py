@@ -10,7 +10,7 @@ second, after which posture and velocity are what they were, 2 L further on; wit
     minimize integral_0^2T sum_i (m_i / largest torque_i)^2 + smoothness sum_i a_i^2 dt.
 
 All else is as in `gait`, letters included, whose mirrored step this stride repeats as long as both sides are
-equal.
+equal. With `contact="predicted"` only the sums of both lengths and of both durations are given.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from problems.human.assessment.outputs import draw as draw
 from problems.human.assessment.outputs import remarks as remarks
 from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person, chosen_height
-from problems.human.gait.formulation import formulation
+from problems.human.gait.formulation import formulation, refuse_imposed_contact
 from problems.human.gait.gait_problem import gait_problem
 from problems.human.gait.gait_solver import gait_solver
-from problems.human.gait.sourced_cost import CostWeights
 from problems.human.gait.step import LIMIT_NODES, Step, warn_of_untested_speed
 from problems.human.gait.step_limits import StepLimits
+from problems.human.predicted.predicted_step import predicted_solver, predicted_step
+from problems.human.predicted.stances import STRIDE
+from problems.human.predicted.tendons import achilles_tendons
 from problems.recipe import recipe
-from trajopt.base.errors import ProblemError
+from trajopt.base.errors import OptionError, ProblemError
 
 
 @recipe
@@ -59,14 +61,16 @@ def build(
     clearance: float | None = None,
     friction: float = 0.7,
     sole: float | None = None,
+    contact: str = "imposed",
+    tendons: bool = False,
     cost: str = "sourced",
-    power: float = CostWeights.power,
-    steadiness: float = CostWeights.steadiness,
-    force_rate: float = CostWeights.force_rate,
+    power: float | None = None,
+    steadiness: float | None = None,
+    force_rate: float | None = None,
     springs: bool = True,
     smoothness: float | None = None,
     without: str = "",
-    start: str = "measured",
+    start: str | None = None,
 ) -> trajopt.Problem:
     """Two steps; speed in m/s, lengths in m, masses in kg, angles in degrees.
 
@@ -78,7 +82,8 @@ def build(
     """
     if not 0.0 <= knee_stiffness < float("inf"):
         raise ProblemError(f"the knee's stiffness is {knee_stiffness} N m/rad: give a number from 0")
-    height, own = chosen_height(height, mass), formulation(cost)
+    given = dict(locals())
+    height, own = chosen_height(height, mass), formulation(cost, contact)
     intervals = own.chosen_intervals(intervals)
     steps = Step(
         step_length, speed, height, mass, foot_flat, own.chosen("toe_off", toe_off), heel_off,
@@ -88,16 +93,28 @@ def build(
     ).steps(2)  # fmt: skip
     warn_of_untested_speed(speed)
     strength = {"knee_r_flex": knee_strength, "ankle_r_dorsi": ankle_strength}
+    person = Person(height, mass, backpack, hand_load, strength, slope)
+    limits = StepLimits(
+        contact_tolerance, contact_drift, penetration, friction, knee=swing_knee,
+        clearance=own.chosen("clearance", clearance), sole=own.chosen("sole", sole),
+    )  # fmt: skip
+    weights, start = own.chosen_weights(power, steadiness, force_rate), own.start if start is None else start
+    smoothness, stiffer = own.chosen("smoothness", smoothness), {"knee_r_flex": knee_stiffness}
+    if contact == "predicted":
+        refuse_imposed_contact(given)
+        problem = predicted_step(
+            "gait_stride", person, steps, limits, constraints=own.constraints, intervals=intervals,
+            weights=weights, smoothness=smoothness, springs=springs, without=without, start=start,
+            stances=STRIDE, stiffer=stiffer, tendons=achilles_tendons(person) if tendons else {},
+        )  # fmt: skip
+        problem.recommend(predicted_solver(start), starts=own.starts)
+        return problem
+    if tendons:
+        raise OptionError("tendons are for contact='predicted' only: leave out one of them")
     problem = gait_problem(
-        "gait_stride", Person(height, mass, backpack, hand_load, strength, slope), steps,
-        StepLimits(
-            contact_tolerance, contact_drift, penetration, friction, knee=swing_knee,
-            clearance=own.chosen("clearance", clearance), sole=own.chosen("sole", sole),
-        ),
-        moving=ACTIVE, intervals=intervals, nodes_per_span=nodes_per_span, springs=springs,
-        stiffer={"knee_r_flex": knee_stiffness}, without=without, start=start,
-        smoothness=own.chosen("smoothness", smoothness), cost=cost,
-        weights=CostWeights(power, steadiness, force_rate),
+        "gait_stride", person, steps, limits, moving=ACTIVE, intervals=intervals,
+        nodes_per_span=nodes_per_span, springs=springs, stiffer=stiffer, without=without, start=start,
+        smoothness=smoothness, cost=cost, weights=weights,
     )  # fmt: skip
     problem.recommend(gait_solver(steps, contact_drift, intervals), trajopt.LimitNodes())
     return problem

@@ -64,7 +64,7 @@ def build(
     step = Step(length, speed, height, mass, line=foot_line, toe_out=toe_out)
     person = Person(height, mass, slope=slope)
     problem = predicted_step(
-        "running", person, step, StepLimits(friction=friction, sole=PREDICTED.sole),
+        "running", person, (step,), StepLimits(friction=friction, sole=PREDICTED.sole),
         constraints=PREDICTED.constraints, intervals=intervals,
         weights=CostWeights(power, steadiness, force_rate), smoothness=smoothness, without=without,
         start=running_guess, stances=RUN, parts=PARTS,

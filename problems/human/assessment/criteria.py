@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,10 +51,15 @@ def credibility(solution: Solution) -> tuple[Criterion, ...]:
 
     Internal joint forces are net, those of inverse dynamics: muscles add to what a joint bears.
     Peaks of the vertical reaction are the largest values in each half of the stance of one foot, the valley
-    is the least between them. Correlations are Pearson's over the whole cycle.
+    is the least between them. Correlations are Pearson's over the whole cycle. Where sides differ, every
+    criterion is that of the right leg, and then of the left one.
     """
-    body = whole_body(gait_cycle(solution))
-    return (*_reactions(body), *_angles(body), *_joint_forces(body), _pressure(body), *_upper_body(body))
+    found = []
+    for leg, cycle in gait_cycle(solution).legs.items():
+        body = whole_body(cycle)
+        own = (*_reactions(body), *_angles(body), *_joint_forces(body), _pressure(body), *_upper_body(body))
+        found += own if cycle.mirrored else [replace(each, name=f"{leg}: {each.name}") for each in own]
+    return tuple(found)
 
 
 def unmet(criteria: Iterable[Criterion], gait: str = "walk") -> str:

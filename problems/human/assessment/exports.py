@@ -61,16 +61,29 @@ def export_body(body: WholeBody, folder: str | os.PathLike[str]) -> list[str]:
 
 
 def summary(body: WholeBody) -> dict[str, np.ndarray]:
-    """The curves of the figures, right leg: percent, degrees, N m/kg, and body weights."""
+    """The curves of the figures, right leg: percent, degrees, N m/kg, and body weights.
+
+    Where sides differ, right_ and left_, of either leg over its own cycle.
+    """
     cycle = body.cycle
     found = {"percent_gait_cycle": cycle.percent, "time_s": cycle.time}
+    if cycle.mirrored:
+        return found | curves_of_leg(body)
+    for leg, each in cycle.legs.items():
+        for name, values in curves_of_leg(whole_body(each)).items():
+            found[f"{leg}_{name}"] = np.interp(cycle.percent, each.percent, values)
+    return found
+
+
+def curves_of_leg(body: WholeBody) -> dict[str, np.ndarray]:
+    """Angles, torques, reactions and joint forces of the right leg along its cycle."""
+    cycle = body.cycle
     joints = {"hip": "hip_r_flex", "knee": "knee_r_flex", "ankle": "ankle_r_dorsi"}
-    found |= {f"{name}_angle_deg": cycle.angle(joint) for name, joint in joints.items()}
+    found = {f"{name}_angle_deg": cycle.angle(joint) for name, joint in joints.items()}
     found |= {f"{name}_torque_Nm_per_kg": body.torque(joint) / cycle.mass for name, joint in joints.items()}
     names = ("anterior", "vertical", "lateral")
     found |= {f"reaction_{n}_bw": cycle.reaction("r")[:, 3 + i] / cycle.weight for i, n in enumerate(names)}
-    found |= {f"{name}_force_bw": body.force(joint) for name, joint in joints.items()}
-    return found
+    return found | {f"{name}_force_bw": body.force(joint) for name, joint in joints.items()}
 
 
 def write_csv(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray]) -> None:

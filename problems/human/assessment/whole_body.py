@@ -79,6 +79,12 @@ def sole(body: WholeBody, side: str) -> tuple[np.ndarray, np.ndarray]:
     return points[:, 0, 0], points[:, 1, 0]
 
 
+def step_lengths(cycle: Cycle) -> tuple[float, float]:
+    """m, of the right and of the left step: how far in front of the other heel each heel strikes."""
+    right, left = (float(sole(whole_body(each), "r")[0][0]) for each in (cycle, cycle.of_left_leg))
+    return 2.0 * cycle.step_length - (left - right), left - right
+
+
 def centre_of_pressure(cycle: Cycle, side: str) -> np.ndarray:
     """(x, z) of the centre of pressure of one foot on the ground, (K, 2) m; NaN while it is unloaded."""
     load = cycle.reaction(side)

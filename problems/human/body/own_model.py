@@ -10,14 +10,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 import dynamics
-from problems.human.body.model import ACTIVE, GLOBAL, skeleton, standing, tilted_gravity
+from problems.human.body.model import ACTIVE, GLOBAL, TABLE_HEIGHT, skeleton, standing, tilted_gravity
 from problems.human.body.person import Person
 from problems.human.body.tables import contact_points, freedoms
+from problems.human.gait.step import SOLE_HALF_WIDTH
 from problems.human.opensim.coordinates import coordinates
 from trajopt.base.arguments import list_names
 from trajopt.base.errors import ProblemError
@@ -35,7 +37,15 @@ BODIES: Mapping[str, str] = {
     "torso": "lumbar_upper",
 }
 FLAT = 0.1  # of an axis: how far feet may turn in the default pose, 6 degrees
-FORWARD = 0.05  # m in front of the joint of the toes, where it is seen which way they bend
+#: edges of the ball: (3,) m from its middle, of the right foot
+EDGES = MappingProxyType(
+    {
+        f"ball_{name}": np.array([0.0, 0.0, way * SOLE_HALF_WIDTH])
+        for name, way in (("in", -1.0), ("out", 1.0))
+    }
+)
+SMALL = 1e-3  # rad, by which a coordinate grows where it is seen which way it turns
+FOOT = ("toe_", "ankle_r_inv", "ankle_l_inv")  # joints that files lock: their ranges are ours
 
 
 def own_skeleton(path: str | os.PathLike[str], person: Person) -> Any:
@@ -59,11 +69,10 @@ def own_skeleton(path: str | os.PathLike[str], person: Person) -> Any:
 
 def matched_coordinates(plain: dynamics.OsimModel) -> dict[str, dynamics.OwnCoordinate]:
     """Coordinate of the file -> ours, of those that move in a walk."""
-    found = {}
+    found, signs = {}, ways(plain)
     for joint, own in coordinates().items():
         if joint in ACTIVE and own.name in plain.robot.joint_names:
-            sign = toes_sign(plain, own.name) if joint.startswith("toe_") else own.sign
-            found[own.name] = dynamics.OwnCoordinate(joint, sign, own.zero)
+            found[own.name] = dynamics.OwnCoordinate(joint, signs.get(joint, own.sign), own.zero)
     ours = {each.name for each in found.values()}
     missing = [coordinates()[joint].name for joint in NEEDED if joint not in ours]
     if missing:
@@ -94,14 +103,34 @@ def own_mass(path: str | os.PathLike[str]) -> float:
     return float(dynamics.load_osim(path).robot.total_mass)
 
 
-def toes_sign(plain: dynamics.OsimModel, name: str) -> float:
-    """1 where a larger value of the joint of the toes raises them, else -1."""
-    q, robot = plain.default_pose, plain.robot
+def ways(plain: dynamics.OsimModel) -> dict[str, float]:
+    """Joint of ours that turns -> 1 where its coordinate of the file turns the same way, else -1."""
+    ours, found = skeleton(moving=ACTIVE), {}
+    upright, names = standing(ours.joint_names), plain.robot.joint_names
+    for joint, own in coordinates().items():
+        if joint in ACTIVE and own.name in names and not own.translates:
+            here = turned_axis(ours, upright, ours.joint_names.index(joint))
+            there = turned_axis(plain.robot, plain.default_pose, names.index(own.name))
+            found[joint] = 1.0 if here @ there >= 0.0 else -1.0
+    return found
+
+
+def turned_axis(robot: Any, q: np.ndarray, i: int) -> np.ndarray:
+    """(3,) the world axis, times an angle, about which links turn most when coordinate i grows a little."""
     bent = q.copy()
-    bent[robot.joint_names.index(name)] += 0.1
-    toes = f"toes_{name[-1]}"
-    rise = [pose_of(robot, x, toes)[1][1] + FORWARD * pose_of(robot, x, toes)[0][1, 0] for x in (q, bent)]
-    return 1.0 if rise[1] > rise[0] else -1.0
+    bent[i] += SMALL
+    before, after = (rotations(robot, x) for x in (q, bent))
+    change = after @ before.swapaxes(1, 2)
+    axes = np.stack([change[:, 2, 1], change[:, 0, 2], change[:, 1, 0]], axis=1)
+    axes -= np.stack([change[:, 1, 2], change[:, 2, 0], change[:, 0, 1]], axis=1)
+    return axes[int(np.argmax(np.linalg.norm(axes, axis=1)))]
+
+
+def rotations(robot: Any, q: np.ndarray) -> np.ndarray:
+    """(links, 3, 3) axes of all links."""
+    if isinstance(robot, dynamics.RigidBodyModel):
+        return dynamics.forward_kinematics(robot, q, robot.link_names).rotation
+    return robot.forward_kinematics(q, robot.link_names).rotation
 
 
 def with_strength_and_soles(osim: dynamics.OsimModel, person: Person) -> Any:
@@ -111,28 +140,61 @@ def with_strength_and_soles(osim: dynamics.OsimModel, person: Person) -> Any:
     markers = set(osim.markers) - set(contact_points())  # figures would draw a line to each
     frames = [frame for frame in tree.frames if frame.name not in markers]
     frames += soles(osim, person.height)
-    bodies = [replace(body, joint=strong(body.joint, person)) for body in tree.bodies]
+    bodies = [replace(body, joint=as_ours(body, osim, person)) for body in tree.bodies]
     changed = replace(tree, bodies=bodies, frames=frames, gravity=tilted_gravity(person.slope))
     return changed if robot is tree else replace(robot, tree=changed)
 
 
-def strong(joint: dynamics.Joint, person: Person) -> dynamics.Joint:
-    """A joint with the torques of our skeleton's, which grow with mass times height."""
+def as_ours(body: dynamics.Body, osim: dynamics.OsimModel, person: Person) -> dynamics.Joint:
+    """The joint of a body with the torques of our skeleton's, within its range, toes turning across the foot.
+
+    Torques grow with mass times height. With the oblique axis of the files, 35 degrees in Rajagopal2016, a
+    heel can rise over a flat forefoot only while it turns inwards, and a walk keeps it on the ground.
+    """
+    joint = body.joint
     if joint.name not in freedoms():
         return joint
-    size = person.size * person.strength.get(joint.name, 1.0)
-    ends = (-np.inf, np.inf) if joint.name in GLOBAL else freedoms()[joint.name].torques
-    lower, upper = sorted(size * end / joint.ratio for end in ends)
-    return replace(joint, limits=replace(joint.limits, torque_lower=lower, torque_upper=upper))
+    ours, size = freedoms()[joint.name], person.size * person.strength.get(joint.name, 1.0)
+    ends = (-np.inf, np.inf) if joint.name in GLOBAL else ours.torques
+    torques = sorted(size * end / joint.ratio for end in ends)
+    lower, upper = sorted(joint.ratio * end + joint.offset for end in range_of(joint.name, osim, person))
+    within = joint.limits
+    if not joint.name.startswith(FOOT):
+        lower, upper = max(lower, within.q_lower), min(upper, within.q_upper)
+    limits = replace(within, q_lower=lower, q_upper=upper, torque_lower=torques[0], torque_upper=torques[1])
+    if joint.name.startswith("toe_"):
+        axis = pose_of(osim.robot, osim.default_pose, body.name)[0].T[:, 2]
+        joint = replace(joint, axis=axis if axis @ joint.axis >= 0.0 else -axis)
+    return replace(joint, limits=limits)
+
+
+def range_of(joint: str, osim: dynamics.OsimModel, person: Person) -> tuple[float, float]:
+    """rad or m, the range of a joint of our skeleton; of the only one of a spine, all in its place."""
+    scale = person.height / TABLE_HEIGHT if freedoms()[joint].kind == "prismatic" else 1.0
+    lower, upper = freedoms()[joint].limits
+    if joint.startswith("spine1_"):
+        way = joint.rpartition("_")[2]
+        missing = [
+            each for each in ACTIVE if each.startswith("spine") and each.endswith(way) and each != joint
+            and coordinates()[each].name not in osim.robot.joint_names and each not in osim.robot.joint_names
+        ]  # fmt: skip
+        lower, upper = (
+            end + sum(freedoms()[each].limits[i] for each in missing) for i, end in enumerate((lower, upper))
+        )
+    return scale * lower, scale * upper
 
 
 def soles(osim: dynamics.OsimModel, height: float) -> list[dynamics.Frame]:
-    """Heel, ball and toe of both feet where they are under the ankles of our skeleton of this height."""
+    """Heel, ball and toe of both feet where they are under the ankles of our skeleton of this height.
+
+    Both edges of the ball lie under the joint of the toes and turn with these.
+    """
     robot, q = osim.robot, osim.default_pose
     found = []
     for side in "rl":
         foot, toes = f"hindfoot_{side}", f"toes_{side}"
-        carriers = {"heel": foot, "ball": foot, "toe": toes if toes in _bodies(robot) else foot}
+        front = toes if toes in _bodies(robot) else foot
+        carriers = {"heel": foot, "ball": foot, "toe": front, **dict.fromkeys(EDGES, front)}
         turned, _ = pose_of(robot, q, foot)
         if np.abs(turned - np.eye(3)).max() > FLAT:
             raise ProblemError(
@@ -140,11 +202,13 @@ def soles(osim: dynamics.OsimModel, height: float) -> list[dynamics.Frame]:
                 "forward and y up, with its feet flat"
             )
         ankle, line = ankle_of(robot, q, side, foot), pose_of(robot, q, foot)[1][2]
+        bending = pose_of(robot, q, carriers["toe"])[1][0] if carriers["toe"] == toes else None
         for kind, carrier in carriers.items():
             if f"{kind}_{side}" in _bodies(robot):  # as files of our own export have it
                 continue
-            along, up, _ = height * sole_point(kind)
-            place = np.array([ankle[0] + along, ankle[1] + up, line])
+            along, up, across = height * sole_point(kind.partition("_")[0]) + EDGES.get(kind, np.zeros(3))
+            ahead = bending if kind in EDGES and bending is not None else ankle[0] + along
+            place = np.array([ahead, ankle[1] + up, line + (across if side == "r" else -across)])
             rotation, origin = pose_of(robot, q, carrier)
             link, turn, at = _on_link(robot, carrier)
             local = at + turn @ rotation.T @ (place - origin)

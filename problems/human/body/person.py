@@ -1,10 +1,10 @@
-"""A person: height, mass, a backpack, a load in the right hand, weaker joints."""
+"""A person: height, mass, a backpack, a load in one hand, weaker joints."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 import dynamics
 from dynamics.model.mass_properties import MassProperties
-from problems.human.body.model import GRAVITY, TABLE_HEIGHT, TABLE_MASS, skeleton
+from problems.human.body.model import GRAVITY, TABLE_HEIGHT, TABLE_MASS, other_side, skeleton
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, ProblemError
 
@@ -20,7 +20,7 @@ from trajopt.base.errors import OptionError, ProblemError
 # the origin of that body; the load in the hand an even ball, below the wrist.
 PACK_CARRIER, PACK_CENTRE = "thorax_upper", (-0.10, 0.03, 0.0)
 PACK_SIZE = (0.20, 0.45, 0.30)  # m: depth, height, width
-HAND_CARRIER, HAND_CENTRE = "hand_r", (0.0, -0.045, 0.0)
+HAND_CENTRE = (0.0, -0.045, 0.0)
 HAND_RADIUS = 0.10  # m
 HEAVIEST = 2.0  # of the body's mass, what a person may carry at most
 STEEPEST = 0.3  # m a metre, up or down
@@ -59,9 +59,10 @@ def proportional_height(mass: float) -> float:
 class Person:
     """A person and what they carry; height in m, masses in kg.
 
-    backpack, hand_load : rigidly attached to the upper thorax and to the right hand
+    backpack, hand_load : rigidly attached to the upper thorax and to a hand
     strength : joint -> the part of its torques that is left
     slope : m that the ground under them rises in every metre of travel
+    loaded_hand : "r" or "l", that which carries the load
     """
 
     height: float = TABLE_HEIGHT
@@ -70,6 +71,7 @@ class Person:
     hand_load: float = 0.0
     strength: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     slope: float = 0.0
+    loaded_hand: str = "r"
 
     def __post_init__(self) -> None:
         for what, (least, most), unit in (("height", HEIGHTS, "m"), ("mass", MASSES, "kg")):
@@ -103,6 +105,12 @@ class Person:
         return self.mass * self.height / (TABLE_MASS * TABLE_HEIGHT)
 
     @property
+    def mirrored(self) -> Person:
+        """The person in the sagittal mirror."""
+        strength = {other_side(joint): part for joint, part in self.strength.items()}
+        return replace(self, strength=strength, loaded_hand=other_side(self.loaded_hand))
+
+    @property
     def total_mass(self) -> float:
         """Mass of the body and all it carries, kg."""
         return self.mass + self.backpack + self.hand_load
@@ -121,7 +129,9 @@ class Person:
             found[PACK_CARRIER] = MassProperties(self.backpack, self.height * np.array(PACK_CENTRE), inertia)
         if self.hand_load > 0.0:
             inertia = 0.4 * self.hand_load * HAND_RADIUS**2 * np.eye(3)
-            found[HAND_CARRIER] = MassProperties(self.hand_load, self.height * np.array(HAND_CENTRE), inertia)
+            found[f"hand_{self.loaded_hand}"] = MassProperties(
+                self.hand_load, self.height * np.array(HAND_CENTRE), inertia
+            )
         return found
 
     @staticmethod

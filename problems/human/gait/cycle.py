@@ -32,6 +32,8 @@ class Cycle:
 
     The middle of the cycle appears twice, as the end of one step and as the start of the next, so that jumps
     of accelerations and forces are seen. Loads are [moment; force] about the world origin, world axes.
+
+    mirrored : whether its halves are mirror images, and so the cycle is that of either leg
     """
 
     joint_names: tuple[str, ...]
@@ -43,6 +45,7 @@ class Cycle:
     duration: float
     step_length: float
     person: Person
+    mirrored: bool = True
 
     @property
     def percent(self) -> np.ndarray:
@@ -73,6 +76,42 @@ class Cycle:
         on_foot = [load for link, load in self.loads.items() if link.endswith(f"_{side}")]
         return sum(on_foot, np.zeros((self.time.size, 6)))
 
+    @property
+    def other_strike(self) -> float:
+        """Percent of the cycle at which the left foot strikes."""
+        return 50.0 if self.mirrored else float(self.percent[self._left_strike])
+
+    @cached_property
+    def _left_strike(self) -> int:
+        loaded = np.linalg.norm(self.reaction("l")[:, 3:], axis=1) > UNLOADED * self.weight
+        return int(np.flatnonzero(~loaded[:-1] & loaded[1:])[0])
+
+    @property
+    def legs(self) -> dict[str, Cycle]:
+        """The cycle of each leg as that of a right one; one for both where halves are mirrored."""
+        return {"both": self} if self.mirrored else {"right": self, "left": self.of_left_leg}
+
+    @cached_property
+    def of_left_leg(self) -> Cycle:
+        """The cycle from the strike of the left foot on, in the sagittal mirror, where it is a right one.
+
+        It begins with the row before the one in which the left foot is loaded.
+        """
+        strike = self._left_strike
+        order = np.r_[strike : self.time.size, : strike + 1]
+        later = np.arange(order.size) >= self.time.size - strike
+        signs, exchanged, offset = step_symmetry(self.joint_names, 2.0 * self.step_length)
+        q, v, a = (signs * each[order][:, exchanged] for each in (self.q, self.v, self.a))
+        loads = {other_side(link): mirrored_load(load[order], 0.0) for link, load in self.loads.items()}
+        ahead = {link: mirrored_load(self.loads[other_side(link)][order], offset.max()) for link in loads}
+        return replace(
+            self,
+            person=self.person.mirrored,
+            time=self.time[order] + self.duration * later - self.time[strike],
+            q=q + offset * later[:, None], v=v, a=a,
+            loads={link: np.where(later[:, None], ahead[link], load) for link, load in loads.items()},
+        )  # fmt: skip
+
     @cached_property
     def stance_end(self) -> float:
         """Percent of the cycle at which the right foot's reaction ends."""
@@ -99,6 +138,7 @@ def gait_cycle(solution: Solution, samples: int = 201) -> Cycle:
     return Cycle(
         joint_names=tuple(names), time=t, q=states[0], v=states[1], a=states[2], loads=loads,
         duration=float(t[-1]), step_length=0.5 * travelled, person=Person.of(recipe, model),
+        mirrored=mirrored,
     )  # fmt: skip
 
 

@@ -136,7 +136,7 @@ def formulation(cost: str, contact: str = "imposed") -> Formulation:
 def refuse_imposed_contact(given: Mapping[str, Any]) -> None:
     """OptionError for parameters of imposed contact with other values than their defaults."""
     for name, default in OF_IMPOSED_CONTACT.items():
-        if given[name] != default:
+        if given.get(name, default) != default:
             raise OptionError(
                 f"{name} is {short_repr(given[name])}, but the contact is predicted and decides that itself: "
                 "leave it out, or take contact='imposed'"

@@ -47,6 +47,7 @@ def subject_to_step_constraints(
 ) -> None:
     """State the constraints of these names but not those in `without`, which commas separate.
 
+    Those of arms are left out where a model has none.
     Raises OptionError for an unknown name in `without`.
     """
     omitted = [name.strip() for name in without.split(",") if name.strip()]
@@ -54,6 +55,8 @@ def subject_to_step_constraints(
         if name not in STEP_CONSTRAINTS:
             near = near_matches(name, list(STEP_CONSTRAINTS)) or f": there are {', '.join(STEP_CONSTRAINTS)}"
             raise OptionError(f"no step constraint is called '{name}'{near}")
+    if "shoulder_r_flex" not in problem.dynamics.joint_names:
+        omitted += OF_ARMS
     for name in names:
         for step in steps[:1] if name in WHOLE_MOTION else steps:
             if name not in omitted:
@@ -79,6 +82,7 @@ STEP_CONSTRAINTS: MappingProxyType[str, StepConstraint] = MappingProxyType({
     "heel strike": heel_strike,
     "continuous reaction": continuous_reaction,
 })  # fmt: skip
+OF_ARMS = ("arm-leg coupling", "self-avoidance", "arms beside trunk")
 # Stated once for the whole motion, however many steps it has.
 WHOLE_MOTION = frozenset({
     "joint limits", "torque limits", "penetration", "push", "free moment", "arm-leg coupling",

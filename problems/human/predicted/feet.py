@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -26,15 +27,18 @@ def with_ball_edges(model: dynamics.RigidBodyModel, half_width: float) -> dynami
     return replace(model, frames=(*model.frames, *edges))
 
 
-def with_strong_plantarflexors(
-    model: dynamics.RigidBodyModel, factor: float = PLANTARFLEXORS
-) -> dynamics.RigidBodyModel:
-    """The skeleton with so many times the plantarflexor strength."""
+def with_strong_plantarflexors(model: Any, factor: float = PLANTARFLEXORS) -> Any:
+    """The skeleton, or a person's own, with so many times the plantarflexor strength."""
 
     def stronger(body: dynamics.Body) -> dynamics.Body:
         if body.joint.name not in ("ankle_r_dorsi", "ankle_l_dorsi"):
             return body
-        limits = replace(body.joint.limits, torque_lower=factor * body.joint.limits.torque_lower)
+        end = (
+            "torque_lower" if body.joint.ratio > 0.0 else "torque_upper"
+        )  # of a file that counts the other way
+        limits = replace(body.joint.limits, **{end: factor * getattr(body.joint.limits, end)})
         return replace(body, joint=replace(body.joint, limits=limits))
 
-    return replace(model, bodies=tuple(stronger(body) for body in model.bodies))
+    tree = model if isinstance(model, dynamics.RigidBodyModel) else model.tree
+    changed = replace(tree, bodies=tuple(stronger(body) for body in tree.bodies))
+    return changed if tree is model else replace(model, tree=changed)

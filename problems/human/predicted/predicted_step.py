@@ -5,7 +5,7 @@
     subject to  the six forces and moments that would hold the pelvis are zero
                 standing points are still, others above the ground       `stances`
                 their forces are inside the friction cone, A and B their sums, right and left
-                the step ends in its mirror image, T = L / speed
+                the step ends in its mirror image, T = L / speed; a stride as it began
 
 Times of foot-flat, toe-off and heel-off, how the feet share the load and where pressure acts follow from the
 cost. Imposed are speed and step length, the order of the events, how far apart feet stand and which way they
@@ -60,7 +60,7 @@ MARGIN = 0.1
 def predicted_step(
     name: str,
     person: Person,
-    step: Step,
+    steps: Sequence[Step],
     limits: StepLimits,
     *,
     constraints: Sequence[str],
@@ -73,37 +73,44 @@ def predicted_step(
     stances: Stances = STANCES,
     parts: Sequence[float] = GUESSED,
     tendons: Mapping[str, float] = MappingProxyType({}),
+    stiffer: Mapping[str, float] = MappingProxyType({}),
+    body: Any = None,
 ) -> trajopt.Problem:
-    """One step; intervals of the mesh in each arc without double support, smoothness in s^4.
+    """One step, or a stride of two.
 
     limits : friction, half the width of the sole at the ball, and those of posture
+    intervals : of the mesh in each arc without double support;  smoothness : s^4
     constraints : names of the step constraints that are stated beside contact
     start : the stored walk that was "solved", a "measured" gait, "standing" upright, or a step given
+    body : a robot that walks instead of the skeleton of `person`, whose names it has (`own_skeleton`)
     stances, parts : the points that stand, arc by arc, and the parts of the step that arcs take at first
     tendons : joint -> stiffness in N m/rad of the tendon on which its muscles pull
     """
+    step, whole = steps[0], len(steps) * steps[0].duration
     if isinstance(start, str):
         check_choice("start", start, STARTS)
     if any(feet_that_stand(points) == {"r", "l"} for points in stances):
         check_reach(step)
-    model = with_ball_edges(with_strong_plantarflexors(person.skeleton(ACTIVE)), limits.sole)
+    body = with_ball_edges(person.skeleton(ACTIVE), limits.sole) if body is None else body
+    model = with_strong_plantarflexors(body)
     problem = trajopt.Problem(model, step_trajectory(step.duration, intervals, stances), name=name)
     stand_on_points(problem, limits.friction, step.duration, stances)
-    place_feet(problem, step)
+    for each in steps:
+        place_feet(problem, each, each.number * len(stances) // len(steps))
     problem.passive(*model.floating_joints)
-    problem.subject_to(trajopt.duration, equals=step.duration, name="duration of the step")
-    subject_to_periodicity(problem, (step,))
-    subject_to_step_constraints(problem, (step,), limits, constraints, without)
-    stretching = stretch_tendons(problem, muscle_torques(model, person, springs), tendons)
-    minimize_sourced_cost(problem, model, person, weights, springs, stretching=stretching)
+    problem.subject_to(trajopt.duration, equals=whole, name="duration of the step")
+    subject_to_periodicity(problem, steps)
+    subject_to_step_constraints(problem, steps, limits, constraints, without)
+    stretching = stretch_tendons(problem, muscle_torques(model, person, springs, stiffer), tendons)
+    minimize_sourced_cost(problem, model, person, weights, springs, stiffer, stretching)
     if weights.force_rate > 0.0:
         own = weights.force_rate * step.height / np.linalg.norm(model.gravity)
         problem.minimize(rate_of_leg_forces(problem, step.weight), own)
     minimize_accelerations(problem, model, smoothness)
     if start == SOLVED:
-        guess_solved_walk(problem, step)
+        guess_solved_walk(problem, steps)
     else:
-        set_initial_guess(problem, (step,), start, parts)
+        set_initial_guess(problem, steps, start, parts)
     return problem
 
 
@@ -114,10 +121,15 @@ def predicted_solver(start: str) -> trajopt.Ipopt | trajopt.ConstraintGeneration
     return trajopt.ConstraintGeneration(trajopt.Ipopt(tol=1e-6, options=NEAR), margin=MARGIN, coarse=0.0)
 
 
-def place_feet(problem: trajopt.Problem, step: Step) -> None:
-    """The heel strikes on its line, and the ball lands so that the foot points outward as people's do."""
-    heel, ball = (step.place(point) for point in ("heel_r", "ball_r"))
-    for point, (x, z), arc in (("heel_r", heel, 0), ("ball_r", (None, ball[1]), FOOT_FLAT)):
+def place_feet(problem: trajopt.Problem, step: Step, first: int) -> None:
+    """The heel strikes on its line, and the ball lands so that the foot points outward as people's do.
+
+    first : arc of the step; how far ahead the heel lands is free in a second step
+    """
+    points = [f"{kind}_{step.leads}" for kind in ("heel", "ball")]
+    (x, line), (_, outward) = map(step.place, points)
+    heel = None if step.number else x, line
+    for point, (x, z), arc in zip(points, (heel, (None, outward)), (first, first + FOOT_FLAT), strict=True):
         place = np.array([np.nan if x is None else x, np.nan, np.nan if z is None else z])
         lower, upper = (np.nan_to_num(place, nan=free) for free in (-np.inf, np.inf))
         over = trajopt.ArcNodes(arc, "start")

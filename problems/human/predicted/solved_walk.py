@@ -19,7 +19,7 @@ from types import MappingProxyType
 import numpy as np
 
 import trajopt
-from problems.human.body.model import ACTIVE, TABLE_HEIGHT
+from problems.human.body.model import ACTIVE, TABLE_HEIGHT, other_side, step_symmetry
 from problems.human.body.tables import Row, one_of, rows, vector
 from problems.human.gait.step import Step
 from trajopt.base.arguments import list_names
@@ -32,27 +32,36 @@ COLUMNS = ("curve", "unit", "interval", *(f"s{i}" for i in range(SAMPLES)))  # i
 TIME = "time"  # the curve that says when samples are, in parts of the step
 UNITS = MappingProxyType({"part": 1.0, "deg": np.pi / 180.0, "m": 1.0, "BW": 1.0})
 ARC = "arc"  # the number of the arc of every interval
+MIRRORED_EDGES = MappingProxyType({"0": "1", "1": "0"})
 LENGTHS = ("global_tx", "global_ty", "global_tz")
 
 Curves = Mapping[str, np.ndarray]  # name -> values (intervals, SAMPLES); ARC -> (intervals,)
 
 
-def guess_solved_walk(problem: trajopt.Problem, step: Step) -> None:
-    """Let the search of a predicted step start from the solved walk, stretched to this step."""
+def guess_solved_walk(problem: trajopt.Problem, steps: Sequence[Step]) -> None:
+    """Let the search of predicted steps start from the solved walk, stretched, every other one mirrored."""
     from scipy.interpolate import PPoly
 
     found = solved_curves()
     lengths = np.ptp(found[TIME], axis=1)
     durations = np.bincount(found[ARC], lengths)
     widths = lengths / durations[found[ARC]]  # of the intervals, where every arc has the width 1
-    names = [*problem.dynamics.joint_names, *_forces(problem)]
-    nothing = np.zeros_like(found[TIME])
-    values = np.stack([_stretched(name, found.get(name, nothing), step) for name in names], axis=-1)
+    names, nothing = problem.dynamics.joint_names, np.zeros_like(found[TIME])
+    signs, order, offset = step_symmetry(names, steps[0].length)
+    q = np.stack([_stretched(name, found[name], steps[0]) for name in names], axis=-1)
+    halves, forces = [], _forces(problem)
+    for _ in steps:
+        halves.append(np.concatenate([q, *(found.get(name, nothing)[..., None] for name in forces)], axis=-1))
+        q, forces = signs * q[..., order] + offset, [_mirrored_force(name) for name in forces]
+    values, widths, durations = (
+        np.concatenate(halves),
+        *(np.tile(each, len(steps)) for each in (widths, durations)),
+    )
     powers = np.linalg.inv(np.vander(np.linspace(0.0, 1.0, SAMPLES)))
     falling = widths[:, None] ** -np.arange(SAMPLES - 1.0, -1.0, -1.0)
     coefficients = np.einsum("ps,isn,ip->pin", powers, values, falling)
     pieces = PPoly(coefficients, np.append(0.0, np.cumsum(widths)))
-    problem.guess(q=lambda s: pieces(durations.size * np.asarray(s)), duration=step.duration * durations)
+    problem.guess(q=lambda s: pieces(durations.size * np.asarray(s)), duration=steps[0].duration * durations)
 
 
 @functools.cache
@@ -123,6 +132,16 @@ def table_of(solution: trajopt.Solution) -> str:
 def _forces(problem: trajopt.Problem) -> list[str]:
     """Names of the components of all curves behind the joints."""
     return [f"{name} {i}" for name, width in problem.extra_widths.items() for i in range(width)]
+
+
+def _mirrored_force(name: str) -> str:
+    """The component on the other foot that pushes along the same edge of the friction cone, mirrored.
+
+    Edges 0 and 1 push to the right and to the left.
+    """
+    curve, _, edge = name.rpartition(" ")
+    kind, _, point = curve.partition(" ")
+    return f"{kind} {other_side(point)} {MIRRORED_EDGES.get(edge, edge)}"
 
 
 def _stretched(name: str, values: np.ndarray, step: Step) -> np.ndarray:

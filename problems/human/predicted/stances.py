@@ -12,6 +12,8 @@
     2  to right toe-off                         ball, toe           swings
     3  to left heel strike                      swings              swings
 
+A stride is an arc of a walk after the other and then the same with left and right exchanged.
+
 The ball has two points, inside and outside of the foot. The order of the events is given, their times are
 unknown: every arc has a free duration. A heel can rise only where its contact has ended, and so with no force
 behind the ball. Points of one foot are held along so many axes that no condition repeats another: five points
@@ -37,6 +39,7 @@ STANCES: Stances = (
     ("heel_r", "ball_in_r", "ball_out_r", "toe_r"),
     ("ball_in_r", "ball_out_r", "toe_r"),
 )
+STRIDE: Stances = (*STANCES, *(tuple(map(other_side, points)) for points in STANCES))
 RUN: Stances = (("heel_r",), STANCES[2], STANCES[3], ())
 POINTS = tuple(f"{kind}_{side}" for side in "rl" for kind in ("heel", "ball_in", "ball_out", "toe"))
 # Point: what else must stand on this foot for it to be held along the first axes only, else along the second.
@@ -89,11 +92,14 @@ def held(point: str, arc: int, stances: Stances = STANCES) -> str:
 def stand_on_points(
     problem: trajopt.Problem, friction: float, duration: float, stances: Stances = STANCES
 ) -> None:
-    """The contacts of all points with the ground; after the step left and right have changed places."""
+    """The contacts of all points with the ground; after one step left and right have changed places."""
     ground, own = trajopt.Ground(up="y"), schedule(duration, stances)
     for point in POINTS:
         arcs = own.arcs(point)
         axes = {arc: held(point, arc, stances) for arc in arcs}
         problem.contact(point, arcs, friction, ground=ground, held=axes, continuous=True)
-    swapped = {point: other_side(point) for point in POINTS}
-    problem.subject_to_repeated_contacts(swapped, reflection=np.array([1.0, 1.0, -1.0]))
+    if stances == STRIDE:
+        problem.subject_to_repeated_contacts({point: point for point in POINTS})
+    else:
+        swapped = {point: other_side(point) for point in POINTS}
+        problem.subject_to_repeated_contacts(swapped, reflection=np.array([1.0, 1.0, -1.0]))

@@ -1,6 +1,7 @@
 """Walks of a model of the user's own: our skeleton comes back from its own export, and what is refused."""
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,9 @@ import dynamics
 import trajopt
 from problems import gait
 from problems.human.body.model import ACTIVE, skeleton, standing
-from problems.human.body.own_model import own_mass, own_skeleton, toes_sign
+from problems.human.body.own_model import own_mass, own_skeleton, range_of, ways
 from problems.human.body.person import Person
+from problems.human.opensim.coordinates import coordinates
 from problems.human.opensim.osim_model import osim_model
 from trajopt.base.errors import ProblemError
 
@@ -58,13 +60,57 @@ def test_an_upright_model_stands_on_its_soles(exported):
     np.testing.assert_allclose(found[:, 1], 0.0, atol=1e-12)
 
 
-def test_toes_bend_upward_whichever_way_the_file_counts(exported, tmp_path):
-    plain = dynamics.load_osim(exported)
-    assert toes_sign(plain, "mtp_angle_r") == 1.0
+def with_axis(text, coordinate, old, new):
+    """The text of a model whose joint of a coordinate has another axis."""
+    at = text.index(f'name="{coordinate}"')
+    assert f"<axis>{old}</axis>" in text[at:]
+    return text[:at] + text[at:].replace(f"<axis>{old}</axis>", f"<axis>{new}</axis>", 1)
+
+
+def test_coordinates_of_our_export_turn_as_the_table_of_names_says(exported):
+    for joint, way in ways(dynamics.load_osim(exported)).items():
+        assert way == coordinates()[joint].sign, joint
+
+
+@pytest.mark.parametrize(
+    ("coordinate", "joint"), [("mtp_angle_r", "toe_r_ext"), ("hip_flexion_l", "hip_l_flex")]
+)
+def test_joints_bend_as_ours_whichever_way_the_file_counts(coordinate, joint, exported):
+    """As in gait2392, whose knees count extension; a robot of ours then moves the same point the same way."""
     text = exported.read_text(encoding="utf-8")
-    at = text.index('name="mtp_angle_r"')
-    other = text[:at] + text[at:].replace("<axis>0.0 0.0 1.0</axis>", "<axis>0.0 0.0 -1.0</axis>", 1)
-    assert toes_sign(dynamics.load_osim(other), "mtp_angle_r") == -1.0
+    other = with_axis(text, coordinate, "0.0 0.0 1.0", "0.0 0.0 -1.0")
+    assert ways(dynamics.load_osim(other))[joint] == -1.0
+    places = []
+    for each in (text, other):
+        own = own_skeleton(each, Person())
+        q = standing(own.joint_names)
+        q[own.joint_names.index(joint)] = 0.3
+        places.append(dynamics.forward_kinematics(own, q, ["toe_r", "toe_l"]).position)
+    np.testing.assert_allclose(*places, atol=1e-12)
+
+
+def test_toes_turn_about_an_axis_across_the_foot(exported):
+    """About the oblique axis of the file the tip of the foot would swing sideways by 9 mm."""
+    oblique = with_axis(exported.read_text(encoding="utf-8"), "mtp_angle_r", "0.0 0.0 1.0", "-0.58 0.0 0.81")
+    own = own_skeleton(oblique, Person())
+    flat = standing(own.joint_names)
+    raised = flat.copy()
+    raised[own.joint_names.index("toe_r_ext")] = 0.5
+    change = np.diff(
+        [dynamics.forward_kinematics(own, q, ["toe_r"]).position[0] for q in (flat, raised)], axis=0
+    )[0]
+    assert abs(change[2]) < 1e-12 and change[1] > 0.01
+
+
+def test_joints_of_a_file_without_real_ranges_have_those_of_people(exported):
+    """One joint for the whole lumbar spine has the range of all of ours that turn about its axis."""
+    wide = re.sub(r"<range>[^<]*</range>", "<range>-4.0 4.0</range>", exported.read_text(encoding="utf-8"))
+    own, ours = own_skeleton(wide, Person()), skeleton(moving=ACTIVE)
+    order = [own.joint_names.index(name) for name in ours.joint_names]
+    np.testing.assert_allclose(own.limits.q_lower[order], ours.limits.q_lower)
+    np.testing.assert_allclose(own.limits.q_upper[order], ours.limits.q_upper)
+    lumbar = dynamics.load_osim(wide.replace("lumbar_upper_extension", "other"))
+    assert range_of("spine1_flex", lumbar, Person()) == pytest.approx(np.deg2rad([-16.0, 40.0]))
 
 
 def test_models_without_legs_or_with_turned_feet_are_refused(exported):

@@ -108,7 +108,6 @@ def test_plantarflexors_alone_are_stronger():
         ({"clearance": 0.02}, "take contact='imposed'"),
         ({"cost": "thesis"}, "the cost 'thesis' has imposed contact"),
         ({"track": "walk.mot"}, "track is for contact='imposed' only"),
-        ({"model": "own.osim"}, "model is for contact='imposed' only"),
         ({"start": "sitting"}, "start"),
         ({"contact": "imposed", "start": "solved"}, "use 'standing' or 'measured'"),
         ({"contact": "guessed"}, "use 'imposed' or 'predicted'"),
