@@ -206,12 +206,27 @@ def check_bounds(solution: Any, t: np.ndarray, x: np.ndarray, u: np.ndarray, giv
             raise Mismatch(f"{spent} was spent of a budget of {given['budget']}")
 
 
+def flow_and_gramian(A: np.ndarray, B: np.ndarray, T: float) -> tuple[np.ndarray, np.ndarray]:
+    """exp(A T) and W, the integral of exp(A s) B B' exp(A' s) over 0 <= s <= T, both (n, n).
+
+    By Van Loan (1978) on a part of T on which exp(-A s) is of order one, then by doubling,
+    W(2 s) = W(s) + F W(s) F': a sum of positive terms, where long times would cancel all digits.
+    """
+    n = len(A)
+    doublings = max(0, int(np.ceil(np.log2(1e-9 + float(np.linalg.norm(A, 2)) * T))))
+    exponential = expm(np.block([[-A, B @ B.T], [np.zeros((n, n)), A.T]]) * (T / 2.0**doublings))
+    F = exponential[n:, n:].T
+    W = F @ exponential[:n, n:]
+    for _ in range(doublings):
+        F, W = F @ F, W + F @ W @ F.T
+    return F, W
+
+
 def check_cost(solution: Any, A: np.ndarray, B: np.ndarray, x: np.ndarray, given: dict[str, Any]) -> None:
     """The least cost of a motion between the ends is d' W^-1 d, W the Gramian and d what A leaves to do."""
     n, T, end = len(A), float(solution.duration), given.get("end")
-    exponential = expm(np.block([[-A, B @ B.T], [np.zeros((n, n)), A.T]]) * T)
-    flow = exponential[n:, n:].T
-    W, d = flow @ exponential[:n, n:], x[-1] - flow @ x[0]
+    flow, W = flow_and_gramian(A, B, T)
+    d = x[-1] - flow @ x[0]
     free = [i for i, value in enumerate(end if isinstance(end, list) else [end] * n) if value is None]
     fixed = [i for i in range(n) if i not in free]
     if not fixed or np.linalg.cond(W) > 1e8:
