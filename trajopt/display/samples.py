@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from trajopt.base.arguments import check_positive, list_names
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
@@ -32,8 +33,8 @@ class Samples:
     """Times and curves of a motion: `samples["q elbow"]` is an array, one value per time.
 
     columns : name -> (K,), "t" first, then "q JOINT", "v JOINT", "a JOINT", "tau JOINT", then every
-        additional curve; of a system x' = f(x, u) its states and controls by their own names; of phases
-        "phase" behind "t"
+        additional curve, then "quaternion LINK x", y, z, w of links that a rotation vector turns; of a system
+        x' = f(x, u) its states and controls by their own names; of phases "phase" behind "t"
     units : name -> unit; "" where none is known
     """
 
@@ -121,7 +122,18 @@ def _samples_of_one(solution: SolutionData, rate: float) -> Samples:
         prefix = "" if is_system or quantity.startswith(EXTRA) else f"{quantity} "
         for curve in curves:
             columns[f"{prefix}{curve.name}"], units[f"{prefix}{curve.name}"] = curve.values, curve.unit
+    for joint in getattr(problem and problem.dynamics, "rotation_joints", ()):
+        named = [f"quaternion {joint.link} {axis}" for axis in "xyzw"]
+        columns |= zip(named, quaternions(solution.rotation(joint.link)(t)).T, strict=True)
+        units |= dict.fromkeys(named, "")
     return Samples(columns, units)
+
+
+def quaternions(rotations: NDArray) -> NDArray:
+    """Unit quaternions x, y, z, w (K, 4) of rotation matrices over time, without changes of sign."""
+    each = Rotation.from_matrix(rotations).as_quat()
+    turned = np.sum(each[1:] * each[:-1], axis=1) < 0.0
+    return each * np.cumprod(np.append(1.0, np.where(turned, -1.0, 1.0)))[:, None]
 
 
 def _joined(names: Sequence[str], tables: Sequence[Samples]) -> Samples:

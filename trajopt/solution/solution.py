@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -173,6 +173,17 @@ class SolutionData(Answer):
         several = [terms.wrench(joint) for joint in self.driven_joints]
         values = self.values(several, t)
         return np.stack([values[term.quantity] for term in several], axis=-2)
+
+    def rotation(self, link: str) -> Callable[[ArrayLike], NDArray[np.float64]]:
+        """The rotation of a link or frame, R(t) (..., 3, 3): its axes, as columns, in those of the world.
+
+        solution.rotation("trunk")(0.2)
+
+        A name that is none of the robot is refused (UnknownNameError of `dynamics`).
+        """
+        term = terms.Quantity(f"orientation:{link}")
+        self._graph([term])
+        return lambda t: self.value(term, t).reshape(*np.shape(t), 3, 3)
 
     def value(self, term: Any, t: ArrayLike) -> NDArray[np.float64]:
         """Any term at times t (...,), (..., width)."""

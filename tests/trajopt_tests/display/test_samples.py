@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 from double_integrator import least_effort
 from hand_written import two_link_minimum_time
+from scipy.spatial.transform import Rotation
 
+import dynamics
 import trajopt
+from dynamics.errors import UnknownNameError as UnknownLinkError
 from trajopt.base.errors import OptionError, UnknownNameError
-from trajopt.display.samples import times_at_rate
+from trajopt.display.samples import quaternions, times_at_rate
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +44,28 @@ def test_columns_are_the_curves_of_the_solution(arm):
             assert np.allclose(samples[f"{quantity} {joint}"], getattr(arm, quantity)(samples.t)[:, i])
     with pytest.raises(UnknownNameError, match=r"no column 'q elbov' .did you mean 'q elbow'"):
         samples["q elbov"]
+
+
+def test_links_turn_by_the_angles_before_them():
+    rod = {"a": 0.4, "mass": 0.5, "centre_of_mass": (-0.2, 0, 0), "inertia": np.diag([0.0, 0.1, 0.1])}
+    problem = trajopt.Problem(dynamics.from_dh([rod, rod]), trajopt.Trajectory.uniform(4, duration=1.0))
+    problem.start_at(q=[0.1, -0.2], v=0)
+    problem.end_at(q=[1.0, 0.7], v=0)
+    problem.minimize(trajopt.a**2)
+    solution = trajopt.solve(problem)
+    t = np.linspace(0.0, 1.0, 6).reshape(2, 3)
+    turned = Rotation.from_rotvec(solution.q(t).sum(axis=-1).reshape(6, 1) * np.array([0.0, 0.0, 1.0]))
+    rotation = solution.rotation(problem.dynamics.link_names[-1])
+    assert np.allclose(rotation(t), turned.as_matrix().reshape(2, 3, 3, 3), rtol=0.0, atol=1e-14)
+    with pytest.raises(UnknownLinkError, match="no link or frame 'link9'"):
+        solution.rotation("link9")
+
+
+def test_quaternions_of_two_turns_are_smooth():
+    angle, axis = np.linspace(0.0, 4.0 * np.pi, 90), np.array([0.6, 0.0, 0.8])
+    found = quaternions(Rotation.from_rotvec(angle[:, None] * axis).as_matrix())
+    known = np.column_stack([np.outer(np.sin(angle / 2.0), axis), np.cos(angle / 2.0)])
+    assert np.allclose(found * np.sign(found[0, 3]), known, rtol=0.0, atol=1e-14)
 
 
 def test_a_file_holds_the_same_numbers_and_the_units(tmp_path):
