@@ -25,9 +25,8 @@ PACKAGES = (
     "problems.gallery.legged",
     "problems.gallery.mechanisms",
 )
-STATED = MappingProxyType(
-    {"task": "problems.moves.tasks.saved_motion"}
-)  # recipes of what users state by values
+#: Recipes of what users state by values.
+STATED = MappingProxyType({"task": "problems.moves.tasks.saved_motion"})
 
 
 def names() -> tuple[str, ...]:

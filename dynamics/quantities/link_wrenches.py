@@ -21,10 +21,8 @@ def link_wrenches(model: KinematicTree, shape: tuple[int, ...], loads: Mapping[s
     """
     external = np.zeros((*shape, model.link_count, 6))
     for link, given in loads.items():
-        wrench, on_link = (
-            real_array(given, f"the wrench on '{link}'"),
-            external[..., model.link_index(link), :],
-        )
+        wrench = real_array(given, f"the wrench on '{link}'")
+        on_link = external[..., model.link_index(link), :]
         try:
             fits = wrench.shape[-1:] == (6,)
             on_link += wrench

@@ -1,8 +1,7 @@
 """Checks a certificate against its motion: numbers in a file may have been changed.
 
-Switch times and saturated components follow from the motion and its problem; time scaling
-leaves no unknowns of the solver; the record of the run has the tolerance. What contradicts them is reported
-in words.
+Switch times and saturated components follow from the motion and its problem; time scaling leaves no unknowns
+of the solver; the record of the run has the tolerance. What contradicts them is reported in words.
 """
 
 from __future__ import annotations

@@ -39,9 +39,8 @@ def time_scaled(
         first = first or largest
         more = settings.margin_factor * largest / max(first - largest, largest, NOT_ZERO)
         growth = growth * (1.0 + more) if growth else largest
-        if (
-            largest <= 0.0 or growth > settings.most_time_scaling
-        ):  # or it is no limit over the path that fails
+        # Where no limit is exceeded, what fails is no limit over the path.
+        if largest <= 0.0 or growth > settings.most_time_scaling:
             return None
         slower = _scaled(solution, 1.0 + growth)
     return None

@@ -20,7 +20,7 @@ from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.base.rounding import BETWEEN
 from trajopt.problem.contact_problem import ContactProblem
 from trajopt.problem.contacts.closure import Closure, ClosureKind, basis_about, closure_of
-from trajopt.problem.contacts.loop_ends import leave_periodicities, pose_at, release_ends
+from trajopt.problem.contacts.loop_ends import keep_independent_periodicities, pose_at, release_ends
 from trajopt.problem.contacts.loop_poses import OPENS, LoopPoses, with_kept
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.input_checks import index_of
@@ -83,7 +83,7 @@ class ClosureProblem(ContactProblem):
         with self._all_or_nothing():
             self.closures[called] = closure
             release_ends(self)
-            leave_periodicities(self)
+            keep_independent_periodicities(self)
             self._add_forces(closure)
             self._add_rows(closure)
         return closure
@@ -113,7 +113,7 @@ class ClosureProblem(ContactProblem):
     ) -> None:
         """`ProblemData.subject_to_periodic`; joints that follow from others by loops repeat with these."""
         super().subject_to_periodic(term, signs, order=order, offset=offset, name=name)
-        leave_periodicities(self)
+        keep_independent_periodicities(self)
 
     # -- rows and forces ----------------------------------------------------------------------------------
 

@@ -106,14 +106,14 @@ class LimitNodes:
         return rounds.answer(warning=self._warning(rounds), refinement=solution.refinement)
 
     def _warning(self, rounds: Rounds[list[LimitPeaks]]) -> str:
-        """Which limit the best answer exceeds by more than the accuracy; where none, its warning."""
+        """Which limit the best answer exceeds by more than the accuracy; else the warning that it has."""
         best = rounds.best
         worst, name = max(
             ((found, name) for found, (name, _) in zip(best.measure, best.answer.named_parts, strict=True)),
             key=lambda each: each[0].largest,
         )
         if worst.largest <= self.accuracy:
-            return rounds.best.answer.warning
+            return best.answer.warning
         tried = f"{pluralize(rounds.count, 'round')} of further nodes did not mend it" * bool(rounds.count)
         sentence = f"phase '{name}': " * bool(name) + worst.sentence
         return "; ".join(filter(None, (sentence, rounds.reason or tried)))

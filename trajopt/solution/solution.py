@@ -177,12 +177,12 @@ class SolutionData(Answer):
     def rotation(self, link: str) -> Callable[[ArrayLike], NDArray[np.float64]]:
         """The rotation of a link or frame, R(t) (..., 3, 3): its axes, as columns, in those of the world.
 
-        solution.rotation("trunk")(0.2)
+            R = solution.rotation("trunk")(0.2)
 
-        A name that is none of the robot is refused (UnknownNameError of `dynamics`).
+        Raises UnknownNameError of `dynamics` for a name that the robot does not have.
         """
         term = terms.Quantity(f"orientation:{link}")
-        self._graph([term])
+        self._graph([term])  # refuses an unknown name here, not at the first time
         return lambda t: self.value(term, t).reshape(*np.shape(t), 3, 3)
 
     def value(self, term: Any, t: ArrayLike) -> NDArray[np.float64]:

@@ -103,7 +103,7 @@ def find_suprema(pieces: LeafPieces, evaluate: Evaluation, asked: Sequence[Supre
     if count < FIRST_PIECES:
         pieces = pieces.divided(np.arange(count), np.full(count, -(-FIRST_PIECES // count)))
     count = pieces.start.size
-    open_ = [np.ones(pieces.start.size, dtype=bool) for _ in asked]
+    open_ = [np.ones(count, dtype=bool) for _ in asked]
     with np.errstate(all="ignore"):  # what overflows has an infinite radius
         for number in range(MOST_ROUNDS):
             left -= pieces.start.size
@@ -117,10 +117,8 @@ def find_suprema(pieces: LeafPieces, evaluate: Evaluation, asked: Sequence[Supre
                 ]
             )
             parts = wanted.max(axis=0)
-            finer = count // max(
-                int(parts.sum()), 1
-            )  # models on as many as at first take as long as on fewer
-            parts = np.minimum(parts * max(finer, 1), most)
+            # Models on as many pieces as at first take no longer than on fewer.
+            parts = np.minimum(parts * max(count // max(int(parts.sum()), 1), 1), most)
             chosen = np.flatnonzero(parts)
             if not chosen.size:
                 break

@@ -136,7 +136,7 @@ class SliceTerm(ExpressionTerm):
 
 
 def components_read(term: Any, width: int) -> tuple[str, NDArray[np.int64]]:
-    """The quantity that a term reads as it is, and which of its `width` components."""
+    """The quantity that a term reads unchanged, and which of its `width` components, (k,)."""
     places = np.arange(width)
     if isinstance(term, ComponentTerm):
         return term.base, places[[term.component]]

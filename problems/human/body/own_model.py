@@ -37,13 +37,10 @@ BODIES: Mapping[str, str] = {
     "torso": "lumbar_upper",
 }
 FLAT = 0.1  # of an axis: how far feet may turn in the default pose, 6 degrees
-#: edges of the ball: (3,) m from its middle, of the right foot
-EDGES = MappingProxyType(
-    {
-        f"ball_{name}": np.array([0.0, 0.0, way * SOLE_HALF_WIDTH])
-        for name, way in (("in", -1.0), ("out", 1.0))
-    }
-)
+#: Edges of the ball of the right foot, (3,) m from its middle.
+EDGES = MappingProxyType({
+    "ball_in": np.array([0.0, 0.0, -SOLE_HALF_WIDTH]), "ball_out": np.array([0.0, 0.0, SOLE_HALF_WIDTH]),
+})  # fmt: skip
 SMALL = 1e-3  # rad, by which a coordinate grows where it is seen which way it turns
 FOOT = ("toe_", "ankle_r_inv", "ankle_l_inv")  # joints that files lock: their ranges are ours
 

@@ -1,10 +1,10 @@
 """The walk from which the search for a step with predicted contact starts: one that was solved before.
 
 `data/solved_walk.csv` has the joints and the forces of the step of STEP_LENGTH m that
-`python -m benchmarks.gait.solved_walk` found from the measured start: polynomials of degree SAMPLES - 1 on
-every interval of its mesh, by their values, so that accelerations and forces are those that were found. It is
-stretched to other steps: the way by the step length, the pelvis by the height, times by the duration. Forces
-are in body weights.
+`python -m benchmarks.gait.solved_walk` found: polynomials of degree SAMPLES - 1 on every interval of its
+mesh, by their values, so that accelerations and forces are those that were found. It is stretched to other
+steps: the way by the step length, the pelvis by the height, times by the duration. Forces are in body
+weights.
 """
 
 from __future__ import annotations

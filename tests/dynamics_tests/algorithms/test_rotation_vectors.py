@@ -323,7 +323,7 @@ def test_everything_is_exact_at_every_length_of_the_vector(length):
 
 @pytest.mark.parametrize("length", [2 * pi, 4 * pi, 2 * pi * (1 + 1e-9), 1e8])
 def test_a_chart_that_ends_has_no_accelerations(length):
-    """Rounding had decided them: 30 to 250 rad/s^2 beside accelerations of 0.5."""
+    """Rounding would decide them: 30 to 250 rad/s^2 beside accelerations of 0.5."""
     model = floating_tree(1, 4, rotors=True)
     q, v, tau = random_state(model, 2)
     q[1, model.rotation_joints[0].coordinates] = length * np.array([0.6, 0.0, 0.8])

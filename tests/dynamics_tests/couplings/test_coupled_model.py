@@ -138,10 +138,7 @@ def test_arrays_of_another_width_are_refused_with_the_coordinates():
 @pytest.mark.parametrize(
     ("wrench", "message"),
     [
-        (
-            3.0,
-            r"the wrench on '\w+' has shape \(\); give \(6,\) or \(6,\)",
-        ),  # had stood for six equal numbers
+        (3.0, r"the wrench on '\w+' has shape \(\); give \(6,\) or \(6,\)"),
         (np.ones(5), r"has shape \(5,\)"),
         (np.ones((2, 6)), r"has shape \(2, 6\)"),
         ("down", "is 'down'; give numbers"),
@@ -161,7 +158,7 @@ def test_a_robot_without_tree_or_a_polynomial_without_coefficients_is_refused():
     with pytest.raises(dynamics.CouplingError, match="give a RigidBodyModel and joint -> Follower"):
         dynamics.CoupledModel(random_tree(4), [])
     with pytest.raises(dynamics.CouplingError, match=r"coefficients of shape \(0, 1\)"):
-        polynomial([])  # had been zero everywhere
+        polynomial([])
     with pytest.raises(dynamics.ShapeError, match=r"the coefficients of a polynomial .*; give real"):
         polynomial([1j])
 

@@ -170,7 +170,7 @@ def test_a_stored_walk_that_is_none_is_refused(line, message):
     ],
 )  # fmt: skip
 def test_a_damaged_copy_of_the_stored_walk_is_refused(change, message):
-    """Rows that are not there had been angles of zero."""
+    """Rows that are not there are no angles of zero."""
     text = files("problems.human").joinpath("data").joinpath(FILE).read_text(encoding="utf-8")
     with pytest.raises(ProblemError, match=message):
         curves_of(checked_rows(change(text), "x", list(COLUMNS)))

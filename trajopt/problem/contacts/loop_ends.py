@@ -37,15 +37,13 @@ def release_ends(problem: Any) -> None:
             _release_at(problem, place, LoopPoses(problem, closures))
 
 
-def leave_periodicities(problem: Any) -> None:
-    """State periodicities of q and v of those coordinates alone that do not follow from others by loops.
+def keep_independent_periodicities(problem: Any) -> None:
+    """Leave periodicities of q and v only to coordinates that do not follow from others by loops.
 
     Loops that are closed at both ends make the others repeat, on the branch of the motion.
     """
-    last, quantities = (
-        len(problem.trajectory.arcs) - 1,
-        [each.term.quantity for each in problem.periodicities],
-    )
+    last = len(problem.trajectory.arcs) - 1
+    quantities = [each.term.quantity for each in problem.periodicities]
     closures = [each for each in problem.closures.values() if {0, last} <= set(each.arcs)]
     if not closures or not {"q", "v"} & set(quantities):
         return
