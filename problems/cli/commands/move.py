@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from problems.cli.commands.retime import answer_of
+from problems.cli.commands.retime import OUT_HELP, answer_of, write_motion
 from problems.cli.completion import EXISTING_FILE, NEW_FILE
 from problems.cli.exit_status import conclude_motion
 from problems.cli.misuse import explained
@@ -15,7 +15,7 @@ from problems.cli.output import Output, output_options
 
 @click.command()
 @click.argument("task", metavar="TASK.json", type=EXISTING_FILE)
-@click.option("--out", type=NEW_FILE, default="motion.csv", show_default=True)
+@click.option("--out", type=NEW_FILE, default="motion.csv", show_default=True, help=OUT_HELP)
 @click.option("--rate", type=float, default=100.0, show_default=True, help="Hz, of the rows of the table.")
 @click.option("--ros", type=NEW_FILE, help="A JointTrajectory of ROS 2, too.")
 @click.option(
@@ -29,7 +29,7 @@ from problems.cli.output import Output, output_options
 def move(
     task: Path, out: Path, rate: float, ros: Path | None, view: Path | None, save: Path | None, output: Output
 ) -> None:
-    """Write the motion of least time through the goals of TASK.json, or .yaml, as a table.
+    """Write the motion of least time through the goals of TASK.json, or .yaml.
 
     Robot, scene, goals, loads and limits stand in the file; problems/moves/tasks/task.schema.json describes
     it. Exit status 1 where no optimum is found or a limit is exceeded.
@@ -38,7 +38,7 @@ def move(
 
     stated, options = task_from_file(task)
     motion = stated.solve(**options)
-    motion.to_csv(out, rate)
+    write_motion(motion, out, rate, output)
     if ros is not None:
         motion.to_ros(ros)
     if view is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from problems.moves import Motion, MotionCertificate
 
 MESSAGES = ".json", ".yaml", ".yml"  # of ROS 2
+HEADER = ".h"  # of C
+OUT_HELP = "A table, .csv; a JointTrajectory of ROS 2, .json or .yaml; or a C header, .h."
 
 
 @click.command()
@@ -27,13 +30,7 @@ MESSAGES = ".json", ".yaml", ".yml"  # of ROS 2
 @click.option("--torque", help="N m or N: a number or a list [default: the robot's]")
 @click.option("--jerk", help="rad/s^3 or m/s^3: a number or a list [default: not limited]")
 @click.option("--intervals", type=int, default=2000, show_default=True, help="About how many segments.")
-@click.option(
-    "--out",
-    type=NEW_FILE,
-    default="motion.csv",
-    show_default=True,
-    help="A table, .csv, or a JointTrajectory of ROS 2, .json or .yaml.",
-)
+@click.option("--out", type=NEW_FILE, default="motion.csv", show_default=True, help=OUT_HELP)
 @click.option("--rate", type=float, default=100.0, show_default=True, help="Hz, of the rows of the table.")
 @output_options("json", "quiet")
 @explained
@@ -63,13 +60,25 @@ def retime(
     given: Any = {name: literal(text) for name, text in limits.items() if text is not None}
     motion = moves.retime(model, read_waypoints(waypoints, model.joint_names), intervals=intervals, **given)
     output.answer(str(motion))
-    if out.suffix in MESSAGES:
-        output.answer(str(motion.to_ros(out)))
-    else:
-        motion.to_csv(out, rate)
+    write_motion(motion, out, rate, output)
     output.answer(f"written: {out}")
     output.values({**answer_of(motion, out), "segments": len(motion.breakpoints) - 1})
     conclude_motion(motion.converged)
+
+
+def write_motion(motion: Motion, out: Path, rate: float, output: Output) -> None:
+    """Write a motion as its name ends: points for a controller, which are printed, or a table."""
+    if out.suffix not in (*MESSAGES, HEADER):
+        motion.to_csv(out, rate)
+        return
+    from problems.moves import hand_over
+
+    points = hand_over(motion)
+    if out.suffix == HEADER:
+        points.to_c_header(out, re.sub(r"\W|^(?=\d)", "_", out.stem, flags=re.ASCII))
+    else:
+        points.to_ros(out)
+    output.answer(str(points))
 
 
 def answer_of(motion: Motion, out: Path, limits: MotionCertificate | None = None) -> dict[str, Any]:

@@ -185,7 +185,7 @@ def narrowed(lower: Array, upper: Array, share: float) -> tuple[Array, Array]:
     half = np.where(
         np.isfinite(upper - lower), 0.5 * (upper - lower), np.minimum(np.abs(lower), np.abs(upper))
     )
-    step = np.where(np.isfinite(half), share * half, 0.0)
+    step = share * np.where(np.isfinite(half), half, 0.0)
     return lower + step, upper - step
 
 

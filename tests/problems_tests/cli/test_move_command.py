@@ -40,10 +40,13 @@ def test_a_table_and_a_trajectory_are_written(tmp_path):
 
 
 @pytest.mark.long
-def test_a_film_is_written_beside_the_table(tmp_path):
-    done = run(tmp_path, STEPS, "--json", "--view", str(tmp_path / "motion.gif"))
+def test_a_film_is_written_beside_a_c_header(tmp_path):
+    header = tmp_path / "2 moves.h"  # no name of C
+    done = run(tmp_path, STEPS, "--json", "--view", str(tmp_path / "motion.gif"), "--out", str(header))
     assert done.exit_code == 0, done.output
     assert (tmp_path / "motion.gif").read_bytes().startswith(b"GIF89a")
+    text = header.read_text(encoding="utf-8")
+    assert "#define _2_MOVES_JOINTS 6" in text and "static const double _2_moves_q[" in text
 
 
 def test_a_mistake_is_a_paragraph_and_status_two(tmp_path):

@@ -65,6 +65,21 @@ def test_the_file_is_a_solution_whose_problem_is_stated_again(solved, file):
 
 
 @pytest.mark.long
+def test_a_replay_carries_the_load_from_where_it_is_picked_up(solved, file, monkeypatch):
+    pytest.importorskip("mujoco")
+    from dynamics.formats import mujoco_writer
+
+    simulated, written = [], mujoco_writer.mjcf_of
+    monkeypatch.setattr(mujoco_writer, "mjcf_of", lambda model: simulated.append(model) or written(model))
+    found = moves.replay(moves.load_motion(file), step=2e-3)
+    bare, loaded = (sum(body.mass for body in model.bodies) for model in simulated)
+    assert loaded - bare == pytest.approx(2.0)
+    for run in found.runs.values():
+        assert np.all(np.diff(run.times) > 0.0) and run.times[-1] == pytest.approx(solved.duration)
+    assert found.runs["RK4", "PD"].largest_deviation < 1e-6
+
+
+@pytest.mark.long
 def test_arcs_meet_whatever_the_solver_left_between_them(solved):
     """The solver meets equations between arcs within a tolerance, a motion as rounding allows."""
     left = solved.solution.phases[0].curve

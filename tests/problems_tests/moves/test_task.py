@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 import dynamics
 from problems import moves
 from problems.moves.tasks.orientation import rotation_vectors
+from problems.moves.tasks.task_problem import narrowed
 
 DOWN = [np.pi, 0.0, 0.0]  # z of the tool points to the ground
 ROBOTS = files("problems") / "robots"
@@ -45,6 +46,12 @@ def solved(request):
     else:
         robot, tool, home = panda(), "panda_hand_tcp", PANDA_HOME
     return robot, tool, home, pick_and_place(robot, tool, home).solve()
+
+
+def test_limits_that_are_not_narrowed_stay_and_infinite_ones_too():
+    lower, upper = np.array([-np.inf, -1.0, 0.0]), np.array([np.inf, 3.0, np.inf])
+    for share, expected in ((0.0, [[*lower], [*upper]]), (0.5, [[-np.inf, 0.0, 0.0], [np.inf, 2.0, np.inf]])):
+        np.testing.assert_array_equal(narrowed(lower, upper, share), expected)
 
 
 @pytest.mark.long
