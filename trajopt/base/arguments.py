@@ -136,6 +136,16 @@ def name(value: Any, what: str) -> str:
     return value
 
 
+def is_whole(value: Any) -> bool:
+    """Whether a value is an integer, of Python or NumPy; True and False are none."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is an integer or a floating-point number, of Python or NumPy."""
+    return is_whole(value) or isinstance(value, float | np.floating)
+
+
 def check_flag(what: str, value: Any) -> None:
     """Raise OptionError unless `value` is True or False."""
     if not isinstance(value, bool | np.bool_):
@@ -168,8 +178,7 @@ def check_positive(what: str, value: Any, *, optional: bool = False, or_zero: bo
     """Raise OptionError unless `value` is a finite number above zero (or None, or zero, where allowed)."""
     if optional and value is None:
         return
-    is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    in_range = is_number and 0 <= value <= sys.float_info.max  # false for an integer that no float holds
+    in_range = is_number(value) and 0 <= value <= sys.float_info.max  # no integer that no float holds
     if not in_range or (value == 0 and not or_zero):
         expected = f"a finite number{', 0 or more' if or_zero else ' above 0'}{' or None' * optional}"
         raise OptionError(f"{what} = {short_repr(value)}: expected {expected}")
@@ -179,7 +188,7 @@ def check_count(
     what: str, value: Any, least: int = 0, most: int = MOST, error: type[TrajoptError] = OptionError
 ) -> None:
     """Raise an error unless `value` is a whole number from `least` to `most`."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+    if not is_whole(value) or value < least:
         raise error(f"{what} = {short_repr(value)}: expected a whole number, {least} or more")
     if value > most:
         raise error(f"{what} = {short_repr(value)}: expected a whole number, {most} at most")

@@ -12,7 +12,7 @@ from matplotlib.animation import AbstractMovieWriter, FFMpegWriter, PillowWriter
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from trajopt.base.arguments import check_count, check_positive, short_repr
+from trajopt.base.arguments import check_choice, check_count, check_positive
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import check_solution
@@ -45,8 +45,7 @@ def animate(
     """
     check_solution(solution)
     writer = film_writer(path, rate)
-    if view not in VIEWS:
-        raise OptionError(f"view is {short_repr(view)}: give 'planes' or 'space'")
+    check_choice("view", view, VIEWS)
     scene = scene_of_motion(solution, picture_count(solution.duration, rate, speed))
     write_scene(scene, path, writer, dpi, scene.planes[0] if view == VIEWS[0] else SPACE)
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import check_count, short_repr
+from trajopt.base.arguments import check_choice, check_count
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.graph.protocols.dynamics import GravityField, SkeletonDynamics
@@ -88,8 +88,7 @@ def motion(
     """
     check_solution(solution)
     check_count("snapshots", snapshots, 2)
-    if view not in VIEWS:
-        raise OptionError(f"view is {short_repr(view)}: give 'planes' or 'space'")
+    check_choice("view", view, VIEWS)
     check_place(figure, ax)
     drawn = draw_scene(scene_of_motion(solution, snapshots), view, figure, ax)
     if figure is None and ax is None:

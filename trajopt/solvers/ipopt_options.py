@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.base.arguments import is_number
 from trajopt.base.errors import OptionError, near_matches
 
 _ENTRY = re.compile(
@@ -52,8 +53,7 @@ class IpoptOption:
         """`value` as the type that IPOPT expects; raises OptionError where it cannot be converted."""
         if self.kind == "string":
             return self._convert_string(value)
-        number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-        if not number or (self.kind == "integer" and value % 1 != 0):
+        if not is_number(value) or (self.kind == "integer" and value % 1 != 0):
             raise self._refuse(value, "a whole number" if self.kind == "integer" else "a number")
         if not self.lowest <= value <= self.highest:  # NaN is refused too
             raise self._refuse(value, self.range)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base import arguments
-from trajopt.base.arguments import short_repr
+from trajopt.base.arguments import is_whole, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError
 from trajopt.graph.declared_quantities import described
 from trajopt.graph.keys import extra_leaf, own_term, parameter_leaf
@@ -169,11 +169,6 @@ def sides(part: slice) -> tuple[Any, Any, Any]:
 def is_slice(part: slice) -> bool:
     """Whether the sides of a slice are whole numbers, and its step is not zero."""
     return all(each is None or is_whole(each) for each in sides(part)) and part.step != 0
-
-
-def is_whole(value: Any) -> bool:
-    """Whether a value counts components."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)

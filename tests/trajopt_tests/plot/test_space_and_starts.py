@@ -55,7 +55,7 @@ def test_the_surface_of_a_capsule_is_as_far_from_its_segment_as_its_radius():
 
 
 def test_wrong_views_are_refused(reach):
-    with pytest.raises(OptionError, match="view is '3d': give 'planes' or 'space'"):
+    with pytest.raises(OptionError, match="view = '3d': expected 'planes' or 'space'"):
         trajopt.plot.motion(reach, view="3d")
     with pytest.raises(OptionError, match=r"ax has two dimensions: give one of figure.add_subplot"):
         trajopt.plot.motion(reach, view="space", ax=Figure().subplots())
@@ -84,7 +84,7 @@ def test_gifs_that_cannot_be_are_refused(reach, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(OptionError, match=r"needs the program ffmpeg, which is not installed here"):
         trajopt.plot.animate(reach, tmp_path / "reach.mp4")
-    with pytest.raises(OptionError, match=r"view is 'side': give 'planes' or 'space'"):
+    with pytest.raises(OptionError, match=r"view = 'side': expected 'planes' or 'space'"):
         trajopt.plot.animate(reach, tmp_path / "reach.gif", view="side")
     with pytest.raises(OptionError, match="rate = 0: expected a whole number, 1 or more"):
         trajopt.plot.animate(reach, tmp_path / "reach.gif", rate=0)

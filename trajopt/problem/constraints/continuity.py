@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt.base.arguments import check_count, numbers, short_repr
+from trajopt.base.arguments import check_count, is_whole, numbers, short_repr
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.keys import SPLINE_LEAVES, is_extra
 from trajopt.problem.costs_and_constraints import Periodicity
@@ -44,8 +44,7 @@ def lower_continuity(
 ) -> LowerContinuity:
     """The value of a call of `Problem.continuity`; see there, also for errors."""
     number, highest = index_of(coordinate, names, "coordinate"), trajectory.continuity - 1
-    whole = isinstance(order, (int, np.integer)) and not isinstance(order, bool)
-    if not whole or not -1 <= order <= highest:
+    if not is_whole(order) or not -1 <= order <= highest:
         known = " or ".join(f"{k} ({MAY_JUMP[k]} may jump)" for k in range(-1, highest + 1))
         raise OptionError(
             f"the continuity of '{coordinate}' is {short_repr(order)}, but where arcs meet the trajectory "

@@ -258,7 +258,7 @@ def held_axes(held: Any, frame: str, arcs: Sequence[int]) -> dict[int, tuple[int
 
 
 def checked_arc(arc: Any, frame: str, arc_count: int) -> int:
-    if not isinstance(arc, int | np.integer) or isinstance(arc, bool) or not 0 <= arc < arc_count:
+    if not arguments.is_whole(arc) or not 0 <= arc < arc_count:
         raise OptionError(
             f"'{frame}' is held in arc {arguments.short_repr(arc)}: the {arc_count} arcs count from 0"
         )
