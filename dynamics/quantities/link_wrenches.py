@@ -29,5 +29,6 @@ def link_wrenches(model: KinematicTree, shape: tuple[int, ...], loads: Mapping[s
         except ValueError:
             fits = False
         if not fits:
-            raise ShapeError(f"the wrench on '{link}' has shape {wrench.shape}; give {(*shape, 6)} or (6,)")
+            shapes = f"{(*shape, 6)} or (6,)" if shape else "(6,)"
+            raise ShapeError(f"the wrench on '{link}' has shape {wrench.shape}; give {shapes}")
     return external
