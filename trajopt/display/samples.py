@@ -109,7 +109,13 @@ def samples_of(answer: Answer, rate: float) -> Samples:
     tables = [_samples_of_one(part, rate) for _, part in named]
     if len(named) == 1 and not named[0][0]:
         return tables[0]
-    return _joined([name for name, _ in named], tables)
+    joined = _joined([name for name, _ in named], tables)
+    columns = dict(joined.columns)
+    links = [_quaternion_columns(part) for _, part in named]
+    for names in dict(item for each in links for item in each.items()).values():
+        each = np.stack([columns[name] for name in names], axis=1)
+        columns |= zip(names, _of_one_sign(each).T, strict=True)
+    return Samples(columns, joined.units)
 
 
 def _samples_of_one(solution: SolutionData, rate: float) -> Samples:
@@ -122,16 +128,26 @@ def _samples_of_one(solution: SolutionData, rate: float) -> Samples:
         prefix = "" if is_system or quantity.startswith(EXTRA) else f"{quantity} "
         for curve in curves:
             columns[f"{prefix}{curve.name}"], units[f"{prefix}{curve.name}"] = curve.values, curve.unit
-    for joint in getattr(problem and problem.dynamics, "rotation_joints", ()):
-        named = [f"quaternion {joint.link} {axis}" for axis in "xyzw"]
-        columns |= zip(named, quaternions(solution.rotation(joint.link)(t)).T, strict=True)
+    for link, named in _quaternion_columns(solution).items():
+        columns |= zip(named, quaternions(solution.rotation(link)(t)).T, strict=True)
         units |= dict.fromkeys(named, "")
     return Samples(columns, units)
 
 
+def _quaternion_columns(solution: SolutionData) -> dict[str, list[str]]:
+    """Links that a rotation vector turns, and the columns of their quaternions."""
+    problem = problem_of(solution)
+    links = [joint.link for joint in getattr(problem and problem.dynamics, "rotation_joints", ())]
+    return {link: [f"quaternion {link} {axis}" for axis in "xyzw"] for link in links}
+
+
 def quaternions(rotations: NDArray) -> NDArray:
     """Unit quaternions x, y, z, w (K, 4) of rotation matrices over time, without changes of sign."""
-    each = Rotation.from_matrix(rotations).as_quat()
+    return _of_one_sign(Rotation.from_matrix(rotations).as_quat())
+
+
+def _of_one_sign(each: NDArray) -> NDArray:
+    """Quaternions over time (K, 4) without changes of sign; Q and -Q are one rotation."""
     turned = np.sum(each[1:] * each[:-1], axis=1) < 0.0
     return each * np.cumprod(np.append(1.0, np.where(turned, -1.0, 1.0)))[:, None]
 

@@ -195,7 +195,8 @@ class SolutionData(Answer):
         graph = self._graph(several)
         needed = {term.quantity for term in several}.union(*(block.inputs for block in graph.blocks))
         flat = graph.values(self.leaves(time.ravel(), needed))
-        return {term.quantity: flat[term.quantity].reshape(*time.shape, -1) for term in several}
+        found = {term.quantity: flat[term.quantity] for term in several}
+        return {name: each.reshape(*time.shape, each.shape[-1]) for name, each in found.items()}
 
     # -- the problem --------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """Motions as tables: times, columns, units, CSV and data frames."""
 
 import csv
+import itertools
 import sys
 from types import SimpleNamespace
 
@@ -89,6 +90,26 @@ def test_a_solution_without_its_problem_has_positions_velocities_and_acceleratio
     samples = trajopt.Solution.load(tmp_path / "arm.npz").sample(20)
     assert {name.split()[0] for name in samples.columns} == {"t", "q", "v", "a"}
     assert np.array_equal(samples["v elbow"], arm.sample(20)["v elbow"])
+
+
+def test_quaternions_go_on_from_phase_to_phase():
+    """At 300 degrees the matrix alone would give the other sign; phases know nothing of each other."""
+    body = dynamics.Body("ball", dynamics.Joint("joint"), None, 1.0, np.zeros(3), np.eye(3))
+    robot = dynamics.RigidBodyModel(dynamics.ball_joint(body), np.zeros(3))
+    turns = np.deg2rad([[0.0, 0.0, 0.0], [0.0, 0.0, 300.0], [0.0, 0.0, 340.0]])
+    parts = []
+    for first, last in itertools.pairwise(turns):
+        part = trajopt.Problem(robot, trajopt.Trajectory.collocation(3, 3, duration=1.0))
+        part.start_at(q=first)
+        part.end_at(q=last)
+        part.minimize(trajopt.v**2)
+        parts.append(part)
+    solution = trajopt.solve(trajopt.Phases(*parts), progress="silent")
+    table = solution.sample(50)
+    each = np.stack([table[f"quaternion ball {axis}"] for axis in "xyzw"], axis=1)
+    half = 0.5 * table["q joint_z"]
+    np.testing.assert_allclose(each[:, 2:], np.stack([np.sin(half), np.cos(half)], axis=1), atol=1e-12)
+    assert solution.phases[0].rotation("ball")([]).shape == (0, 3, 3)
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, np.nan, np.inf, "100", True, 1e12])
