@@ -196,7 +196,7 @@ def _placed(
 
 def pose_of(at: ArrayLike, rotation: ArrayLike | None, what: str) -> tuple[np.ndarray, np.ndarray]:
     """Position (3,) and rotation matrix (3, 3) of a pose as in `box`; ShapeError, JointError."""
-    if np.shape(at) == (4, 4):
+    if real_array(at, f"{what} position").shape == (4, 4):
         pose = finite_array(at, (4, 4), f"{what} pose")
         if rotation is not None or not np.array_equal(pose[3], (0.0, 0.0, 0.0, 1.0)):
             raise ShapeError(
@@ -210,9 +210,10 @@ def rotation_of(given: ArrayLike | None, what: str) -> np.ndarray:
     """The matrix of a rotation as in `box`; ShapeError, JointError."""
     if given is None:
         return np.eye(3)
-    if np.shape(given) == (3, 3):
+    shape = real_array(given, what).shape
+    if shape == (3, 3):
         return rotation_matrix(given, what)
-    if np.shape(given) == (3,):
+    if shape == (3,):
         vector = finite_array(given, (3,), what)
         angle = float(np.linalg.norm(vector))
         return about_axis(vector / angle, angle) if angle > 0.0 else np.eye(3)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from trajopt.base.printable_text import printable
+
 TOLERANCE = 1e-6  # of a limit: a larger excess is a violation
 
 
@@ -58,4 +60,4 @@ class MotionCertificate:
         sampled = [line.name for line in self.lines if line.evidence == "sampled"]
         known = f"; {', '.join(sampled)} at samples alone" if sampled else ", proved for all times"
         head = f"{verdict} {TOLERANCE:g} of it{known} (excess: relative to the limit, below zero within it)"
-        return "\n".join([head, *map(str, self.lines)])
+        return printable("\n".join([head, *map(str, self.lines)]))

@@ -44,7 +44,7 @@ def limits_of(
     j = _positive(np.inf if jerk is None else jerk, "jerk", model)
     if torque is None:
         lower, upper = own.torque_lower, own.torque_upper
-    elif np.ndim(torque) == 2:
+    elif numbers(torque, "torque").ndim == 2:
         lower, upper = _pairs(torque, model)
     else:
         upper = _positive(torque, "torque", model)

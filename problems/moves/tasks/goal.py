@@ -143,7 +143,7 @@ def joints_of(robot: Robot, q: Any, what: str) -> Array:
                 )
             found[names.index(name)] = _joint_value(value, what)
     else:
-        values = list(q) if np.ndim(q) or isinstance(q, list | tuple) else [q] * len(names)
+        values = list(q) if isinstance(q, list | tuple) or np.ndim(q) else [q] * len(names)
         if len(values) != len(names):
             raise ShapeError(f"{what} has {len(values)} values: the robot has {len(names)} joints")
         found[:] = [np.nan if value is None else _joint_value(value, what) for value in values]

@@ -45,7 +45,7 @@ def motion_of(solution: Answer) -> PlannedMotion:
         if sum(part.curve.durations.size for part in solution.parts) != len(problem.task.steps):
             raise ShapeError(f"the motion has not one arc for each of the {len(problem.task.steps)} goals")
         return PlannedMotion.of(problem, solution)
-    except (TrajoptError, TypeError) as error:
+    except (TrajoptError, dynamics.DynamicsError, TypeError) as error:
         raise SolutionFileError(f"the task of '{solution.name}' cannot be read: {error}") from error
 
 

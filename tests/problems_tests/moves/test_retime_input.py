@@ -44,6 +44,7 @@ BAD = [
     (dict(acceleration=[1.0, 2.0]), errors.ShapeError, r"acceleration has shape \(2,\)"),
     (dict(acceleration=np.nan), errors.OptionError, "acceleration of joint"),
     (dict(torque=np.ones((6, 3))), errors.ShapeError, r"torque has shape \(6, 3\)"),
+    (dict(torque=[[-1.0, 1.0], [1.0]]), errors.ShapeError, "torque is .*give a number or an array"),
     (dict(torque=[[1.0, -1.0]] * 6), errors.OptionError, "give the lower limit"),
     (dict(torque=5.0), errors.InfeasibleBoundsError, "joint 'shoulder_lift_joint' needs .* to hold still"),
     (dict(intervals=0), errors.OptionError, "intervals = 0"),

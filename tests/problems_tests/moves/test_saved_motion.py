@@ -110,6 +110,48 @@ def test_what_is_changed_in_a_file_is_seen(file, tmp_path):
         moves.load_motion(altered(file, tmp_path, other))
 
 
+@pytest.mark.long
+def test_a_damaged_task_is_named_whatever_refuses_it(file, tmp_path):
+    """The robot is refused by `dynamics`, poses with lists in place of numbers by `moves`."""
+
+    def mass(statement):
+        statement["robot"]["model"]["bodies"][0]["mass"] = -1.0
+
+    def pose(statement):
+        statement["steps"][0]["start"]["q"][0] = []
+
+    def turn(statement):
+        statement["scene"]["shapes"][0]["rotation"][1] = [1.0]
+
+    for damage, said in (
+        (mass, "robot: .*mass is"),
+        (pose, r"steps\[0\]: .*value \[\]"),
+        (turn, "scene: .*rotation is"),
+    ):
+        with pytest.raises(errors.SolutionFileError, match=f"the task of 'task' cannot be read: .*{said}"):
+            moves.load_motion(restated(file, tmp_path, damage))
+
+
+@pytest.mark.long
+def test_names_of_a_file_send_no_codes_to_a_terminal(file, tmp_path):
+    def rename(statement):
+        statement["scene"]["shapes"][0]["name"] = "\x1b[2Jfloor"
+
+    text = str(moves.load_motion(restated(file, tmp_path, rename)).certificate)
+    assert "\x1b" not in text and r"\x1b[2Jfloor" in text
+
+
+def restated(file, tmp_path, change):
+    """The file with another task."""
+
+    def restate(arrays):
+        header = json.loads(str(arrays["header"]))
+        change(header["recipe"]["parameters"]["statement"])
+        arrays["header"] = np.array(json.dumps(header))
+
+    return altered(file, tmp_path, restate)
+
+
 def test_a_solution_of_something_else_is_named(tmp_path):
     solution = trajopt.solve(double_integrator.build())
     solution.save(tmp_path / "other.npz")
