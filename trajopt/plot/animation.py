@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,13 @@ import numpy as np
 from matplotlib.animation import AbstractMovieWriter, FFMpegWriter, PillowWriter
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from trajopt.base.arguments import check_choice, check_count, check_positive
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import check_solution
-from trajopt.plot.scenery import Plane
+from trajopt.plot.scenery import Around, Plane
 from trajopt.plot.snapshots import SPACE, VIEWS, Scene, draw_surroundings, fit_box, scene_of_motion
 from trajopt.plot.style import settings
 from trajopt.solution.solution import Answer
@@ -95,43 +98,54 @@ def write_film(
 def write_scene(
     scene: Scene, path: str | os.PathLike[str], writer: AbstractMovieWriter, dpi: int, plane: Plane
 ) -> None:
-    """A film of a scene in a plane or in space, whose last picture stays for half a second."""
-    with settings():
-        figure, links, clock = _stage(scene, plane)
-
-        def show(picture: int) -> Callable[[], None]:
-            def drawn() -> None:
-                links.set_segments(list(scene.lines[picture][..., list(plane)]))
-                if scene.colours is not None:
-                    links.set_color(list(scene.colours[picture]))
-                clock.set_text(f"t = {scene.times[picture]:.2f} s")
-
-            return drawn
-
-        last = len(scene.times) - 1
-        pictures = [*range(last + 1), *[last] * (int(writer.fps) // 2)]
-        write_film(figure, path, writer, dpi, map(show, pictures))
-
-
-def _stage(scene: Scene, plane: Plane) -> tuple[Figure, Any, Any]:
-    """The figure with all that stands still, and what moves in it: the links, and the title with the time."""
-    figure = Figure(figsize=scene.size(plane), layout="constrained")
-    style: dict[str, Any] = {"colors": [PALETTE[0]], "linewidths": 3.0, "capstyle": "round", "zorder": 4}
-    if plane != SPACE:
-        axis = figure.add_subplot()
-        draw_surroundings(axis, scene, plane)
-        links = LineCollection([], **style)
-        axis.add_collection(links)
-        axis.update_datalim(scene.points[:, plane])
-        axis.autoscale_view()
-        axis.set_aspect("equal", adjustable="box")
-        return figure, links, axis.set_title("", loc="right")
+    """A film of a scene in a plane or in space."""
     from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
-    space: Any = figure.add_subplot(projection="3d")
-    space.computed_zorder = False  # else surfaces of obstacles hide links in front of them
-    draw_surroundings(space, scene, plane)
-    chain = Line3DCollection(np.zeros((1, 2, 3)), **style)
-    space.add_collection3d(chain)
-    fit_box(space, scene)
-    return figure, chain, space.set_title("", loc="right")
+    style: dict[str, Any] = {"colors": [PALETTE[0]], "linewidths": 3.0, "capstyle": "round", "zorder": 4}
+    with settings():
+        figure, axis = stage(scene, plane, scene.around)
+        if plane == SPACE:
+            links: Any = axis.add_collection3d(Line3DCollection(np.zeros((1, 2, 3)), **style))
+        else:
+            links = axis.add_collection(LineCollection([], **style), autolim=False)
+
+        def show(picture: int) -> None:
+            links.set_segments(list(scene.lines[picture][..., list(plane)]))
+
+        write_pictures(figure, axis, scene.times, path, writer, dpi, show)
+
+
+def write_pictures(
+    figure: Figure,
+    axis: Any,
+    times: NDArray,
+    path: str | os.PathLike[str],
+    writer: AbstractMovieWriter,
+    dpi: int,
+    show: Callable[[int], None],
+) -> None:
+    """A film of what `show` draws of every picture, with the time; the last one stays for half a second."""
+    clock = axis.set_title("", loc="right")
+
+    def drawn(picture: int) -> None:
+        show(picture)
+        clock.set_text(f"t = {times[picture]:.2f} s")
+
+    last = len(times) - 1
+    pictures = [*range(last + 1), *[last] * (int(writer.fps) // 2)]
+    write_film(figure, path, writer, dpi, (partial(drawn, picture) for picture in pictures))
+
+
+def stage(scene: Scene, plane: Plane, around: Sequence[Around]) -> tuple[Figure, Any]:
+    """A figure with all that stands still, and its axis, in which the whole scene has its place."""
+    figure = Figure(figsize=scene.size(plane), layout="constrained")
+    axis: Any = figure.add_subplot(projection="3d" if plane == SPACE else None)
+    draw_surroundings(axis, replace(scene, around=around), plane)
+    if plane == SPACE:
+        axis.computed_zorder = False  # else surfaces of obstacles hide links in front of them
+        fit_box(axis, scene)
+        return figure, axis
+    axis.update_datalim(scene.points[:, plane])
+    axis.autoscale_view()
+    axis.set_aspect("equal", adjustable="box")
+    return figure, axis

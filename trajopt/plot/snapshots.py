@@ -39,7 +39,6 @@ class Scene:
 
     times : (k,) of the snapshots;   lines : (k, segments, 2, 3) links in world axes, m
     path : (m, 3) of the end point;   around : obstacles and targets
-    colours : (k, segments, 3) of the links, 0 to 1; None: all have the same
     planes : pairs of world axes, the plane that shows most and, of a spatial motion, the one from above
     """
 
@@ -48,7 +47,6 @@ class Scene:
     path: NDArray
     around: Sequence[Around]
     planes: list[tuple[int, int]]
-    colours: NDArray | None = None
 
     @property
     def points(self) -> NDArray:

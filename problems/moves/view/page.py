@@ -12,12 +12,12 @@ import numpy as np
 
 import dynamics
 from problems.moves.view.limit_use import RAMP, UNLIMITED, colour_of, rgb
+from problems.moves.view.moving_solids import moving_solids
 from problems.moves.view.seen_motion import SeenMotion
 from problems.moves.view.solids import RobotSolids, Solid, solid_of, viewer_package
-from problems.moves.view.surroundings import LOAD, PATH
+from problems.moves.view.surroundings import LOAD, OBSTACLE, PATH
 from trajopt.base.arrays import Array
 
-OBSTACLE = "#A899A3"
 PATH_WIDTH = 0.004  # m
 LEAST_EXTENT = 0.5  # m, of what the camera looks at
 VIEWING = np.array([0.55, -0.7, 0.4])  # from the middle to the camera, in extents, z upwards
@@ -52,45 +52,30 @@ class _Moving:
     """What moves: the robot's solids and its loads, each a mesh whose pose and colour are updated."""
 
     def __init__(self, scene: Any, motion: SeenMotion, robot: RobotSolids) -> None:
-        self.handles: list[Any] = []
-        rotations, positions, self.colours = [], [], []
         for solid in robot.solids:
-            handle = add_mesh(scene, f"/robot/{solid.carrier}", solid, colour_of(np.nan))
             if solid.carrier is None:
-                continue
-            poses = dynamics.forward_kinematics(motion.model, motion.q, [solid.carrier])
-            self.handles.append(handle)
-            rotations.append(poses.rotation[:, 0])
-            positions.append(poses.position[:, 0])
-            self.colours.append(_shares_of(motion, solid.carrier))
-        for shape, stretches in motion.loads:
-            self.handles.append(add_mesh(scene, f"/loads/{shape.name}", solid_of(shape), rgb(LOAD)))
-            rotation, position = motion.carried_poses(shape, stretches)
-            rotations.append(rotation)
-            positions.append(position)
-            self.colours.append(None)
-        self.turns = [quaternions(each) for each in rotations]
-        self.places = positions
+                add_mesh(scene, "/robot/None", solid, colour_of(np.nan))
+        self.solids = moving_solids(motion, robot)
+        self.handles = [
+            add_mesh(scene, each.name, each.solid, _colour(each.colours[0])) for each in self.solids
+        ]
+        self.turns = [quaternions(each.rotation) for each in self.solids]
 
     def show(self, picture: int) -> None:
         """Move and colour everything as in one picture; unchanged poses and colours are not sent again."""
-        for handle, turn, place, shares in zip(
-            self.handles, self.turns, self.places, self.colours, strict=True
-        ):
+        for handle, turn, each in zip(self.handles, self.turns, self.solids, strict=True):
             if picture == 0 or not np.array_equal(turn[picture], turn[picture - 1]):
                 handle.wxyz = turn[picture]
+            place = each.position
             if picture == 0 or not np.array_equal(place[picture], place[picture - 1]):
                 handle.position = place[picture]
-            if shares is not None and colour_of(shares[picture]) != tuple(handle.color):
-                handle.color = colour_of(shares[picture])
+            if _colour(each.colours[picture]) != tuple(handle.color):
+                handle.color = _colour(each.colours[picture])
 
 
-def _shares_of(motion: SeenMotion, carrier: str) -> Array:
-    """Shares of limits, (k,), of the joint that moves a link or frame; NaN of one that never moves."""
-    body = motion.model.frame(carrier).body
-    if body is None:
-        return np.full(len(motion.times), np.nan)
-    return motion.shares[:, motion.model.coordinate[motion.model.link_index(body)]]
+def _colour(row: Array) -> tuple[int, int, int]:
+    red, green, blue = row.tolist()
+    return red, green, blue
 
 
 def quaternions(rotation: Array) -> Array:

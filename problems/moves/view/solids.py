@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -20,12 +21,13 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 
 VISIBLE = "visual", "collision"  # elements of a URDF, the first that a link has
-ROUND, FINE = 24, 2  # corners around cylinders, and how often the faces of a ball are divided
+ROUND = 16  # corners around cylinders, capsules and balls, half as many around points of a cloud
+CUBE = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
 LEAST_BALL = 0.003  # m, radius of a point of a cloud, which may have none
 PLATE = (4.0, 4.0, 0.004)  # m, what is drawn of a half-space
 SLENDER = 0.02  # of the robot's extent: radius of links that have neither meshes nor shapes
-DIGITS = 3  # vertices of meshes that agree to so many digits, of m, become one
-MOST_FACES = 20_000  # of a link: a larger mesh is made coarser
+DIGITS = 3, 2  # vertices of meshes that agree to so many digits, of m, become one
+MOST_FACES = 20_000  # of a link, on a page: a larger mesh is made coarser
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,20 +64,23 @@ def viewer_package(name: str) -> Any:
 
 
 def robot_solids(
-    model: dynamics.RigidBodyModel, urdf: Any = None, folders: Iterable[Any] = ()
+    model: dynamics.RigidBodyModel, urdf: Any = None, folders: Iterable[Any] = (), most: int = MOST_FACES
 ) -> RobotSolids:
     """Every link by its <visual> elements, else by its <collision> ones, else by the model's shapes.
 
-    Where nothing of it has any of these, capsules along its skeleton.
+    Where nothing of it has any of these, capsules along its skeleton. most : faces of a mesh, which is made
+    coarser where it has more, to a centimetre at most.
     """
-    found, missing = ([], []) if urdf is None else _of_urdf(model, urdf, list(folders))
+    found, missing = ([], []) if urdf is None else _of_urdf(model, urdf, list(folders), most)
     drawn = {solid.carrier for solid in found}
     found += [solid_of(shape) for shape in model.shapes if shape.carrier not in drawn]
     by = "meshes" if drawn else "shapes" if found else "lines"
     return RobotSolids(tuple(_joined(found or _along_skeleton(model))), by, tuple(missing))
 
 
-def _of_urdf(model: dynamics.RigidBodyModel, urdf: Any, folders: list[Any]) -> tuple[list[Solid], list[str]]:
+def _of_urdf(
+    model: dynamics.RigidBodyModel, urdf: Any, folders: list[Any], most: int
+) -> tuple[list[Solid], list[str]]:
     """The solids of <visual> elements, and of <collision> ones of links without; why others are missing."""
     known = {*model.link_names, *model.frame_names}
     places, found, missing = mesh_folders(urdf, folders), [], []
@@ -85,25 +90,25 @@ def _of_urdf(model: dynamics.RigidBodyModel, urdf: Any, folders: list[Any]) -> t
             if each.carrier in drawn or each.carrier not in known:
                 continue
             try:
-                found.append(solid_of(each) if isinstance(each, Shape) else _read(each, places))
+                found.append(solid_of(each) if isinstance(each, Shape) else _read(each, places, most))
             except dynamics.UrdfError as error:
                 missing.append(str(error))
     return found, missing
 
 
-def _read(named: LinkMesh, places: list[Path]) -> Solid:
+def _read(named: LinkMesh, places: list[Path], most: int) -> Solid:
     file = found_mesh(named.file, places)
     if file is None:
         raise dynamics.UrdfError(f"{named.element}: the mesh {named.file!r} is in none of the folders")
-    mesh = _coarser(read_mesh(file, named.element))
+    mesh = _coarser(read_mesh(file, named.element), most)
     placed = np.asarray(mesh.vertices) * named.scale @ named.pose.rotation.T + named.pose.position
     return Solid(named.carrier, placed, np.asarray(mesh.faces))
 
 
-def _coarser(mesh: Any) -> Any:
-    """The mesh, of one with very many faces vertices that agree to a millimetre, then more, joined."""
-    for digits in range(DIGITS, 0, -1):
-        if len(mesh.faces) <= MOST_FACES:
+def _coarser(mesh: Any, most: int) -> Any:
+    """The mesh; of one with many faces vertices that agree to a millimetre, then a centimetre, joined."""
+    for digits in DIGITS:
+        if len(mesh.faces) <= most:
             break
         mesh.merge_vertices(merge_tex=True, merge_norm=True, digits_vertex=digits)
         mesh.update_faces(mesh.nondegenerate_faces())
@@ -111,40 +116,53 @@ def _coarser(mesh: Any) -> Any:
     return mesh
 
 
-def triangles(shape: Shape) -> Any:
-    """The `trimesh.Trimesh` of a shape in its own axes; of a half-space a plate of 4 m."""
-    create: Any = viewer_package("trimesh.creation")
-    size = shape.size.tolist()
-    if shape.kind == "sphere":
-        return create.icosphere(subdivisions=FINE, radius=size[0])
-    if shape.kind == "capsule":
-        return create.capsule(radius=size[0], height=size[1], count=[ROUND, ROUND])
-    if shape.kind == "cylinder":
-        return create.cylinder(radius=size[0], height=size[1], sections=ROUND)
-    if shape.kind == "box":
-        return create.box(extents=size)
-    if shape.kind == "point_cloud":
-        return _balls(create.icosphere(subdivisions=1, radius=max(size[0], LEAST_BALL)), shape.points)
-    plate = create.box(extents=PLATE)
-    plate.apply_translation((0.0, 0.0, -0.5 * PLATE[2]))
-    return plate
+def corners_of(shape: Shape) -> Array:
+    """Points (m, 3) m whose convex hull is drawn of a shape, in axes of its carrier; a half-space is a plate.
+
+    A cloud's points are those of the ball about each of them, (m, 3) about its middle.
+    """
+    size = shape.size
+    if shape.kind in ("box", "half_space"):
+        corners = CUBE * (size if shape.kind == "box" else np.array(PLATE))
+        corners = corners - (shape.kind == "half_space") * np.array([0.0, 0.0, 0.5 * PLATE[2]])
+    elif shape.kind == "point_cloud":
+        return _rings(max(float(size[0]), LEAST_BALL), 0.0, ROUND // 2)
+    else:
+        half = 0.0 if shape.kind == "sphere" else 0.5 * float(size[1])
+        corners = _rings(float(size[0]), half, ROUND, flat=shape.kind == "cylinder")
+    return corners @ shape.rotation.T + shape.position
 
 
-def _balls(ball: Any, points: Array) -> Any:
-    """The same ball about all points."""
-    import trimesh
+def _rings(radius: float, half: float, count: int, *, flat: bool = False) -> Array:
+    """Points of circles about z, from one end of a capsule to the other; `flat`: of a cylinder."""
+    angle = 2.0 * np.pi * np.arange(count) / count
+    height = np.zeros(1) if flat else np.sin(np.linspace(0.0, 0.5 * np.pi, count // 4 + 1))
+    outer = radius * np.sqrt(1.0 - height**2)[:, None]
+    x, y = outer * np.cos(angle), outer * np.sin(angle)
+    z = np.broadcast_to(half + (0.0 if flat else radius) * height[:, None], x.shape)
+    return np.concatenate([np.stack([x, y, side * z], axis=-1).reshape(-1, 3) for side in (-1.0, 1.0)])
 
-    faces = ball.faces + len(ball.vertices) * np.arange(len(points))[:, None, None]
-    return trimesh.Trimesh(
-        (points[:, None] + ball.vertices).reshape(-1, 3), faces.reshape(-1, 3), process=False
-    )
+
+def _hull(points: Array) -> tuple[Array, Array]:
+    """Vertices and faces of a convex hull, seen from outside in the positive sense."""
+    from scipy.spatial import ConvexHull
+
+    hull = ConvexHull(points)
+    faces = np.array(hull.simplices)
+    a, b, c = np.moveaxis(points[faces], 1, 0)
+    inwards = np.einsum("ki,ki->k", np.cross(b - a, c - a), hull.equations[:, :3]) < 0.0
+    faces[inwards] = faces[inwards][:, ::-1]
+    return points, faces
 
 
 def solid_of(shape: Shape) -> Solid:
     """A shape on its carrier."""
-    mesh = triangles(shape)
-    placed = np.asarray(mesh.vertices) @ shape.rotation.T + shape.position
-    return Solid(shape.carrier, placed, np.asarray(mesh.faces))
+    vertices, faces = _hull(corners_of(shape))
+    if shape.kind == "point_cloud":
+        places = shape.points @ shape.rotation.T + shape.position
+        faces = (faces + len(vertices) * np.arange(len(places))[:, None, None]).reshape(-1, 3)
+        vertices = (places[:, None] + vertices).reshape(-1, 3)
+    return Solid(shape.carrier, vertices, faces)
 
 
 def _joined(solids: list[Solid]) -> Iterator[Solid]:

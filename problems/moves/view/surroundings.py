@@ -9,6 +9,7 @@ import dynamics
 from trajopt.base.palette import PALETTE
 
 LOAD, PATH = PALETTE[2], PALETTE[0]  # colours of loads and of paths of tools, in films and on pages
+OBSTACLE = "#A899A3"
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import dynamics
-from problems.moves.view.film import write_motion
+from problems.moves.view.film import MOST_FACES, write_motion
 from problems.moves.view.page import page_of
 from problems.moves.view.seen_motion import Pictures, SeenMotion, seen_motion
 from problems.moves.view.solids import robot_solids, viewer_package
@@ -75,9 +75,9 @@ def view(
     speed : of the motion in a GIF or MP4, 0.2 shows it five times as slow; a page has a control for it
 
     A link without meshes is drawn by the shapes of the model; a robot without either by capsules between the
-    frames of its joints, and GIF and MP4 draw lines there. Raises OptionError where viser or ffmpeg is
-    missing, for a system without bodies, and for what is no motion; UnknownNameError for a frame; the errors
-    of `urdf_shapes` for the URDF.
+    frames of its joints. GIF and MP4 draw meshes coarser, and no half-spaces. Raises OptionError where viser
+    or ffmpeg is missing, for a system without bodies, and for what is no motion; UnknownNameError for a
+    frame; the errors of `urdf_shapes` for the URDF.
     """
     target = Path(path)
     ending = target.suffix.lower()
@@ -85,7 +85,9 @@ def view(
         raise OptionError(f"{target}: the name of a view ends in {PAGE}, .gif or .mp4")
     check_positive("rate", rate, optional=True)
     if ending != PAGE:
-        return _film(motion, target, scene, tools, FILM_RATE if rate is None else rate, speed)
+        return _film(
+            motion, target, (scene, tools, urdf, folders), FILM_RATE if rate is None else rate, speed
+        )
     if speed != 1.0:
         raise OptionError(f"speed is {speed}: a page is played at any speed; leave it out, or write a film")
     viewer_package("viser")
@@ -97,16 +99,18 @@ def view(
     return View(target, len(content), len(seen.times), robot.drawn, robot.missing)
 
 
-def _film(motion: Any, target: Path, scene: Any, tools: Any, rate: int, speed: float) -> View:
+def _film(motion: Any, target: Path, given: tuple[Any, ...], rate: int, speed: float) -> View:
     """Write a GIF or MP4."""
     film_writer(target, rate)  # refuses what cannot be written before anything is computed
 
     def times(duration: float) -> Array:
         return np.linspace(0.0, duration, picture_count(duration, rate, speed))
 
+    scene, tools, urdf, folders = given
     seen = _with_given(seen_motion(motion, times), scene, tools)
-    write_motion(seen, target, rate)
-    return View(target, target.stat().st_size, len(seen.times), "lines")
+    robot = robot_solids(seen.model, seen.surroundings.urdf if urdf is None else urdf, folders, MOST_FACES)
+    write_motion(seen, robot, target, rate)
+    return View(target, target.stat().st_size, len(seen.times), robot.drawn, robot.missing)
 
 
 def _with_given(seen: SeenMotion, scene: Any, tools: Iterable[str] | None) -> SeenMotion:

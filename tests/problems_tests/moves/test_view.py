@@ -293,6 +293,26 @@ def test_an_obstacle_of_a_film_has_the_corners_and_ends_of_its_shape():
     assert drawn_obstacle(dynamics.half_space()) == []
 
 
+def test_a_film_draws_solids_where_the_robot_is_and_divides_large_faces(motion):
+    from problems.moves.view.film import LONGEST, Faces, triangles_of
+    from problems.moves.view.solids import solid_of
+
+    ball = dynamics.sphere(0.05, carrier=TOOL)
+    seen = seen_motion(motion, evenly)
+    faces = Faces(seen, robot_solids(seen.model.with_shapes([ball])))
+    places = dynamics.forward_kinematics(motion.model, seen.q, [TOOL]).position[:, 0]
+    for picture in (0, len(seen.times) - 1):
+        triangles, colours = faces.at(picture)
+        away = np.linalg.norm(triangles - places[picture], axis=2)
+        np.testing.assert_allclose(away, 0.05, atol=1e-12)
+        assert np.all((colours >= 0.0) & (colours <= 1.0))
+    plate = triangles_of(solid_of(dynamics.box((1.0, 0.7, 0.02))))
+    edges = np.roll(plate, -1, axis=1) - plate
+    assert np.linalg.norm(edges, axis=2).max() <= LONGEST
+    area = 0.5 * np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1).sum()
+    assert area == pytest.approx(2.0 * (0.7 + 0.02 + 0.014))
+
+
 @pytest.mark.long
 def test_a_film_has_a_picture_for_each_time_and_needs_no_viser(motion, tmp_path, monkeypatch):
     from PIL import Image
