@@ -119,9 +119,9 @@ def build(
     without : step constraints to leave out, names of problems.human.gait.step_constraints with commas between
     start : where the search starts, "standing" upright, a "measured" gait, which is the default with imposed
         contact, or, with predicted contact alone and by default, a walk that was "solved" before
-    track : a file of measured angles (.mot, .sto, .csv) that the walk also keeps near, beside the cost; its
-        step is between track_window, s, the strikes of the right and of the left heel. track_weight and
-        track_names, a table of names and signs, as in `problems.human.motions.tracking`
+    track : a file of measured angles (.mot, .sto, .csv), or of markers of `model` (.trc), which the walk
+        also keeps near, beside the cost; its step is between track_window, s, the strikes of the right and of
+        the left heel. track_weight and track_names, a table of names, as in `problems.human.motions.tracking`
     model : a person's own model, a .osim file, whose mass it then has; height, 1.75 for None, is that by
         which soles, strengths and the initial guess are chosen
     """
@@ -148,14 +148,14 @@ def build(
     start = own.start if start is None else start
     if contact == "predicted":
         refuse_imposed_contact(given)
-        if track:
-            raise OptionError("track is for contact='imposed' only: leave out one of them")
         problem = predicted_step(
             "gait", person, (step,), limits, constraints=own.constraints, intervals=intervals,
             weights=weights, smoothness=smoothness, springs=springs, without=without, start=start,
             tendons=achilles_tendons(person) if tendons else {},
             body=own_skeleton(model, person) if model else None,
         )  # fmt: skip
+        if track:
+            track_motion(problem, track, track_window, track_weight, track_names, model)
         problem.recommend(predicted_solver(start), starts=own.starts)
         return problem
     if tendons:
@@ -167,7 +167,7 @@ def build(
         body=own_skeleton(model, person) if model else None,
     )  # fmt: skip
     if track:
-        track_motion(problem, track, track_window, track_weight, track_names)
+        track_motion(problem, track, track_window, track_weight, track_names, model)
     solver = gait_solver((step,), contact_drift, intervals)
     starts = own.starts if solver.patience == PATIENCE else 1  # several where each takes seconds
     problem.recommend(solver, trajopt.LimitNodes(), starts)

@@ -23,6 +23,12 @@ class Markers:
     time: np.ndarray
     places: Mapping[str, np.ndarray]
 
+    def around(self, start: float, end: float) -> Markers:
+        """The rows from the last one up to `start` s to the first one from `end` s on."""
+        first = max(int(np.searchsorted(self.time, start, side="right")) - 1, 0)
+        rows = slice(first, int(np.searchsorted(self.time, end)) + 1)
+        return Markers(self.time[rows], {name: x[rows] for name, x in self.places.items()})
+
     @property
     def gaps(self) -> dict[str, int]:
         """Marker -> rows in which it was not seen, for those that have any."""

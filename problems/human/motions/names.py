@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dynamics import OwnCoordinate
 from problems.human.body.tables import checked_rows, number
 from problems.human.motions.motion_file import MotionTable
 from problems.human.opensim.coordinates import PELVIS, coordinates
@@ -36,11 +37,28 @@ class Name:
 
 def opensim_names() -> tuple[Name, ...]:
     """The names of OpenSim's full-body models, without pelvis and back."""
+    return names_of({
+        own.name: OwnCoordinate(joint, own.sign, own.zero) for joint, own in coordinates().items()
+    })  # fmt: skip
+
+
+def names_of(coordinates: Mapping[str, OwnCoordinate]) -> tuple[Name, ...]:
+    """The names of a file's coordinates, value = sign q + zero, without pelvis and back."""
     return tuple(
-        Name(own.name, joint, own.sign, -own.sign * own.zero)
-        for joint, own in coordinates().items()
-        if own.name not in PELVIS and not own.name.startswith(ONE_BACK)
+        Name(column, own.name, own.sign, -own.sign * own.zero)
+        for column, own in coordinates.items()
+        if column not in PELVIS and not column.startswith(ONE_BACK)
     )
+
+
+def read_frames(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Marker of a measured file -> marker of the model, from a table with the columns marker and frame."""
+    file = Path(path)
+    if not file.is_file():
+        raise ProblemError(f"there is no table of markers '{file}': write one with the columns marker,frame")
+    return {
+        row["marker"]: row["frame"] for row in checked_rows(text_of(file), file.name, ["marker", "frame"])
+    }
 
 
 def write_names(path: str | os.PathLike[str]) -> None:

@@ -2,20 +2,27 @@
 
     w / n sum over n joints of ((q_i(t) - measured_i(t)) / d)^2,   d = 5 degrees
 
-over a step; the measured time is stretched to that of the step.
+over a step; the measured time is stretched to that of the step. Measured are angles, or markers, which become
+angles of the model that has them (`marker_fit`).
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import dynamics
 import trajopt
 from problems.human.body.model import GLOBAL
-from problems.human.motions.motion_file import read_motion
-from problems.human.motions.names import joint_angles, opensim_names, read_names
+from problems.human.body.own_model import matched_coordinates
+from problems.human.motions.marker_file import read_markers
+from problems.human.motions.marker_fit import fit_markers
+from problems.human.motions.motion_file import MotionTable, read_motion
+from problems.human.motions.names import Name, joint_angles, names_of, opensim_names, read_frames, read_names
 from trajopt.base.arguments import check_positive
+from trajopt.base.errors import OptionError
 
 UNIT = float(np.deg2rad(5.0))
 
@@ -26,20 +33,25 @@ def track_motion(
     window: tuple[float, float] | None = None,
     weight: float = 10.0,
     names: str = "",
+    model: str = "",
 ) -> tuple[str, ...]:
     """Add the cost of distance to a measured motion; names of the joints that it tracks.
 
-    file : .mot, .sto or .csv (`read_motion`)
+    file : angles, .mot, .sto or .csv (`read_motion`), or markers, .trc
     window : s, the strikes of the right and of the left heel between which the step is; None = the whole file
-    weight : without unit, beside the effort of the sourced cost;  names : a table of `write_names`, edited
-    Raises OptionError for a weight that is not positive, and what reading raises.
+    weight : without unit, beside the effort of the sourced cost
+    names : a table of `write_names`, edited; of markers one of `read_frames`
+    model : the file of the model that has the markers
+    Raises OptionError for a weight that is not positive and markers without a model, and what reading raises.
     """
     check_positive("track_weight", weight)
-    table = read_motion(file)
+    if Path(file).suffix.lower() == ".trc":
+        table, chosen = angles_of_markers(file, window, names, model)
+    else:
+        table, chosen = read_motion(file), read_names(names) if names else opensim_names()
     if window is not None:
         table = table.window(*window)
     joints = tuple(problem.dynamics.joint_names)
-    chosen = read_names(names) if names else opensim_names()
     angles = joint_angles(table, chosen, tuple(name for name in joints if name not in GLOBAL))
     progress = (table.time - table.time[0]) / (table.time[-1] - table.time[0])
     measured = np.stack(list(angles.values()), axis=1)
@@ -52,3 +64,17 @@ def track_motion(
 
     problem.minimize(trajopt.ExpressionTerm(distance, "distance to the measured motion"), weight)
     return tuple(angles)
+
+
+def angles_of_markers(
+    file: str, window: tuple[float, float] | None, names: str, model: str
+) -> tuple[MotionTable, tuple[Name, ...]]:
+    """Coordinates of a model that follows measured markers best, and which joints of ours they are."""
+    if not model:
+        raise OptionError(f"'{file}' has markers: give the model that has them, model='own.osim', or angles")
+    osim, markers = dynamics.load_osim(model), read_markers(file)
+    if window is not None:
+        markers = markers.around(*window)
+    found = fit_markers(osim.robot, markers, osim.default_pose, frames=read_frames(names) if names else None)
+    columns = dict(zip(found.joint_names, found.q.T, strict=True))
+    return MotionTable(found.time, columns), names_of(matched_coordinates(osim))

@@ -159,7 +159,8 @@ def test_a_marker_of_which_a_cell_is_empty_was_not_seen(tmp_path):
     assert np.isnan(found.places["one"][0]).all() and found.gaps == {"one": 1}
 
 
-def arm():
+def arm(first="p"):
+    """Three hinges between -1.5 and 1.5 rad, a coordinate of another range as text."""
     frame = "<socket_parent_frame>/bodyset/{}</socket_parent_frame>"
     marker = "<Marker name='{}'>" + frame + "<location>{}</location></Marker>"
     places = [
@@ -169,7 +170,7 @@ def arm():
         ("d", "y", "0.05 0 0.1"),
     ]
     joints = [
-        joint("UniversalJoint", "one", "ground", "x", ["p", "r"]),
+        joint("UniversalJoint", "one", "ground", "x", [first, "r"]),
         joint("PinJoint", "two", "x", "y", ["k"], "0 -0.4 0"),
     ]
     markers = "".join(marker.format(*place) for place in places)
@@ -192,6 +193,44 @@ def test_coordinates_are_found_again_from_markers_also_where_one_is_hidden():
 def placed(osim, count):
     places = dynamics.forward_kinematics(osim.robot, np.zeros((count, 3)), osim.markers).position
     return np.linspace(0.0, 1.0, count), {name: places[:, i] for i, name in enumerate(osim.markers)}
+
+
+def test_a_fit_of_noisy_markers_is_that_of_a_general_trust_region():
+    """Scipy's trust region from the pose that was found, and from the true one, gets no lower."""
+    from scipy.optimize import least_squares
+
+    osim, rng = arm(), np.random.default_rng(3)
+    t = np.linspace(0.0, 1.0, 5)
+    q = np.stack([np.sin(t), 0.5 * np.cos(2.0 * t), 1.2 * t], axis=1)
+    exact = dynamics.forward_kinematics(osim.robot, q, osim.markers).position
+    noisy = exact + 0.03 * rng.standard_normal(exact.shape)
+    found = fit_markers(
+        osim.robot, Markers(t, dict(zip(osim.markers, noisy.swapaxes(0, 1), strict=True))), q[0]
+    )
+    for k, wanted in enumerate(noisy):
+
+        def error(x, wanted=wanted):
+            return (dynamics.forward_kinematics(osim.robot, x, osim.markers).position - wanted).ravel()
+
+        least = min(
+            (least_squares(error, x, xtol=1e-14, ftol=1e-14, gtol=1e-14) for x in (q[k], found.q[k])),
+            key=lambda each: each.cost,
+        )
+        np.testing.assert_allclose(found.q[k], least.x, atol=1e-6)
+        assert found.distance[k] == pytest.approx(np.sqrt(2.0 * least.cost / len(wanted)), rel=1e-9)
+
+
+def test_a_body_that_turns_round_is_followed_from_pose_to_pose():
+    """Angles go on where a turn is full: the same pose by another turn would be a jump."""
+    osim = arm("<Coordinate name='p'><range>-1 9.5</range></Coordinate>")
+    t = np.linspace(0.0, 1.0, 60)
+    q = np.stack([9.0 * t, np.zeros_like(t), np.full_like(t, 0.5)], axis=1)
+    places = dynamics.forward_kinematics(osim.robot, q, osim.markers).position
+    found = fit_markers(
+        osim.robot, Markers(t, dict(zip(osim.markers, places.swapaxes(0, 1), strict=True))), q[0]
+    )
+    assert found.distance.max() < 1e-7
+    np.testing.assert_allclose(found.q, q, atol=1e-6)
 
 
 def test_distances_of_markers_are_metres_whatever_the_weights():

@@ -3,6 +3,7 @@
 import os
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from problems import gait
 from problems.human.body.model import ACTIVE, skeleton, standing
 from problems.human.body.own_model import own_mass, own_skeleton, range_of, ways
 from problems.human.body.person import Person
+from problems.human.motions.names import joint_angles, read_frames
+from problems.human.motions.tracking import angles_of_markers
 from problems.human.opensim.coordinates import coordinates
 from problems.human.opensim.osim_model import osim_model
 from trajopt.base.errors import ProblemError
@@ -140,3 +143,59 @@ def test_a_published_model_with_coupled_knees_has_soles_under_its_ankles():
     found = own.forward_kinematics(standing(own.joint_names), ["heel_r", "ball_r", "toe_l"]).position
     np.testing.assert_allclose(found[:, 1], 0.0, atol=1e-12)
     assert len(own.joint_names) == 33
+
+
+def with_markers(path, into, bodies):
+    """The model file with three more markers on each of some bodies; their names."""
+    tree = ElementTree.parse(path)
+    objects = next(tree.iter("MarkerSet")).find("objects")
+    places = ("0.1 0 0", "0 0.1 0.05", "0 -0.05 0.1")
+    names = [f"{body} {i}" for body in bodies for i in range(len(places))]
+    for name, place in zip(names, places * len(bodies), strict=True):
+        marker = ElementTree.SubElement(objects, "Marker", name=name)
+        ElementTree.SubElement(marker, "socket_parent_frame").text = f"/bodyset/{name.partition(' ')[0]}"
+        ElementTree.SubElement(marker, "location").text = place
+    tree.write(into)
+    return names
+
+
+@pytest.mark.long
+def test_markers_of_a_model_give_back_the_angles_that_moved_them(exported, tmp_path):
+    """In the names and signs of our skeleton; 50 rows of which a window of few is fitted, in mm."""
+    own = tmp_path / "own.osim"
+    names = with_markers(exported, own, ["pelvis", "thigh_r", "shank_r"])
+    osim = dynamics.load_osim(own)
+    t = np.linspace(0.0, 1.0, 51)
+    q = np.tile(osim.default_pose, (t.size, 1))
+    moved = {"pelvis_ty": 0.9 + 0.02 * t, "hip_flexion_r": 0.4 * np.sin(3 * t), "knee_angle_r": 0.3 + t}
+    for name, values in moved.items():
+        q[:, osim.robot.joint_names.index(name)] = values
+    places = 1e3 * dynamics.forward_kinematics(osim.robot, q, names).position.reshape(t.size, -1)
+    rows = [
+        f"{i + 1}\t{time}\t" + "\t".join(map(str, x))
+        for i, (time, x) in enumerate(zip(t, places, strict=True))
+    ]
+    shown = [f"seen {name}" for name in names]
+    header = ["PathFileType\t4\t(X/Y/Z)\twalk.trc", "Units\tNumMarkers", f"mm\t{len(names)}"]
+    header += ["Frame#\tTime\t" + "\t\t\t".join(shown), "\t\tX1"]
+    (tmp_path / "walk.trc").write_text("\n".join(header + rows) + "\n", encoding="utf-8")
+    pairs = [f"{one},{other}" for one, other in zip(shown, names, strict=True)]
+    (tmp_path / "names.csv").write_text("\n".join(["marker,frame", *pairs]) + "\n", encoding="utf-8")
+    given = str(tmp_path / "walk.trc"), (0.41, 0.5), str(tmp_path / "names.csv"), str(own)
+    table, chosen = angles_of_markers(*given)
+    assert table.time.size <= 7
+    found = joint_angles(table, chosen, ACTIVE)
+    assert "spine1_flex" not in found
+    np.testing.assert_allclose(found["knee_r_flex"], 0.3 + table.time, atol=1e-6)
+    np.testing.assert_allclose(found["hip_r_flex"], 0.4 * np.sin(3 * table.time), atol=1e-6)
+    np.testing.assert_allclose(found["knee_l_flex"], found["knee_l_flex"][0], atol=1e-12)
+    problem = gait.build(
+        contact="predicted", intervals=1, model=str(own), track=given[0], track_window=(0.42, 0.48),
+        track_names=given[2],
+    )  # fmt: skip
+    assert "distance to the measured motion" in {cost.term.name for cost in problem.costs}
+
+
+def test_a_table_of_markers_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(ProblemError, match=r"there is no table of markers .*: write one with the columns"):
+        read_frames(tmp_path / "names.csv")

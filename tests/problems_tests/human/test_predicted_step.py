@@ -107,7 +107,7 @@ def test_plantarflexors_alone_are_stronger():
         ({"heel_off": 0.6}, "heel_off is 0.6, but the contact is predicted"),
         ({"clearance": 0.02}, "take contact='imposed'"),
         ({"cost": "thesis"}, "the cost 'thesis' has imposed contact"),
-        ({"track": "walk.mot"}, "track is for contact='imposed' only"),
+        ({"track": "walk.trc"}, "'walk.trc' has markers: give the model that has them"),
         ({"start": "sitting"}, "start"),
         ({"contact": "imposed", "start": "solved"}, "use 'standing' or 'measured'"),
         ({"contact": "guessed"}, "use 'imposed' or 'predicted'"),
