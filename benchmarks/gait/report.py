@@ -15,7 +15,7 @@ from pathlib import Path
 import trajopt
 from benchmarks.gait.costs import COSTS
 from benchmarks.gait.report_tables import TABLES
-from benchmarks.gait.report_walks import LIMP, LONG, PACKS, STRIDES, TRIAL, solved
+from benchmarks.gait.report_walks import LIMP, LONG, PACKS, STRIDES, TRIAL, predicted_limp, solved
 from benchmarks.page_rows import put_between_marks
 from problems import gait_stride
 from problems.human import plot
@@ -59,10 +59,11 @@ def pictures(cost: str) -> None:
     for name in ("snapshots", "torques", "reactions"):
         save_figure(solved(**TRIAL, contact="predicted"), name, f"gait_{name}_predicted")
     plot.animate(solved(**TRIAL), PICTURES / "gait_trial.gif")
-    limp = solved(gait_stride, **LONG, **STRIDES[LIMP])
+    limp, predicted = solved(gait_stride, **LONG, **STRIDES[LIMP]), predicted_limp()
     for whose, name, solution in (
         ("pack", "snapshots", solved(**LONG, backpack=PACKS[-1])),
         ("limp", "snapshots", limp), ("limp", "reactions", limp),
+        ("limp_predicted", "snapshots", predicted), ("limp_predicted", "reactions", predicted),
     ):  # fmt: skip
         save_figure(solution, name, f"gait_{whose}_{name}")
 

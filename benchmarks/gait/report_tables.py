@@ -11,7 +11,19 @@ from scipy.integrate import trapezoid
 
 import trajopt
 from benchmarks.gait.costs import COSTS
-from benchmarks.gait.report_walks import LONG, PACKS, STRIDES, TRIAL, WALKS, headed, solved, timed, walks
+from benchmarks.gait.report_walks import (
+    LIMP,
+    LONG,
+    PACKS,
+    STRIDES,
+    TRIAL,
+    WALKS,
+    headed,
+    predicted_limp,
+    solved,
+    timed,
+    walks,
+)
 from benchmarks.gait.runs import active_count
 from problems import gait_stride
 from problems.human.assessment.criteria import Criterion, credibility
@@ -19,7 +31,7 @@ from problems.human.assessment.identities import identities
 from problems.human.assessment.metabolic import measured_cost, metabolic_cost
 from problems.human.assessment.score import mean_correlation, scores
 from problems.human.assessment.slip import slip
-from problems.human.assessment.whole_body import inclination, whole_body
+from problems.human.assessment.whole_body import inclination, step_lengths, whole_body
 from problems.human.body.model import GRAVITY
 from problems.human.gait.cycle import gait_cycle
 from problems.human.gait.step_constraints import STEP_CONSTRAINTS
@@ -120,6 +132,12 @@ def strides(cost: str) -> str:
     """Strides of a body whose sides are equal, and of some whose sides differ."""
     found = {name: solved(gait_stride, cost=cost, **LONG, **changes) for name, changes in STRIDES.items()}
     return columns({name: both_sides(solution) for name, solution in found.items()})
+
+
+def predicted_stride() -> str:
+    """Both legs of a limp with predicted contact, whose step lengths and times are free."""
+    limp = predicted_limp()
+    return columns({LIMP: both_sides(limp) | unequal_steps(limp)})
 
 
 def slopes() -> str:
@@ -229,6 +247,22 @@ def both_sides(solution: trajopt.Solution) -> dict[str, str]:
     return found
 
 
+def unequal_steps(solution: trajopt.Solution) -> dict[str, str]:
+    """What differs between the steps and stances of both legs, and whether the stride passes."""
+    cycle = gait_cycle(solution)
+    right, left = step_lengths(cycle)
+    times = 100.0 - cycle.other_strike, cycle.other_strike
+    stances = (each.stance_end for each in (cycle, cycle.of_left_leg))
+    missed = [each.name for each in credibility(solution) if not each.met]
+    return {
+        "step length (m), right / left": f"{right:.3f} / {left:.3f}",
+        "step time (% of the stride), right / left": " / ".join(f"{each:.1f}" for each in times),
+        "stance (% of the stride), right / left": " / ".join(f"{each:.1f}" for each in stances),
+        "criteria not met": "; ".join(missed) or "none",
+        "`verify`": solution.verify().verdict,
+    }
+
+
 def impulse(force: np.ndarray, cycle: Any) -> float:
     """Of the forward part of a force, in body weights times seconds."""
     return float(np.maximum(force, 0.0).mean() * cycle.duration / cycle.weight)
@@ -265,4 +299,5 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
     cost: {name: partial(written, cost) for name, written in BOTH.items()} for cost in COSTS
 }
 TABLES["sourced"] |= {"constraints": constraints, "slopes": slopes, "drifts": drifts}
+TABLES["sourced"]["predicted stride"] = predicted_stride
 TABLES["thesis"] |= {"finer": finer, "ablations": ablations}

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import trajopt
-from problems import gait
+from problems import gait, gait_stride
 from problems.recipe import defaults_of
 
 TRIAL = {"speed": 1.253, "step_length": 0.717}  # m/s, m, of the measured trial
@@ -43,6 +43,11 @@ def _timed(problem: Any, parameters: tuple[tuple[str, Any], ...]) -> tuple[trajo
     seconds = time.process_time() - began
     print(solution)
     return solution, seconds
+
+
+def predicted_limp() -> trajopt.Solution:
+    """The stride of one weak ankle with predicted contact, at the default speed and sum of step lengths."""
+    return solved(gait_stride, contact="predicted", **STRIDES[LIMP])
 
 
 def headed(speed: float = 1.2, step_length: float = 0.6) -> str:

@@ -19,7 +19,7 @@ def test_the_page_has_a_place_for_every_table_and_a_file_for_every_picture():
     assert all(f"<!-- {name} -->" in text for name in report_tables.TABLES["sourced"])
     assert all(f"<!-- thesis {name} -->" in text for name in report_tables.TABLES["thesis"])
     pictures = [part.split(")")[0] for part in text.split("](figures/")[1:]]
-    assert len(pictures) == len(set(pictures)) == 22
+    assert len(pictures) == len(set(pictures)) == 24
     assert all((report.PICTURES / name).exists() for name in pictures)
 
 
