@@ -35,7 +35,7 @@ class FittedMotion:
 def fit_markers(
     robot: Any,
     markers: Markers,
-    start: Sequence[float],
+    start: Sequence[float] | np.ndarray,
     weights: Mapping[str, float] | None = None,
     frames: Mapping[str, str] | None = None,
 ) -> FittedMotion:
@@ -67,7 +67,7 @@ def fit_markers(
         values = block.value({"q": x[None]})
         return (np.concatenate([values[key][0] for key in quantities]) - wanted[k]) * seen[k]
 
-    def at(x: np.ndarray, k: int) -> Sum:
+    def derived(x: np.ndarray, k: int) -> Sum:
         missed, partials = error(x, k), block.partials({"q": x[None]})
         slope = np.concatenate([partials[key, "q"][0] for key in quantities])
         pull = weight * missed
@@ -77,7 +77,7 @@ def fit_markers(
 
     q = np.empty((markers.time.size, lower.size))
     for k in range(len(q)):
-        pose = q[k] = _nearest(lambda x, k=k: at(x, k), pose, lower, upper)
+        pose = q[k] = _nearest(lambda x, k=k: derived(x, k), pose, lower, upper)
     missed = np.array([np.square(error(x, k)).sum() for k, x in enumerate(q)])
     distance = np.sqrt(3.0 * missed / seen.sum(axis=1))
     return FittedMotion(tuple(robot.joint_names), markers.time, q, distance)
@@ -147,7 +147,7 @@ def _check_options(
         check_positive(f"the weight of '{name}'", weight)
 
 
-def _checked_start(start: Sequence[float], count: int) -> np.ndarray:
+def _checked_start(start: Sequence[float] | np.ndarray, count: int) -> np.ndarray:
     """`start` as (count,) finite numbers; OptionError for anything else."""
     found = np.asarray(start, dtype=float)
     if found.shape != (count,) or not np.isfinite(found).all():
