@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import factorial, pi
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 from random_trees import (
@@ -277,11 +278,16 @@ def depth_first(model, parent):
 # --- the chart ----------------------------------------------------------------------------------------------
 
 
+@numba.njit
+def compiled_functions(s, highest, out):
+    functions(s, highest, out)  # only compiled code can call it
+
+
 @pytest.mark.parametrize("s", [0.0, 1e-12, 1e-3, 1.0, 9.9, 10.1, 39.0, 400.0])
 def test_functions_of_the_squared_length_are_exact_near_zero_and_far_from_it(s):
     exact = [float(sum((-Fraction(s)) ** j / factorial(2 * j + k) for j in range(120))) for k in range(11)]
     found = np.empty(11)
-    functions(s, 10, found)
+    compiled_functions(s, 10, found)
     np.testing.assert_allclose(found[:4], exact[:4], rtol=0.0, atol=1e-15)
     np.testing.assert_allclose(found, exact, rtol=2e-13, atol=1e-15)
 
