@@ -36,8 +36,8 @@ class SearchSettings:
         arc_iterations : iterations of one solve on arcs; with the right structure it takes 3 to 40
         large_program : unknowns plus rows above which an iteration counts for more than one: for the size
             relative to this to the power 3/2, as its seconds grow
-        least_held : of the time of all joints together, which limits that arcs hold determine: with less no
-            solve on arcs has converged
+        least_held : of the time of all joints together, which limits that arcs hold determine: with
+            less no solve on arcs is tried, of which few have converged (six axes at full speed have 0.28)
         coarse_program : unknowns plus rows on arcs above which a structure waits for knots that are fine at
             the switches
         attempt_iterations : iterations on arcs that one structure and its corrections may take
@@ -142,7 +142,7 @@ class SearchSettings:
     search_share: Share = 0.7
     arc_iterations: int = 50
     large_program: Several = 500
-    least_held: Share = 0.3
+    least_held: Share = 0.25
     coarse_program: Several = 1000
     attempt_iterations: int = 600
     total_iterations: int = 600

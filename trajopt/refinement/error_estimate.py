@@ -58,7 +58,7 @@ class ErrorEstimate:
         """The spans to halve, one boolean per span and arc.
 
         Of each error that exceeds tol, the spans with more than a share of the largest one; where that is the
-        one of equations, those alone that exceed half of tol themselves: beside others, tol is soon exceeded.
+        one of equations, those alone above a fifth of tol: beside others, tol is soon exceeded.
         """
         marks = [np.zeros(values.size, dtype=bool) for values in self.equations]
         for errors, size in ((self.equations, self.of_equations), (self.optimality, self.of_optimality)):
@@ -66,7 +66,7 @@ class ErrorEstimate:
                 continue
             least = share * max(float(values.max()) for values in errors)
             if errors is self.equations:
-                least = max(least, 0.5 * tol)
+                least = max(least, 0.2 * tol)
             for mark, values in zip(marks, errors, strict=True):
                 mark |= values >= least
         return marks
