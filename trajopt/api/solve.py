@@ -226,9 +226,9 @@ def _check_arguments(
             "trajopt.Refined(...) or trajopt.LimitNodes(...) or trajopt.Certified(...)"
         )
     if not _is_auto(starts):
-        check_count("starts, 'auto' or how many,", starts, 1, MOST_STARTS)
+        check_count("starts ('auto' or a number)", starts, 1, MOST_STARTS)
     if not _is_auto(coarse_to_fine):
-        check_flag("coarse_to_fine, 'auto' or a flag,", coarse_to_fine)
+        check_flag("coarse_to_fine ('auto' or a flag)", coarse_to_fine)
     check_positive("time_limit", time_limit, optional=True)
 
 

@@ -94,8 +94,11 @@ class NodeRefinement:
         if not answer.converged or slack == 0.0 or not may_be_scaled(answer, slack):
             return not answer.converged
         before, now = ([np.inf, *map(_growth, rounds.tried)])[-2:]
-        little = now <= slack or self.settings.scaled_share * before < now <= self.settings.most_scaled
-        return little and time_scaled(answer, self.tol, self.settings) is not None
+        most = self.settings.most_scaled
+        if not (now <= slack or self.settings.scaled_share * before < now <= most):
+            return False
+        slower = time_scaled(answer, self.tol, self.settings)  # under gravity by more than the estimate
+        return slower is not None and slower.duration <= (1.0 + most) * answer.duration
 
     def _finer(
         self, solution: Any, certificate: Certificate | PhasesCertificate, solver: TimedSolver

@@ -57,18 +57,15 @@ class ErrorEstimate:
     def marks(self, tol: float, share: float) -> list[Array]:
         """The spans to halve, one boolean per span and arc.
 
-        Of each error that exceeds tol, the spans with more than a share of the largest one; where that is the
-        one of equations, those alone above a fifth of tol: beside others, tol is soon exceeded.
+        Of each error that exceeds tol, the spans with more than a share of the largest one.
         """
         marks = [np.zeros(values.size, dtype=bool) for values in self.equations]
         for errors, size in ((self.equations, self.of_equations), (self.optimality, self.of_optimality)):
             if not size > tol:
                 continue
-            least = share * max(float(values.max()) for values in errors)
-            if errors is self.equations:
-                least = max(least, 0.2 * tol)
+            largest = max(float(values.max()) for values in errors)
             for mark, values in zip(marks, errors, strict=True):
-                mark |= values >= least
+                mark |= values >= share * largest
         return marks
 
 

@@ -54,7 +54,7 @@ class _Moving:
     def __init__(self, scene: Any, motion: SeenMotion, robot: RobotSolids) -> None:
         for solid in robot.solids:
             if solid.carrier is None:
-                add_mesh(scene, "/robot/None", solid, colour_of(np.nan))
+                add_mesh(scene, "/robot/base", solid, colour_of(np.nan))
         self.solids = moving_solids(motion, robot)
         self.handles = [
             add_mesh(scene, each.name, each.solid, _colour(each.colours[0])) for each in self.solids

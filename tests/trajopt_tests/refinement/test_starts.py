@@ -65,7 +65,7 @@ def test_starts_are_the_same_in_every_run(swing):
 
 @pytest.mark.parametrize("given", [0, -1, 2.0, True, "8"])
 def test_a_number_of_starts_is_a_whole_number(given):
-    with pytest.raises(OptionError, match=r"starts, 'auto' or how many, = .*: expected a whole number, 1"):
+    with pytest.raises(OptionError, match=r"starts \('auto' or a number\) = .*: expected a whole number, 1"):
         trajopt.solve(problems.sliding_mass.build(), starts=given)
 
 

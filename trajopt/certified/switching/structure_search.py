@@ -145,7 +145,8 @@ class StructureSearch:
             yield motion, DetectionOptions(regular, s.longest_gap)
         for _ in range(s.doublings if regular else s.refinements):
             finer = uniformly_refined(motion) if regular else adaptively_refined(motion, s)
-            if not motion.knot_times.size <= finer.trajectory.arcs[0].basis.span_count <= s.most_intervals:
+            spans = finer.trajectory.arcs[0].basis.span_count
+            if spans < motion.knot_times.size or spans > s.most_intervals:  # none was halved, or too many
                 return
             before, near = motion.objective, self.solver.asking(start_kind=StartKind.NEAR_START)
             motion = solve_once(finer, near.asking(max_iterations=s.bracket_iterations))

@@ -28,7 +28,6 @@ from trajopt.refinement.error_estimate import ErrorEstimate, estimated_between_n
 from trajopt.refinement.limit_nodes import LimitNodes
 from trajopt.refinement.mesh_levels import FINE
 from trajopt.refinement.refined import AnswerT, Refined
-from trajopt.refinement.rounds import iterations_on
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.run import TimedSolver, without_checkpoints
 from trajopt.solvers.solver import Callback, Solver, Status
@@ -38,6 +37,7 @@ from trajopt.transcription.initial_point import fixed_ends
 MANY_JOINTS = 4  # from which on a motion with free durations has many optima
 LONG_TURN = 0.5 * math.pi  # rad between the ends of a motion: beyond, the inertia of an arm changes most
 
+MOST_ITERATIONS = 200  # of a start on the coarse mesh
 RETRIED = 1000  # joints times nodes up to which a failed solve is tried again: seconds, not a minute
 MISSED = frozenset(
     {
@@ -75,7 +75,7 @@ class StartRule:
     carried: int = 1
     after_failure: bool = True
     on_own_mesh: bool = False
-    most_iterations: int | None = iterations_on()
+    most_iterations: int | None = MOST_ITERATIONS
     turns: tuple[str, ...] = TURNS
 
 
