@@ -28,7 +28,7 @@ from benchmarks.dynamics.calls import inputs, our_call
 from benchmarks.dynamics.measurement import in_turns
 from benchmarks.dynamics.pinocchio_peer import PEERS, peer_call, peer_of
 from benchmarks.dynamics.robots import robots
-from benchmarks.timing import machine
+from benchmarks.shared.timing import machine
 
 ROOT = Path(__file__).resolve().parents[1]
 BASELINE = Path(__file__).with_name("baseline.json")
@@ -80,7 +80,7 @@ def of_solves() -> float:
     found = []
     for _ in range(TURNS):
         ours = printed("-c", _OURS)
-        theirs = printed("-m", "benchmarks.peers", "casadi", str(INTERVALS), str(REPEATS))
+        theirs = printed("-m", "benchmarks.shared.peers", "casadi", str(INTERVALS), str(REPEATS))
         found.append(theirs / ours)
     return statistics.median(found)
 

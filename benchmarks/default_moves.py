@@ -31,7 +31,7 @@ from scipy.integrate import solve_ivp
 import dynamics
 import trajopt
 from benchmarks.mujoco_replay import replay_errors
-from benchmarks.timing import loaded_machine
+from benchmarks.shared.timing import loaded_machine
 
 ROBOTS = {
     "ur5": "ur_description/urdf/ur5_robot.urdf",

@@ -27,7 +27,7 @@ import numpy as np
 
 import dynamics
 import problems
-from benchmarks.timing import loaded_machine, with_seconds
+from benchmarks.shared.timing import loaded_machine, with_seconds
 from dynamics import DhRow, JointLimits, RigidBodyModel
 from problems import identification
 from problems.identification.criterion import Criterion, condition_number

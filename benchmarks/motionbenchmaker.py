@@ -32,7 +32,7 @@ import numpy as np
 
 import dynamics
 import trajopt
-from benchmarks.timing import loaded_machine
+from benchmarks.shared.timing import loaded_machine
 from problems import urdf_arm
 from problems.moves.contact_proof import least_clearance_bound
 from problems.moves.limit_excess import relative_excess

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 import trajopt
-from benchmarks.markdown import table
 from benchmarks.published.published_problem import named, radau
-from benchmarks.timing import loaded_machine
+from benchmarks.shared.markdown import table
+from benchmarks.shared.timing import loaded_machine
 from problems import catalogue
 from problems.recipe import defaults_of
 from trajopt.base import errors

@@ -21,7 +21,7 @@ import numpy as np
 
 import dynamics
 import trajopt
-from benchmarks.timing import loaded_machine, time_of, with_seconds
+from benchmarks.shared.timing import loaded_machine, time_of, with_seconds
 from problems import moves, urdf_arm
 from problems.moves.motion_limits import limits_of
 from problems.moves.path_quantities import acceleration_on, torque_on

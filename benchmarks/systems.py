@@ -21,7 +21,7 @@ import casadi
 import numpy as np
 
 import trajopt
-from benchmarks.page_rows import between_marks
+from benchmarks.shared.page_rows import between_marks
 from problems import catalogue
 
 PAGE = Path(__file__).parents[1] / "docs" / "systems.md"

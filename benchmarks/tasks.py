@@ -29,7 +29,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.timing import loaded_machine, with_seconds
+from benchmarks.shared.timing import loaded_machine, with_seconds
 from problems import moves, urdf_arm
 
 DOWN = [3.14159265, 0.0, 0.0]  # a rotation vector: z of the tool points to the ground

@@ -23,7 +23,7 @@ import numpy as np
 
 import problems
 import trajopt
-from benchmarks.peer_process import ROOT, asked, home_of
+from benchmarks.shared.peer_process import ROOT, asked, home_of
 from benchmarks.solvers import effort
 from problems.two_link_rr import EXACT_DURATION
 from trajopt.base.palette import PALETTE

@@ -20,8 +20,8 @@ import numpy as np
 
 from benchmarks.attacks import files, systems
 from benchmarks.attacks.judgement import Attack, Judgement
-from benchmarks.markdown import table
-from benchmarks.timing import loaded_machine
+from benchmarks.shared.markdown import table
+from benchmarks.shared.timing import loaded_machine
 from trajopt.base.errors import TrajoptError
 
 VERDICTS = ("right", "refused", "WRONG", "raw")

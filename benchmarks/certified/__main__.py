@@ -15,7 +15,7 @@ from benchmarks.certified.bracket_coverage import coverage
 from benchmarks.certified.cases import cases
 from benchmarks.certified.measurement import measured
 from benchmarks.certified.page import coverage_row, covered, diagnoses, table
-from benchmarks.page_rows import between_marks, with_row, with_section
+from benchmarks.shared.page_rows import between_marks, with_row, with_section
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "certified.md"
 SHOWN = ("three_link_arm", "three links under gravity")  # whose certificates the page holds

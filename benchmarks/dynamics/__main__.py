@@ -12,7 +12,7 @@ from benchmarks.dynamics.growth import CURVES, draw, growth
 from benchmarks.dynamics.measurement import as_records, measure, second_over_first
 from benchmarks.dynamics.page import Cells, page
 from benchmarks.dynamics.startup import startup
-from benchmarks.timing import machine
+from benchmarks.shared.timing import machine
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

@@ -20,8 +20,8 @@ import dynamics
 from benchmarks.dynamics.calls import inputs, our_call
 from benchmarks.dynamics.measurement import in_turns
 from benchmarks.dynamics.pinocchio_peer import PEERS, Peer
-from benchmarks.markdown import table
-from benchmarks.timing import loaded_machine
+from benchmarks.shared.markdown import table
+from benchmarks.shared.timing import loaded_machine
 
 ROBOTS = ("solo12", "g1")
 FUNCTIONS = ("rnea", "rnea_derivatives", "crba", "aba", "aba_derivatives")

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from benchmarks.dynamics.growth import Growth
 from benchmarks.dynamics.measurement import NODES, Cell
 from benchmarks.dynamics.robots import CHAIN, TREE, robots
-from benchmarks.markdown import section, table
-from benchmarks.timing import machine
+from benchmarks.shared.markdown import section, table
+from benchmarks.shared.timing import machine
 
 # function: must and aim of the ratio to Pinocchio, 20-joint chain, 64 nodes
 RATIOS = {

@@ -21,7 +21,7 @@ from benchmarks.gait import predicted, score, scoreboard, studies, walkable
 from benchmarks.gait.costs import COSTS, name_of
 from benchmarks.gait.page import write
 from benchmarks.gait.runs import default_run
-from benchmarks.timing import machine
+from benchmarks.shared.timing import machine
 
 NUMBERS = Path(__file__).resolve().parents[2] / "docs" / "gait_benchmark.json"
 

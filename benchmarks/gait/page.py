@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.gait.costs import COSTS, KEYS, WHAT, figure_file, name_of
 from benchmarks.gait.figures import draw
-from benchmarks.markdown import seconds, section, small, table
+from benchmarks.shared.markdown import seconds, section, small, table
 
 THESIS = {"variables": 330, "rows": 1726, "active": 244, "iterations": "", "cpu_seconds": 34.10, "effort": ""}
 HEADING = """# Human walking, timed and varied

@@ -16,7 +16,7 @@ import trajopt
 from benchmarks.gait.costs import COSTS
 from benchmarks.gait.report_tables import TABLES
 from benchmarks.gait.report_walks import LIMP, LONG, PACKS, STRIDES, TRIAL, predicted_limp, solved
-from benchmarks.page_rows import put_between_marks
+from benchmarks.shared.page_rows import put_between_marks
 from problems import gait_stride
 from problems.human import plot
 from problems.human.assessment.outputs import FIGURES, draw

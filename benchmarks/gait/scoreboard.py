@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.markdown import table
-from benchmarks.page_rows import between_marks
+from benchmarks.shared.markdown import table
+from benchmarks.shared.page_rows import between_marks
 from problems.human.assessment.score import TEN
 
 # Of other tools on the same ten curves, from their papers' data: PredSim 2022 (Falisse et al., 92

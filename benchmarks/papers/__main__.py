@@ -10,7 +10,7 @@ from benchmarks.papers.agreement_table import agreement_section
 from benchmarks.papers.barman_table import barman_section
 from benchmarks.papers.coriolis_tables import error_section, symbolic_section, time_section
 from benchmarks.papers.figures import figure_section
-from benchmarks.timing import machine
+from benchmarks.shared.timing import machine
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

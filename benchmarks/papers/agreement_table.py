@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.markdown import section, small, table
 from benchmarks.papers.models import serial
 from benchmarks.papers.safeea_tables import random_robot
+from benchmarks.shared.markdown import section, small, table
 from dynamics.papers.echeandia_wensing.christoffel_algorithm import christoffel_algorithm
 from dynamics.papers.echeandia_wensing.coordinate_change import changed_matrices
 from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm

@@ -7,10 +7,10 @@ from functools import partial
 import numpy as np
 
 import dynamics
-from benchmarks.markdown import seconds, section, small, table
 from benchmarks.papers.models import binary, biped, serial
 from benchmarks.papers.production import NODES, kernel_time
-from benchmarks.timing import time_of
+from benchmarks.shared.markdown import seconds, section, small, table
+from benchmarks.shared.timing import time_of
 from dynamics.papers.barman.newton_euler import newton_euler
 from dynamics.papers.barman.sensitivities import newton_euler_sensitivities
 

@@ -6,10 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.markdown import seconds, section, small, table
 from benchmarks.papers.models import binary, biped, quadruped, serial
 from benchmarks.papers.production import kernel_time
-from benchmarks.timing import once, time_of
+from benchmarks.shared.markdown import seconds, section, small, table
+from benchmarks.shared.timing import once, time_of
 from dynamics.papers.barman.newton_euler import newton_euler
 from dynamics.papers.echeandia_wensing.christoffel_algorithm import christoffel_algorithm
 from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.markdown import section
 from benchmarks.papers.coriolis_tables import random_states
 from benchmarks.papers.models import binary, biped, quadruped, serial
 from benchmarks.papers.production import kernel_time
-from benchmarks.timing import time_of
+from benchmarks.shared.markdown import section
+from benchmarks.shared.timing import time_of
 from dynamics.papers.echeandia_wensing.christoffel_algorithm import christoffel_algorithm
 from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
 from dynamics.papers.trees.linkage import linkage_of

@@ -8,10 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.markdown import seconds, section, small, table
 from benchmarks.papers.models import THESIS_ROTOR, thesis_case
 from benchmarks.papers.production import kernel_time
-from benchmarks.timing import time_of
+from benchmarks.shared.markdown import seconds, section, small, table
+from benchmarks.shared.timing import time_of
 from dynamics import RigidBodyModel
 from dynamics.model.rotor import Rotor
 from dynamics.papers.barman.newton_euler import newton_euler

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import dynamics
-from benchmarks.timing import time_of
+from benchmarks.shared.timing import time_of
 
 NODES = 64
 

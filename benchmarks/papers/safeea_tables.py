@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 import dynamics
-from benchmarks.markdown import seconds, section, small, table
 from benchmarks.papers.production import kernel_time
-from benchmarks.timing import once, time_of
+from benchmarks.shared.markdown import seconds, section, small, table
+from benchmarks.shared.timing import once, time_of
 from dynamics.papers.safeea import christoffel_recursion
 from dynamics.papers.safeea.christoffel_recursion import (
     christoffel_symbols_serial,

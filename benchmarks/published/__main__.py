@@ -14,10 +14,10 @@ import warnings
 from typing import Any
 
 import trajopt
-from benchmarks.markdown import table
 from benchmarks.published import aircraft, reactors, spacecraft, textbook
 from benchmarks.published.published_problem import PublishedProblem
-from benchmarks.timing import loaded_machine
+from benchmarks.shared.markdown import table
+from benchmarks.shared.timing import loaded_machine
 from trajopt.base import errors
 
 PROBLEMS = (*textbook.PROBLEMS, *reactors.PROBLEMS, *aircraft.PROBLEMS, *spacecraft.PROBLEMS)

@@ -15,10 +15,10 @@ from typing import Any, Literal
 import numpy as np
 
 import trajopt
-from benchmarks.markdown import table
-from benchmarks.page_rows import put_between_marks
 from benchmarks.running.trial import SPEED, trial
-from benchmarks.timing import machine
+from benchmarks.shared.markdown import table
+from benchmarks.shared.page_rows import put_between_marks
+from benchmarks.shared.timing import machine
 from problems import gait, running
 from problems.human import plot
 from problems.human.assessment.criteria import agreement

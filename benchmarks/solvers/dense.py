@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 
 import trajopt
-from benchmarks.page_rows import put_between_marks
 from benchmarks.robustness.cases import arm_cases, problem_cases
-from benchmarks.timing import loaded_machine, with_seconds
+from benchmarks.shared.page_rows import put_between_marks
+from benchmarks.shared.timing import loaded_machine, with_seconds
 from problems import catalogue
 from trajopt.solvers.solver import Program, Result, Solver
 

@@ -18,9 +18,9 @@ from typing import Any
 
 import problems
 import trajopt
-from benchmarks.peer_process import asked, home_of
-from benchmarks.peers import GIVEN
-from benchmarks.timing import loaded_machine
+from benchmarks.shared.peer_process import asked, home_of
+from benchmarks.shared.peers import GIVEN
+from benchmarks.shared.timing import loaded_machine
 
 INTERVALS, REPEATS = (10, 20, 40), 7
 PEER_INTERVALS = (20, 40, 80, 160)

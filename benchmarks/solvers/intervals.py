@@ -13,7 +13,7 @@ from functools import partial
 
 import dynamics
 import trajopt
-from benchmarks.timing import loaded_machine, with_seconds
+from benchmarks.shared.timing import loaded_machine, with_seconds
 from problems import urdf_arm
 
 COUNTS = (250, 500, 1000, 2000)

@@ -15,8 +15,8 @@ from functools import partial
 import numpy as np
 
 import trajopt
+from benchmarks.shared.timing import with_seconds
 from benchmarks.solvers.problem_rows import WALKS, print_rows
-from benchmarks.timing import with_seconds
 from problems import catalogue
 from trajopt.solvers.solver import Program, Result
 

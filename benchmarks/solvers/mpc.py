@@ -21,7 +21,7 @@ import casadi
 import numpy as np
 
 import trajopt
-from benchmarks.timing import loaded_machine
+from benchmarks.shared.timing import loaded_machine
 
 INTERVALS, POINTS, HORIZON, STEPS, REPEATS, SEED = 20, 3, 2.0, 12, 7, 0
 TOLERANCE = 1e-9  # of IPOPT on both sides, the default of ours

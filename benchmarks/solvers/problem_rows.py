@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import trajopt
-from benchmarks.timing import loaded_machine
+from benchmarks.shared.timing import loaded_machine
 
 WALKS = ("gait", "gait_stride")  # minutes each
 

@@ -30,7 +30,7 @@ import numpy as np
 import problems
 import trajopt
 from benchmarks.gait.symbolic_body import SymbolicBody
-from benchmarks.page_rows import put_between_marks
+from benchmarks.shared.page_rows import put_between_marks
 
 PAGE = Path(__file__).parents[2] / "docs" / "solving_again.md"
 INTERVALS, GOALS, DISTANCE, REPEATS, SEED = 20, 10, 0.1, 3, 0

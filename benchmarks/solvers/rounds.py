@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from functools import partial
 
 import trajopt
+from benchmarks.shared.timing import with_seconds
 from benchmarks.solvers.intervals import build as ur5
 from benchmarks.solvers.problem_rows import WALKS, print_rows
-from benchmarks.timing import with_seconds
 from problems import catalogue
 
 LARGE, INTERVALS = "ur5", 160

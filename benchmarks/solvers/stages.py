@@ -24,9 +24,9 @@ from scipy.linalg import blas, lapack
 
 import dynamics
 import trajopt
-from benchmarks.page_rows import put_between_marks
+from benchmarks.shared.page_rows import put_between_marks
+from benchmarks.shared.timing import loaded_machine
 from benchmarks.solvers.replan import CASES, INTERVALS, TOLERANCE, goals
-from benchmarks.timing import loaded_machine
 
 PAGE = Path(__file__).parents[2] / "docs" / "solving_again.md"
 GOAL = 1  # number of the seeded goal

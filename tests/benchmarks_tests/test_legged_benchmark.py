@@ -12,7 +12,7 @@ pytestmark = pytest.mark.long
 def test_the_trot_stays_on_its_plan_on_the_ground_of_mujoco():
     """Nothing holds its base; weight less than planned makes it leave the plan."""
     pytest.importorskip("mujoco")
-    from benchmarks.legged_replay import replayed
+    from benchmarks.legged.replay import replayed
 
     solution = trajopt.solve(problems.quadruped_trot.build(), progress="silent")
     place, turn, joint = replayed(solution)
@@ -20,7 +20,7 @@ def test_the_trot_stays_on_its_plan_on_the_ground_of_mujoco():
 
 
 def test_starts_are_moved_within_what_is_said_and_repeat():
-    from benchmarks.legged import other_start
+    from benchmarks.legged.__main__ import other_start
 
     plain, moved, again = (problems.quadruped_jump.build(), *(other_start("quadruped_jump", 3) for _ in "12"))
     s = np.linspace(0.0, 1.0, 4)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.page_rows import put_between_marks
+from benchmarks.shared.page_rows import put_between_marks
 from trajopt.base.errors import OptionError
 
 

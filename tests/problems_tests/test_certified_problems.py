@@ -8,7 +8,7 @@ import pytest
 import problems
 import trajopt
 from benchmarks.certified.cases import arm_under_gravity, drawn_arm
-from benchmarks.page_rows import with_row, with_section
+from benchmarks.shared.page_rows import with_row, with_section
 from trajopt.base.errors import OptionError
 
 

@@ -30,8 +30,8 @@ import numpy as np
 import dynamics
 import problems
 import trajopt
-from benchmarks.legged_peer import FRICTION, TORQUE, asked
-from benchmarks.markdown import table
+from benchmarks.legged.peer import FRICTION, TORQUE, asked
+from benchmarks.shared.markdown import table
 
 BASE = 6  # coordinates of the base
 SOLE = [(0.1, 0.06, 0.0), (0.1, -0.06, 0.0), (-0.1, 0.06, 0.0), (-0.1, -0.06, 0.0)]  # m, of Talos
@@ -199,7 +199,7 @@ def starts(name: str, count: int = 10) -> list[list[str]]:
 
 def replays() -> list[list[str]]:
     """How far MuJoCo's robot leaves each motion of the library."""
-    from benchmarks.legged_replay import replayed
+    from benchmarks.legged.replay import replayed
 
     rows = []
     for name in LIBRARY:

@@ -1,6 +1,6 @@
 """Trot and jump of Solo by Crocoddyl: seconds of its solver, and what its answers hold.
 
-    python -m benchmarks.legged_peer                     # in an interpreter with crocoddyl and pin 4.0.0
+    python -m benchmarks.legged.peer                     # in an interpreter with crocoddyl and pin 4.0.0
     python -m benchmarks.legged --peer PYTHON            # the same beside ours, PYTHON being that interpreter
 
 Its own class of quadrupedal gaits (crocoddyl.utils.quadruped) makes the problems: knots 10 ms apart, feet
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SOLO = ROOT / "problems" / "robots" / "solo12.urdf"
 FEET = ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT")
 STANDING = np.array([0.0, 0.8, -1.6] * 4)  # rad, as in problems/gallery/legged
@@ -109,7 +109,7 @@ def answers() -> list[dict[str, Any]]:
 
 def asked(python: str) -> list[dict[str, Any]]:
     """What the interpreter answers; its error in words where it cannot."""
-    command = [python, "-m", "benchmarks.legged_peer"]
+    command = [python, "-m", "benchmarks.legged.peer"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{python} runs no Crocoddyl: {(done.stderr.strip().splitlines() or ['?'])[-1]}")

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def home_of(module: str, interpreters: Sequence[str]) -> str | None:
@@ -22,8 +22,8 @@ def home_of(module: str, interpreters: Sequence[str]) -> str | None:
 
 
 def asked(home: str, peer: str, intervals: int, repeats: int) -> tuple[float, float] | str:
-    """Objective and median seconds of a peer of `benchmarks.peers`, or the last line of its error."""
-    command = [home, "-m", "benchmarks.peers", peer, str(intervals), str(repeats)]
+    """Objective and median seconds of a peer of `benchmarks.shared.peers`, or the last line of its error."""
+    command = [home, "-m", "benchmarks.shared.peers", peer, str(intervals), str(repeats)]
     with tempfile.TemporaryDirectory() as folder:  # Moco leaves its log where it runs
         done = subprocess.run(
             command,

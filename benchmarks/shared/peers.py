@@ -1,8 +1,8 @@
 """Peers on the two-link arm, in minimum time or by least effort; every peer runs in a process of its own.
 
-`python -m benchmarks.peers NAME INTERVALS REPEATS` prints one line of JSON, its objective and seconds. Only
-the peer is imported here, never our own packages, so that an interpreter that holds nothing but the peer can
-run it.
+`python -m benchmarks.shared.peers NAME INTERVALS REPEATS` prints one line of JSON, its objective and seconds.
+Only the peer is imported here, never our own packages, so that an interpreter that holds nothing but the peer
+can run it.
 """
 
 from __future__ import annotations
