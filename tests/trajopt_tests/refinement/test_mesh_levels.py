@@ -105,9 +105,7 @@ def test_the_time_limit_holds_for_all_meshes_together():
 
 @pytest.mark.parametrize("given", ["yes", 2, None])
 def test_other_words_for_coarse_to_fine_are_refused(given):
-    with pytest.raises(
-        OptionError, match=r"coarse_to_fine \('auto' or a flag\) = .*: expected True"
-    ):
+    with pytest.raises(OptionError, match=r"coarse_to_fine \('auto' or a flag\) = .*: expected True"):
         trajopt.solve(problems.two_link_rr.build(), coarse_to_fine=given)
 
 
