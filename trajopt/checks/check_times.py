@@ -6,6 +6,7 @@ that samples an interval takes its times from `sample_times`, as near to each ot
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arrays import Array
+from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.basis import BORDER_SIDE, SAME_TIME
 from trajopt.splines.curve import Curve
@@ -82,6 +84,23 @@ def interval_of(over: NodeSet, curve: Curve) -> Interval:
     if not first < last:  # a window that is shorter than rounding
         first = last = 0.5 * (first + last)
     return Interval(float(first), float(last))
+
+
+def intervals_of(solution: SolutionData, constraints: Iterable[Constraint]) -> dict[Constraint, Interval]:
+    """The constraints that are meant for all times of an interval of the motion, and that interval."""
+    found = {}
+    for each in constraints:
+        if has_place(solution, each) and not (each.over.is_difference or isinstance(each.over, Instants)):
+            interval = interval_of(each.over, solution.curve)
+            if interval.first < interval.last:
+                found[each] = interval
+    return found
+
+
+def has_place(solution: SolutionData, constraint: Constraint) -> bool:
+    """Whether the arcs that a constraint names are arcs of the motion."""
+    named = isinstance(constraint.over, ArcNodes | TimeWindow) or constraint.over.is_difference
+    return not named or len(solution.problem.trajectory.arcs) == len(solution.curve.bases)
 
 
 def single_times(over: NodeSet, curve: Curve) -> Array:

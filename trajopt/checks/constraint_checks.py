@@ -21,23 +21,24 @@ from trajopt.checks.check_times import (
     Density,
     Interval,
     MotionSamples,
+    has_place,
     interval_of,
+    intervals_of,
     node_samples,
     single_times,
     trajectory_of,
 )
 from trajopt.checks.path_equations import scale_of
 from trajopt.checks.peaks import NOWHERE, Peaks, Worst, search
-from trajopt.checks.scales import equation_scales, periodicity_scales, side_scales, zero_bounded
+from trajopt.checks.scales import equation_scales, needs_scale, periodicity_scales, side_scales
 from trajopt.graph.protocols.block import Values
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
-from trajopt.problem.units import units_of
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.splines.instants import Instants
-from trajopt.splines.node_sets import END, PATH, ArcNodes, TimeWindow
+from trajopt.splines.node_sets import END, PATH
 from trajopt.splines.polynomial_bounds import Pieces, jumping, pieces_of, pieces_of_group, upper_bound
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
@@ -75,18 +76,18 @@ class ConstraintChecks:
     @cached_property
     def scales(self) -> dict[Constraint, Array]:
         """Scales (width,) of equations, and of limits that zero says nothing of."""
-        return equation_scales(self.solution, list(filter(_needs_scale, self.stated)), self.nodes)
+        return equation_scales(self.solution, list(filter(needs_scale, self.stated)), self.nodes)
 
     def results(self, density: Density, only: Iterable[Constraint] | None = None) -> list[CheckResult]:
         """In the order of the constraints; those that are sampled are evaluated together."""
-        chosen, over = self.stated if only is None else list(only), self.over_intervals()
+        chosen, over = self.stated if only is None else list(only), intervals_of(self.solution, self.stated)
         without_bound = [c for c in chosen if c in over and c.term.quantity not in self.leaves]
         sampled = {peaks.constraint: peaks for peaks in search(self.solution, without_bound, density)}
         found: list[CheckResult] = []
         for constraint in chosen:
             if constraint in sampled:
                 found += self._sampled(sampled[constraint], over[constraint])
-            elif not self._placed(constraint):
+            elif not has_place(self.solution, constraint):
                 found += self._misplaced(constraint)
             elif constraint.over.is_difference:
                 found += self._differences(constraint)
@@ -94,18 +95,6 @@ class ConstraintChecks:
                 found += self._polynomial(constraint)
             else:
                 found += self._at_time(constraint)
-        return found
-
-    def over_intervals(self) -> dict[Constraint, Interval]:
-        """The constraints that are meant for all times of an interval of the motion, and that interval."""
-        found = {}
-        for constraint in self.stated:
-            if self._placed(constraint) and not (
-                constraint.over.is_difference or isinstance(constraint.over, Instants)
-            ):
-                interval = interval_of(constraint.over, self.curve)
-                if interval.first < interval.last:
-                    found[constraint] = interval
         return found
 
     # -- checks of one constraint -------------------------------------------------------------------------
@@ -170,18 +159,15 @@ class ConstraintChecks:
     def _blank(self, constraint: Constraint, reach: Array) -> Iterator[tuple[int, CheckResult]]:
         """Every bounded component with its result at nodes alone."""
         lower, upper, width = constraint.lower, constraint.upper, constraint.lower.size
-        (below, above), at_nodes = self.side_scales(constraint, reach), self._at_nodes(constraint)
+        below, above = side_scales(constraint, reach, self.scales.get(constraint))
+        at_nodes = self._at_nodes(constraint)
         labels = self.problem.component_names(constraint.term.quantity, width)
-        units = units_of(self.problem, constraint.term, width)
+        units = self.problem.units_of(constraint.term, width)
         for c in _bounded(constraint):
             bounds, scales = (float(lower[c]), float(upper[c])), (float(below[c]), float(above[c]))
             worst = NOWHERE if at_nodes is None else at_nodes.worst(c)
             named = constraint.name, labels[c], units[c]
             yield c, CheckResult(*named, *bounds, scales, worst, None, "evaluated")
-
-    def side_scales(self, constraint: Constraint, reach: Array) -> Array:
-        """(2, width): what violations of both sides are compared with; reach : of the values, (width,)."""
-        return side_scales(constraint, reach, self.scales[constraint] if _needs_scale(constraint) else None)
 
     def _reach_at_nodes(self, constraint: Constraint) -> Array:
         values = self.values[constraint.term.quantity]
@@ -189,7 +175,7 @@ class ConstraintChecks:
 
     def _at_nodes(self, constraint: Constraint) -> Peaks | None:
         """The violations at nodes; values that nodes do not carry are moved within their bounds."""
-        if not self._placed(constraint):
+        if not has_place(self.solution, constraint):
             return None
         over, mask = constraint.over, constraint.over.mask(self.nodes)
         times, values = self.nodes.times[mask], self.values[constraint.term.quantity][mask]
@@ -200,11 +186,6 @@ class ConstraintChecks:
             if len(held) == len(values):
                 values = np.where(held, values, np.clip(values, constraint.lower, constraint.upper))
         return Peaks(constraint, times, values, most=0)
-
-    def _placed(self, constraint: Constraint) -> bool:
-        """Whether the arcs that a constraint names are arcs of the motion."""
-        named = isinstance(constraint.over, ArcNodes | TimeWindow) or constraint.over.is_difference
-        return not named or len(self.problem.trajectory.arcs) == len(self.curve.bases)
 
     # -- jumps --------------------------------------------------------------------------------------------
 
@@ -254,11 +235,6 @@ def _stated(problem: ProblemData) -> list[Constraint]:
     return found
 
 
-def _needs_scale(constraint: Constraint) -> bool:
-    """Whether a component is an equation, or a limit whose only bound is zero."""
-    return bool(np.any((constraint.lower == constraint.upper) | zero_bounded(constraint)))
-
-
 def _bounded(constraint: Constraint) -> list[int]:
     """The components that have a bound."""
     return np.flatnonzero(np.isfinite(constraint.lower) | np.isfinite(constraint.upper)).tolist()
@@ -281,7 +257,7 @@ def _periodicities(solution: SolutionData) -> Iterator[CheckResult]:
         first, last = solution.value(periodicity.term, np.array([0.0, T]))
         gap = last - periodicity.signs * first[periodicity.order] - periodicity.offset
         names = problem.component_names(periodicity.term.quantity, gap.size)
-        units = units_of(problem, periodicity.term, gap.size)
+        units = problem.units_of(periodicity.term, gap.size)
         scale = scales[periodicity.term.quantity]
         for i in periodicity.kept:
             yield _equation(periodicity.name, names[i], units[i], float(scale[i]), float(abs(gap[i])), T)
@@ -291,7 +267,7 @@ def _continuity(solution: SolutionData) -> Iterator[CheckResult]:
     """Jumps at the borders of arcs of what is continuous there, the worst of each joint."""
     curve, problem = solution.curve, solution.problem
     n, borders = problem.dynamics.n, len(curve.bases) - 1
-    units = [units_of(problem, leaf, n) for leaf in (terms.q, terms.v, terms.a)]
+    units = [problem.units_of(leaf, n) for leaf in (terms.q, terms.v, terms.a)]
     cut = borders != len(problem.trajectory.arcs) - 1  # by a refinement: at its switches torques may jump
     kept = np.ones((borders, n)) if cut else problem.continuity_at_borders
     for order in range(int(kept.max(initial=-1)) + 1):

@@ -23,7 +23,6 @@ from trajopt.checks.peaks import Worst
 from trajopt.checks.proofs import term_models
 from trajopt.problem.constraints.integrals import IntegralConstraint
 from trajopt.problem.costs_and_constraints import Cost
-from trajopt.problem.units import units_of
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.tolerances import ROUNDING
 from trajopt.splines.adaptive_quadrature import adaptive_integral
@@ -195,7 +194,7 @@ def integral_checks(solution: SolutionData, accuracy: float, enclose: bool = Tru
             T = solution.curve.durations[trajectory.nodes.arc]
             weights = T * bounded.over.cost_weights(trajectory)
             at_nodes = bounded.violation(weights @ solution.value(bounded.term, node_samples(solution).times))
-        units = units_of(problem, bounded.term, len(several))
+        units = problem.units_of(bounded.term, len(several))
         for i, (found, unit) in enumerate(zip(several, units, strict=True)):
             yield replace(
                 found,

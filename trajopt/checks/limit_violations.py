@@ -11,7 +11,6 @@ from trajopt.checks.check_result import CheckResult, Place
 from trajopt.checks.check_times import SEARCH_DENSITY, interval_of
 from trajopt.checks.peaks import NOWHERE, Peaks, search
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.units import units_of
 from trajopt.solution.solution import SolutionData
 
 
@@ -30,7 +29,7 @@ def largest_violations(solution: SolutionData) -> tuple[CheckResult, ...]:
 def _of_components(solution: SolutionData, peaks: Peaks) -> Iterator[CheckResult]:
     limit, width = peaks.constraint, peaks.constraint.lower.size
     named = solution.problem.component_names(limit.term.quantity, width)
-    units = units_of(solution.problem, limit.term, width)
+    units = solution.problem.units_of(limit.term, width)
     interval, bounds = interval_of(limit.over, solution.curve), (limit.lower.tolist(), limit.upper.tolist())
     each = zip(named, units, *bounds, limit_ranges(limit).tolist(), strict=True)
     for c, (label, unit, lower, upper, size) in enumerate(each):

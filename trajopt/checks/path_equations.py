@@ -26,7 +26,7 @@ from trajopt.base.arrays import Array
 from trajopt.checks.check_result import OfComponent
 from trajopt.checks.check_times import MotionSamples, node_samples, trajectory_of
 from trajopt.graph.chain_rule import ChainRule
-from trajopt.graph.keys import extra_leaf
+from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of

@@ -15,8 +15,8 @@ from typing import Any
 from trajopt.base.arguments import implements
 from trajopt.checks.check_result import CheckResult
 from trajopt.checks.check_times import Interval
-from trajopt.graph.keys import parameter_leaf
 from trajopt.graph.protocols.block import AnyArithmeticBlock
+from trajopt.graph.quantities import parameter_leaf
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData
 from trajopt.taylor_models.leaf_pieces import LeafPieces, graph_models, leaf_pieces

@@ -25,7 +25,7 @@ def side_scales(constraint: Constraint, reach: Array, equation_scale: Array | No
     all that happens must not loosen the other side. Without another bound, the bound itself; one unit where
     that is zero, or the scale of an equation where it is smaller.
 
-    equation_scale : (width,), as `equation_scales` gives it for equations and limits of zero
+    equation_scale : (width,), as `equation_scales` gives it where `needs_scale`, else None
     """
     sides = ((constraint.lower, constraint.upper), (constraint.upper, constraint.lower))
     scales = np.stack([_side_scale(own, other, reach) for own, other in sides])
@@ -48,6 +48,11 @@ def zero_bounded(constraint: Constraint) -> Array:
     return (np.isfinite(constraint.lower) != np.isfinite(constraint.upper)) & (one == 0.0)
 
 
+def needs_scale(constraint: Constraint) -> bool:
+    """Whether a component is an equation, or a limit whose only bound is zero."""
+    return bool(np.any((constraint.lower == constraint.upper) | zero_bounded(constraint)))
+
+
 def equation_scales(
     solution: SolutionData, equations: Sequence[Constraint], here: MotionSamples
 ) -> dict[Constraint, Array]:
@@ -57,6 +62,8 @@ def equation_scales(
     large as the largest real one (`residual_forces`); of others the largest sum of parts (`part_sums`), to
     which torque equations at single times add gravity and loads (`static_parts`).
     """
+    if not equations:
+        return {}
     distinct = {c.term.quantity: c.term for c in equations}
     sums, scales = part_sums(solution, list(distinct.values()), here.times), {}
     for constraint in equations:

@@ -27,9 +27,9 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.residual_forces import torque_residual
-from trajopt.graph.keys import extra_leaf
 from trajopt.graph.protocols.block import Values
 from trajopt.graph.protocols.dynamics import ForwardDynamics, LoadedForwardDynamics
+from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics

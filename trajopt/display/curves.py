@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
-from trajopt.graph.keys import SPLINE_LEAVES, extra_leaf
+from trajopt.graph.quantities import SPLINE_LEAVES, extra_leaf
 from trajopt.problem.systems.robot_on_path import RobotOnPath
 from trajopt.problem.systems.system import System
-from trajopt.problem.units import units_of_quantity
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.node_sets import PATH
 from trajopt.terms.term import Quantity, components_read
@@ -65,7 +64,7 @@ def curves_of(solution: SolutionData, quantities: Iterable[str], t: NDArray) -> 
 
 def _of_quantity(problem: Any, quantity: str, values: NDArray) -> list[Component]:
     width = values.shape[1]
-    names, units = problem.labels(quantity, width), units_of_quantity(problem, quantity, width)
+    names, units = problem.labels(quantity, width), problem.units(quantity, width)
     lower, upper = bounds_of(problem, quantity, width)
     return list(map(Component, names, values.T, units, lower.tolist(), upper.tolist()))
 

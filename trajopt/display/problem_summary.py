@@ -14,11 +14,10 @@ from trajopt.base.arrays import Array
 from trajopt.base.facts import Facts
 from trajopt.base.printable_text import printable
 from trajopt.display.problem_facts import own_parameters, problem_facts
-from trajopt.graph.keys import extra_leaf
+from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.constraints.continuity import MAY_JUMP
 from trajopt.problem.costs_and_constraints import Constraint, Periodicity
 from trajopt.problem.problem import ProblemData
-from trajopt.problem.units import units_of, units_of_quantity
 from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
 from trajopt.transcription.nlp import NLP
@@ -135,7 +134,7 @@ def _constraints(problem: ProblemData, nlp: NLP) -> Iterator[StatedLine]:
             yield StatedLine(each.name, "the end follows from the start", "", rows)
             continue
         width = each.lower.size
-        units = units_of(problem, each.term, width)
+        units = problem.units_of(each.term, width)
         what = _bounds(each.lower, each.upper, units, problem.component_names(each.term.quantity, width))
         hold = each.hold if isinstance(each, Constraint) else "nodes"
         held = {"nodes": "", "hull": ", for all t", "implied": ", follows from others"}[hold]
@@ -153,7 +152,7 @@ def _unknowns(problem: ProblemData, nlp: NLP) -> Iterator[StatedLine]:
     of = list_names(problem.dynamics.joint_names)
     yield StatedLine(f"{layout.control_point_count} control points", f"of {of}", "curves")
     for name, extra in problem.extras.items():
-        units = units_of_quantity(problem, extra_leaf(name), extra.lower.size)
+        units = problem.units(extra_leaf(name), extra.lower.size)
         kind = "slack of the solver" if name in problem.slacks else "curve"
         yield StatedLine(name, _bounds(extra.lower, extra.upper, units), kind)
     for number, arc in enumerate(problem.trajectory.arcs):

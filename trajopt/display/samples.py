@@ -21,7 +21,7 @@ from trajopt.base.files.atomic_file import write_text
 from trajopt.base.files.near_files import check_ending
 from trajopt.base.rounding import AGREEMENT
 from trajopt.display.curves import curves_of, kinds_of, problem_of
-from trajopt.graph.keys import EXTRA, SPLINE_LEAVES
+from trajopt.graph.quantities import EXTRA, SPLINE_LEAVES
 from trajopt.problem.systems.system import System
 from trajopt.solution.solution import Answer, SolutionData
 

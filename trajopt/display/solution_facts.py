@@ -13,7 +13,7 @@ from trajopt.base.facts import Facts
 from trajopt.base.palette import PALETTE
 from trajopt.base.svg_chart import WIDTH, line_chart
 from trajopt.display.curves import curves_of, kinds_of, problem_of
-from trajopt.graph.keys import SPLINE_LEAVES
+from trajopt.graph.quantities import SPLINE_LEAVES
 from trajopt.problem.systems.system import System
 from trajopt.solution.solution import Answer, SolutionData
 

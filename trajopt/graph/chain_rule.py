@@ -15,8 +15,8 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.graph.graph import Graph
-from trajopt.graph.keys import slices_of
 from trajopt.graph.protocols.block import Block, Pairs, Values
+from trajopt.graph.quantities import slices_of
 
 
 class Edge(NamedTuple):

@@ -12,8 +12,8 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import ShapeError
 from trajopt.graph.any_arithmetic import Border, borders, evaluated
-from trajopt.graph.keys import slices_of
 from trajopt.graph.protocols.block import Pairs, SymbolicBlock, Values
+from trajopt.graph.quantities import slices_of
 
 
 class ExpressionBlock:

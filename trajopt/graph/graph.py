@@ -20,7 +20,6 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import GraphCycleError, ShapeError, UnknownNameError
 from trajopt.graph.elementary import Power
 from trajopt.graph.expression import ExpressionBlock, joined
-from trajopt.graph.keys import TIME_LEAVES, term_of
 from trajopt.graph.protocols.block import (
     AnyArithmeticBlock,
     Block,
@@ -29,6 +28,7 @@ from trajopt.graph.protocols.block import (
     SymbolicBlock,
     Values,
 )
+from trajopt.graph.quantities import TIME_LEAVES, term_of
 
 
 class Graph:

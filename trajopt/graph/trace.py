@@ -13,8 +13,7 @@ import numpy as np
 
 from trajopt.base.errors import OptionError, ShapeError, TrajoptError
 from trajopt.graph.expression import ExpressionBlock, contains_nan, expression_of, symbol
-from trajopt.graph.keys import term_of
-from trajopt.graph.quantity_table import QuantityTable, families_with_argument
+from trajopt.graph.quantities import QuantityTable, families_with_argument, term_of
 
 _BRANCHED = ("truth value", "__bool__", "cannot compute the truth")  # in errors of CasADi and NumPy
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.errors import OptionError, UnknownNameError
-from trajopt.graph.keys import PARAMETER
+from trajopt.graph.quantities import PARAMETER
 from trajopt.splines.node_sets import Neighbours
 from trajopt.terms import term as terms
 from trajopt.terms.term import ExpressionTerm

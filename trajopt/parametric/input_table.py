@@ -12,7 +12,7 @@ import numpy as np
 from trajopt.base.arguments import short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
-from trajopt.graph.keys import SPLINE_LEAVES
+from trajopt.graph.quantities import SPLINE_LEAVES
 from trajopt.parametric.inputs import (
     UNKNOWNS,
     DataInput,

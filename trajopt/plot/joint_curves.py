@@ -14,7 +14,7 @@ from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import OptionError, near_matches
 from trajopt.base.palette import PALETTE
 from trajopt.display.curves import Component, held_at_zero
-from trajopt.graph.keys import SPLINE_LEAVES
+from trajopt.graph.quantities import SPLINE_LEAVES
 from trajopt.plot.canvas import GivenAxes, check_solution
 from trajopt.plot.curve_panels import (
     Panel,

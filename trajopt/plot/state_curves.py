@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from trajopt.base.errors import UnknownNameError
 from trajopt.display.curves import Component, kinds_of
-from trajopt.graph.keys import EXTRA
+from trajopt.graph.quantities import EXTRA
 from trajopt.plot.canvas import GivenAxes, check_solution
 from trajopt.plot.curve_panels import Panel, Track, draw_panels, starts_of, tracks_of
 from trajopt.plot.style import times

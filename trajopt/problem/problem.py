@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from trajopt.base import arguments
 from trajopt.base.errors import OptionError
 from trajopt.graph.data import data_of
-from trajopt.graph.keys import EXTRA, SPLINE_LEAVES, is_extra
+from trajopt.graph.quantities import EXTRA, SPLINE_LEAVES, is_extra
 from trajopt.problem import guess as guesses
 from trajopt.problem import input_checks, term_checks
 from trajopt.problem.constraints.continuity import check_borders, lower_continuity, periodicity_of

@@ -8,8 +8,8 @@ from typing import Any
 from trajopt.base.errors import GraphCycleError, ProblemError, ShapeError
 from trajopt.graph.elementary import Power
 from trajopt.graph.graph import Graph, completed
-from trajopt.graph.keys import TIME_LEAVES, extra_leaf, integrand, parameter_leaf, term_of
 from trajopt.graph.protocols.block import Block
+from trajopt.graph.quantities import TIME_LEAVES, extra_leaf, integrand, parameter_leaf, term_of
 from trajopt.problem.problem import ProblemData
 
 LOAD, DESIGN = "load:", "design:"  # the inputs of a dynamics block that carry loads and designed properties

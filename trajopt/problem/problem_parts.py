@@ -1,8 +1,9 @@
-"""The parts of a problem, and what follows from them: blocks and widths of terms, names, continuity."""
+"""The parts of a problem; from them follow blocks, widths, names and units of terms, and continuity."""
 
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar, runtime_checkable
@@ -15,11 +16,19 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.data import Data
 from trajopt.graph.declared_quantities import DeclaredQuantity
-from trajopt.graph.keys import EXTRA, SPLINE_LEAVES, SplineLeaf, bare, extra_leaf, parameter_leaf, rate_leaf
 from trajopt.graph.protocols.block import Block
-from trajopt.graph.protocols.dynamics import Dynamics
+from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 from trajopt.graph.protocols.term import NamedTerm, Term
-from trajopt.graph.quantity_table import QuantityTable
+from trajopt.graph.quantities import (
+    EXTRA,
+    SPLINE_LEAVES,
+    QuantityTable,
+    SplineLeaf,
+    bare,
+    extra_leaf,
+    parameter_leaf,
+    rate_leaf,
+)
 from trajopt.problem import term_checks
 from trajopt.problem.constraints.continuity import LowerContinuity
 from trajopt.problem.constraints.designs import Design
@@ -39,8 +48,11 @@ from trajopt.problem.systems.system import System
 from trajopt.solvers.solver import Callback, Solver
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.splines.trajectory import Trajectory
+from trajopt.terms.arithmetic import Combination, FunctionOf, Squared
 from trajopt.terms.block_term import BlockTerm
-from trajopt.terms.term import SliceTerm, operands_of
+from trajopt.terms.term import ComponentTerm, SliceTerm, StateTerm, components_read, operands_of
+
+PURE = "1"  # the unit of a number without one
 
 T = TypeVar("T")
 P = TypeVar("P", bound="ProblemParts")
@@ -150,6 +162,54 @@ class ProblemParts:
             return list(names)
         return [""] if width == 1 else [str(i) for i in range(width)]
 
+    def units_of(self, term: Any, width: int) -> list[str]:
+        """The units (width,) of the components of a term; "" where none is known.
+
+        A term's own unit counts first. Of arithmetic, units follow where no factor other than 1 and -1
+        enters, which may itself have a unit: those of sums and maxima whose terms agree, of squares and
+        functions.
+        """
+        own = getattr(term, "unit", "")
+        if own:
+            return [own] * width if isinstance(own, str) else list(own)
+        if isinstance(term, StateTerm):
+            quantity, component = self.quantities.aliases.get(term.name, (term.name, None))
+            units = self.units(quantity, self.width_of(quantity))
+            return units if component is None else [units[component]]
+        if isinstance(term, ComponentTerm | SliceTerm):
+            units = self.units(term.base, self.width_of(term.base))
+            return [units[i] for i in components_read(term, len(units))[1]]
+        if isinstance(term, FunctionOf):
+            return ["" if term.function == "sqrt" else PURE] * width
+        if isinstance(term, Combination) and any(factor not in (1.0, -1.0) for factor, _ in term.parts):
+            return [""] * width
+        several = [self.units_of(part, width) for part in operands_of(term)]
+        if several:
+            units = [each[0] if len(set(each)) == 1 else "" for each in zip(*several, strict=True)]
+            return [power(unit, 2) for unit in units] if isinstance(term, Squared) else units
+        return self.units(term.quantity, width)
+
+    def units(self, quantity: str, width: int) -> list[str]:
+        """The units (width,) of a quantity by its key, "tau" or "parameter:load"; "" where none is known."""
+        dynamics, name = self.dynamics, quantity.removeprefix(EXTRA)
+        if quantity != name and name in self.slacks:
+            return self.units_of(self.slacks[name].maximum, width)
+        if quantity in SPLINE_LEAVES and isinstance(dynamics, System):
+            order = SPLINE_LEAVES.index(quantity)
+            units = [dynamics.units.get(name, "") for name in dynamics.states]
+            return [unit_of_rate(unit, order) if order else unit for unit in units]
+        declared = self.quantities.known(quantity)
+        unit = "" if declared is None else declared.unit
+        if "; " in unit:  # of a wrench or a twist: three components of each
+            first, second = unit.split("; ")
+            return [first] * (width // 2) + [second] * (width - width // 2)
+        turning, _, sliding = unit.partition(" or ")
+        if not sliding or not isinstance(dynamics, DescribedJoints):
+            return [unit] * width
+        kinds = {joint.name: joint.kind for joint in dynamics.joints}
+        by_kind = {"revolute": turning, "rotation_vector": turning, "prismatic": sliding}
+        return [by_kind.get(kinds.get(name, ""), unit) for name in self.component_names(quantity, width)]
+
     def labels(self, quantity: str, width: int) -> list[str]:
         """Names of components in figures and tables: "force", or "force x" ..., of an additional curve."""
         names, extra = self.component_names(quantity, width), quantity.removeprefix(EXTRA)
@@ -197,6 +257,13 @@ class ProblemParts:
     def extra_widths(self) -> dict[str, int]:
         """Number of components of every additional curve."""
         return {name: extra.lower.size for name, extra in self.extras.items()}
+
+
+def power(unit: str, exponent: int) -> str:
+    """A power of a unit: "m^2", "(N m)^2"; of none, none."""
+    if unit in ("", PURE):
+        return unit
+    return f"{unit}^{exponent}" if re.fullmatch(r"\w+", unit) else f"({unit})^{exponent}"
 
 
 def check_refinement(refine: Any, what: str) -> None:

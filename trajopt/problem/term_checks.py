@@ -15,11 +15,10 @@ from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.data import Data, DataBlock
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.graph import completed
-from trajopt.graph.keys import is_parameter, term_of
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.protocols.term import NamedTerm, Term
-from trajopt.graph.quantity_table import QuantityTable
+from trajopt.graph.quantities import QuantityTable, is_parameter, term_of
 from trajopt.splines.node_sets import END, PATH, ArcNodes, NodeSet, no_cost
 from trajopt.splines.over import Over, node_set
 from trajopt.splines.trajectory import Trajectory

@@ -1,7 +1,6 @@
-"""Multipliers of a solution, carried over to the program of the same motion on more nodes or a finer mesh.
+"""Multipliers of a solution, carried over to the program of the same motion on a finer mesh.
 
-On the same knots with further nodes all multipliers stay, and those of the new rows are zero. On a finer mesh
-the multiplier of a row at node k is the integral of a density over the part of time that its quadrature
+The multiplier of a row at node k is the integral of a density over the part of time that its quadrature
 weight w_k stands for: lambda(t_k) = multiplier_k / (T w_k). The density is interpolated, for equations by the
 polynomial through the nodes of a span, for limits, whose multipliers have kinks, linearly.
 """
@@ -13,54 +12,11 @@ from collections import defaultdict
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.solution.solution import Answer, SolutionData
-from trajopt.solvers.solver import WarmStart
+from trajopt.solution.solution import SolutionData
 from trajopt.splines.lagrange import lagrange_polynomials
 from trajopt.splines.trajectory import Nodes
-from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.row_groups import RowGroup
-
-
-def start_on_more_nodes(answer: Answer, program: NLP | LinkedProgram) -> WarmStart | None:
-    """An answer as the start of a program on the same knots with further limit nodes; None where none fits.
-
-    program : of the problem, or of the phases, that were solved, with these nodes
-    """
-    point, before, now = answer.point, answer.scaling, program.scaling
-    if point is None or before is None or point.y.size != program.variable_count:
-        return None
-    of_rows, of_lower, of_upper = point.row_multipliers, point.lower_multipliers, point.upper_multipliers
-    if of_rows is None or of_lower is None or of_upper is None:
-        return None
-    programs = program.programs if isinstance(program, LinkedProgram) else (program,)
-    rows = [_on_more_nodes(*each) for each in zip(answer.parts, programs, strict=True)]
-    between_phases = program.row_count - sum(part.size for part in rows)  # equations, the last rows
-    rows.append(of_rows[of_rows.size - between_phases :] / before.objective)
-    weight = now.objective / before.objective
-    whole = np.concatenate(rows) * now.objective / now.rows
-    return WarmStart(point.y, whole, of_lower * weight, of_upper * weight)
-
-
-def _on_more_nodes(solution: SolutionData, program: NLP) -> Array:
-    """Row multipliers without scaling, (rows,), zero at nodes that the solution has not."""
-    point, scaling, linear = solution.point, solution.scaling, program.linear.count
-    assert point is not None and point.row_multipliers is not None and scaling is not None
-    before, after = solution.problem.trajectory.nodes, program.unknowns.nodes
-    known = set(zip(before.arc.tolist(), before.s.tolist(), strict=True))
-    is_old = np.array([each in known for each in zip(after.arc.tolist(), after.s.tolist(), strict=True)])
-    found = [point.row_multipliers[:linear] * scaling.rows[:linear] / scaling.objective]
-    cursor: dict[str, int] = defaultdict(int)
-    for group in program.groups:
-        single = np.all(np.diff(group.weights.indptr) == 1)
-        old = is_old[group.weights.indices] if single else np.ones(group.shape[0], dtype=bool)
-        first, rows = cursor[group.name], np.zeros(group.shape)
-        last = cursor[group.name] = first + int(old.sum())
-        given = solution.multipliers.get(group.name, np.empty((0, 0)))[first:last]
-        if given.shape == rows[old].shape:  # a limit of which no node was in its window had no rows
-            rows[old] = given
-        found.append(rows.ravel()[group.kept])
-    return np.concatenate(found)
 
 
 def carried_multipliers(solution: SolutionData, coarse: NLP, fine: NLP) -> Array:

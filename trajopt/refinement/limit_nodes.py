@@ -9,7 +9,8 @@ coefficients for them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -17,13 +18,10 @@ import numpy as np
 
 from trajopt.base.arguments import check_count, check_positive, pluralize
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import CHECK_DENSITY
-from trajopt.checks.constraint_checks import ConstraintChecks
+from trajopt.checks.check_times import CHECK_DENSITY, intervals_of, node_samples
 from trajopt.checks.peaks import Peaks, search
-from trajopt.checks.scales import LIMIT_ACCURACY
+from trajopt.checks.scales import LIMIT_ACCURACY, equation_scales, needs_scale, side_scales
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.problem.problem import ProblemData
-from trajopt.refinement.carried_multipliers import start_on_more_nodes
 from trajopt.refinement.rounds import Rounds, iterations_on, run_rounds, unless_smaller
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
@@ -35,6 +33,8 @@ from trajopt.solvers.solver import Result, Run, StartKind, Status, WarmStart
 from trajopt.solvers.tolerances import DENSE
 from trajopt.splines.basis import SAME_TIME, SplineBasis
 from trajopt.splines.trajectory import Trajectory
+from trajopt.transcription.links.linked_program import LinkedProgram
+from trajopt.transcription.nlp import NLP
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Callback, Solver
@@ -196,16 +196,17 @@ def limit_peaks(solution: SolutionData, least: float = 0.0) -> LimitPeaks:
 
     least : relative to a limit's size; a limit of which no sample exceeds that is not searched for peaks
     """
-    checks = ConstraintChecks(solution)
-    stated = [c for c in checks.over_intervals() if _at_nodes_alone(c, solution.problem)]
+    stated = list(intervals_of(solution, filter(_at_nodes_alone, solution.problem.constraints)))
+    zero_bounded = list(filter(needs_scale, stated))
+    scales = equation_scales(solution, zero_bounded, node_samples(solution)) if zero_bounded else {}
     exceeded = [
         peaks.constraint
         for peaks in search(solution, stated, CHECK_DENSITY, most=0)
-        if np.any(_relative(checks, peaks, peaks.highest, np.arange(peaks.highest.size)) > least)
+        if np.any(_relative(peaks, peaks.highest, np.arange(peaks.highest.size), scales) > least)
     ]
     found, labels = [(np.empty(0),) * 3], []
     for peaks in search(solution, exceeded, CHECK_DENSITY, above=0.0, most=None):
-        relative = _relative(checks, peaks, peaks.values, peaks.side)
+        relative = _relative(peaks, peaks.values, peaks.side, scales)
         own = relative > 0.0
         found.append((peaks.times[own], relative[own], peaks.spacing[own]))
         name, width = peaks.constraint.name, peaks.constraint.lower.size
@@ -215,17 +216,18 @@ def limit_peaks(solution: SolutionData, least: float = 0.0) -> LimitPeaks:
     return LimitPeaks(times, relative, spacing, tuple(labels))
 
 
-def _at_nodes_alone(constraint: Constraint, problem: ProblemData) -> bool:
+def _at_nodes_alone(constraint: Constraint) -> bool:
     """Whether it is a limit that the program holds at nodes, and not for all times by control points."""
-    limit = bool(np.any(constraint.lower != constraint.upper)) and constraint.hold == "nodes"
-    return limit and any(constraint is each for each in problem.constraints)
+    return bool(np.any(constraint.lower != constraint.upper)) and constraint.hold == "nodes"
 
 
-def _relative(checks: ConstraintChecks, peaks: Peaks, values: Array, side: Array) -> Array:
+def _relative(peaks: Peaks, values: Array, side: Array, scales: Mapping[Constraint, Array]) -> Array:
     """Violations of some sides of a constraint, relative to its sizes; 0 of those that are equations."""
     constraint = peaks.constraint
     limit = (constraint.lower != constraint.upper)[side % constraint.lower.size]
-    return np.where(limit, values / checks.side_scales(constraint, peaks.reach).ravel()[side], 0.0)
+    return np.where(
+        limit, values / side_scales(constraint, peaks.reach, scales.get(constraint)).ravel()[side], 0.0
+    )
 
 
 @dataclass(frozen=True)
@@ -256,6 +258,47 @@ class _FromAnswer:
         if found.status is not Status.STEP_TOO_SMALL:
             return found
         return continued(found, self.solver, nlp, start, within)
+
+
+def start_on_more_nodes(answer: Answer, program: NLP | LinkedProgram) -> WarmStart | None:
+    """An answer as the start of a program on the same knots with further limit nodes; None where none fits.
+
+    program : of the problem, or of the phases, that were solved, with these nodes
+    """
+    point, before, now = answer.point, answer.scaling, program.scaling
+    if point is None or before is None or point.y.size != program.variable_count:
+        return None
+    of_rows, of_lower, of_upper = point.row_multipliers, point.lower_multipliers, point.upper_multipliers
+    if of_rows is None or of_lower is None or of_upper is None:
+        return None
+    programs = program.programs if isinstance(program, LinkedProgram) else (program,)
+    rows = [_on_more_nodes(*each) for each in zip(answer.parts, programs, strict=True)]
+    between_phases = program.row_count - sum(part.size for part in rows)  # equations, the last rows
+    rows.append(of_rows[of_rows.size - between_phases :] / before.objective)
+    weight = now.objective / before.objective
+    whole = np.concatenate(rows) * now.objective / now.rows
+    return WarmStart(point.y, whole, of_lower * weight, of_upper * weight)
+
+
+def _on_more_nodes(solution: SolutionData, program: NLP) -> Array:
+    """Row multipliers without scaling, (rows,), zero at nodes that the solution has not."""
+    point, scaling, linear = solution.point, solution.scaling, program.linear.count
+    assert point is not None and point.row_multipliers is not None and scaling is not None
+    before, after = solution.problem.trajectory.nodes, program.unknowns.nodes
+    known = set(zip(before.arc.tolist(), before.s.tolist(), strict=True))
+    is_old = np.array([each in known for each in zip(after.arc.tolist(), after.s.tolist(), strict=True)])
+    found = [point.row_multipliers[:linear] * scaling.rows[:linear] / scaling.objective]
+    cursor: dict[str, int] = defaultdict(int)
+    for group in program.groups:
+        single = np.all(np.diff(group.weights.indptr) == 1)
+        old = is_old[group.weights.indices] if single else np.ones(group.shape[0], dtype=bool)
+        first, rows = cursor[group.name], np.zeros(group.shape)
+        last = cursor[group.name] = first + int(old.sum())
+        given = solution.multipliers.get(group.name, np.empty((0, 0)))[first:last]
+        if given.shape == rows[old].shape:  # a limit of which no node was in its window had no rows
+            rows[old] = given
+        found.append(rows.ravel()[group.kept])
+    return np.concatenate(found)
 
 
 def asked_with_limit_nodes(answer: Answer, times: Sequence[Sequence[float] | Array]) -> Any:

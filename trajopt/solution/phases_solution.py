@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from trajopt.base.arguments import pluralize
 from trajopt.base.errors import SolutionFileError
-from trajopt.base.printable_text import printable
 from trajopt.problem.links.phases import Phases
 from trajopt.solution.solution import Answer, SolutionData
 
@@ -79,7 +78,9 @@ class PhasesSolutionData(Answer):
             )
         return self.known_phases
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """Status, iterations, seconds, durations and objectives, a line for all phases and one for each."""
         lines = [
             f"{self.name}: {self.ended} in {pluralize(self.iterations, 'iteration')}, {self.seconds:.3f} s; "
             f"duration {self.duration:.7g} s, objective {self.objective:.7g}"
@@ -87,4 +88,4 @@ class PhasesSolutionData(Answer):
         for name, solution in zip(self.names, self.phases, strict=True):
             lines.append(f"  {name}: duration {solution.duration:.7g} s, objective {solution.objective:.7g}")
         lines += [f"warning: {self.warning}"] * bool(self.warning)
-        return printable("\n".join(lines))
+        return "\n".join(lines)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trajopt.base.errors import OptionError, ProblemError, ShadowedPackageError, ShapeError, SolutionFileError
-from trajopt.graph.keys import SPLINE_LEAVES
+from trajopt.graph.quantities import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import ProblemData
 from trajopt.transcription.unknowns import continuity_name

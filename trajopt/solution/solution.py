@@ -16,9 +16,9 @@ from trajopt.base.errors import OptionError
 from trajopt.base.printable_text import printable
 from trajopt.base.rounding import AGREEMENT
 from trajopt.graph.graph import Graph
-from trajopt.graph.keys import TIME_LEAVES, parameter_leaf
 from trajopt.graph.protocols.block import Values
 from trajopt.graph.protocols.term import Term
+from trajopt.graph.quantities import TIME_LEAVES, parameter_leaf
 from trajopt.problem.constraints.designs import as_built
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
@@ -82,6 +82,14 @@ class Answer(SolveRecord, ABC):
         """How the solve ended, in words."""
         ended = "converged" if self.converged else f"not converged ({self.status.value})"
         return ended + " to a feasible point" * (self.status is Status.FEASIBLE_POINT)
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """The answer in a few lines, as `print` shows them but for characters that a terminal obeys."""
+
+    def __str__(self) -> str:
+        return printable(self.title)
 
     def asked_on(self, *trajectories: Trajectory) -> Any:
         """The problem, or the phases, on other trajectories of as many arcs, guessed by these motions."""
@@ -284,14 +292,16 @@ class SolutionData(Answer):
                 "columns"
             )
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """How the solve ended, iterations, seconds, duration and objective, in a sentence or two."""
         ended = self.ended
         if self.status in (Status.NOT_ENOUGH_FREEDOM, Status.UNBOUNDED, Status.NO_BEST_DURATION):
             ended += f": {self.detail};"
         known = "" if self.starts is None else f"; {self.starts.known}"
         refinement = "" if self.refinement is None else f"\n{self.refinement.verdict()}"
         warning = f"\nwarning: {self.warning}" * bool(self.warning)
-        return printable(
+        return (
             f"{self.name}: {ended} in {pluralize(self.iterations, 'iteration')}, {self.seconds:.3f} s; "
             f"duration {self.duration:.7g} s, objective {self.objective:.7g}{known}{refinement}{warning}"
         )

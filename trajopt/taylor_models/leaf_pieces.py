@@ -15,7 +15,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.content_cache import read_only
 from trajopt.graph.graph import Graph
-from trajopt.graph.keys import TIME_LEAVES, SplineLeaf
+from trajopt.graph.quantities import TIME_LEAVES, SplineLeaf
 from trajopt.splines.curve import Curve
 from trajopt.splines.polynomial_bounds import divide, pieces_of_group
 from trajopt.taylor_models.series import FOUR_EPS

@@ -9,8 +9,8 @@ from typing import Any
 from trajopt.base import arguments
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.graph import NamedBlock, completed
-from trajopt.graph.keys import own_term
 from trajopt.graph.protocols.block import Block
+from trajopt.graph.quantities import own_term
 from trajopt.terms.arithmetic import Arithmetic
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from trajopt.base.arguments import finite_numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
-from trajopt.graph.keys import own_term
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.term import Term
+from trajopt.graph.quantities import own_term
 from trajopt.terms.arithmetic import (
     Arithmetic,
     Combination,

@@ -15,8 +15,8 @@ from trajopt.base import arguments
 from trajopt.base.arguments import is_whole, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError
 from trajopt.graph.declared_quantities import described
-from trajopt.graph.keys import extra_leaf, own_term, parameter_leaf
 from trajopt.graph.protocols.block import Block
+from trajopt.graph.quantities import extra_leaf, own_term, parameter_leaf
 from trajopt.terms.arithmetic import Arithmetic, documented
 from trajopt.terms.scene import Capsule, Target
 

@@ -21,8 +21,8 @@ from scipy import sparse
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, StructureError
 from trajopt.base.rounding import AGREEMENT
-from trajopt.graph.keys import extra_leaf
 from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
+from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.problem import ProblemData
 from trajopt.solvers.optimality.kkt import bound_violation
 from trajopt.transcription.leaf_map import SplineMap

@@ -25,8 +25,8 @@ from trajopt.base.errors import DerivativeError, EvaluationError, ShapeError
 from trajopt.base.rounding import AGREEMENT, ESTIMATED
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.graph import Graph
-from trajopt.graph.keys import entry, term_of
 from trajopt.graph.protocols.block import Block, SecondOrderBlock
+from trajopt.graph.quantities import entry, term_of
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.transcription.initial_point import first_guess

@@ -15,7 +15,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import NotFiniteError, ShapeError
-from trajopt.graph.keys import extra_leaf
+from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.contacts.closed_guess import ClosedGuess
 from trajopt.problem.guess import GuessedCurve
 from trajopt.problem.problem import ProblemData

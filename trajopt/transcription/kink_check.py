@@ -9,8 +9,8 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import KinkWarning
 from trajopt.graph.any_arithmetic import Border
 from trajopt.graph.expression import ExpressionBlock
-from trajopt.graph.keys import entry
 from trajopt.graph.kinks import Kink, kink_of
+from trajopt.graph.quantities import entry
 from trajopt.problem.problem import ProblemData
 
 ADVICE: Mapping[Border, str] = {

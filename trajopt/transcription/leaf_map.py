@@ -22,8 +22,8 @@ from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.content_cache import cached_if_small, keyed
-from trajopt.graph.keys import SplineLeaf, parameter_leaf
 from trajopt.graph.protocols.block import Values
+from trajopt.graph.quantities import SplineLeaf, parameter_leaf
 from trajopt.problem.problem import ProblemData
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.trajectory import Nodes

@@ -16,8 +16,8 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import EvaluationError
 from trajopt.base.rounding import NOT_ZERO
 from trajopt.graph.graph import Graph
-from trajopt.graph.keys import entry, term_of
 from trajopt.graph.protocols.block import SecondOrderBlock, Values
+from trajopt.graph.quantities import entry, term_of
 from trajopt.solvers.solver import WarmStart
 from trajopt.transcription.bounds import Bounds, LinearBlock
 from trajopt.transcription.leaf_map import SplineMap

@@ -19,8 +19,8 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.base.rounding import AGREEMENT
 from trajopt.graph.graph import Graph
-from trajopt.graph.keys import SPLINE_LEAVES, integrand
 from trajopt.graph.protocols.block import Block, Values
+from trajopt.graph.quantities import SPLINE_LEAVES, integrand
 from trajopt.problem.problem import ProblemData
 from trajopt.splines.control_point_rows import control_point_rows
 from trajopt.splines.node_sets import Neighbours, difference

@@ -19,8 +19,8 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import DegreesOfFreedomError, ProblemError, UnboundedError
 from trajopt.graph.data import blocks_of_data
 from trajopt.graph.graph import Graph, fused
-from trajopt.graph.keys import is_extra, is_parameter
 from trajopt.graph.protocols.block import Block
+from trajopt.graph.quantities import is_extra, is_parameter
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of, refuse_idle_unknowns
 from trajopt.problem.problem_parts import checked_problem

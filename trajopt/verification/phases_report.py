@@ -164,7 +164,7 @@ def _report(
     kkt: KKT | None,
     together: tuple[str, ...],
 ) -> PhasesReport:
-    title, names = (str(solution), solution.names) if reports else (solution.name, ())
+    title, names = (solution.title, solution.names) if reports else (solution.name, ())
     return PhasesReport(names, reports, links, together, **fields_of(solution, title, kkt, accuracy))
 
 

@@ -50,7 +50,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         raise OptionError(f"the accuracy is {accuracy!r}: give a positive number, 0.01 for one percent")
     if wrong := unusable(solution) or _impossible(solution):
         claims = {"objective": solution.objective, "differences": (wrong,)}
-        fields = fields_of(solution, str(solution), None, accuracy)
+        fields = fields_of(solution, solution.title, None, accuracy)
         return Report((), None, "the motion was not looked at", **claims, **fields)
     problem, program = solution.problem, rebuilt_program(solution)
     point, kkt = (None, None) if program is None else point_and_kkt(program, solution)
@@ -74,7 +74,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         },
         unbuilt=solution.unbuilt,
         rounding=0.0 if program is None else ZERO_COST / program.nlp.objective_scale,
-        **fields_of(solution, str(solution), kkt, accuracy),
+        **fields_of(solution, solution.title, kkt, accuracy),
     )
     error = error_of_optimum(solution, nearby, report) if report.holds else None
     return replace(report, error_of_optimum=error)

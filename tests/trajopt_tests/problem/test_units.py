@@ -9,7 +9,7 @@ from hand_written import two_link_minimum_time
 import dynamics
 import trajopt
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
-from trajopt.problem.units import power, units_of
+from trajopt.problem.problem_parts import power
 
 
 def rocket():
@@ -27,7 +27,7 @@ def rocket():
 
 
 def units(problem, term):
-    return units_of(problem, term, problem.width_of_term(term))
+    return problem.units_of(term, problem.width_of_term(term))
 
 
 def test_units_of_states_controls_and_their_rates_are_those_that_were_told():

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from trajopt.base.arguments import check_count, is_whole, numbers, short_repr
 from trajopt.base.errors import OptionError, ShapeError
-from trajopt.graph.keys import SPLINE_LEAVES, is_extra
+from trajopt.graph.quantities import SPLINE_LEAVES, is_extra
 from trajopt.problem.costs_and_constraints import Periodicity
 from trajopt.problem.input_checks import bound_of, index_of
 from trajopt.splines.trajectory import Trajectory

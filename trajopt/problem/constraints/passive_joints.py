@@ -11,7 +11,6 @@ import numpy as np
 from trajopt.base.errors import OptionError
 from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 from trajopt.problem.input_checks import index_of
-from trajopt.problem.units import units_of_quantity
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.terms.arithmetic import Combination, Squared, factor_of
 from trajopt.terms.term import ExpressionTerm
@@ -29,7 +28,7 @@ def passive_torques(problem: Any, joints: Sequence[str], part: NodeSet) -> list[
         before = problem.passive_joints.get(joint, ())
         if joint in joints[:number] or part in before or PATH in before or (before and part == PATH):
             raise OptionError(f"the joint '{joint}' is passive already: name it once")
-    units = units_of_quantity(problem, "tau", len(names))
+    units = problem.units("tau", len(names))
     several = zip(joints, places, strict=True)
     return [(joint, _torque(joint, place, units[place])) for joint, place in several]
 

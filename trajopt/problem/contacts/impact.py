@@ -20,8 +20,8 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.graph.graph import NamedBlock
-from trajopt.graph.keys import own_term
 from trajopt.graph.protocols.block import Block
+from trajopt.graph.quantities import own_term
 from trajopt.problem.contacts.contact import Contact
 from trajopt.terms.arithmetic import Arithmetic
 from trajopt.terms.term import ExpressionTerm

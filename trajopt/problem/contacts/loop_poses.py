@@ -17,7 +17,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.graph.chain_rule import ChainRule
-from trajopt.graph.keys import parameter_leaf
+from trajopt.graph.quantities import parameter_leaf
 from trajopt.problem.contacts.closure import PLACES, Closure
 from trajopt.problem.nearest_pose import nearest_pose
 from trajopt.problem.problem_graph import graph_of

@@ -18,9 +18,8 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
 from trajopt.graph.declared_quantities import DeclaredQuantity
 from trajopt.graph.expression import ExpressionBlock, has_comparison, symbol
-from trajopt.graph.keys import own_term
 from trajopt.graph.protocols.block import Block
-from trajopt.graph.quantity_table import QuantityTable
+from trajopt.graph.quantities import QuantityTable, own_term
 from trajopt.graph.trace import trace_several
 from trajopt.splines.node_sets import NodeSet
 from trajopt.terms.arithmetic import Arithmetic

@@ -20,8 +20,7 @@ import numpy as np
 
 from trajopt.base.errors import OptionError
 from trajopt.graph.declared_quantities import LEAVES
-from trajopt.graph.keys import extra_leaf, rate_leaf
-from trajopt.graph.quantity_table import declared_by
+from trajopt.graph.quantities import declared_by, extra_leaf, rate_leaf
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
 from trajopt.problem.dynamics_check import PARTS
 from trajopt.problem.systems.state_equations import Function, StateEquations, checked_column

@@ -15,7 +15,7 @@ from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, TrajoptError
 from trajopt.graph.expression import ExpressionBlock
-from trajopt.graph.keys import SPLINE_LEAVES
+from trajopt.graph.quantities import SPLINE_LEAVES
 from trajopt.problem.systems.piecewise_path import PiecewisePath
 
 # Of p: two in accelerations, two more in their second derivatives, as many as q, v, a and jerk; jerks of the

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.graph.keys import SPLINE_LEAVES
 from trajopt.graph.protocols.block import Pairs, Values
+from trajopt.graph.quantities import SPLINE_LEAVES
 from trajopt.problem.systems.joint_path import JointPath
 
 MOTION = SPLINE_LEAVES

@@ -19,7 +19,7 @@ from trajopt.base.errors import OptionError
 from trajopt.graph.declared_quantities import LEAVES, DeclaredQuantity
 from trajopt.graph.graph import NamedBlock
 from trajopt.graph.protocols.block import Block
-from trajopt.graph.quantity_table import declared_by
+from trajopt.graph.quantities import declared_by
 from trajopt.problem.dynamics_check import DECLARED, check_dynamics
 from trajopt.problem.systems.joint_path import JointPath, PathLike, path_of
 from trajopt.problem.systems.path_block import JOINTS, MOTION, ON_PATH, JointMotionBlock

@@ -14,8 +14,8 @@ import numpy as np
 
 from trajopt.base.errors import ProblemError, ShapeError
 from trajopt.graph.elementary import Power, WeightedSum
-from trajopt.graph.keys import SPLINE_LEAVES, extra_leaf, is_parameter
 from trajopt.graph.protocols.block import Block
+from trajopt.graph.quantities import SPLINE_LEAVES, extra_leaf, is_parameter
 from trajopt.problem.systems.state_equations import (
     EQUATIONS,
     Function,

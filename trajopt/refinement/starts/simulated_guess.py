@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.graph.keys import TIME_LEAVES, extra_leaf
+from trajopt.graph.quantities import TIME_LEAVES, extra_leaf
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.refinement.starts.guess_search import Guess

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from trajopt.base.arrays import Array
-from trajopt.graph.keys import SPLINE_LEAVES, is_extra, is_parameter
+from trajopt.graph.quantities import SPLINE_LEAVES, is_extra, is_parameter
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.splines.node_sets import END, START, ArcNodes

@@ -14,7 +14,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, ShapeError
-from trajopt.graph.keys import PARAMETER, is_parameter, parameter_leaf
+from trajopt.graph.quantities import PARAMETER, is_parameter, parameter_leaf
 from trajopt.problem.costs_and_constraints import Constraint, Cost, Parameter
 from trajopt.problem.links.link import Function, PhaseInstant, TermLink, place
 from trajopt.problem.links.phases import TOTAL, Phases

@@ -11,7 +11,7 @@ import problems
 import trajopt
 from trajopt.base.errors import ProblemError, UnknownNameError
 from trajopt.graph.declared_quantities import LEAVES, STANDARD
-from trajopt.graph.keys import SPLINE_LEAVES, TIME_LEAVES
+from trajopt.graph.quantities import SPLINE_LEAVES, TIME_LEAVES
 
 JERKY = {
     "tau": trajopt.DeclaredQuantity(None, "N", "forces on the masses"),
