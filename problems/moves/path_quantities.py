@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 ROUNDING = 8.0 * float(np.finfo(float).eps)  # of the terms of a coefficient
 LEAST_SPEED = 0.1  # s'^2 at an end of a segment, of that in its middle: the root is not linear at rest
+SLOWEST = 1e-6  # of the highest rate that viscous friction allows: the root is not linear at rest
 VALUES = np.array([[1.0, 0.0, 0.0], [-0.5, 2.0, -0.5], [0.0, 0.0, 1.0]])  # at 0, 1/2, 1 -> Bernstein
 
 
@@ -123,13 +124,16 @@ def with_viscous_friction(
 ) -> SegmentQuantity:
     """Torques with damping p' s', s' = sqrt(x) being linear in x about the profile `speeds`.
 
-    sqrt(x) is r / 2 + x / (2 r) about r^2, exact there and larger elsewhere.
+    sqrt(x) is r / 2 + x / (2 r) about r^2, exact there and larger elsewhere. r is at most the rate at which
+    friction takes all that standing still leaves, so that it goes on being allowed.
     """
     left, right = speeds[:-1], speeds[1:]
     middle = 0.5 * (left + right)
     square = np.maximum(np.stack([left, middle, right], axis=1), LEAST_SPEED * middle[:, None])
-    r = np.sqrt(square)[..., None]
     force = damping * _at_three(path.bernstein(grid, 1))
+    is_damped = force != 0.0
+    highest = quantity.slack()[:, None] / np.where(is_damped, np.abs(force), 1.0)
+    r = np.where(is_damped, np.clip(np.sqrt(square)[..., None], SLOWEST * highest, highest), 1.0)
     b, c = (np.einsum("kj,sjn->skn", VALUES, value) for value in (force / (2.0 * r), 0.5 * force * r))
     y, x = _times_linear(b)
     return replace(

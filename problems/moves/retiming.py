@@ -34,6 +34,7 @@ from trajopt.base.rounding import AGREEMENT, NOT_ZERO
 if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel
 
+CHECKED = 200  # segments on which limits without those of jerk are checked, before a search with them
 MOST_PASSES = 30  # of solving and checking the torques
 STEEPEST = 2.0  # quotient of bounds of s'^2 at neighbouring grid points
 FASTEST = 1e6  # lengths of the path in s, per second: the bound of s' where no limit has lowered it
@@ -58,8 +59,9 @@ def retime(
     velocity, acceleration : a number or (n,), rad/s or m/s and per second; torque : a number, (n,), or (n, 2)
         lower and upper, N m or N. None: the model's own limits; acceleration has none there
     jerk : a number or (n,), rad/s^3 or m/s^3; None: not limited. With it waypoints are joined by a spline of
-        degree five, a path has a continuous third derivative, and s(t) is a spline: see `jerk_retiming`
-    intervals : about how many segments the path is divided into
+        degree five, a path has a continuous third derivative, and the torques hold for all times, too: see
+        `jerk_retiming`
+    intervals : about how many segments the path is divided into, without a limit of jerk
 
     s'^2 is linear on every segment. Speed and acceleration hold for all times: Bernstein coefficients of the
     segments' polynomials are what is limited. Torques, with the springs and the friction of the model's
@@ -78,11 +80,12 @@ def retime(
     checked_model(model)
     check_count("intervals", intervals, least=2)
     path = path_of(model, waypoints, smooth=jerk is not None)
+    if jerk is not None:
+        limits = limits_of(model, velocity, acceleration, torque, jerk)
+        Retiming(model, path, limits, path.grid(CHECKED)).check()
+        return jerk_limited(model, path, limits)
     limits = limits_of(model, velocity, acceleration, torque)
-    found = Retiming(model, path, limits, path.grid(intervals)).motion()
-    return (
-        found if jerk is None else jerk_limited(found, limits_of(model, velocity, acceleration, torque, jerk))
-    )
+    return Retiming(model, path, limits, path.grid(intervals)).motion()
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +138,16 @@ class Retiming:
         speeds = self._torque_limited(exact) if self.limits.has_torque else self._fastest(exact)
         motion = RetimedMotion(self.model, self.path, self.limits, self.grid, speeds, MotionCertificate(()))
         return replace(motion, certificate=self.certificate(motion))
+
+    def check(self) -> None:
+        """Raise InfeasibleBoundsError or UnboundedError where there is no least time; see `retime`."""
+        rows = [quantity.rows() for name, quantity in self.proved.items() if name != "speed"]
+        if self.limits.has_torque:
+            torque = torque_on(self.model, self.path, self.grid, self.limits)
+            self._check_rest(torque)
+            rows.append(torque.rows())
+        if not np.all(np.isfinite(self.limits.jerk)):  # else jerks limit the speed everywhere
+            self._fastest(rows)
 
     def _fastest(self, rows: list[Array]) -> Array:
         always = np.zeros((len(self.grid) - 1, 1, 3))  # 0 <= 0, where speed alone is limited

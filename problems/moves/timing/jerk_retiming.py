@@ -1,127 +1,180 @@
-"""Least time on a given path within limits of jerk: s(t) is a spline, limited at nodes, then between them.
+"""Least time on a given path within limits of jerk: the squared rate of the path's coordinate is a spline.
 
-    minimize T   subject to   q = p(s(t)),  |v|, |a| and |jerk| within limits,  lower <= tau <= upper
+    minimize T   subject to   q = P(w(t)),  |v|, |a| and |jerk| within limits,  lower <= tau <= upper
 
-It begins with the motion of least time without a limit of jerk (`Retiming`), a little slower. Where a sample
-between nodes exceeds a limit its time becomes a node, and the solve is repeated from the motion found. What
-is left is removed by more time for everything; bounds prove the result for all times (`smooth_motion`).
+with P a path at rest at both ends (`rest_path`) and w'^2 a quadratic spline of w (`smooth_speed`), whose
+spans take about the same time. Limits hold at both ends and in the middle of every span, narrower where a
+sample between them exceeds one. What is left is removed by more time for everything; bounds prove the result
+for all times (`smooth_motion`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import trajopt
 from problems.moves.certificate import TOLERANCE, MotionCertificate
+from problems.moves.limit_excess import limit_size
 from problems.moves.motion_limits import MotionLimits
+from problems.moves.path_quantities import spring_torques, viscous_friction
 from problems.moves.spline_path import SplinePath, jump_of
-from problems.moves.timing.smooth_motion import SAMPLES, SHARP, SmoothMotion, friction_free
+from problems.moves.timing.rest_path import RestPath
+from problems.moves.timing.smooth_motion import SHARP, SmoothMotion, friction_free
+from problems.moves.timing.smooth_speed import SmoothSpeed
+from problems.moves.timing.speed_search import SpeedBounds, fastest
 from trajopt.base.arrays import Array
-from trajopt.base.errors import ProblemError
-from trajopt.refinement.limit_nodes import asked_with_limit_nodes
+from trajopt.base.errors import InfeasibleBoundsError, ProblemError
+from trajopt.base.rounding import AGREEMENT
 
 if TYPE_CHECKING:
-    from problems.moves.retimed_motion import RetimedMotion
+    from dynamics.rigid_body_model import RigidBodyModel
 
-DEGREE = 4  # the least with a continuous jerk
-FEWEST, MOST, RAMPS = 40, 160, 3.0  # intervals of s(t); ramps of acceleration that one of them holds
-SLOWER = 1.05  # of the motion without a limit of jerk: where the search begins
-MARGIN = 1e-3  # of limits at nodes; between nodes `SHARP` of it is to be left
-ROUNDS = 3  # solves
+COARSE, FEWEST, MOST = 100, 200, 400  # spans, at first and then
+RAMPS = 1.0  # ramps of acceleration in a span, where there are not too many
+KINDS = "speed", "acceleration", "jerk", "torque"
+PARTS = np.array([0.0, 0.5, 1.0])  # of a span: where limits are imposed
+AT_ENDS = 4  # parts of the first and the last span, where the jerk changes most
+ROUNDS = 3  # searches, each within narrower limits where the one before left less than `SHARP`
+NEAR = 2e-4  # excess that more time for everything removes as well
 STRETCHES, AGAIN = 40, 4.0  # slower motions tried; of the excess of a bound, once more
-NEAR = 0.05  # largest change of an unknown in the first step from a motion that was found
-TOL, STEPS = 1e-3, 60  # of the solver: what is left of time is of the size of the tolerance
-LONGEST = 1e4  # s
 
 
-def jerk_limited(first: RetimedMotion, limits: MotionLimits) -> SmoothMotion:
-    """The motion on the path of `first`, from rest to rest, within limits with those of jerk.
+def jerk_limited(model: RigidBodyModel, path: SplinePath, limits: MotionLimits) -> SmoothMotion:
+    """The motion of least time on a path, from rest to rest, within limits with those of jerk.
 
-    Raises ProblemError where the path's second or third derivative jumps.
+    Raises ProblemError where the path's second or third derivative jumps, InfeasibleBoundsError where a
+    torque does not suffice to hold still, UnboundedError where nothing limits the speed.
     """
-    _check_smooth(first.path, first.joint_names)
-    solver = trajopt.TrustRegionSqp(tol=TOL, max_iterations=STEPS)
-    asked, every = _problem(first, limits), list[SmoothMotion]()
-    while True:
-        solution: Any = trajopt.solve(asked, solver, refine=None, starts=1, coarse_to_fine=False)
-        found = _motion(first, limits, solution)
-        every.append(_with_room(found))
-        t = found.sample_times(SAMPLES)
-        missed = _peaks(t, found.excess_at(t))
-        if not missed.size or len(every) == ROUNDS:
-            return _proved(min(every, key=lambda motion: motion.duration))
-        solver = trajopt.TrustRegionSqp(tol=TOL, max_iterations=STEPS, radius=NEAR)
-        asked = asked_with_limit_nodes(solution, [missed])
+    _check_smooth(path, model.joint_names)
+    rows = _Rows(model, RestPath(path), limits)
+    knots = rows.along.knots(np.linspace(0.0, 1.0, COARSE + 1), COARSE)
+    coarse = fastest(knots, rows.on(knots, {}))
+    every = np.linspace(0.0, coarse.times[-1], COARSE + 1)
+    knots = rows.along.knots(coarse.w(every), _span_count(float(coarse.times[-1]), limits))
+    knots = _divided(knots, np.array([0, len(knots) - 2]), AT_ENDS)
+    return _proved(_with_room(rows.motion(knots, coarse)))
 
 
-def _motion(first: RetimedMotion, limits: MotionLimits, solution: Any) -> SmoothMotion:
-    parts = first.model, first.path, limits, solution.curve, solution.as_built
-    return SmoothMotion(*parts, MotionCertificate(()))
+def _divided(knots: Array, chosen: Array, parts: int) -> Array:
+    """The knots, chosen spans cut into equal parts."""
+    inner = np.linspace(knots[chosen], knots[chosen + 1], parts + 1)[1:-1]
+    return np.sort(np.concatenate([knots, inner.ravel()]))
 
 
 def _with_room(motion: SmoothMotion) -> SmoothMotion:
     """The motion, slowed until samples leave the room that bounds need."""
     for _ in range(STRETCHES):
-        excess = float(motion.excess_at(motion.sample_times(SAMPLES)).max())
-        if excess <= -SHARP:
+        factor = motion.stretch(motion.excess_on_spans())
+        if factor <= 1.0:
             break
-        motion = motion.slower(1.0 + excess + 2.0 * SHARP)  # again, as weights stay in the torques
+        motion = motion.slower(factor + AGREEMENT)  # again, as viscous friction falls less
     return motion
 
 
 def _proved(motion: SmoothMotion) -> SmoothMotion:
     """The motion with its certificate, slowed once more where that does not hold."""
     found = motion.certified()
-    if found.certificate.excess <= TOLERANCE:
+    if not found.certificate.excess > TOLERANCE:  # NaN, where nothing is known, is left as it is
         return found
     return motion.slower(1.0 + AGAIN * found.certificate.excess).certified()
 
 
-def _peaks(t: Array, excess: Array) -> Array:
-    """Times of the largest excess in every interval where it leaves no room for bounds."""
-    t, excess = t.reshape(-1, SAMPLES), excess.reshape(-1, SAMPLES)
-    worst = np.argmax(excess, axis=1)
-    rows = np.flatnonzero(excess.max(axis=1) > -SHARP)
-    return np.unique(t[rows, worst[rows]])
-
-
-def _interval_count(first: RetimedMotion, limits: MotionLimits) -> int:
-    """So many that an interval takes a few times as long as an acceleration takes to reach its limit."""
+def _span_count(duration: float, limits: MotionLimits) -> int:
+    """So many that a span takes about as long as an acceleration takes to reach its limit."""
     ramp = np.min(np.where(np.isfinite(limits.jerk), limits.acceleration / limits.jerk, np.inf))
     if not np.isfinite(ramp):
         return MOST
-    return int(np.clip(np.ceil(first.duration / (RAMPS * ramp)), FEWEST, MOST))
+    return int(np.clip(np.ceil(duration / (RAMPS * ramp)), FEWEST, MOST))
 
 
-def _problem(first: RetimedMotion, limits: MotionLimits) -> trajopt.Problem:
-    from scipy.interpolate import PPoly
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The limits of a motion on a path, as bounds of the squared rate of its coordinate."""
 
-    path, (low, high) = first.path, first.path.breakpoints[[0, -1]].tolist()
-    along = trajopt.on_path(first.model, PPoly(path.coefficients, path.breakpoints), (low, high))
-    mesh = trajopt.Trajectory.uniform(_interval_count(first, limits), DEGREE, (1e-3, LONGEST))
-    problem = trajopt.Problem(along, mesh, name="retimed")
-    problem.start_at(q=low, v=0.0, a=0.0)
-    problem.end_at(q=high, v=0.0, a=0.0)
-    problem.minimize(trajopt.duration)
-    problem.subject_to(trajopt.v, lower=0.0, name="forwards")
-    inside = 1.0 - MARGIN
-    for name, bound in (
-        ("joint_velocity", limits.velocity),
-        ("joint_acceleration", limits.acceleration),
-        ("joint_jerk", limits.jerk),
-    ):
-        if np.any(np.isfinite(bound)):
-            problem.subject_to(trajopt.Quantity(name), -inside * bound, inside * bound, name=name)
-    if limits.has_torque:
-        lower, upper = friction_free(first.model, limits)
-        room = MARGIN * np.minimum(np.abs(lower), np.abs(upper))
-        room = np.where(np.isfinite(room), room, 0.0)
-        problem.subject_to(trajopt.Quantity("motor_torque"), lower + room, upper - room, name="motor_torque")
-    T = first.duration
-    problem.guess(lambda s: first.s(np.clip(np.asarray(s), 0.0, 1.0) * T)[..., None], duration=SLOWER * T)
-    return problem
+    model: RigidBodyModel
+    along: RestPath
+    limits: MotionLimits
+
+    def motion(self, knots: Array, near: SmoothSpeed) -> SmoothMotion:
+        """The fastest within limits at points of the spans, narrower where it exceeds one between them."""
+        margins: dict[str, Array] = {}
+        for _ in range(ROUNDS):
+            near = fastest(knots, self.on(knots, margins), near)
+            excess = self._made(near).excess_on_spans()
+            beyond = {name: np.maximum(each + SHARP, 0.0) for name, each in excess.items()}
+            if max(float(each.max()) for each in beyond.values()) <= NEAR:
+                break
+            margins = {name: margins.get(name, 0.0) + each for name, each in beyond.items()}
+        return self._made(near)
+
+    def _made(self, speed: SmoothSpeed) -> SmoothMotion:
+        return SmoothMotion(self.model, self.along.path, self.limits, speed, MotionCertificate(()))
+
+    def on(self, knots: Array, margins: Mapping[str, Array]) -> SpeedBounds:
+        """At `PARTS` of the spans between knots, narrower by margins (spans, n) relative to the limits."""
+        p, limits = self.along.derivatives(knots[:-1] + PARTS[:, None] * np.diff(knots)), self.limits
+        zero, inside = np.zeros_like(p[0]), {name: 1.0 - margins.get(name, 0.0) - SHARP for name in KINDS}
+        v = inside["speed"] ** 2 * limits.velocity**2
+        a, jerk = inside["acceleration"] * limits.acceleration, inside["jerk"] * limits.jerk
+        every = [
+            *_sides([p[1] ** 2, zero, zero], -np.inf, v, zero),
+            *_sides([p[2], 0.5 * p[1], zero], -a, a, zero),
+            *self._torques(p, zero, 1.0 - inside["torque"]),
+        ]
+        jerks = _sides([p[3], 1.5 * p[2], 0.5 * p[1]], -jerk, jerk, zero)
+        factors, bounds, friction = map(_joined, zip(*every, *jerks, strict=True))
+        count = sum(bound.shape[-1] for _, bound, _ in jerks)
+        is_jerk = np.arange(bounds.shape[-1]) >= bounds.shape[-1] - count
+        return SpeedBounds(PARTS, factors, bounds, friction, is_jerk)
+
+    def _torques(self, p: Sequence[Array], zero: Array, margin: Any) -> list[Rows]:
+        """A x' / 2 + B x + C and viscous friction, with limits that are narrower by Coulomb friction.
+
+        Standing still keeps half of its slack.
+        """
+        from dynamics.algorithms.rnea import rnea
+
+        if not self.limits.has_torque:
+            return []
+        model, q = self.model, p[0]
+        rest = rnea(model, q, zero, zero)
+        inertia, coriolis = rnea(model, q, zero, p[1]) - rest, rnea(model, q, p[1], p[2]) - rest
+        rest = rest + spring_torques(model, q)
+        ends = friction_free(model, self.limits)
+        lower, upper = (bound - rest for bound in ends)
+        self._check_rest(lower, upper)
+        amount = margin * limit_size(*ends)
+        lower, upper = lower + np.minimum(amount, -0.5 * lower), upper - np.minimum(amount, 0.5 * upper)
+        return _sides([coriolis, 0.5 * inertia, zero], lower, upper, viscous_friction(model) * p[1])
+
+    def _check_rest(self, lower: Array, upper: Array) -> None:
+        """Raise InfeasibleBoundsError where friction, in whatever direction, leaves no torque to move."""
+        slack = np.minimum(-lower, upper).min(axis=(0, 1))
+        if not np.all(slack > 0.0):
+            raise InfeasibleBoundsError(
+                f"joint {self.model.joint_names[int(np.argmin(slack))]!r} has no torque left beside weight "
+                "and Coulomb friction, which is taken from both limits: raise its limits"
+            )
+
+
+Rows = tuple[Array, Array, Array]  # factors (3, parts, spans, k), bounds and factors of friction
+
+
+def _sides(factors: Sequence[Array], lower: Any, upper: Any, friction: Array) -> list[Rows]:
+    """Rows of the finite ones among both limits of the joints; their bounds are those of every point."""
+    found = []
+    for sign, limit in ((1.0, upper), (-1.0, lower)):
+        bound = np.broadcast_to(sign * limit, friction.shape)
+        kept = np.all(np.isfinite(bound), axis=(0, 1))
+        found.append((sign * np.stack(factors)[..., kept], bound[..., kept], sign * friction[..., kept]))
+    return found
+
+
+def _joined(parts: Sequence[Array]) -> Array:
+    return np.concatenate(parts, axis=-1)
 
 
 def _check_smooth(path: SplinePath, names: tuple[str, ...]) -> None:

@@ -1,76 +1,78 @@
-"""A motion along a given path whose coordinate follows a spline in time, and the proof of its limits.
+"""A motion along a given path whose coordinate has a continuous second rate, and the proof of its limits.
 
-On every span of both splines, that of the path and s(t), positions, speeds, accelerations, jerks and torques
-are bounded by Taylor models (`trajopt.taylor_models`), spans being halved where that is not sharp enough.
+On every span positions, speeds, accelerations, jerks and torques are bounded by Taylor models of the path's
+coordinate (`trajopt.taylor_models`), spans being divided where that is not sharp enough.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import trajopt
 from problems.moves.certificate import LimitLine, MotionCertificate
-from problems.moves.limit_excess import limit_size, relative_excess
+from problems.moves.limit_excess import limit_size, relative_excess, with_peaks
 from problems.moves.motion_limits import MotionLimits
-from problems.moves.path_quantities import coulomb_friction
+from problems.moves.path_quantities import coulomb_friction, motor_torques
 from problems.moves.spline_path import SplinePath
+from problems.moves.timing.path_models import PathModels
 from problems.moves.timing.path_motion import PathMotion
-from trajopt.base.arguments import implements
+from problems.moves.timing.rest_path import RestPath
+from problems.moves.timing.smooth_speed import SmoothSpeed
 from trajopt.base.arrays import Array
-from trajopt.graph.protocols.block import AnyArithmeticBlock
-from trajopt.problem.problem_graph import graph_of
-from trajopt.splines.curve import Curve
-from trajopt.taylor_models.leaf_pieces import graph_models, leaf_pieces
 from trajopt.taylor_models.suprema import Supremum, find_suprema
 
 if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel
 
-SAMPLES = 12  # in every interval of s(t)
-SHARP = 2e-4  # of a limit: by how much a bound may exceed what is reached
-QUANTITIES = {
-    "position": "joint_position",
-    "speed": "joint_velocity",
-    "acceleration": "joint_acceleration",
-    "jerk": "joint_jerk",
-    "torque": "motor_torque",
-}
+SAMPLES = 8  # in every span
+SHARP = 2e-5  # of a limit: by how much a bound may exceed what is reached
 
 
 @dataclass(frozen=True, eq=False)
 class SmoothMotion(PathMotion):
     """q(t) = p(s(t)) with a continuous acceleration, rest to rest, made by `moves.retime` with `jerk=`.
 
-    curve : s(t), a spline; problem : of which it is the solution, with the path's quantities
-    certificate : of all limits for all times, where the path has models; else at samples
+    speed : the squared rate of the coordinate w of a path at rest at both ends
+    certificate : of all limits for all times, where the robot has models; else of torques at samples
     """
 
     model: RigidBodyModel
     path: SplinePath
     limits: MotionLimits
-    curve: Curve
-    problem: trajopt.Problem
+    speed: SmoothSpeed
     certificate: MotionCertificate
 
     @property
     def duration(self) -> float:
         """Seconds."""
-        return self.curve.duration
+        return float(self.speed.times[-1])
 
     @property
     def breakpoints(self) -> Array:
-        """Those of s(t)."""
-        return self.curve.knot_times
+        """Times at which the jerk jumps."""
+        return self.speed.times
+
+    @cached_property
+    def along(self) -> RestPath:
+        """The path over w."""
+        return RestPath(self.path)
 
     def s(self, t: Any, order: int = 0) -> Array:
         """The path's coordinate, or a rate of it, at times in [0, duration]."""
-        found = self.curve(t, order)[..., 0]
-        return np.clip(found, *self.path.breakpoints[[0, -1]]) if order == 0 else found
+        w = self.speed.w(t)
+        if order == 0:
+            return self.along.s(w)
+        s = [None, *(self.along.s(w, k) for k in (1, 2, 3))]
+        rates = [self.speed.w(t, k) for k in range(1, order + 1)]
+        if order == 1:
+            return s[1] * rates[0]
+        if order == 2:
+            return s[1] * rates[1] + s[2] * rates[0] ** 2
+        return s[1] * rates[2] + 3.0 * s[2] * rates[0] * rates[1] + s[3] * rates[0] ** 3
 
     @property
     def bounds(self) -> Mapping[str, tuple[Array, Array]]:
@@ -87,71 +89,90 @@ class SmoothMotion(PathMotion):
 
     def slower(self, factor: float) -> SmoothMotion:
         """The same with all times multiplied by a factor."""
-        return replace(self, curve=replace(self.curve, durations=factor * self.curve.durations))
+        return replace(self, speed=self.speed.slower(factor))
 
     def verify(self) -> MotionCertificate:
         """All limits again, at samples, from q(t), v(t), a(t), jerk(t) and tau(t) alone."""
         return MotionCertificate(tuple(self.sampled_limits(self.sample_times(SAMPLES + 3))))
 
     def sample_times(self, count: int) -> Array:
-        """`count` times in every interval of s(t), both ends among them."""
-        knots = self.curve.knot_times
+        """`count` times in every span, both ends among them."""
+        knots = self.breakpoints
         return np.clip(np.linspace(knots[:-1], knots[1:], count, axis=1).ravel(), 0.0, self.duration)
 
-    def excess_at(self, t: Array) -> Array:
-        """Of every limit but those of position, relative to it, at times (k,), the largest, (k,)."""
+    def excess_at(self, t: Array) -> dict[str, Array]:
+        """Of every limit but those of position, relative to it, at times (k,): kind -> (k, n)."""
         curves = {"speed": self.v, "acceleration": self.a, "jerk": self.jerk, "torque": self.tau_without_dry}
-        found = [
-            relative_excess(curves[name](t), *ends).max(axis=1)
+        return {
+            name: relative_excess(curves[name](t), *ends)
             for name, ends in self.bounds.items()
             if name in curves
-        ]
-        return np.max(found, axis=0)
+        }
+
+    def excess_on_spans(self) -> dict[str, Array]:
+        """The largest of it on every span, from samples and parabolas through them: kind -> (spans, n)."""
+        found = self.excess_at(self.sample_times(SAMPLES))
+        return {
+            name: with_peaks(np.maximum(each, -1.0).reshape(-1, SAMPLES, self.model.n))
+            for name, each in found.items()
+        }
 
     def tau_without_dry(self, t: Any) -> Array:
         """Torques without Coulomb friction, whose size is taken from their limits."""
         return self.tau(t) - coulomb_friction(self.model) * np.sign(self.path(self.s(t), 1))
 
+    def stretch(self, excess: Mapping[str, Array]) -> float:
+        """By what factor times must be longer to leave `SHARP` of limits beside an excess; at least 1.
+
+        Speeds, accelerations and jerks fall with its first, second and third power, torques beyond those at
+        rest with the second, but for viscous friction.
+        """
+        powers = {"speed": 1.0, "acceleration": 2.0, "jerk": 3.0}
+        found = [
+            ((1.0 + float(excess[name].max())) / (1.0 - SHARP)) ** (1.0 / power)
+            for name, power in powers.items()
+            if name in excess
+        ]
+        if "torque" in excess:
+            found.append(self._torque_stretch())
+        return max(1.0, *found)
+
+    def _torque_stretch(self) -> float:
+        """The same of torques at samples; one leaves half of what rest leaves, if that is less."""
+        t, (lower, upper) = self.sample_times(SAMPLES), self.bounds["torque"]
+        q = self.q(t)
+        zero, room = np.zeros_like(q), SHARP * limit_size(lower, upper)
+        rest = motor_torques(self.model, q, zero, zero, zero)
+        moving = self.tau_without_dry(t) - rest
+        above = np.maximum(upper - room, 0.5 * (upper + rest)) - rest
+        below = np.minimum(lower + room, 0.5 * (lower + rest)) - rest
+        return float(np.sqrt(np.maximum(moving / above, moving / below).max()))
+
     def certified(self) -> SmoothMotion:
         """The same motion with its certificate."""
-        found = self._suprema()
-        lines = [self._proved(name, found[name]) for name in self.bounds] if found else self._sampled()
+        models = PathModels(self.model, self.along, self.speed)
+        kinds = [name for name in self.bounds if name != "torque" or models.has_torques]
+        asked = {name: self._asked(name) for name in kinds}
+        find_suprema(models.pieces, models.of(kinds), [each for kind in asked.values() for each in kind])
+        lines = [self._proved(name, asked[name]) for name in kinds]
+        if len(kinds) < len(self.bounds):
+            sampled = self.sampled_limits(self.sample_times(SAMPLES))
+            lines += [line for line in sampled if line.name == "torque"]
         return replace(self, certificate=MotionCertificate(tuple(lines)))
-
-    def _sampled(self) -> list[LimitLine]:
-        return self.sampled_limits(self.sample_times(SAMPLES))
 
     def _proved(self, name: str, suprema: list[Supremum]) -> LimitLine:
         size = limit_size(*self.bounds[name])
         excess = [each.value / size[each.component] for each in suprema]
         worst = suprema[int(np.argmax(excess))]  # NaN where one has no bound
-        return LimitLine(name, "proved", max(excess), self.joint_names[worst.component], worst.time)
-
-    def _suprema(self) -> dict[str, list[Supremum]] | None:
-        """Bounds of every kind and joint; None where a block of the path or the robot has no models."""
-        terms = [trajopt.Quantity(QUANTITIES[name]) for name in self.bounds]
-        graph = graph_of(self.problem, terms)
-        if not all(implements(block, AnyArithmeticBlock) for block in graph.blocks):
-            return None
-        used = {name for block in graph.blocks for name in block.inputs} & graph.leaves.keys()
-        pieces = leaf_pieces(self.curve, self.problem.spline_leaves, {}, used, 0.0, self.duration)
-        asked = {name: self._asked(name) for name in self.bounds}
-        try:
-            find_suprema(
-                pieces, partial(graph_models, graph), [each for kind in asked.values() for each in kind]
-            )
-        except NotImplementedError:
-            return None
-        return asked
+        time = float(self.speed.time_at(worst.time))
+        return LimitLine(name, "proved", max(excess), self.joint_names[worst.component], time)
 
     def _asked(self, name: str) -> list[Supremum]:
         """The suprema of a kind; those of joints without a limit are of no interest."""
         lower, upper = self.bounds[name]
-        size, quantity = limit_size(lower, upper), QUANTITIES[name]
+        size = limit_size(lower, upper)
         return [
-            Supremum(
-                quantity, joint, lower[joint], upper[joint], -np.inf, 0.5 * SHARP * size[joint], np.inf, 0.0
-            )
+            Supremum(name, joint, lower[joint], upper[joint], -np.inf, 0.5 * SHARP * size[joint], np.inf, 0.0)
             for joint in range(self.model.n)
             if np.any(np.isfinite([lower[joint], upper[joint]]))
         ]

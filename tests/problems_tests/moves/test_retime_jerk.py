@@ -9,7 +9,7 @@ import dynamics
 import trajopt
 from problems import moves
 from problems.moves.spline_path import path_of
-from trajopt.base.errors import OptionError, ProblemError
+from trajopt.base.errors import InfeasibleBoundsError, OptionError, ProblemError
 
 JERK = 20.0
 
@@ -19,9 +19,9 @@ def test_jerk_alone_takes_the_time_of_four_ramps():
     motion = moves.retime(carriage(), [[0.0], [REACH]], acceleration=1e3, jerk=JERK)
     least = np.cbrt(32.0 * REACH / JERK)
     assert motion.converged
-    assert least <= motion.duration <= 1.02 * least
+    assert least <= motion.duration <= 1.002 * least
     assert motion.certificate["jerk"].evidence == "proved"
-    assert motion.certificate["jerk"].excess > -0.02  # it is what limits the motion
+    assert motion.certificate["jerk"].excess > -1e-3  # it is what limits the motion
     np.testing.assert_allclose(motion.q([0.0, motion.duration]), [[0.0], [REACH]], atol=1e-9)
     for rate in (motion.v, motion.a):
         np.testing.assert_allclose(rate([0.0, motion.duration]), 0.0, atol=1e-9)
@@ -34,6 +34,41 @@ def test_curves_are_derivatives_of_each_other_and_torques_those_of_the_robot():
         np.testing.assert_allclose((curve(t + h) - curve(t - h)) / (2.0 * h), rate(t), rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(motion.tau(t), MASS * motion.a(t) + 0.5 * motion.v(t), rtol=1e-9, atol=1e-9)
     assert motion.verify().holds
+
+
+@pytest.mark.parametrize("jerk", [1e-9, 20.0, 1e7])
+def test_times_go_with_the_cube_root_of_the_jerk_however_small_it_is(jerk):
+    """One line, no other limit that matters: T^3 J / D = 32."""
+    motion = moves.retime(carriage(), [[0.0], [REACH]], jerk=jerk)
+    assert motion.converged
+    assert 32.0 <= motion.duration**3 * jerk / REACH <= 32.0 * 1.003
+
+
+def test_a_robot_that_friction_holds_back_goes_as_fast_as_torque_and_friction_allow():
+    """Damping 500 N s/m and 4 N: 8 mm/s but for both ends, D / (tau / c) = 375 s."""
+    for jerk in (None, 20.0):
+        motion = moves.retime(carriage(damping=500.0, torque=4.0), [[0.0], [REACH]], jerk=jerk)
+        assert motion.converged
+        assert 375.0 < motion.duration < 375.3
+
+
+def test_slower_motions_keep_the_path_and_their_limits_fall_with_powers_of_the_time():
+    motion = moves.retime(carriage(), [[0.0], [0.3], [REACH]], acceleration=5.0, jerk=JERK)
+    slow, t = motion.slower(2.0), np.linspace(0.0, motion.duration, 30)
+    for curve, other, power in ((motion.q, slow.q, 0), (motion.v, slow.v, 1), (motion.jerk, slow.jerk, 3)):
+        np.testing.assert_allclose(other(2.0 * t), curve(t) / 2.0**power, rtol=1e-9, atol=1e-12)
+
+
+def test_coulomb_friction_that_takes_all_the_torque_is_named():
+    with pytest.raises(InfeasibleBoundsError, match=r"'carriage' needs 0 to hold still .*friction included"):
+        moves.retime(carriage(friction=4.0, torque=4.0), [[0.0], [REACH]], jerk=JERK)
+
+
+def test_a_proof_ends_where_a_motion_that_is_too_fast_begins():
+    motion = moves.retime(carriage(), [[0.0], [0.3], [REACH]], acceleration=5.0, jerk=JERK)
+    fast = motion.slower(0.9).certified()
+    assert not fast.converged
+    np.testing.assert_allclose(fast.certificate["jerk"].excess, 0.9**-3.0 - 1.0, rtol=0.01)
 
 
 def test_a_path_whose_third_derivative_jumps_is_refused():
@@ -64,8 +99,8 @@ def test_all_limits_are_proved_and_the_time_is_near_that_of_on_path():
     motion = moves.retime(model, waypoints, acceleration=15.0, torque=torque, jerk=500.0)
     assert motion.converged
     assert {line.evidence for line in motion.certificate.lines} == {"proved"}
-    dense = motion.excess_at(np.linspace(0.0, motion.duration, 200_001))
-    assert dense.max() <= motion.certificate.excess  # no sample beyond what is proved
+    for name, dense in motion.excess_at(np.linspace(0.0, motion.duration, 200_001)).items():
+        assert dense.max() <= motion.certificate[name].excess  # no sample beyond what is proved
     path = path_of(model, waypoints, smooth=True)
     along = trajopt.on_path(model, PPoly(path.coefficients, path.breakpoints), (0.0, path.breakpoints[-1]))
     problem = trajopt.Problem(along, trajopt.Trajectory.uniform(80, 4))
@@ -82,4 +117,4 @@ def test_all_limits_are_proved_and_the_time_is_near_that_of_on_path():
     problem.guess(lambda s: motion.s(np.asarray(s) * motion.duration)[..., None], duration=motion.duration)
     least = trajopt.solve(problem, trajopt.TrustRegionSqp(tol=1e-4), refine=None, starts=1)
     assert least.converged
-    assert motion.duration <= 1.02 * least.duration
+    assert motion.duration <= 1.001 * least.duration
