@@ -14,7 +14,15 @@ from typing import Any, TypeGuard, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.errors import LONGEST_NAME, NotFiniteError, OptionError, ShapeError, TrajoptError
+from trajopt.base.errors import (
+    LONGEST_NAME,
+    NotFiniteError,
+    OptionError,
+    ShapeError,
+    TrajoptError,
+    UnknownNameError,
+    near_matches,
+)
 
 SHOWN, DOTS = 80, "..."  # characters of a value in a message, and the end of a text that was cut
 LISTED = 6  # names of a list in a message
@@ -158,6 +166,16 @@ def check_choice(
     """Raise an error unless `value` is one of some texts, or None where that is among them."""
     if not isinstance(value, str | None) or value not in choices:
         raise error(f"{what} = {short_repr(value)}: expected {' or '.join(map(repr, choices))}")
+
+
+def check_known(
+    kind: str, name: Any, known: Iterable[str], error: type[TrajoptError] = UnknownNameError
+) -> None:
+    """Raise an error, with similar names, unless `name` is among those of the things of a kind."""
+    names = list(known)
+    if not isinstance(name, str) or name not in names:
+        near = near_matches(name, names)
+        raise error(f"no {kind} is called {short_repr(name)}{near}: there are {list_names(names)}")
 
 
 def check_instance(

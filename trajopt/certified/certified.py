@@ -17,8 +17,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from trajopt.base.arguments import check_count, check_positive
-from trajopt.base.errors import OptionError
+from trajopt.base.arguments import check_count, check_instance, check_positive
 from trajopt.certificates.certificate import Certificate
 from trajopt.certified.added_nodes import NodeRefinement
 from trajopt.certified.bracketing.bracket_search import BracketSearch
@@ -71,17 +70,9 @@ class Certified:
         check_positive("time_limit", self.time_limit, optional=True)
         check_count("rounds", self.rounds, 1)
         check_positive("equation_tol", self.equation_tol, optional=True)
-        if not isinstance(self.settings, SearchSettings):
-            raise OptionError(
-                f"settings is {self.settings!r}: give a SearchSettings, for example SearchSettings()"
-            )
-        highest = self.settings.highest_degree
-        whole = isinstance(self.degree, int | np.integer) and not isinstance(self.degree, bool)
-        if not whole or not LOWEST_DEGREE <= self.degree <= highest:
-            raise OptionError(
-                f"degree is {self.degree!r}: give {LOWEST_DEGREE} to {highest} (settings.highest_degree), "
-                "best 12 to 16"
-            )
+        check_instance("settings", self.settings, SearchSettings, "a SearchSettings()")
+        most = self.settings.highest_degree
+        check_count("degree (up to settings.highest_degree)", self.degree, LOWEST_DEGREE, most)
 
     def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
         """A solution with a `certificate`: on switching arcs, or else on a spline with added nodes.

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trajopt.base.arrays import Array
 from trajopt.problem.costs_and_constraints import Constraint
@@ -19,7 +18,7 @@ from trajopt.solution.solution import SolutionData
 from trajopt.splines.basis import BORDER_SIDE, SAME_TIME
 from trajopt.splines.curve import Curve
 from trajopt.splines.instants import Instants
-from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
+from trajopt.splines.node_sets import ArcNodes, MotionEnd, MotionSamples, NodeSet, TimeWindow
 from trajopt.splines.trajectory import Nodes, Trajectory
 
 
@@ -134,31 +133,6 @@ def sample_times(solution: SolutionData, density: Density, interval: Interval | 
     times = times[np.append(True, np.diff(times) > 0.25 * side)]
     times[-1] = last
     return times
-
-
-@dataclass(frozen=True, eq=False)
-class MotionSamples:
-    """Times (K,) at which constraints are looked at, and the arc that each belongs to.
-
-    At the border of two arcs quantities may jump, so that both sides of it are looked at.
-    """
-
-    times: NDArray[np.float64]
-    arc: NDArray[np.int64]
-    along: NDArray[np.float64]  # normalised time over the whole motion, every arc counted alike
-    inner: NDArray[np.bool_]  # not an end of the arc
-
-    @staticmethod
-    def at(curve: Curve, times: NDArray, arc: NDArray | None = None) -> MotionSamples:
-        """Any times (K,) inside the motion, in any order.
-
-        arc : of every time (K,); where it is left out, at a border the arc that begins there
-        """
-        if arc is None:
-            arc = curve.arc_at(times)
-        within = np.clip((times - curve.starts[arc]) / curve.durations[arc], 0.0, 1.0)
-        inner = (within > SAME_TIME) & (within < 1.0 - SAME_TIME)
-        return MotionSamples(times, arc, (arc + within) / len(curve.bases), inner)
 
 
 def dense_samples(solution: SolutionData, density: Density = CHECK_DENSITY) -> MotionSamples:

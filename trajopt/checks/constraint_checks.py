@@ -20,7 +20,6 @@ from trajopt.checks.check_result import AT_TIMES, CheckResult, ControlPointBound
 from trajopt.checks.check_times import (
     Density,
     Interval,
-    MotionSamples,
     has_place,
     interval_of,
     intervals_of,
@@ -38,7 +37,7 @@ from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.splines.instants import Instants
-from trajopt.splines.node_sets import END, PATH
+from trajopt.splines.node_sets import END, PATH, MotionSamples
 from trajopt.splines.polynomial_bounds import Pieces, jumping, pieces_of, pieces_of_group, upper_bound
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms

@@ -24,7 +24,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_result import OfComponent
-from trajopt.checks.check_times import MotionSamples, node_samples, trajectory_of
+from trajopt.checks.check_times import node_samples, trajectory_of
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.costs_and_constraints import Constraint
@@ -36,6 +36,7 @@ from trajopt.splines.adaptive_quadrature import GAUSS_POINTS
 from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.lagrange import lagrange_polynomials
+from trajopt.splines.node_sets import MotionSamples
 
 LEAST_SIZE = 1e-2  # of a curve's largest size, or of an integral of sizes: its part in a scale for zero
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import MotionSamples
 from trajopt.checks.path_equations import contains_torques, part_sums, scale_of, torque_equations
 from trajopt.checks.residual_forces import residual_forces, static_parts
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
+from trajopt.splines.node_sets import MotionSamples
 
 LIMIT_ACCURACY = 1e-3  # of a limit's size: by what `solve` and `verify` let limits be exceeded between nodes
 

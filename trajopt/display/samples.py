@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from trajopt.base.arguments import check_positive, list_names
-from trajopt.base.errors import OptionError, UnknownNameError, near_matches
+from trajopt.base.arguments import check_known, check_positive, list_names
+from trajopt.base.errors import OptionError
 from trajopt.base.files.atomic_file import write_text
 from trajopt.base.files.near_files import check_ending
 from trajopt.base.rounding import AGREEMENT
@@ -47,9 +47,7 @@ class Samples:
         return self.columns["t"]
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
-        if name not in self.columns:
-            near = near_matches(name, self.columns) or f": there are {', '.join(self.columns)}"
-            raise UnknownNameError(f"there is no column '{name}'{near}")
+        check_known("column", name, self.columns)
         return self.columns[name]
 
     def __len__(self) -> int:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.errors import OptionError, UnknownNameError
+from trajopt.base.arguments import check_known
+from trajopt.base.errors import OptionError
 from trajopt.graph.quantities import PARAMETER
 from trajopt.splines.node_sets import Neighbours
 from trajopt.terms import term as terms
@@ -46,8 +47,7 @@ def symmetric(problem: Any, pairs: Mapping[str, str], flipped: tuple[str, ...] =
     """
     names = list(problem.dynamics.joint_names)
     for name in (*pairs, *pairs.values(), *flipped):
-        if name not in names:
-            raise UnknownNameError(f"no joint is called '{name}': there are {', '.join(names)}")
+        check_known("joint", name, names)
     both = dict(pairs) | {right: left for left, right in pairs.items()}
     partner = [names.index(both.get(name, name)) for name in names]
     signs = np.where(np.isin(names, flipped), -1.0, 1.0)

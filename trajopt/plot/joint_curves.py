@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import list_names, short_repr
-from trajopt.base.errors import OptionError, near_matches
+from trajopt.base.arguments import check_known, list_names
+from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.display.curves import Component, held_at_zero
 from trajopt.graph.quantities import SPLINE_LEAVES
@@ -194,9 +194,7 @@ def chosen_orders(curves: Sequence[str] | None, count: int, jerks: Sequence[Comp
         return [0, 1] if count > TOGETHER else [0, 1, 2, 3] if bounded else [0, 1, 2]
     chosen = [curves] if isinstance(curves, str) else curves
     for name in chosen:
-        if name not in CURVES:
-            near = near_matches(name, CURVES)
-            raise OptionError(f"curves has {short_repr(name)}{near}: choose among {', '.join(CURVES)}")
+        check_known("curve of a joint", name, CURVES, OptionError)
     return [CURVES.index(name) for name in chosen]
 
 

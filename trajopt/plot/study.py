@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from trajopt.base.arguments import short_repr
+from trajopt.base.arguments import check_known, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import GivenAxes, panels
@@ -86,8 +86,8 @@ def _draw(panel: Axes, curves: Mapping[str, list[Any]], at: Callable[[Any], floa
 def _axis(points: Sequence[Any], over: str | None) -> str | None:
     """The parameter on the horizontal axis: the one that was asked for, or the one with the most values."""
     values = _values(points)
-    if over is not None and over not in values:
-        raise OptionError(f"'{over}' was not swept: the parameters are {', '.join(values) or 'none'}")
+    if over is not None:
+        check_known("parameter of the sweep", over, values, OptionError)
     return over or max(values, key=lambda name: len(values[name]), default=None)
 
 

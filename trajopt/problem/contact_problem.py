@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
 from trajopt.base.arrays import Array
-from trajopt.base.errors import OptionError, UnknownNameError, near_matches
+from trajopt.base.errors import OptionError
 from trajopt.problem.constraints.integrals import integral
 from trajopt.problem.constraints.rotation_wraps import wrap_rotation
 from trajopt.problem.contacts.contact import DIRECTIONS, WORLD, Contact, contact_of
@@ -186,11 +186,8 @@ class ContactProblem(HeldFrames):
         zero where the partner does not stand. Periodicity of q and v is stated beside.
         Raises UnknownNameError for a frame without a contact, OptionError for a reflection of other signs.
         """
-        if not isinstance(feet, Mapping):
-            raise OptionError(
-                f"feet is {arguments.short_repr(feet)}: give which takes whose place, "
-                '{"left": "right", "right": "left"}'
-            )
+        example = 'which takes whose place, {"left": "right", "right": "left"}'
+        arguments.check_instance("feet", feet, Mapping, example)
         signs = arguments.numbers(reflection, "reflection")
         if signs.shape != (3,) or np.any(np.abs(signs) != 1.0):
             raise OptionError(
@@ -210,9 +207,7 @@ class ContactProblem(HeldFrames):
         self.constraints = [each for each in self.constraints if each.name not in gone]
 
     def _contact_of(self, frame: str) -> Contact:
-        if not isinstance(frame, str) or frame not in self.contacts:
-            near = near_matches(frame, list(self.contacts))
-            raise UnknownNameError(f"no contact has the frame {arguments.short_repr(frame)}{near}")
+        arguments.check_known("frame of a contact", frame, self.contacts)
         return self.contacts[frame]
 
     def _repeat_force(self, own: Contact, other: Contact, signs: Array) -> None:

@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base import arguments
-from trajopt.base.arguments import list_names, numbers, short_repr
+from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.errors import (
     InfeasibleBoundsError,
     NotFiniteError,
     OptionError,
     ShapeError,
-    UnknownNameError,
-    near_matches,
 )
 from trajopt.solvers.tolerances import ENDLESS
 
@@ -132,11 +130,7 @@ def middle_of(lower: NDArray, upper: NDArray) -> NDArray:
 
 def index_of(name: Any, names: Sequence[str], kind: str = "joint") -> int:
     """The number of a coordinate by its name; UnknownNameError, with similar names, for another name."""
-    if not isinstance(name, str) or name not in names:
-        raise UnknownNameError(
-            f"no {kind} is called {short_repr(name)}{near_matches(name, names)}: there are "
-            f"{list_names(names)}"
-        )
+    arguments.check_known(kind, name, names)
     return list(names).index(name)
 
 

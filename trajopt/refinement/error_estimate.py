@@ -10,7 +10,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.rounding import BETWEEN, NOT_ZERO
-from trajopt.checks.check_times import MotionSamples, node_samples, trajectory_of
+from trajopt.checks.check_times import node_samples, trajectory_of
 from trajopt.checks.integral_checks import cost_checks, integral_checks
 from trajopt.checks.optimality.gain_indicator import gains_of_limits
 from trajopt.checks.path_equations import costs_of_residuals, path_equations
@@ -21,6 +21,7 @@ from trajopt.solution.solution import SolutionData
 from trajopt.splines.adaptive_quadrature import GAUSS_POINTS
 from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.gauss_rules import gauss
+from trajopt.splines.node_sets import MotionSamples
 from trajopt.terms.nonsmooth import exact_of
 
 PER_DEGREE = 3  # times per span at which equations are evaluated, per degree of the curves

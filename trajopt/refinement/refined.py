@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from trajopt.base.arguments import check_count, check_positive, pluralize
+from trajopt.base.arguments import check_choice, check_count, check_positive, pluralize
 from trajopt.base.arrays import Array
-from trajopt.base.errors import OptionError
 from trajopt.base.rounding import ESTIMATED, NOT_ZERO
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated
 from trajopt.refinement.knots import split
@@ -59,10 +58,8 @@ class Refined:
         check_positive("tol", self.tol)
         check_count("rounds", self.rounds, 1)
         check_count("most", self.most, 1)
-        if self.spans not in ("adaptive", "uniform"):
-            raise OptionError(f"spans is {self.spans!r}: use 'adaptive' or 'uniform'")
-        if self.errors not in ("both", "equations"):
-            raise OptionError(f"errors is {self.errors!r}: use 'both' or 'equations'")
+        check_choice("spans", self.spans, ("adaptive", "uniform"))
+        check_choice("errors", self.errors, ("both", "equations"))
 
     def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
         """The answer, of a problem or of phases, with the smallest error, and the record of the rounds."""

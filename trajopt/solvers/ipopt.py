@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trajopt.base.arguments import check_choice, short_repr
+from trajopt.base.arguments import check_choice, check_instance
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.solvers import bundled_ipopt
@@ -132,8 +132,7 @@ class Ipopt(SolverSettings):
         super().__post_init__()
         check_choice("hessian", self.hessian, ("exact", "lbfgs"))
         check_choice("library", self.library, ("casadi", "cyipopt", None))
-        if not isinstance(self.options, Mapping):
-            raise OptionError(f"options = {short_repr(self.options)}: expected a dictionary, option -> value")
+        check_instance("options", self.options, Mapping, "a dictionary, option -> value")
         for name in _OWN_FIELDS.keys() & self.options.keys():
             raise OptionError(f"options[{name!r}]: set it as Ipopt({_OWN_FIELDS[name]}=...)")
         # The table needs a library of IPOPT: loaded only where there is a name to check.

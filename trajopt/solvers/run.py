@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module
 from typing import Any, TypeVar
 
-from trajopt.base.arguments import check_count, check_instance, check_positive
-from trajopt.base.errors import OptionError, near_matches
+from trajopt.base.arguments import check_count, check_instance, check_known, check_positive
+from trajopt.base.errors import OptionError
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.scaled_program import scaled_point, scaled_program
 from trajopt.solvers.solver import Program, Result, Run, Solver, Status, WarmStart
@@ -84,10 +84,7 @@ SOLVERS: Mapping[str, RegisteredSolver] = {
 
 def create(name: str = DEFAULT) -> Solver:
     """The solver of this name with its default settings; OptionError for a name that is not registered."""
-    if name not in SOLVERS:
-        raise OptionError(
-            f"no solver is called '{name}'{near_matches(name, SOLVERS)}: known are {', '.join(SOLVERS)}"
-        )
+    check_known("solver", name, SOLVERS, OptionError)
     return SOLVERS[name].solver_class()
 
 
@@ -182,9 +179,7 @@ def with_options(solver: Any, options: Mapping[str, Any]) -> Any:
     if others and "options" in known:
         own["options"] = {**solver.options, **others}  # type: ignore[union-attr]
     elif others:
-        name = next(iter(others))
-        near = near_matches(name, known) or f": it has {', '.join(known)}"
-        raise OptionError(f"{type(solver).__name__.lower()} has no option '{name}'{near}")
+        check_known(f"option of {type(solver).__name__.lower()}", next(iter(others)), known, OptionError)
     return replace(solver, **own)  # type: ignore[type-var]
 
 

@@ -13,7 +13,7 @@ from trajopt.base.arguments import check_choice, numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.splines.basis import SAME_TIME
-from trajopt.splines.node_sets import CheckTimes, NodeSet
+from trajopt.splines.node_sets import MotionSamples, NodeSet
 from trajopt.splines.trajectory import Trajectory
 
 
@@ -72,7 +72,7 @@ class Instants(NodeSet):
             found += [mine[np.argmin(np.abs(nodes.s[mine] - s))] for s in places]
         return np.array(found)
 
-    def mask(self, times: CheckTimes) -> Array:
+    def mask(self, times: MotionSamples) -> Array:
         seconds = self.clock == "seconds"
         given, slack = (times.times, SAME_TIME * times.times[-1]) if seconds else (times.along, SAME_TIME)
         near = np.abs(given[:, None] - np.array(self.times)) <= slack

@@ -8,41 +8,45 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.splines.basis import SAME_TIME
+from trajopt.splines.curve import Curve
 from trajopt.splines.trajectory import Nodes, Trajectory
 
 ArcPart = Literal["whole", "start", "inside", "end", "extra"]
 Window = tuple[float, float]  # of normalised time
 
 
-class CheckTimes(Protocol):
-    """Times (K,) at which an answer is checked: the arc of each, and where along the motion it lies.
+@dataclass(frozen=True, eq=False)
+class MotionSamples:
+    """Times (K,) at which constraints are looked at, and the arc that each belongs to.
 
-    times : in seconds
+    At the border of two arcs quantities may jump, so that both sides of it are looked at.
     """
 
-    @property
-    def times(self) -> Array: ...
+    times: NDArray[np.float64]
+    arc: NDArray[np.int64]
+    along: NDArray[np.float64]  # normalised time over the whole motion, every arc counted alike
+    inner: NDArray[np.bool_]  # not an end of the arc
 
-    @property
-    def arc(self) -> Array: ...
+    @staticmethod
+    def at(curve: Curve, times: NDArray, arc: NDArray | None = None) -> MotionSamples:
+        """Any times (K,) inside the motion, in any order.
 
-    @property
-    def along(self) -> Array:
-        """Normalised time over the whole motion; every arc counts alike."""
-        ...
-
-    @property
-    def inner(self) -> Array:
-        """Whether a time is no end of its arc."""
-        ...
+        arc : of every time (K,); where it is left out, at a border the arc that begins there
+        """
+        if arc is None:
+            arc = curve.arc_at(times)
+        within = np.clip((times - curve.starts[arc]) / curve.durations[arc], 0.0, 1.0)
+        inner = (within > SAME_TIME) & (within < 1.0 - SAME_TIME)
+        return MotionSamples(times, arc, (arc + within) / len(curve.bases), inner)
 
 
 class NodeSet(ABC):
@@ -71,7 +75,7 @@ class NodeSet(ABC):
         return trajectory
 
     @abstractmethod
-    def mask(self, times: CheckTimes) -> Array:
+    def mask(self, times: MotionSamples) -> Array:
         """Which of the times (K,) lie in the set."""
 
     @abstractmethod
@@ -140,7 +144,7 @@ class WholePath(NodeSet):
     def nodes(self, trajectory: Trajectory) -> Array:
         return np.arange(trajectory.nodes.count)
 
-    def mask(self, times: CheckTimes) -> Array:
+    def mask(self, times: MotionSamples) -> Array:
         return np.ones(times.arc.size, dtype=bool)
 
     def cost_weights(self, trajectory: Trajectory) -> Array:
@@ -161,7 +165,7 @@ class MotionEnd(NodeSet):
     def nodes(self, trajectory: Trajectory) -> Array:
         return np.array([0 if self.end == "start" else trajectory.nodes.count - 1])
 
-    def mask(self, times: CheckTimes) -> Array:
+    def mask(self, times: MotionSamples) -> Array:
         return _only(times.arc.size, 0 if self.end == "start" else times.arc.size - 1)
 
     def cost_weights(self, trajectory: Trajectory) -> Array:
@@ -184,7 +188,7 @@ class TimeWindow(NodeSet):
         progress = (nodes.arc + nodes.s) / len(trajectory.arcs)
         return _some(np.flatnonzero(within(progress, self.written)), nodes, self)
 
-    def mask(self, times: CheckTimes) -> Array:
+    def mask(self, times: MotionSamples) -> Array:
         return within(times.along, self.written)
 
     def cost_weights(self, trajectory: Trajectory) -> Array:
@@ -222,7 +226,7 @@ class ArcNodes(NodeSet):
             return mine[1:-1][((nodes.weight == 0.0) & ~nodes.samples_only)[mine[1:-1]]]
         return {"start": mine[:1], "inside": mine[1:-1], "end": mine[-1:], "whole": mine}[self.part]
 
-    def mask(self, times: CheckTimes) -> Array:
+    def mask(self, times: MotionSamples) -> Array:
         mine = times.arc == self.arc
         if isinstance(self.part, tuple):
             return mine & within(times.along * (times.arc.max() + 1) - self.arc, self.part)
@@ -270,7 +274,7 @@ class Neighbours(NodeSet):
             return np.array([trajectory.border(self.after)[1]])
         return np.arange(1, trajectory.nodes.count)
 
-    def mask(self, times: CheckTimes) -> Array:
+    def mask(self, times: MotionSamples) -> Array:
         """Times whose differences, each from the one before, are those of the set."""
         if self.after is None:
             return np.ones(times.arc.size, dtype=bool)

@@ -62,6 +62,5 @@ def block_term(block: Any, output: str | None = None, name: str | None = None, u
             f"{type(block).__name__} has the outputs {', '.join(names)}: choose one, output=..."
         )
     chosen = names[0] if output is None else output
-    if chosen not in names:
-        raise OptionError(f"{type(block).__name__} has no output '{chosen}': it has {', '.join(names)}")
+    arguments.check_known(f"output of {type(block).__name__}", chosen, names, OptionError)
     return BlockTerm(completed(block), chosen, name or chosen, arguments.unit(unit, "a block's term"))

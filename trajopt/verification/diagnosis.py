@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from trajopt.base.arguments import LISTED, short_repr
 from trajopt.base.errors import ShapeError
 from trajopt.checks.optimality.dependent_equations import sentences
-from trajopt.checks.optimality.elastic import Elastic, one_slack_for
+from trajopt.checks.optimality.elastic import Elastic
 from trajopt.checks.optimality.limit_labels import LimitLabels, LimitPlace
 from trajopt.problem.links.phases import Asked, Phases, checked_asked
 from trajopt.solution.phases_solution import PhasesSolutionData
@@ -186,8 +186,7 @@ def changes(
         if members.tobytes() in tried:
             continue
         tried.add(members.tobytes())
-        base = Elastic(nlp)
-        alone = Elastic(nlp, one_slack_for(base, [members]))
+        alone = Elastic(nlp, members)
         answer = run_solver(solver, alone, alone.warm(y))
         hard = alone.violations(answer.y)
         hard[:, members] = 0.0

@@ -13,7 +13,7 @@ from trajopt.checks.check_times import dense_samples
 
 if TYPE_CHECKING:
     from trajopt import Solution
-    from trajopt.checks.check_times import MotionSamples
+    from trajopt.splines.node_sets import MotionSamples
 
 STAYS = " stays"  # ends the names of the bands around places, see `contact_constraints.foot_placement`
 

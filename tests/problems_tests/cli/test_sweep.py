@@ -125,9 +125,11 @@ def test_what_cannot_be_swept_is_refused_before_anything_is_solved(tmp_path):
     def own(mass=1.0, *, force=2.0):
         return build(mass=mass, force=force)
 
-    with pytest.raises(UnknownNameError, match=r"own has no parameter 'mas' \(did you mean 'mass'"):
+    with pytest.raises(UnknownNameError, match=r"no parameter of own is called 'mas' \(did you mean 'mass'"):
         sweep(own, {"mas": [1.0]}, folder=tmp_path)
-    with pytest.raises(UnknownNameError, match="own has no parameter 'weight': it has mass, force"):
+    with pytest.raises(
+        UnknownNameError, match="no parameter of own is called 'weight': there are mass, force"
+    ):
         sweep(own, {"weight": [1.0]}, folder=tmp_path)
     for axes, message in [
         ({}, "give the values of each parameter"),

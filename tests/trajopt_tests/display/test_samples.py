@@ -43,7 +43,7 @@ def test_columns_are_the_curves_of_the_solution(arm):
     for quantity in ("q", "v", "a", "tau"):
         for i, joint in enumerate(arm.joint_names):
             assert np.allclose(samples[f"{quantity} {joint}"], getattr(arm, quantity)(samples.t)[:, i])
-    with pytest.raises(UnknownNameError, match=r"no column 'q elbov' .did you mean 'q elbow'"):
+    with pytest.raises(UnknownNameError, match=r"no column is called 'q elbov' .did you mean 'q elbow'"):
         samples["q elbov"]
 
 

@@ -79,7 +79,9 @@ def test_wrong_places_are_refused(rr):
         trajopt.plot.motion(rr, figure=3)
     with pytest.raises(OptionError, match="figure and ax are both given"):
         trajopt.plot.joints(rr, figure=Figure(), ax=axes[0])
-    with pytest.raises(OptionError, match=r"curves has 'velocty' .did you mean 'velocity'"):
+    with pytest.raises(
+        OptionError, match=r"no curve of a joint is called 'velocty' .did you mean 'velocity'"
+    ):
         trajopt.plot.joints(rr, curves=["velocty"])
 
 

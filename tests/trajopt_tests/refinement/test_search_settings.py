@@ -32,7 +32,7 @@ def test_settings_of_another_type_are_refused():
 
 
 def test_the_highest_degree_of_arcs_is_a_setting():
-    with pytest.raises(errors.OptionError, match="4 to 12"):
+    with pytest.raises(errors.OptionError, match=r"settings.highest_degree. = 14: .*, 12 at most"):
         trajopt.Certified(degree=14, settings=SearchSettings(highest_degree=12))
 
 

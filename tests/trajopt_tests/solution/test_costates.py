@@ -88,7 +88,7 @@ def test_the_figure_of_costates_draws_them(brachistochrone):
 
 
 def test_states_that_are_none_are_refused(brachistochrone):
-    with pytest.raises(UnknownNameError, match="no state 'speed': its states are x, y, v"):
+    with pytest.raises(UnknownNameError, match="is called 'speed': there are x, y, v"):
         brachistochrone.costate("speed")
     robot = trajopt.solve(problems.two_link_rr.build(intervals=8))
     with pytest.raises(OptionError, match="no states of x' = f"):

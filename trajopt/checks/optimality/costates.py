@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from trajopt.base.arguments import short_repr
+from trajopt.base.arguments import check_known
 from trajopt.base.arrays import Array
-from trajopt.base.errors import OptionError, UnknownNameError, near_matches
+from trajopt.base.errors import OptionError
 from trajopt.checks.check_times import trajectory_of
 from trajopt.problem.systems.state_equations import EQUATIONS, StateEquations
 from trajopt.solution.solution import SolutionData
@@ -36,11 +36,9 @@ def costate(solution: SolutionData, state: str) -> Curve:
             f"'{solution.name}' has no states of x' = f(x, u, t, p), whose costates these are: write its "
             "equations as trajopt.system(states, controls, rates)"
         )
-    own = [i for i, (name, _, _) in enumerate(dynamics.rates_of_states) if name == state]
-    if not own:
-        names = tuple(dict.fromkeys(name for name, _, _ in dynamics.rates_of_states))
-        near = near_matches(state, names) or f": its states are {', '.join(names)}"
-        raise UnknownNameError(f"'{solution.name}' has no state {short_repr(state)}{near}")
+    names = [name for name, _, _ in dynamics.rates_of_states]
+    check_known(f"state of '{solution.name}'", state, dict.fromkeys(names))
+    own = [i for i, name in enumerate(names) if name == state]
     multipliers, mesh = solution.multipliers.get(EQUATIONS), trajectory_of(solution)
     if multipliers is None or mesh is None:
         raise OptionError(

@@ -11,8 +11,6 @@ share a slack: it is then the smallest change of a whole limit, the same at all 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,33 +27,40 @@ TIE = 1e-6  # w above
 class Elastic:
     """The elastic relaxation of `nlp`, an NLP over (y, s).
 
-    shared : for each side of each constraint (rows, then bounds), the slack it uses, -1 for none; (2, m + n),
-        the lower sides first. By default every side has its own.
+    members : rows, then bounds, that share one slack, while all others are kept; by default every side of
+        every row and bound has its own
     """
 
-    def __init__(self, nlp: NLP | LinkedProgram, shared: NDArray | None = None) -> None:
+    def __init__(self, nlp: NLP | LinkedProgram, members: NDArray | None = None) -> None:
         self.nlp, self.has_hessian = nlp, nlp.has_hessian
         self.m, self.n = nlp.row_count, nlp.variable_count
-        self.bounds = np.stack(
-            [np.concatenate([nlp.row_lower, nlp.lower]), np.concatenate([nlp.row_upper, nlp.upper])]
-        )
+        lower, upper = np.append(nlp.row_lower, nlp.lower), np.append(nlp.row_upper, nlp.upper)
+        self.bounds = np.stack([lower, upper])
         finite = np.isfinite(self.bounds)
-        own = np.where(finite, np.cumsum(finite.ravel()).reshape(finite.shape) - 1, -1)
-        self.shared = own if shared is None else np.where(finite, shared, -1)
+        # Rows here: lower sides, g + s >= lower, then upper sides, g - s <= upper.
+        number = np.where(finite, np.cumsum(finite).reshape(finite.shape) - 1, -1)
+        self.shared = number  # the slack of each side of each row and bound, -1 for none, (2, m + n)
+        if members is not None:
+            self.shared = np.full(finite.shape, -1)
+            self.shared[:, members] = np.where(finite[:, members], 0, -1)
+        self._side, self._of = np.nonzero(finite)
+        self._slack, self._sign = self.shared[finite], 1.0 - 2.0 * self._side
         self.slack_count = int(self.shared.max(initial=-1)) + 1
         self._origin = np.array(nlp.start, dtype=float)
-        places = [np.flatnonzero(finite[side]) for side in (0, 1)]
-        self._kept = (places[0], places[1])
-        low, high = self._kept
-        self.variable_count, self.row_count = self.n + self.slack_count, low.size + high.size
+        self.variable_count, self.row_count = self.n + self.slack_count, self._of.size
         self.lower = np.concatenate([self._least_unknowns(), np.zeros(self.slack_count)])
         self.upper = np.full(self.variable_count, np.inf)
-        # Lower sides, g + s >= lower, then upper sides, g - s <= upper.
-        self.row_lower = np.concatenate([self.bounds[0][low], np.full(high.size, -np.inf)])
-        self.row_upper = np.concatenate([np.full(low.size, np.inf), self.bounds[1][high]])
+        self.row_lower = np.where(self._side == 0, self.bounds[finite], -np.inf)
+        self.row_upper = np.where(self._side == 1, self.bounds[finite], np.inf)
         self.hessian_rows = np.concatenate([nlp.hessian_rows, np.arange(self.n)])
         self.hessian_columns = np.concatenate([nlp.hessian_columns, np.arange(self.n)])
-        self.jacobian_rows, self.jacobian_columns, self._takes, self._signs = self._structure()
+        # Entries: those of the Jacobian of g and ones of y, for each side that is finite, then the slacks.
+        rows = np.concatenate([nlp.jacobian_rows, self.m + np.arange(self.n)])
+        columns = np.concatenate([nlp.jacobian_columns, np.arange(self.n)])
+        side, self._takes = np.nonzero(number[:, rows] >= 0)
+        self._has = np.flatnonzero(self._slack >= 0)
+        self.jacobian_rows = np.append(number[side, rows[self._takes]], self._has)
+        self.jacobian_columns = np.append(columns[self._takes], self.n + self._slack[self._has])
         self.start = self.warm(self._origin).y
 
     def _least_unknowns(self) -> NDArray:
@@ -63,30 +68,6 @@ class Elastic:
         least, durations = np.full(self.n, -np.inf), self.nlp.durations
         least[durations] = SHORTEST * np.maximum(self.nlp.lower[durations], 0.0)
         return least
-
-    def _structure(self) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Rows, columns, and for each entry the one of (jacobian of g, ones) it takes, with its sign."""
-        nnz = self.nlp.jacobian_rows.size
-        source_rows = np.concatenate([self.nlp.jacobian_rows, self.m + np.arange(self.n)])
-        source_columns = np.concatenate([self.nlp.jacobian_columns, np.arange(self.n)])
-        rows, columns, takes, signs = [], [], [], []
-        offset = 0
-        for side, sign in ((0, 1.0), (1, -1.0)):
-            position = np.full(self.m + self.n, -1)
-            position[self._kept[side]] = offset + np.arange(self._kept[side].size)
-            entries = np.flatnonzero(position[source_rows] >= 0)
-            rows.append(position[source_rows[entries]])
-            columns.append(source_columns[entries])
-            takes.append(entries)
-            signs.append(np.ones(entries.size))
-            slack = self.shared[side][self._kept[side]]
-            has = np.flatnonzero(slack >= 0)
-            rows.append(offset + has)
-            columns.append(self.n + slack[has])
-            takes.append(np.full(has.size, nnz + self.n))
-            signs.append(np.full(has.size, sign))
-            offset += self._kept[side].size
-        return np.concatenate(rows), np.concatenate(columns), np.concatenate(takes), np.concatenate(signs)
 
     # -- functions ----------------------------------------------------------------------------------------
 
@@ -98,22 +79,15 @@ class Elastic:
         return np.concatenate([TIE * (y[: self.n] - self._origin), np.ones(self.slack_count)])
 
     def rows(self, y: NDArray) -> NDArray:
-        own = self._constraints(y[: self.n])
-        parts = []
-        for side, sign in ((0, 1.0), (1, -1.0)):
-            slack = np.append(y[self.n :], 0.0)[self.shared[side][self._kept[side]]]
-            parts.append(own[self._kept[side]] + sign * slack)
-        return np.concatenate(parts)
+        slacks = np.append(y[self.n :], 0.0)[self._slack]
+        return self._constraints(y[: self.n])[self._of] + self._sign * slacks
 
     def jacobian(self, y: NDArray) -> NDArray:
-        values = np.concatenate([self.nlp.jacobian(y[: self.n]), np.ones(self.n + 1)])
-        return values[self._takes] * self._signs
+        values = np.append(self.nlp.jacobian(y[: self.n]), np.ones(self.n))
+        return np.append(values[self._takes], self._sign[self._has])
 
     def hessian(self, y: NDArray, row_multipliers: NDArray, objective_factor: float) -> NDArray:
-        full = np.zeros(self.m + self.n)
-        split = self._kept[0].size
-        full[self._kept[0]] += row_multipliers[:split]
-        full[self._kept[1]] += row_multipliers[split:]
+        full = np.bincount(self._of, row_multipliers, minlength=self.m + self.n)
         own = self.nlp.hessian(y[: self.n], full[: self.m], 0.0)
         return np.concatenate([own, np.full(self.n, TIE * objective_factor)])
 
@@ -121,11 +95,8 @@ class Elastic:
 
     def warm(self, y: NDArray) -> WarmStart:
         """A start at y with slacks just large enough."""
-        slack = np.full(self.slack_count, MARGIN)
-        over = self.violations(y)
-        for side in (0, 1):
-            has = self.shared[side] >= 0
-            np.maximum.at(slack, self.shared[side][has], over[side][has] + MARGIN)
+        slack, has = np.full(self.slack_count, MARGIN), self.shared >= 0
+        np.maximum.at(slack, self.shared[has], self.violations(y)[has] + MARGIN)
         return WarmStart(np.concatenate([y, slack]))
 
     def violations(self, y: NDArray) -> NDArray:
@@ -134,11 +105,3 @@ class Elastic:
 
     def _constraints(self, y: NDArray) -> NDArray:
         return np.concatenate([self.nlp.rows(y), y])
-
-
-def one_slack_for(elastic: Elastic, groups: Sequence[NDArray]) -> NDArray:
-    """`shared` with one slack for each group of constraints (indices into rows, then bounds)."""
-    shared = np.full(elastic.bounds.shape, -1)
-    for number, group in enumerate(groups):
-        shared[:, group] = number
-    return shared

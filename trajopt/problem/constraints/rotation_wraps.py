@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trajopt.base.arguments import list_names
+from trajopt.base.arguments import check_known
 from trajopt.base.arrays import Array
-from trajopt.base.errors import OptionError, UnknownNameError, near_matches
+from trajopt.base.errors import OptionError
 from trajopt.problem.guess import GuessedCurve
 from trajopt.splines.basis import BORDER_SIDE
 from trajopt.splines.node_sets import ArcNodes
@@ -57,10 +57,7 @@ def unwound(p: Array, turns: Any) -> Array:
 def wrap_rotation(problem: Any, link: Any) -> tuple[int, ...]:
     """See `Problem.wrap_rotation`."""
     joints = {joint.link: joint.coordinates for joint in getattr(problem.dynamics, "rotation_joints", ())}
-    if not isinstance(link, str) or link not in joints:
-        known = f"those that one turns: {list_names(joints)}" if joints else "this robot has none"
-        near = near_matches(link, list(joints)) if joints else ""
-        raise UnknownNameError(f"no rotation vector turns a link {link!r}{near}; {known}")
+    check_known("link that a rotation vector turns", link, joints)
     name, places = f"rotation vector of {link}", joints[link]
     if problem.guessed_curve is None:
         raise OptionError(f"the {name} is wrapped where the guess has turned far: call problem.guess first")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.arguments import check_count, check_positive, list_names, short_repr
-from trajopt.base.errors import OptionError, UnknownNameError, near_matches
+from trajopt.base.arguments import check_count, check_known, check_positive, list_names, short_repr
+from trajopt.base.errors import OptionError
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.gauss_rules import RuleName
 from trajopt.splines.trajectory import Trajectory
@@ -114,11 +114,7 @@ class Schedule:
 
     def arcs(self, foot: str) -> tuple[int, ...]:
         """The arcs in which a foot stands, counted from 0; UnknownNameError for another name."""
-        if foot not in self.feet:
-            raise UnknownNameError(
-                f"the schedule has no foot {short_repr(foot)}{near_matches(foot, self.feet)}: it has "
-                f"{list_names(self.feet)}"
-            )
+        check_known("foot of the schedule", foot, self.feet)
         return tuple(arc for arc, each in enumerate(self.stances) if foot in each.feet)
 
     def first(self, count: int) -> Schedule:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from trajopt.api.problem import Problem
-from trajopt.base.arguments import check_flag, check_positive, short_repr
+from trajopt.base.arguments import check_flag, check_known, check_positive
 from trajopt.base.errors import ClusterError, OptionError
 from trajopt.base.facts import Facts
 from trajopt.base.files.array_file import file_path
@@ -136,8 +136,7 @@ def check_options(solver: Any, options: Mapping[str, Any]) -> None:
     """OptionError for options that `solve` does not take, or that make no sense for many problems."""
     known = ("refine", "starts", "coarse_to_fine", "time_limit")
     for name in options:
-        if name not in known:
-            raise OptionError(f"there is no option {short_repr(name)}: solve takes {', '.join(known)}")
+        check_known("option of solve", name, known, OptionError)
     check_positive("time_limit", options.get("time_limit"), optional=True)
     if solver is not None:
         check_solver(solver)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from trajopt.api.problem import Problem
-from trajopt.base.arguments import short_repr
-from trajopt.base.errors import OptionError, UnknownNameError, near_matches
+from trajopt.base.arguments import check_known, short_repr
+from trajopt.base.errors import OptionError, UnknownNameError
 from trajopt.solvers.solver import Solver
 from trajopt.studies.many.progress import Report
 from trajopt.studies.many.study import Settings, Study, solve_points
@@ -99,6 +99,4 @@ def _refuse_unknown(build: Callable[..., Any], point: Mapping[str, Any]) -> None
         return
     known = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
     for name in point:
-        if name not in known:
-            near = near_matches(name, known) or f": it has {', '.join(known) or 'none'}"
-            raise UnknownNameError(f"{getattr(build, '__name__', 'build')} has no parameter '{name}'{near}")
+        check_known(f"parameter of {getattr(build, '__name__', 'build')}", name, known)

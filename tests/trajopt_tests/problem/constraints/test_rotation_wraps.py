@@ -80,7 +80,9 @@ def test_guesses_that_one_arc_does_not_hold_are_refused_with_what_to_do():
     with pytest.raises(OptionError, match=r"body 350 degrees .* in arc 0, .* less than 360: cut the tr"):
         turning(np.deg2rad(700.0) * TILTED, 2).wrap_rotation("body")
     problem = turning(np.deg2rad(500.0) * TILTED, 4)
-    with pytest.raises(UnknownNameError, match=r"turns a link 'bodi'.*'body'.*; those that one turns: body"):
+    with pytest.raises(
+        UnknownNameError, match=r"turns is called 'bodi' .did you mean 'body'.*: there are body"
+    ):
         problem.wrap_rotation("bodi")
     assert problem.wrap_rotation("body")
     with pytest.raises(OptionError, match="wrapped already"):
@@ -91,7 +93,7 @@ def test_guesses_that_one_arc_does_not_hold_are_refused_with_what_to_do():
     pendulum = dynamics.RigidBodyModel(
         [dynamics.Body("rod", dynamics.Joint("hinge"), None, 1.0, [0.5, 0.0, 0.0], np.eye(3))]
     )
-    with pytest.raises(UnknownNameError, match="this robot has none"):
+    with pytest.raises(UnknownNameError, match=r"is called .*: there are none"):
         trajopt.Problem(pendulum, problem.trajectory).wrap_rotation("rod")
 
 

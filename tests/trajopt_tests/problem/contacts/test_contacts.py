@@ -211,7 +211,7 @@ def test_forces_at_the_end_are_those_of_the_start_reflected(swapped):
         problem.subject_to_repeated_contacts(["FL_FOOT"])
     with pytest.raises(UnknownNameError, match="HL_FOOT"):
         problem.subject_to_repeated_contacts({"FL_FOOT": "HL_FOOT"})
-    with pytest.raises(UnknownNameError, match="no contact has the frame"):
+    with pytest.raises(UnknownNameError, match="no frame of a contact is called"):
         problem.subject_to_repeated_contacts({"FL_FOOT": ["FL_FOOT"]})
     with pytest.raises(ShapeError, match="reflection is 'mirror'"):
         problem.subject_to_repeated_contacts(partner, reflection="mirror")

@@ -70,5 +70,5 @@ def test_what_is_no_schedule_is_refused(wrong, message):
 
 
 def test_a_foot_that_the_schedule_does_not_have_is_named_with_those_it_has():
-    with pytest.raises(UnknownNameError, match="it has FL, HR, FR, HL"):
+    with pytest.raises(UnknownNameError, match="there are FL, HR, FR, HL"):
         trajopt.Schedule.trot(*PAIRS, period=0.5).arcs("FLL")

@@ -8,10 +8,10 @@ from hand_written import PointMasses
 
 import dynamics
 import trajopt
-from trajopt.checks.check_times import MotionSamples
 from trajopt.checks.path_equations import path_equations
 from trajopt.checks.residual_forces import residual_forces
 from trajopt.checks.scales import equation_scales
+from trajopt.splines.node_sets import MotionSamples
 
 G, Z = 9.81, np.array([0.0, 0.0, 1.0])
 ONE_SPAN = trajopt.SplineBasis.uniform(1, 14)

@@ -94,7 +94,7 @@ def test_what_cannot_be_sent_is_refused_by_name_before_anything_is_solved():
     [
         ({"problems": []}, "there are no problems"),
         ({"problems": "kirk"}, "problems is 'kirk': give a list"),
-        ({"starts": 1, "start": 1}, "there is no option 'start': solve takes refine, starts"),
+        ({"starts": 1, "start": 1}, "no option of solve is called 'start' .did you mean 'starts'"),
         ({"time_limit": -1.0}, "time_limit = -1.0"),
         ({"progress": "loud"}, "progress is 'loud'"),
         ({"folder": 5}, "the path is an object of type int"),
@@ -205,7 +205,9 @@ def test_the_figure_has_a_curve_for_each_combination_and_crosses_where_nothing_c
     assert [label.get_text() for label in by_name.axes[-1].get_xticklabels()] == ["a", "b"]
     numbered = trajopt.plot.study(Study((point(0), point(1))))
     assert numbered.axes[0].lines[0].get_xydata().tolist() == [[0.0, 2.0], [1.0, 3.0]]
-    with pytest.raises(OptionError, match="'speed' was not swept: the parameters are mass, name"):
+    with pytest.raises(
+        OptionError, match="no parameter of the sweep is called 'speed': there are mass, name"
+    ):
         trajopt.plot.study(Study(tuple(points)), over="speed")
     assert figure._repr_png_().startswith(b"\x89PNG")  # shown by a notebook
     ends = [point(number, end=np.array([0.0, number])) for number in range(2)]
