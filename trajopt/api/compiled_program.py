@@ -13,7 +13,7 @@ from trajopt.api.phases_solution import PhasesSolution, phases_solution_from
 from trajopt.api.problem import Problem
 from trajopt.api.solution import Solution, solution_from
 from trajopt.api.solve import Progress
-from trajopt.base.arguments import short_repr
+from trajopt.base.arguments import check_instance, short_repr
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.parametric.input_table import InputTable, input_table, rows_for
@@ -129,11 +129,9 @@ class CompiledProgram(Generic[AnswerT]):
         return warm_program(self.structure, values, start)
 
     def _together(self, values: Mapping[str, Any] | None, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        if values is not None and not isinstance(values, Mapping):
-            raise OptionError(
-                f"the values are {short_repr(values)}: give a dictionary, input -> value, or keywords"
-            )
-        return {**(values or {}), **inputs}
+        given = {} if values is None else values
+        check_instance("values", given, Mapping, "a dictionary, input -> value, or keywords")
+        return {**given, **inputs}
 
     def __str__(self) -> str:
         return f"{self.problem.name}, compiled for other values of\n{self.inputs}"

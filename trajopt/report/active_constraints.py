@@ -68,7 +68,7 @@ def _linear_limits(solution: SolutionData) -> list[ActiveConstraint]:
     sizes = scaled / (labels.units * nlp.objective_scale)
     places: dict[tuple[str, str], list[int]] = {}
     for index in [*range(nlp.linear.count), *range(nlp.row_count, sizes.size)]:
-        places.setdefault((labels.limits[index], labels.components[index]), []).append(index)
+        places.setdefault(labels.keys[index], []).append(index)
     found = []
     for (name, component), indices in places.items():
         largest = float(sizes[indices].max())

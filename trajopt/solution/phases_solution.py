@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajopt.base.arguments import pluralize
 from trajopt.base.errors import SolutionFileError
 from trajopt.problem.links.phases import Phases
 from trajopt.solution.solution import Answer, SolutionData
 
 if TYPE_CHECKING:
-    from trajopt.solution.records import (
-        Certification,
-    )
+    from trajopt.solution.records import Certification
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,15 +74,3 @@ class PhasesSolutionData(Answer):
                 "PhasesSolution.load(path, phases)"
             )
         return self.known_phases
-
-    @property
-    def title(self) -> str:
-        """Status, iterations, seconds, durations and objectives, a line for all phases and one for each."""
-        lines = [
-            f"{self.name}: {self.ended} in {pluralize(self.iterations, 'iteration')}, {self.seconds:.3f} s; "
-            f"duration {self.duration:.7g} s, objective {self.objective:.7g}"
-        ]
-        for name, solution in zip(self.names, self.phases, strict=True):
-            lines.append(f"  {name}: duration {solution.duration:.7g} s, objective {solution.objective:.7g}")
-        lines += [f"warning: {self.warning}"] * bool(self.warning)
-        return "\n".join(lines)

@@ -52,6 +52,7 @@ class Answer(SolveRecord, ABC):
     point: WarmStart | None = None
     scaling: Scaling | None = None
     if TYPE_CHECKING:
+        objective: Any
         cost_terms: Mapping[str, float]
         multipliers: Mapping[str, NDArray[np.float64]]
 
@@ -84,9 +85,22 @@ class Answer(SolveRecord, ABC):
         return ended + " to a feasible point" * (self.status is Status.FEASIBLE_POINT)
 
     @property
-    @abstractmethod
     def title(self) -> str:
         """The answer in a few lines, as `print` shows them but for characters that a terminal obeys."""
+        ended = self.ended
+        if self.status in (Status.NOT_ENOUGH_FREEDOM, Status.UNBOUNDED, Status.NO_BEST_DURATION):
+            ended += f": {self.detail};"
+        known = "" if self.starts is None else f"; {self.starts.known}"
+        lines = [
+            f"{self.name}: {ended} in {pluralize(self.iterations, 'iteration')}, {self.seconds:.3f} s; "
+            f"duration {self.duration:.7g} s, objective {self.objective:.7g}{known}"
+        ]
+        for name, part in self.named_parts:
+            if name:
+                lines.append(f"  {name}: duration {part.duration:.7g} s, objective {part.objective:.7g}")
+        lines += [] if self.refinement is None else [self.refinement.verdict()]
+        lines += [f"warning: {self.warning}"] * bool(self.warning)
+        return "\n".join(lines)
 
     def __str__(self) -> str:
         return printable(self.title)
@@ -291,17 +305,3 @@ class SolutionData(Answer):
                 "for a state or control, solution.q(t)[..., 0] for a position, or solution.sample(100) for "
                 "columns"
             )
-
-    @property
-    def title(self) -> str:
-        """How the solve ended, iterations, seconds, duration and objective, in a sentence or two."""
-        ended = self.ended
-        if self.status in (Status.NOT_ENOUGH_FREEDOM, Status.UNBOUNDED, Status.NO_BEST_DURATION):
-            ended += f": {self.detail};"
-        known = "" if self.starts is None else f"; {self.starts.known}"
-        refinement = "" if self.refinement is None else f"\n{self.refinement.verdict()}"
-        warning = f"\nwarning: {self.warning}" * bool(self.warning)
-        return (
-            f"{self.name}: {ended} in {pluralize(self.iterations, 'iteration')}, {self.seconds:.3f} s; "
-            f"duration {self.duration:.7g} s, objective {self.objective:.7g}{known}{refinement}{warning}"
-        )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trajopt.problem.links.phases import Asked
 from trajopt.problem.problem import ProblemData
-from trajopt.transcription.links.linked_program import LinkedProgram
+from trajopt.transcription.links.linked_program import LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.unknowns import Label, RowLabel, UnknownLabels
 
@@ -33,47 +33,36 @@ class LimitLabels:
 
     Of phases the name of each limit begins with that of its phase; the equations between phases have none.
 
-    limits, components, times : the constraint, its component, and the time of the node if there is one
-    keys : (constraint, component) together
+    keys : (constraint, component)
     units, parts : factors from a scaled violation to one in the limit's unit, and to a part of the limit
     """
 
     def __init__(self, asked: Asked, program: NLP | LinkedProgram, y: NDArray) -> None:
+        phases, problems, coupled = [""], asked.parts, ()
         if isinstance(program, LinkedProgram):
-            names, problems, coupled = (
-                program.phases.phase_names,
-                program.linked.problems,
-                program.coupling.labels,
-            )
-            each = zip(names, problems, program.programs, program.parts(y), strict=True)
-        else:
-            each, coupled = [("", asked.parts[0], program, y)], []
+            phases = [f"{name}: " for name in program.phases.phase_names]
+            problems, coupled = program.linked.problems, program.coupling.labels
         rows, bounds = [], []
-        for name, problem, nlp, own in each:
-            lines = _lines(f"{name}: " if name else "", problem, nlp, own)
+        for phase, problem, (nlp, place, *_) in zip(phases, problems, placed_parts(program), strict=True):
+            lines = _lines(phase, problem, nlp, np.ascontiguousarray(y[place]))
             rows += lines[: nlp.row_count]
             bounds += lines[nlp.row_count :]
         rows += [_Line(f"link of {each}", "", None, f"link of {each}", 1.0, 1.0) for each in coupled]
-        every = [*rows, *bounds]
-        self.limits, self.components, self.times, self._names, units, parts = map(
-            list, zip(*every, strict=True)
-        )
-        self.units, self.parts = np.array(units), np.array(parts)
-        self.keys = list(zip(self.limits, self.components, strict=True))
+        self._lines = [*rows, *bounds]
+        self.units, self.parts = (np.array([line[k] for line in self._lines]) for k in (-2, -1))
+        self.keys = [line[:2] for line in self._lines]
 
     def name(self, index: int) -> str:
         """A row by its phase, constraint, component and time, an unknown by its phase and its own label."""
-        return self._names[index]
+        return self._lines[index].name
 
     def members(self, place: LimitPlace) -> NDArray:
         """All rows and bounds of a component of a limit, of all components where none is named."""
-        if not place.component:
-            return np.flatnonzero([limit == place.limit for limit in self.limits])
-        key = (place.limit, place.component)
-        return np.flatnonzero([other == key for other in self.keys])
+        asked = (place.limit, place.component)[: 1 + bool(place.component)]
+        return np.flatnonzero([key[: len(asked)] == asked for key in self.keys])
 
     def place(self, index: int) -> LimitPlace:
-        return LimitPlace(self.limits[index], self.components[index], self.times[index])
+        return LimitPlace(*self._lines[index][:3])
 
 
 class _Line(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from keyword import iskeyword
 from typing import Any, overload
 
-from trajopt.base.arguments import check_count, check_function, short_repr, unit
+from trajopt.base.arguments import check_count, check_function, check_instance, short_repr, unit
 from trajopt.base.arguments import name as check_name
 from trajopt.base.errors import OptionError
 from trajopt.graph.declared_quantities import DEFINED
@@ -110,11 +110,11 @@ def system(
 
 def _units(units: Any, names: Sequence[str]) -> dict[str, str]:
     """Name -> unit; UnknownNameError for a name that is no state or control."""
-    if units is not None and not isinstance(units, Mapping):
-        raise OptionError(f"units is {short_repr(units)}: give a dictionary such as {{'{names[0]}': 'm'}}")
-    for name in units or ():
+    by_name = {} if units is None else units
+    check_instance("units", by_name, Mapping, f"a dictionary such as {{'{names[0]}': 'm'}}")
+    for name in by_name:
         index_of(name, names, "state or control")
-    return {name: unit(given, f"'{name}'") for name, given in (units or {}).items()}
+    return {name: unit(given, f"'{name}'") for name, given in by_name.items()}
 
 
 def _check_function(what: str, given: Any, other: str) -> None:
