@@ -12,14 +12,12 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numpy as np
 
 from trajopt import Phases, Problem
-from trajopt.base.arguments import short_repr
+from trajopt.base.arguments import check_known, short_repr
 from trajopt.base.errors import (
     NotFiniteError,
     OptionError,
     ProblemError,
     ShapeError,
-    UnknownNameError,
-    near_matches,
 )
 from trajopt.problem.costs_and_constraints import Recipe
 
@@ -70,9 +68,7 @@ def defaults_of(build: Callable[..., Any]) -> dict[str, Any]:
 def checked_parameters(given: Mapping[str, Any], defaults: Mapping[str, Any], problem: str) -> dict[str, Any]:
     """Every parameter of a problem: what was given, in the kind of its default, else the default."""
     for name in given:
-        if name not in defaults:
-            near = near_matches(name, defaults) or f": it has {', '.join(defaults)}"
-            raise UnknownNameError(f"{problem} has no parameter {short_repr(name)}{near}")
+        check_known(f"parameter of {problem}", name, defaults)
     return {
         name: like_default(given[name], default, f"parameter '{name}' of {problem}")
         if name in given

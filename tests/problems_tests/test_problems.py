@@ -134,7 +134,7 @@ def test_parameters_keep_the_kind_of_their_defaults():
 
 REFUSED = [
     ({"interval": 20}, UnknownNameError, "no parameter 'interval' .did you mean 'intervals'"),
-    ({"xyz": 20}, UnknownNameError, "no parameter 'xyz': it has intervals, degree"),
+    ({"xyz": 20}, UnknownNameError, "is called 'xyz': there are intervals, degree"),
     ({"intervals": "many"}, OptionError, "'intervals' of two_link_rr is 'many': expected a whole number"),
     ({"intervals": 2.5}, OptionError, "'intervals' of two_link_rr is 2.5: expected a whole number"),
     ({"intervals": True}, OptionError, "'intervals' of two_link_rr is True: expected a whole number"),

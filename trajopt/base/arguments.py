@@ -171,11 +171,12 @@ def check_choice(
 def check_known(
     kind: str, name: Any, known: Iterable[str], error: type[TrajoptError] = UnknownNameError
 ) -> None:
-    """Raise an error, with similar names, unless `name` is among those of the things of a kind."""
+    """Raise an error unless `name` is among those of the things of a kind, with similar names or all."""
     names = list(known)
     if not isinstance(name, str) or name not in names:
         near = near_matches(name, names)
-        raise error(f"no {kind} is called {short_repr(name)}{near}: there are {list_names(names)}")
+        there = list_names(names) if near else ", ".join(names) or "none"
+        raise error(f"no {kind} is called {short_repr(name)}{near}: there are {there}")
 
 
 def check_instance(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from problems.human.body.tables import rows, vector
-from trajopt.base.errors import UnknownNameError, near_matches
+from trajopt.base.arguments import check_known
 
 PERCENT = "percent_gait_cycle"
 WINTER = "Winter, 1.33 m/s"
@@ -81,9 +81,7 @@ def measured(quantity: str) -> tuple[Measured, ...]:
     "thigh angle" is that of the thigh against the vertical, which is what Winter calls the hip angle. Joint
     forces are those of inverse dynamics, without muscles. Sources and licences: data/README.md beside this.
     """
-    if quantity not in _COLUMNS:
-        near = near_matches(quantity, _COLUMNS) or f": there are {', '.join(_COLUMNS)}"
-        raise UnknownNameError(f"no curve of '{quantity}' was measured{near}")
+    check_known("quantity that was measured", quantity, _COLUMNS)
     return tuple(_read(*columns) for columns in _COLUMNS[quantity])
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import dynamics
 from dynamics.model.mass_properties import NO_MASS, MassProperties, Pose
 from problems.human.body.tables import contact_points, freedoms, segments
-from trajopt.base.errors import ProblemError, near_matches
+from trajopt.base.arguments import check_known
+from trajopt.base.errors import ProblemError
 
 TABLE_HEIGHT, TABLE_MASS = 1.75, 75.0  # m, kg: the person of the inertia table
 GRAVITY = 9.81
@@ -45,9 +46,8 @@ def skeleton(
         if not (np.isfinite(value) and value > 0.0):
             raise ProblemError(f"the {what} of the person is {value}: give a positive number")
     chosen = frozenset(freedoms() if moving is None else moving)
-    for name in chosen - freedoms().keys():
-        near = near_matches(name, list(freedoms()))
-        raise ProblemError(f"the skeleton has no degree of freedom '{name}'{near}")
+    for name in sorted(chosen):
+        check_known("degree of freedom of the skeleton", name, freedoms(), ProblemError)
     carriers = _carriers(height, chosen)
     matter, frames, names = _merged_bodies(height, mass, carriers, carried)
     for point, (body, fraction) in contact_points().items():

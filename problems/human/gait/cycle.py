@@ -17,7 +17,8 @@ import numpy as np
 from problems.human.body.model import other_side, step_symmetry
 from problems.human.body.person import Person
 from problems.human.gait.ground_reaction import MIRRORED
-from trajopt.base.errors import ProblemError, UnknownNameError, near_matches
+from trajopt.base.arguments import check_known
+from trajopt.base.errors import ProblemError
 
 if TYPE_CHECKING:
     from trajopt import Solution
@@ -197,8 +198,7 @@ def _changes_sides(solution: Solution) -> bool:
 
 
 def _column(names: tuple[str, ...], joint: str) -> int:
-    if joint not in names:
-        raise UnknownNameError(f"the motion has no joint '{joint}'{near_matches(joint, names)}")
+    check_known("joint of the motion", joint, names)
     return names.index(joint)
 
 

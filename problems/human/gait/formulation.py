@@ -11,8 +11,8 @@ from problems.human.body.model import TABLE_HEIGHT
 from problems.human.gait.sourced_cost import CostWeights
 from problems.human.gait.step import SOLE_HALF_WIDTH
 from problems.human.gait.step_constraints import STEP_CONSTRAINTS
-from trajopt.base.arguments import short_repr
-from trajopt.base.errors import OptionError, near_matches
+from trajopt.base.arguments import check_known, short_repr
+from trajopt.base.errors import OptionError
 
 DEFAULT = "sourced"  # the cost of `gait` and `gait_stride`
 LEG_LENGTH = 0.53  # of the body's height, hip over the ground (Drillis and Contini)
@@ -119,9 +119,7 @@ def _number(name: str, given: Any, otherwise: float) -> float:
 
 def formulation(cost: str, contact: str = "imposed") -> Formulation:
     """The formulation of a cost and a contact; OptionError for what gaits do not have."""
-    if cost not in FORMULATIONS:
-        near = near_matches(cost, list(FORMULATIONS)) or f": there are {', '.join(FORMULATIONS)}"
-        raise OptionError(f"no cost of a gait is called {short_repr(cost)}{near}")
+    check_known("cost of a gait", cost, FORMULATIONS, OptionError)
     if contact not in CONTACTS:
         raise OptionError(
             f"the contact of a gait is {short_repr(contact)}: use {' or '.join(map(repr, CONTACTS))}"

@@ -33,7 +33,8 @@ from problems.human.gait.posture_constraints import (
 )
 from problems.human.gait.step import Step
 from problems.human.gait.step_limits import StepLimits
-from trajopt.base.errors import OptionError, near_matches
+from trajopt.base.arguments import check_known
+from trajopt.base.errors import OptionError
 
 StepConstraint = Callable[[trajopt.Problem, Step, StepLimits], None]
 
@@ -52,9 +53,7 @@ def subject_to_step_constraints(
     """
     omitted = [name.strip() for name in without.split(",") if name.strip()]
     for name in omitted:
-        if name not in STEP_CONSTRAINTS:
-            near = near_matches(name, list(STEP_CONSTRAINTS)) or f": there are {', '.join(STEP_CONSTRAINTS)}"
-            raise OptionError(f"no step constraint is called '{name}'{near}")
+        check_known("step constraint", name, STEP_CONSTRAINTS, OptionError)
     if "shoulder_r_flex" not in problem.dynamics.joint_names:
         omitted += OF_ARMS
     for name in names:

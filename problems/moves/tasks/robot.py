@@ -14,7 +14,7 @@ from dynamics.model.mass_properties import IDENTITY, NO_MASS, MassProperties, Po
 from dynamics.model.rotation import about_axis
 from dynamics.model.shape import pose_of
 from problems.moves.tasks.robot_shapes import with_given_shapes
-from trajopt.base.arguments import number, short_repr
+from trajopt.base.arguments import check_known, number, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, OptionError, UnknownNameError, near_matches
 
@@ -97,11 +97,7 @@ def with_locked_joints(
     if not isinstance(locked, Mapping):
         raise OptionError(f"locked is {short_repr(locked)}: give a dictionary, {{'finger_joint': 0.04}}")
     for joint in locked:
-        if joint not in model.joint_names:
-            raise UnknownNameError(
-                f"no joint of the robot is called {short_repr(joint)}"
-                f"{near_matches(joint, model.joint_names)}: there are {', '.join(model.joint_names)}"
-            )
+        check_known("joint of the robot", joint, model.joint_names)
     return _Merging(model, locked).model() if locked else model
 
 

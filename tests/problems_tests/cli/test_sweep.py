@@ -119,7 +119,7 @@ def test_processes_take_parts_of_the_grid_and_find_the_same(tmp_path):
 
 def test_what_cannot_be_swept_is_refused_before_anything_is_solved(tmp_path):
     build = problems.double_integrator.build
-    with pytest.raises(UnknownNameError, match="double_integrator has no parameter 'weight'"):
+    with pytest.raises(UnknownNameError, match="no parameter of double_integrator is called 'weight'"):
         sweep(build, {"weight": [1]}, folder=tmp_path)
 
     def own(mass=1.0, *, force=2.0):

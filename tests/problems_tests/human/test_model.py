@@ -107,7 +107,7 @@ def test_torques_scale_with_weight_and_height():
 def test_persons_who_cannot_be_are_refused():
     with pytest.raises(ProblemError, match=r"the mass of the person is -3"):
         skeleton(mass=-3)
-    with pytest.raises(ProblemError, match="no degree of freedom 'knee_flex'"):
+    with pytest.raises(ProblemError, match="of the skeleton is called 'knee_flex'"):
         skeleton(moving=["knee_flex"])
 
 

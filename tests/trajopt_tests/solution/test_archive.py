@@ -74,7 +74,10 @@ def test_other_joints_and_other_constraints_are_told_together():
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
-        ({"problem": "two_link_rr", "parameters": {"spans": 4}}, "two_link_rr has no parameter 'spans'"),
+        (
+            {"problem": "two_link_rr", "parameters": {"spans": 4}},
+            "no parameter of two_link_rr is called 'spans'",
+        ),
         ({"problem": "two_link", "parameters": {}}, "no problem is called 'two_link'"),
         ({"problem": "two_link_rr", "parameters": {"lengths": [1.0, 1.0, 1.0]}}, "has 3 entries: expected 2"),
     ],
