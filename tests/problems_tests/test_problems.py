@@ -133,7 +133,7 @@ def test_parameters_keep_the_kind_of_their_defaults():
 
 
 REFUSED = [
-    ({"interval": 20}, UnknownNameError, "no parameter 'interval' .did you mean 'intervals'"),
+    ({"interval": 20}, UnknownNameError, "called 'interval' .did you mean 'intervals'"),
     ({"xyz": 20}, UnknownNameError, "is called 'xyz': there are intervals, degree"),
     ({"intervals": "many"}, OptionError, "'intervals' of two_link_rr is 'many': expected a whole number"),
     ({"intervals": 2.5}, OptionError, "'intervals' of two_link_rr is 2.5: expected a whole number"),

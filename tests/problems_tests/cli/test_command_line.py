@@ -157,7 +157,7 @@ def test_list_shows_problems_and_parameters():
 MISUSES = [
     (["solve", "two_link_r"], "no problem is called 'two_link_r' (did you mean 'two_link_rr'"),
     (["list", "two_link_r"], "did you mean 'two_link_rr'"),
-    (["solve", "two_link_rr", "--set", "interval=3"], "no parameter 'interval' (did you mean 'intervals'"),
+    (["solve", "two_link_rr", "--set", "interval=3"], "is called 'interval' (did you mean 'intervals'"),
     (["solve", "two_link_rr", "--set", "intervals"], "'intervals' is no assignment: write NAME=VALUE"),
     (["solve", "two_link_rr", "--set", "intervals=many"], "expected a whole number"),
     (["solve", "two_link_rr", "--set", "intervals=-3"], "expected a whole number, 1 or more"),
@@ -209,7 +209,7 @@ def test_a_problem_of_ones_own_is_solved_verified_and_drawn(tmp_path):
     assert run("verify", saved, "--problem", file).exit_code == 0
     assert np.allclose(trajopt.Solution.load(saved).q(0.0), [0.0, -2.0])
     other = run("verify", saved, "--problem", "pendulum_swing_up")
-    assert other.exit_code == 2 and "no parameter 'heavy'" in other.stderr
+    assert other.exit_code == 2 and "called 'heavy'" in other.stderr
 
 
 def test_remarks_of_a_problem_are_printed_below_its_report(tmp_path):

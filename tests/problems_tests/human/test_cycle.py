@@ -160,7 +160,7 @@ def test_motions_that_do_not_repeat_themselves_have_no_cycle(solution):
 
 
 def test_motions_of_others_have_no_cycle(solution):
-    with pytest.raises(UnknownNameError, match=r"no joint 'knee_flex' \(did you mean 'knee_"):
+    with pytest.raises(UnknownNameError, match=r"is called 'knee_flex' \(did you mean 'knee_"):
         gait_cycle(solution, 3).angle("knee_flex")
     with pytest.raises(UnknownNameError, match="no joint of the motion is called 'global_tx'"):
         gait_cycle(trajopt.solve(two_link_rr.build(intervals=4), progress="silent"))
