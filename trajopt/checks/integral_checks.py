@@ -17,7 +17,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.rounding import BETWEEN
 from trajopt.checks.check_result import AT_TIMES, CheckResult
 from trajopt.checks.check_times import Interval, interval_of, node_samples, single_times, trajectory_of
-from trajopt.checks.optimality.cancellation import size_of_parts
+from trajopt.checks.optimality.cancellation import size_of_parts, size_of_rounding
 from trajopt.checks.path_equations import LEAST_SIZE
 from trajopt.checks.peaks import Worst
 from trajopt.checks.proofs import term_models
@@ -255,7 +255,8 @@ class CostCheck:
     time : of the first sample that is not finite; 0 where all are
     smoothed : whether a smooth term stood for an exact one
     error : of the integral, estimated by the difference of two rules
-    zero : where all costs are zero because their parts cancel, 1e-4 of the size of the parts; 0 elsewhere
+    zero : where all costs are zero because their parts cancel, 1e-4 of the size of the parts; where they
+        are what solvers leave, a million times that; 0 elsewhere
     """
 
     name: str
@@ -286,7 +287,8 @@ def cost_checks(solution: SolutionData) -> list[CostCheck]:
 
     Costs that are zero have no size of their own: a spring may give all the torque, so that what is left to
     the motor is rounding at the nodes and the error of the spline between them. Such a cost is an equation,
-    and is held to what equations are held to, relative to the size of its parts (`size_of_parts`).
+    and is held to what equations are held to, relative to the size of its parts (`size_of_parts`). A body at
+    rest has parts that are rounding themselves (`size_of_rounding`).
     """
     by_nodes, found = _by_nodes(solution), []
     reported = float(np.nansum(np.abs(list(solution.cost_terms.values()))))
@@ -325,7 +327,10 @@ def _zero(solution: SolutionData, found: Sequence[CostCheck]) -> float:
         return 0.0
     parts = size_of_parts(solution)
     at_nodes = sum(max(abs(c.value), abs(np.nan_to_num(c.by_nodes))) for c in found)
-    return MISSED * parts if at_nodes <= CANCELLED * parts else 0.0
+    if at_nodes <= CANCELLED * parts:
+        return MISSED * parts
+    rounding = size_of_rounding(solution)
+    return rounding / NEGLIGIBLE_COST if at_nodes <= rounding else 0.0
 
 
 def cost_differences(solution: SolutionData) -> Iterator[CheckResult]:

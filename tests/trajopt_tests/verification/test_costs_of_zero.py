@@ -106,3 +106,24 @@ def test_a_cost_that_is_zero_at_the_nodes_alone_is_refused(offset):
     solution = trajopt.solve(problem, refine=None)
     assert solution.objective < 1e-16
     assert "at the nodes, but its integral is 4.4" in solution.verify().reason
+
+
+def at_rest(order):
+    """A turned body that stays where it is: its torques are rounding, and so are their parts."""
+    body = dynamics.Body("body", dynamics.Joint("joint"), None, 1.0, np.zeros(3), np.diag([0.2, 0.35, 0.5]))
+    robot = dynamics.RigidBodyModel(dynamics.ball_joint(body), np.zeros(3))
+    problem = trajopt.Problem(robot, trajopt.Trajectory.collocation(4, order, duration=1.0))
+    problem.start_at(q=np.full(3, 0.3), v=np.zeros(3))
+    problem.end_at(q=np.full(3, 0.3), v=np.zeros(3))
+    problem.minimize(trajopt.tau**2)
+    return trajopt.solve(problem)
+
+
+@pytest.mark.parametrize("order", [3, 4])
+def test_a_body_at_rest_passes_and_a_cost_planted_on_it_does_not(order):
+    solution = at_rest(order)
+    assert solution.objective < 1e-20
+    report = solution.verify()
+    assert report.verdict == "PASS", report.reason
+    told = replace(solution, cost_terms={"tau squared": 1e-15}, objective=1e-15)
+    assert "whose cost must have changed" in told.verify().reason

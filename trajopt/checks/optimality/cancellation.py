@@ -1,7 +1,8 @@
-"""The size of the terms that costs add up, which measures costs that are zero because these cancel."""
+"""Sizes below which costs are zero: what their terms leave where they cancel, and what rounding leaves."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData
+from trajopt.solvers.tolerances import ROUNDING
+from trajopt.splines.curve import Curve
 
 
 def size_of_parts(solution: SolutionData) -> float:
@@ -24,17 +27,48 @@ def size_of_parts(solution: SolutionData) -> float:
     offset of kilometres that cancels in millimetres would excuse anything. Zero where a cost has no second
     derivatives or where one of the numbers is not finite.
     """
+    return _size_of_costs(solution, _within_range)
+
+
+def size_of_rounding(solution: SolutionData) -> float:
+    """The same of z_j that are what solvers leave of curves: the cost of a body that rests away from zero.
+
+    They leave 1e-12 of the control points P, and of the l-th derivative of a curve of degree d therefore
+    1e-12 |P| (2 d / h)^l, with h the shortest span in seconds.
+    """
+    rounding = {
+        leaf: _rounding(solution.curve, of.order)[of.curves]
+        for leaf, of in solution.problem.spline_leaves.items()
+    }
+    return _size_of_costs(solution, lambda leaf, z: np.broadcast_to(rounding.get(leaf, 0.0), z.shape))
+
+
+def _rounding(curve: Curve, order: int) -> Array:
+    """What solvers leave of a derivative of every curve, (n,)."""
+    found = []
+    for group in curve.groups:
+        arcs = zip(group.bases, group.control_points, curve.durations, strict=True)
+        of_arcs = [
+            np.abs(P).max(axis=0) * (2.0 * basis.degree / (np.diff(basis.breakpoints).min() * T)) ** order
+            for basis, P, T in arcs
+        ]
+        found.append(ROUNDING * np.max(of_arcs, axis=0))
+    return np.concatenate(found)
+
+
+def _size_of_costs(solution: SolutionData, size: Callable[[str, Array], Array]) -> float:
+    """The sum of `size_of_parts` for given sizes of leaves."""
     costs, nodes, dense = solution.problem.costs, node_samples(solution), dense_samples(solution)
     total = 0.0
     for cost in costs:
         here = dense if cost.over.integrates else nodes
-        sizes = abs(cost.weight) * _sizes(solution, cost.term, here.times) * cost.over.mask(here)
+        sizes = abs(cost.weight) * _sizes(solution, cost.term, here.times, size) * cost.over.mask(here)
         steps = 0.5 * np.diff(here.times) if cost.over.integrates else None
         total += float(sizes.sum() if steps is None else steps @ (sizes[:-1] + sizes[1:]))
     return total if np.isfinite(total) else 0.0
 
 
-def _sizes(solution: SolutionData, term: Any, times: Array) -> Array:
+def _sizes(solution: SolutionData, term: Any, times: Array, size: Callable[[str, Array], Array]) -> Array:
     """The sum above of one term at times (K,), all components together, (K,)."""
     graph = graph_of(solution.problem, [term])
     if not graph.has_curvature:
@@ -45,7 +79,7 @@ def _sizes(solution: SolutionData, term: Any, times: Array) -> Array:
         u = graph.values(z)
         partials = graph.partials(u)
         D = chain.jacobian(partials, times.size, np.dtype(float))
-        sizes = np.concatenate([_size(leaf, z[leaf]) for leaf in graph.leaves], axis=1)
+        sizes = np.concatenate([size(leaf, z[leaf]) for leaf in graph.leaves], axis=1)
         first = np.einsum("krc,kc->k", np.abs(D[:, chain.rows[term.quantity]]), sizes)
         ones = np.zeros((times.size, chain.used_count))
         ones[:, chain.rows[term.quantity]] = 1.0
@@ -53,7 +87,7 @@ def _sizes(solution: SolutionData, term: Any, times: Array) -> Array:
         return first + 0.5 * np.einsum("ki,kij,kj->k", sizes, H, sizes)
 
 
-def _size(leaf: str, values: Array) -> Array:
+def _within_range(leaf: str, values: Array) -> Array:
     return np.zeros_like(values) if leaf == "t" else np.minimum(np.abs(values), np.ptp(values, axis=0))
 
 

@@ -4,7 +4,8 @@
 
 200 degrees about an axis are 160 degrees about its opposite. A rotation vector is regular below a whole turn
 alone, so that it is wrapped at the borders behind which the guess is then nearer the centre. There p- and v-
-are parameters r and w, which the rows of both sides read.
+are parameters r and w, which the rows of both sides read. |r| stays between a sixth and five sixths of a
+turn, where both sides are far from where p is singular, or no further from half a turn than guessed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import tau
+from math import pi, tau
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,9 @@ def _wrap(problem: Any, places: Sequence[int], name: str, arc: int, r: Array) ->
     ):
         term = terms.term(name=f"{name}, {side}")(partial(apart, turned, tuple(places), name))
         problem.subject_to(term, equals=0.0, over=over)
+    turned = terms.term(name=f"{name}, its angle squared")(partial(angle_squared, name))
+    off = max(tau / 3.0, abs(float(np.linalg.norm(r)) - pi))
+    problem.subject_to(turned, (pi - off) ** 2, (pi + off) ** 2, over=ArcNodes(arc, "end"))
 
 
 def apart(turned: Any, places: Sequence[int], name: str, node: Any) -> list[Any]:
@@ -133,6 +137,12 @@ def apart(turned: Any, places: Sequence[int], name: str, node: Any) -> list[Any]
     given = turned(node.parameter(name), node.parameter(f"{name}, its rate"))
     here = [*(node.q[i] for i in places), *(node.v[i] for i in places)]
     return [own - other for own, other in zip(here, given, strict=True)]
+
+
+def angle_squared(name: str, node: Any) -> Any:
+    """|r|^2, in rad^2."""
+    r = node.parameter(name)
+    return sum(r[i] * r[i] for i in range(3))
 
 
 def before(r: Any, w: Any) -> list[Any]:

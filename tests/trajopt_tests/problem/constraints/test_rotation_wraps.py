@@ -76,6 +76,22 @@ def test_a_turn_there_and_back_unwinds_what_it_wrapped():
     assert solution.objective == pytest.approx(2.0 * 12.0 * 0.3**2 * angle**2 / 0.5**3, rel=1e-6)
 
 
+def test_a_wrapped_border_stays_where_both_charts_are_regular():
+    """Least torque from rest to rest at one place asks for no turn: at |r| near 0 the other chart ends."""
+    problem = turning(np.zeros(3), 4, np.full(3, 0.3), order=4)
+    problem.guess(lambda s: np.outer(np.sin(np.pi * np.asarray(s)) ** 2, np.deg2rad(400.0) * TILTED))
+    problem.wrap_rotation("body")
+    problem.start_at(q=np.zeros(3), v=np.zeros(3))
+    problem.end_at(q=np.zeros(3), v=np.zeros(3))
+    problem.minimize(trajopt.tau**2)
+    solution = trajopt.solve(problem, starts=1, progress="silent")
+    report = solution.verify()
+    assert solution.converged and report.verdict == "PASS", report.reason
+    for arc in (0, 2):
+        angle = np.linalg.norm(solution.parameters[f"rotation vector of body after arc {arc}"])
+        assert np.pi / 3.0 - 1e-6 < angle < 5.0 * np.pi / 3.0 + 1e-6
+
+
 def test_guesses_that_one_arc_does_not_hold_are_refused_with_what_to_do():
     with pytest.raises(OptionError, match=r"body 350 degrees .* in arc 0, .* less than 360: cut the tr"):
         turning(np.deg2rad(700.0) * TILTED, 2).wrap_rotation("body")
