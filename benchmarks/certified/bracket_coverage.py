@@ -17,7 +17,6 @@ from trajopt.certified.switching.structure_detection import is_regular
 from trajopt.solvers.run import TimedSolver
 from trajopt.solvers.solver import Run
 
-SECONDS = 300.0  # of one local refinement, by the wall: more than any needs
 RESOLVED = 1e-9  # of the objective: nearer to the optimum than this an objective says nothing
 
 
@@ -59,17 +58,14 @@ def coverage(
     name: str,
     build: Callable[[], trajopt.Problem],
     settings: SearchSettings | None = None,
-    seconds: float = SECONDS,
 ) -> Coverage | None:
     """Local refinement of a problem; None where no structure is confirmed, or another optimum was met."""
     settings = settings or SearchSettings()
-    exact = trajopt.solve(build(), refine=trajopt.Certified(time_limit=seconds))
+    exact = trajopt.solve(build(), refine=trajopt.Certified())
     if exact.certificate is None or exact.certificate.structure is None:
         return None
     plain = trajopt.solve(build())
-    search = BracketSearch(
-        plain, TimedSolver(trajopt.Ipopt(), Run().within(seconds)), is_regular(plain, settings), settings
-    )
+    search = BracketSearch(plain, TimedSolver(trajopt.Ipopt(), Run()), is_regular(plain, settings), settings)
     search.run()
     same = search.meshes and abs(search.refined.objective - exact.objective) < 1e-3 * abs(exact.objective)
     return Coverage(name, exact.objective, search.meshes, search.why_ended) if same else None

@@ -68,6 +68,8 @@ def test_a_wall_is_passed_with_the_clearance_asked_for(past_the_wall):
     lines = [line for line in motion.certificate.lines if line.name == "clearance"]
     assert [line.evidence for line in lines] == ["proved"]
     assert motion.verify().holds
+    report = motion.solution.verify()
+    assert report.verdict == "PASS", report.reason
 
 
 def test_the_wall_costs_time(past_the_wall):
