@@ -1,8 +1,10 @@
 """Modules shared by tests stand in `support`; benchmarks run from the root, last on the path."""
 
 import itertools
+import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +17,29 @@ sys.path.append(str(TESTS.parent))
 # A shell starts jobs in the background with SIGINT ignored, and Python then leaves it so: tests of Ctrl-C
 # would wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config):
+    """Where no bytecode may be kept beside sources, it goes with the session: else each of the many processes
+    that tests start compiles every module anew."""
+    if sys.dont_write_bytecode and not hasattr(config, "workerinput"):
+        folder = tempfile.TemporaryDirectory(prefix="bytecode-", ignore_cleanup_errors=True)
+        config.add_cleanup(folder.cleanup)
+        os.environ["PYTHONPYCACHEPREFIX"] = folder.name
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_collection_modifyitems(items):
+    """Of two processes each begins with one half of the list. Tests of the kernels of robots stand in the first
+    half, those that need none at the beginning of the second: else both compile the same kernels at once."""
+    items.sort(key=lambda item: _half(item.path.relative_to(TESTS).parts))
+
+
+def _half(parts):
+    """0 for the first half, 1 for the beginning of the second, 2 for the rest of it."""
+    if parts[0] in ("benchmarks_tests", "dynamics_tests") or parts[:2] == ("trajopt_tests", "solvers"):
+        return 0
+    return 1 if parts[0] == "project_tests" else 2
 
 
 @pytest.fixture

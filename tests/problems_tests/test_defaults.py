@@ -15,14 +15,19 @@ ELSEWHERE = {
     "running",
 }
 SLOW = {
+    "cart_pole",
     "container_crane",
     "countermovement_jump",
+    "double_pendulum_cart",
     "four_bar",
     "gait",
     "gait_stride",
     "hop",
+    "hypersensitive",
+    "line_in_least_time",
     "motor_arm",
     "planar_walker",
+    "quadruped_trot",
     "two_arms",
 }
 NAMES = [name for name in catalogue.names() if name not in ELSEWHERE]

@@ -37,7 +37,7 @@ def solved(name, **parameters):
         ("acrobot", {}, 1e-6),
         ("double_pendulum_cart", {}, 2e-7),
         ("motor_arm", {}, 1e-6),
-        ("four_bar", {}, 2e-6),
+        pytest.param("four_bar", {}, 2e-6, marks=pytest.mark.long),
         ("arm_energy_budget", {}, 1e-6),
         ("gear_ratio", {}, 1e-9),
         ("arm_design", {}, 1e-5),
@@ -58,7 +58,7 @@ def test_a_problem_reaches_its_reference(name, parameters, error):
     "name",
     [
         "betts_robot_arm",
-        "hop",
+        pytest.param("hop", marks=pytest.mark.long),
         "line_in_least_time",
         "pendulum_swing_up",
         "six_axis_arm",

@@ -75,6 +75,8 @@ def quantities(problem):
 ARM = arm()
 TERMS = library_terms(ARM) | quantities(ARM)
 NAMES = [*TERMS, *(pytest.param(name, marks=pytest.mark.long) for name in COMPILING)]
+LARGE = ("gait_stride", "two_arms")
+PROBLEMS = [pytest.param(name, marks=[pytest.mark.long] * (name in LARGE)) for name in catalogue.names()]
 
 
 def remainders(problem, term, seed=0):
@@ -124,7 +126,7 @@ def test_a_terms_remainders_fall_with_slopes_two_and_three(name):
     assert falls(second, 3.0, abs(here)), second
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", PROBLEMS)
 def test_the_lagrangian_of_every_library_problem_has_slopes_two_and_three(name):
     small = {"intervals": 5} if "intervals" in defaults_of(catalogue.module(name).build) else {"degree": 5}
     question = catalogue.build(name, small)

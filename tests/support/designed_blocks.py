@@ -39,14 +39,12 @@ def differences(function, u, name, step):
     return np.stack(columns, axis=-1)
 
 
-def weighted_slope(block, weights, at, name):
-    """d sum(weight . output) / d input, (NODES, width), by the block's own partials."""
-    parts = block.partials(at)
-    total = np.zeros((NODES, block.inputs[name]))
-    for output, weight in weights.items():
-        if (output, name) in parts:
-            total += np.einsum("km,kmi->ki", weight, parts[output, name])
-    return total
+def weighted_slopes(block, weights, at):
+    """d sum(weight . output) / d inputs, (NODES, all widths), in the order of `block.inputs`, by its partials."""
+    slopes = {name: np.zeros((NODES, width)) for name, width in block.inputs.items()}
+    for (output, name), part in block.partials(at).items():
+        slopes[name] += np.einsum("km,kmi->ki", weights[output], part)
+    return np.concatenate(list(slopes.values()), axis=1)
 
 
 def second_derivative(curvature, first, second, shape):

@@ -182,15 +182,14 @@ class _Integration(ABC):
         """The state after one step of a length, with the inputs of a step on some spans."""
         from scipy.integrate import DOP853
 
-        rates: list[Array] = []
+        rates = np.empty((DOP853.C.size, *state.shape))
+        flat = rates.reshape(len(rates), -1)
         with np.errstate(over="ignore", invalid="ignore"):
-            for stage in range(DOP853.C.size):
-                here = state
-                if stage:
-                    here = state + length * np.tensordot(DOP853.A[stage, :stage], np.array(rates), 1)
+            for stage in range(len(rates)):
+                change = (DOP853.A[stage, :stage] @ flat[:stage]).reshape(state.shape)
                 there = {name: values[step, stage, spans] for name, values in inputs.items()}
-                rates.append(self._rates(here, there))
-            return state + length * np.tensordot(DOP853.B, np.array(rates), 1)
+                rates[stage] = self._rates(state + length * change, there)
+            return state + length * (DOP853.B @ flat).reshape(state.shape)
 
 
 class _RobotIntegration(_Integration):
@@ -225,7 +224,7 @@ class _RobotIntegration(_Integration):
             a = self.dynamics.loaded_forward_dynamics(q, v, torques, wrenches)
         else:
             a = self.dynamics.forward_dynamics(q, v, torques)
-        return np.stack([v, a])
+        return np.array([v, a])
 
 
 def _leaves_at(solution: SolutionData, needed: set[str], times: Array) -> Values:

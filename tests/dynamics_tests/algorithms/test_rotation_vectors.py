@@ -19,6 +19,7 @@ from random_trees import (
 import dynamics
 
 URDFS = sorted((Path(__file__).parents[2] / "support" / "robots").glob("*.urdf"))
+LARGE = ("centauro", "g1", "human", "simple_humanoid")  # for derivatives column by column
 STEP = 1e-30
 
 
@@ -160,6 +161,11 @@ def test_forward_dynamics_of_floating_robots_agrees_with_pinocchio(case):
         assert relative_error(found[k], expected) < 1e-12 * np.linalg.cond(M)
 
 
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(path, marks=[pytest.mark.long] * (path.stem in LARGE), id=path.stem) for path in URDFS],
+    indirect=True,
+)
 def test_derivatives_of_floating_robots_agree_with_pinocchio(case):
     """Those of tau = T' tau_tangent(q, T v, d(T v)/dt), chained through T."""
     model, centre, peer, q, v, a = case

@@ -130,7 +130,7 @@ def test_a_cost_that_is_smoothed_is_compared_with_the_exact_one():
     assert not lines["cost 'mechanical work'"].holds
 
 
-@pytest.mark.parametrize("count", [3, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [2, pytest.param(20, marks=pytest.mark.long)])
 def test_random_torques_at_a_joint_without_a_motor_are_found_to_their_size(count):
     """A curve that the passive joint follows only with a motor, however little it differs from a free one."""
     generator = np.random.default_rng(7)
