@@ -30,16 +30,16 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Of two processes each begins with one half of the list. Tests of the kernels of robots stand in the first
-    half, those that need none at the beginning of the second: else both compile the same kernels at once."""
-    items.sort(key=lambda item: _half(item.path.relative_to(TESTS).parts))
+    """Of two processes each begins with one half of the list. The first half begins with tests of the kernels of
+    robots, the second with tests that need none: else both compile the same kernels at the same time."""
+    items.sort(key=lambda item: _half(set(item.path.parts)))
 
 
-def _half(parts):
+def _half(folders):
     """0 for the first half, 1 for the beginning of the second, 2 for the rest of it."""
-    if parts[0] in ("benchmarks_tests", "dynamics_tests") or parts[:2] == ("trajopt_tests", "solvers"):
+    if folders & {"benchmarks_tests", "dynamics_tests"} or folders >= {"trajopt_tests", "solvers"}:
         return 0
-    return 1 if parts[0] == "project_tests" else 2
+    return 1 if "project_tests" in folders else 2
 
 
 @pytest.fixture

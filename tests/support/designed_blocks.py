@@ -40,7 +40,7 @@ def differences(function, u, name, step):
 
 
 def weighted_slopes(block, weights, at):
-    """d sum(weight . output) / d inputs, (NODES, all widths), in the order of `block.inputs`, by its partials."""
+    """d sum(weight . output) / d all inputs in their order, (NODES, widths), by the block's own partials."""
     slopes = {name: np.zeros((NODES, width)) for name, width in block.inputs.items()}
     for (output, name), part in block.partials(at).items():
         slopes[name] += np.einsum("km,kmi->ki", weights[output], part)
