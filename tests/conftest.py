@@ -11,6 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 TESTS = Path(__file__).parent
+KERNELS = {"dynamics_tests", "benchmarks_tests"}  # folders whose tests compile most kernels
+NO_KERNELS = {"files", "graph", "solvers", "splines", "studies", "systems"}  # and those with few robots
 sys.path.insert(0, str(TESTS / "support"))
 sys.path.append(str(TESTS.parent))
 
@@ -29,17 +31,17 @@ def pytest_configure(config):
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Of two processes each begins with one half of the list. The first half begins with tests of the kernels of
-    robots, the second with tests that need none: else both compile the same kernels at the same time."""
-    items.sort(key=lambda item: _half(set(item.path.parts)))
-
-
-def _half(folders):
-    """0 for the first half, 1 for the beginning of the second, 2 for the rest of it."""
-    if folders & {"benchmarks_tests", "dynamics_tests"} or folders >= {"trajopt_tests", "solvers"}:
-        return 0
-    return 1 if "project_tests" in folders else 2
+    """Of two processes each begins with one half of the list: one with tests of the kernels of robots, the
+    other with tests that need none. Else both compile the same kernels at the same time."""
+    groups = {0: [], 1: [], 2: []}
+    for item in items:
+        folders = set(item.path.parts)
+        groups[0 if folders & KERNELS else 1 if folders & NO_KERNELS else 2].append(item)
+    kernels, others, rest = groups.values()
+    cut = max(len(items) // 2 - len(kernels), 0)
+    items[:] = kernels + rest[:cut] + others + rest[cut:]
 
 
 @pytest.fixture
