@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.errors import OptionError, ShapeError
-from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
+from trajopt.graph.protocols.dynamics import Dynamics
+from trajopt.graph.quantities import described_joints
 from trajopt.problem.dynamics_check import check_dynamics
 from trajopt.problem.nearest_pose import nearest_pose
 
@@ -78,9 +79,8 @@ def _turning(dynamics: Dynamics) -> list[str]:
     A joint's displacement is ratio * q + offset, of joints that mimic another with the q of that one: all
     joints of a coordinate must be revolute and their ratios whole.
     """
-    described = dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
     returns: dict[str, bool] = {}
-    for joint in described:
+    for joint in described_joints(dynamics):
         name = getattr(joint, "mimics", None) or joint.name
         whole = joint.kind == "revolute" and float(getattr(joint, "ratio", 1.0)).is_integer()
         returns[name] = returns.get(name, True) and whole

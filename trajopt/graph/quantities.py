@@ -5,7 +5,7 @@ Leaves of the graph follow from the unknowns alone; all other quantities are com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import UnknownNameError, near_matches
 from trajopt.graph.declared_quantities import DEFINED, LEAVES, STANDARD, DeclaredQuantity
-from trajopt.graph.protocols.dynamics import Dynamics
+from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 
 SPLINE_LEAVES = ("q", "v", "a", "jerk")  # the derivatives of orders 0 to 3 of the joints' curves
 EXTRA, RATE, PARAMETER = "extra:", "rate:", "parameter:"  # before the name of a curve, or a constant unknown
@@ -178,6 +178,11 @@ class QuantityTable:
 def declared_by(dynamics: Dynamics) -> Mapping[str, DeclaredQuantity]:
     """The quantities that the dynamics declares, or the standard ones."""
     return getattr(dynamics, "quantities", STANDARD)
+
+
+def described_joints(dynamics: Any) -> Sequence[Any]:
+    """The joints of a dynamics where it describes them, else none."""
+    return dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
 
 
 def families_with_argument(width_of: Any) -> frozenset[str]:

@@ -17,7 +17,7 @@ from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.data import Data
 from trajopt.graph.declared_quantities import DeclaredQuantity
 from trajopt.graph.protocols.block import Block
-from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
+from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.protocols.term import NamedTerm, Term
 from trajopt.graph.quantities import (
     EXTRA,
@@ -25,6 +25,7 @@ from trajopt.graph.quantities import (
     QuantityTable,
     SplineLeaf,
     bare,
+    described_joints,
     extra_leaf,
     parameter_leaf,
     rate_leaf,
@@ -204,9 +205,9 @@ class ProblemParts:
             first, second = unit.split("; ")
             return [first] * (width // 2) + [second] * (width - width // 2)
         turning, _, sliding = unit.partition(" or ")
-        if not sliding or not isinstance(dynamics, DescribedJoints):
+        kinds = {joint.name: joint.kind for joint in described_joints(dynamics)} if sliding else {}
+        if not kinds:
             return [unit] * width
-        kinds = {joint.name: joint.kind for joint in dynamics.joints}
         by_kind = {"revolute": turning, "rotation_vector": turning, "prismatic": sliding}
         return [by_kind.get(kinds.get(name, ""), unit) for name in self.component_names(quantity, width)]
 

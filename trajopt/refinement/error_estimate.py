@@ -13,14 +13,13 @@ from trajopt.base.rounding import BETWEEN, NOT_ZERO
 from trajopt.checks.check_times import node_samples, trajectory_of
 from trajopt.checks.integral_checks import cost_checks, integral_checks
 from trajopt.checks.optimality.gain_indicator import gains_of_limits
-from trajopt.checks.path_equations import costs_of_residuals, path_equations
+from trajopt.checks.path_equations import costs_of_residuals, path_equations, quadrature
 from trajopt.checks.residual_forces import residual_forces
 from trajopt.checks.scales import equation_scales
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.adaptive_quadrature import GAUSS_POINTS
 from trajopt.splines.basis import SAME_TIME
-from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.node_sets import MotionSamples
 from trajopt.terms.nonsmooth import exact_of
 
@@ -140,15 +139,13 @@ def quadrature_errors(solution: SolutionData) -> list[Array]:
     errors = np.zeros(sum(times.size - 1 for times in edges))
     if mesh is None or not stated:
         return _by_arc(errors, edges)
-    points, weights = gauss(GAUSS_POINTS)
-    lengths = np.concatenate([np.diff(times) for times in edges])[:, None]
-    starts = np.concatenate([times[:-1] for times in edges])[:, None]
-    here = MotionSamples.at(curve, (starts + lengths * points).ravel())
+    times, weights, _ = quadrature(solution)
+    here = MotionSamples.at(curve, times)
     terms = [exact_of(each.term) for each in stated]
     between = solution.values(terms, here.times)
     at_nodes = solution.values(terms, node_samples(solution).times)
     for each, term in zip(stated, terms, strict=True):
-        by_gauss = (lengths * weights).ravel() * each.over.mask(here)
+        by_gauss = weights * each.over.mask(here)
         by_rule = curve.durations[mesh.nodes.arc] * each.over.cost_weights(mesh)
         missed = (by_gauss[:, None] * between[term.quantity]).reshape(errors.size, GAUSS_POINTS, -1).sum(1)
         np.subtract.at(missed, mesh.nodes.span, by_rule[:, None] * at_nodes[term.quantity])

@@ -21,8 +21,8 @@ from scipy import sparse
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, StructureError
 from trajopt.base.rounding import AGREEMENT
-from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
-from trajopt.graph.quantities import extra_leaf
+from trajopt.graph.protocols.dynamics import Dynamics
+from trajopt.graph.quantities import described_joints, extra_leaf
 from trajopt.problem.problem import ProblemData
 from trajopt.solvers.optimality.kkt import bound_violation
 from trajopt.transcription.leaf_map import SplineMap
@@ -282,8 +282,7 @@ def _check_fixed(rows: LinearRows, b: Array, bounds: Bounds, dynamics: Dynamics)
 
 def _in_radians(label: Label, value: float, dynamics: Dynamics) -> str:
     """The end of a message about an angle that may have been meant in degrees, or nothing."""
-    described = dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
-    turning = {joint.name for joint in described if joint.kind == "revolute"}
+    turning = {joint.name for joint in described_joints(dynamics) if joint.kind == "revolute"}
     if not isinstance(label, UnknownLabel) or label.name not in turning or abs(value) <= 2.0 * np.pi:
         return ""
     return f"; angles are in rad, and {value:.6g} degrees are {np.deg2rad(value):.4g}"

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.errors import OptionError
-from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
+from trajopt.graph.protocols.dynamics import Dynamics
+from trajopt.graph.quantities import described_joints
 from trajopt.problem.input_checks import index_of
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.terms.arithmetic import Combination, Squared, factor_of
@@ -60,8 +61,7 @@ def _is_squared_torque(term: Any) -> bool:
 
 def refuse_springs(dynamics: Dynamics, designs: Iterable[str], passive: Iterable[str]) -> None:
     """OptionError for a passive joint whose spring would be left out: tau is the transmitted torque."""
-    described = dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
-    sprung = {each.name for each in described if getattr(each, "stiffness", 0.0)}
+    sprung = {each.name for each in described_joints(dynamics) if getattr(each, "stiffness", 0.0)}
     sprung |= {name.removesuffix(".stiffness") for name in designs if name.endswith(".stiffness")}
     for joint in passive:
         if joint in sprung:

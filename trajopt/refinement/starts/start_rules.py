@@ -19,7 +19,7 @@ import numpy as np
 
 from trajopt.base.rounding import BETWEEN
 from trajopt.checks.path_equations import contains_torques
-from trajopt.graph.protocols.dynamics import DescribedJoints
+from trajopt.graph.quantities import described_joints
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_parts import Refinement
@@ -172,15 +172,10 @@ def _velocities_limited(problem: ProblemData) -> bool:
 
 def _turns_far(problem: ProblemData) -> bool:
     """Whether a revolute joint has more than a quarter of a turn to go between fixed ends."""
-    dynamics = problem.dynamics
-    if not isinstance(dynamics, DescribedJoints):
-        return False
+    turning = {joint.name for joint in described_joints(problem.dynamics) if joint.kind == "revolute"}
     start, end = fixed_ends(problem)
-    turning = {joint.name for joint in dynamics.joints if joint.kind == "revolute"}
-    for name, travel in zip(dynamics.joint_names, np.abs(end - start), strict=True):
-        if name in turning and travel > LONG_TURN:
-            return True
-    return False
+    turns = [name in turning for name in problem.dynamics.joint_names]
+    return bool(np.any(np.abs(end - start)[turns] > LONG_TURN))
 
 
 def default_refinement(asked: Asked) -> Refinement:
