@@ -1,15 +1,17 @@
 """What robots on legs take to solve, and what their equations miss between nodes.
 
     python -m benchmarks.legged                          # Solo, a hopper, a step of the G1
-    python -m benchmarks.legged --robots FOLDER          # and ANYmal's jump and a step of Talos
+    python -m benchmarks.legged --robots FOLDER          # and jumps of ANYmal and HyQ, a step of Talos
     python -m benchmarks.legged --starts                 # trot and jump of Solo from ten starts each
     python -m benchmarks.legged --replay                 # those of the library in MuJoCo, on its ground
     python -m benchmarks.legged --peer PYTHON            # trot and jump beside Crocoddyl's, which PYTHON has
+    python -m benchmarks.legged.free_body                # a body that turns far, beside DOP853
 
 FOLDER has the robots of the package example-robot-data, which pip installs. Columns: iterations, seconds of
 processor time of `solve` and of `verify`, the largest force (in weights) and moment (in weights times the
 height of the base) that the equations of the base miss between nodes, by inverse dynamics with the forces of
-the ground, and how far standing feet move.
+the ground, how far standing feet move, how far forces leave the friction cone (in weights; also by pulling),
+and by how much of its scale the worst limit is exceeded, of torques or of heights, for `verify` at all times.
 
 Starts, of seeds 0 to 9: every control point of the joints is moved by up to .2 rad, the base by up to .1 m
 and .3 rad, free durations are multiplied by .5 to 2. The last line counts those that end within 1 % of the
@@ -30,7 +32,7 @@ import numpy as np
 import dynamics
 import problems
 import trajopt
-from benchmarks.legged.peer import FRICTION, TORQUE, asked
+from benchmarks.legged.peer import TORQUE, asked
 from benchmarks.shared.markdown import table
 
 BASE = 6  # coordinates of the base
@@ -42,13 +44,11 @@ LIBRARY = (
 SAMPLES = 400  # of every arc
 
 
-def placed(robot: Any, joints: dict[str, float], foot: str) -> np.ndarray:
-    """(n,) joints at some values, the base as high as puts a foot on the ground."""
-    q = np.zeros(robot.n)
-    for place, name in enumerate(robot.joint_names):
-        q[place] = next((value for end, value in joints.items() if name.endswith(end)), 0.0)
-    q[2] = -float(dynamics.forward_kinematics(robot, q, [foot]).position[0, 2])
-    return q
+def placed(problem: trajopt.Problem, joints: dict[str, float]) -> np.ndarray:
+    """(n,) joints at some values, the robot on its feet."""
+    names = problem.dynamics.joint_names
+    each = [next((value for end, value in joints.items() if name.endswith(end)), 0.0) for name in names]
+    return problem.standing_pose(each)
 
 
 def add_costs(
@@ -76,37 +76,59 @@ def add_costs(
         problem.minimize(accelerations**2, acceleration)
 
 
-def anymal_jump(path: Path) -> trajopt.Problem:
-    """ANYmal C, 50 kg, jumps half a metre forward with at most 80 N m."""
+def jump_of(
+    name: str, path: Path, feet: Sequence[str], joints: dict[str, float], torque: float, *weights: float
+) -> trajopt.Problem:
+    """A quadruped jumps half a metre forward.
+
+    joints : those of standing;  torque : N m, the largest;  weights : of squared torques, and accelerations
+    """
     robot = dynamics.load_urdf(path, floating_base="free")
-    feet = [f"{leg}_FOOT" for leg in ("LF", "RF", "LH", "RH")]
-    front = {
-        f"{leg}_{joint}": value for leg in ("LF", "RF") for joint, value in (("HFE", 0.7), ("KFE", -1.2))
-    }
-    hind = {name.replace("F_", "H_", 1): -value for name, value in front.items()}
-    start = placed(robot, front | hind, feet[0])
     schedule = trajopt.Schedule.jump(feet, push=(0.1, 0.6), flight=(0.1, 0.6), landing=(0.1, 0.6))
-    problem = trajopt.Problem(robot, schedule.trajectory(8), name="ANYmal's jump")
+    problem = trajopt.Problem(robot, schedule.trajectory(8), name=name)
     for foot in feet:
         problem.contact(foot, schedule.arcs(foot), 0.7, 0.05)
     problem.passive_base()
-    end, joints = start + 0.5 * np.eye(robot.n)[0], range(BASE, robot.n)
+    start = placed(problem, joints)
+    end, motors = start + 0.5 * np.eye(robot.n)[0], range(BASE, robot.n)
     problem.start_at(q=start, v=0)
     problem.end_at(q=[*end[:BASE], *[None] * 12], v=[*[0] * BASE, *[None] * 12])
-    torques = trajopt.term(name="motor torques")(lambda node: [node.tau[i] for i in joints])
-    problem.subject_to(torques, lower=-80, upper=80)
-    add_costs(problem, start, joints, 1e-3)
+    torques = trajopt.term(name="motor torques")(lambda node: [node.tau[i] for i in motors])
+    problem.subject_to(torques, lower=-torque, upper=torque)
+    add_costs(problem, start, motors, *weights)
     problem.guess(np.array([start, end]), duration=[0.3, 0.3, 0.3])
     return problem
 
 
-def talos_step(path: Path) -> trajopt.Problem:
+def anymal_jump(folder: Path) -> trajopt.Problem:
+    """ANYmal C, 50 kg."""
+    path = folder / "anymal_c_simple_description" / "urdf" / "anymal.urdf"
+    front = {
+        f"{leg}_{joint}": value for leg in ("LF", "RF") for joint, value in (("HFE", 0.7), ("KFE", -1.2))
+    }
+    hind = {name.replace("F_", "H_", 1): -value for name, value in front.items()}
+    feet = [f"{leg}_FOOT" for leg in ("LF", "RF", "LH", "RH")]
+    return jump_of("ANYmal's jump", path, feet, front | hind, 80.0, 1e-3)
+
+
+def hyq_jump(folder: Path) -> trajopt.Problem:
+    """HyQ, 87 kg."""
+    path = folder / "hyq_description" / "robots" / "hyq_no_sensors.urdf"
+    joints = {"haa_joint": -0.2}
+    for leg, side in (("lf", 1.0), ("rf", 1.0), ("lh", -1.0), ("rh", -1.0)):
+        joints |= {f"{leg}_hfe_joint": 0.75 * side, f"{leg}_kfe_joint": -1.5 * side}
+    return jump_of(
+        "HyQ's jump", path, ("lf_foot", "rf_foot", "lh_foot", "rh_foot"), joints, 150.0, 1e-4, 1e-5
+    )
+
+
+def talos_step(folder: Path) -> trajopt.Problem:
     """Talos, 90 kg, 38 coordinates of which the arms' are locked: the right foot moves 0.25 m forward."""
+    path = folder / "talos_data" / "robots" / "talos_reduced.urdf"
     robot = dynamics.load_urdf(path, floating_base="free")
     bent = {"3_joint": -0.4, "4_joint": 0.8, "5_joint": -0.4}
     legs = {f"leg_{side}_{end}": value for side in ("left", "right") for end, value in bent.items()}
     left, right = "left_sole_link", "right_sole_link"
-    start = placed(robot, legs, left)
     names = list(robot.joint_names)
     locked = [name for name in names if name.startswith(("arm", "head", "gripper"))]
     free = [place for place, name in enumerate(names) if name not in locked]
@@ -115,6 +137,7 @@ def talos_step(path: Path) -> trajopt.Problem:
     for foot in schedule.feet:
         problem.contact(foot, schedule.arcs(foot), 0.6, 0.05, sole=SOLE)
     problem.passive_base()
+    start = placed(problem, legs)
     problem.lock(*locked, at=0.0)
     problem.start_at(
         q=[start[i] if i in free else None for i in range(robot.n)],
@@ -150,6 +173,16 @@ def missing(solution: Any) -> tuple[float, float, float]:
     return force, moment, slip
 
 
+def outside_cone(solution: Any) -> float:
+    """Weights by which forces of the ground, its normal z, leave the friction cone at any time."""
+    t, excess = solution.sample(SAMPLES).t, []
+    for contact in solution.asked.contacts.values():
+        if contact.arcs:
+            f = solution.value(contact.force, t)
+            excess += [np.hypot(f[:, 0], f[:, 1]) - contact.friction * f[:, 2], -f[:, 2]]
+    return float(np.max(excess)) / (9.81 * solution.problem.dynamics.total_mass)
+
+
 def row(problem: trajopt.Problem) -> list[str]:
     began = time.process_time()
     solution = trajopt.solve(problem, progress="silent")
@@ -165,6 +198,8 @@ def row(problem: trajopt.Problem) -> list[str]:
         f"{force:.1e}",
         f"{moment:.1e}",
         f"{1e3 * slip:.4f}",
+        f"{max(0.0, outside_cone(solution)):.1e}",
+        f"{report.largest_excess.dense_relative if report.largest_excess else 0.0:.1e}",
     ]
 
 
@@ -211,12 +246,9 @@ def replays() -> list[list[str]]:
 
 def held(solution: Any) -> list[float]:
     """Largest torque by its limit, excess of forces over the cone in weights, and mm, slip of feet."""
-    robot, t = solution.problem.dynamics, solution.sample(SAMPLES).t
+    t = solution.sample(SAMPLES).t
     torque = float(np.abs(solution.value(trajopt.tau, t)[:, BASE:]).max()) / TORQUE
-    contacts = [each for each in solution.asked.contacts.values() if each.arcs]
-    forces = [solution.value(each.force, t) for each in contacts]
-    excess = [np.hypot(f[:, 0], f[:, 1]) - FRICTION * f[:, 2] for f in forces]
-    return [torque, float(np.max(excess)) / (9.81 * robot.total_mass), 1e3 * missing(solution)[2]]
+    return [torque, outside_cone(solution), 1e3 * missing(solution)[2]]
 
 
 def beside(python: str) -> list[list[str]]:
@@ -263,10 +295,10 @@ def main() -> None:
     asked = [getattr(problems, name).build() for name in LIBRARY]
     if folder is not None:
         warnings.simplefilter("ignore", dynamics.InertiaWarning)
-        asked.append(anymal_jump(folder / "anymal_c_simple_description" / "urdf" / "anymal.urdf"))
-        asked.append(talos_step(folder / "talos_data" / "robots" / "talos_reduced.urdf"))
+        asked += [make(folder) for make in (anymal_jump, hyq_jump, talos_step)]
     dynamics.warmup()
     head = ["motion", "status", "iterations", "solve, s", "verify, s", "force", "moment", "slip, mm"]
+    head += ["outside cone, weights", "limits exceeded"]
     print(table(head, [row(problem) for problem in asked]))
 
 

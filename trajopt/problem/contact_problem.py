@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
 from trajopt.base.arrays import Array
-from trajopt.base.errors import OptionError
+from trajopt.base.errors import OptionError, ShapeError
 from trajopt.problem.constraints.integrals import integral
 from trajopt.problem.constraints.rotation_wraps import wrap_rotation
 from trajopt.problem.contacts.contact import DIRECTIONS, WORLD, Contact, contact_of
 from trajopt.problem.contacts.ground import Ground
 from trajopt.problem.contacts.impact import ImpactTerm, after_name
+from trajopt.problem.contacts.standing import standing_pose
 from trajopt.problem.held_frames import HeldFrames
 from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import ArcNodes, Neighbours
@@ -106,6 +107,20 @@ class ContactProblem(HeldFrames):
                 "dynamics.load_urdf(path, floating_base='free')"
             )
         self.passive(*floating)
+
+    def standing_pose(self, q: ArrayLike, arc: int = 0) -> Array:
+        """The pose q (n,), its base raised or lowered until the feet that stand in an arc touch the ground.
+
+        For `start_at`, `end_at` and `guess`: of a pose that is stated, feet are on the ground to rounding or
+        not at all. Call it after the contacts are added.
+        Raises InfeasibleBoundsError where these feet are not equally high above their ground, with both that
+        are furthest apart, OptionError where none stands or the base is held, ShapeError for q.
+        """
+        pose = arguments.finite_numbers(q, "the pose")
+        if pose.shape != (self.dynamics.n,):
+            raise ShapeError(f"the pose has shape {pose.shape}: give ({self.dynamics.n},), one per joint")
+        stands = [each for each in self.contacts.values() if arc in each.arcs]
+        return standing_pose(self.dynamics, stands, pose, arc)
 
     def wrap_rotation(self, link: str) -> tuple[int, ...]:
         """Let a link turn on where arcs meet: p goes on as p - 2 pi p / |p|, the same rotation; v fits.

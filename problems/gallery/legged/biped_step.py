@@ -47,12 +47,12 @@ def build(
     """A step forward, m; a shift of weight, twice, and the swing in s; weights per (N m)^2, (rad/s)^2 ..."""
     text = (files("problems") / "robots" / "g1.urdf").read_text(encoding="utf-8")
     robot = without_arms(dynamics.load_urdf(text, floating_base="free"))
-    start = standing(robot)
     schedule = trajopt.Schedule([(FEET, shift), ((LEFT,), swing), (FEET, shift)])
     problem = trajopt.Problem(robot, schedule.trajectory(intervals), name="biped_step")
     for foot in FEET:
         problem.contact(foot, schedule.arcs(foot), friction, clearance, sole=SOLE)
     problem.passive_base()
+    start = problem.standing_pose(bent(robot))
     problem.start_at(q=start, v=0.0)
     legs = [name.startswith(("left", "right")) for name in robot.joint_names]  # feet that stand hold them
     problem.end_at(q=[forward / 2.0, *[None] * (robot.n - 1)], v=[None if leg else 0.0 for leg in legs])
@@ -82,8 +82,8 @@ def without_arms(robot: dynamics.RigidBodyModel) -> dynamics.RigidBodyModel:
     return moves.robot(robot, locked={name: 1.2 * ("elbow" in name) for name in arms}).model
 
 
-def standing(robot: dynamics.RigidBodyModel) -> np.ndarray:
-    """(n,) knees bent, the base as high as puts the soles on the ground."""
-    q = np.array([next((BENT[end] for end in BENT if name.endswith(end)), 0.0) for name in robot.joint_names])
-    q[2] = -SOLE[0][2] - float(dynamics.forward_kinematics(robot, q, [LEFT]).position[0, 2])
-    return q
+def bent(robot: dynamics.RigidBodyModel) -> np.ndarray:
+    """(n,) knees bent, the base where the robot has its origin."""
+    return np.array(
+        [next((BENT[end] for end in BENT if name.endswith(end)), 0.0) for name in robot.joint_names]
+    )

@@ -77,7 +77,6 @@ def build(
     problem.minimize(trajopt.tau**2, name="effort")
     problem.minimize(posture**2, posture_weight, name="posture")
     problem.minimize(trajopt.v[6:] ** 2, speed_weight, name="speed")
-    standing = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, *BENT])
-    standing[2] -= dynamics.forward_kinematics(robot, standing, ["foot"]).position[0, 2]
+    standing = problem.standing_pose([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, *BENT])
     problem.guess(np.array([standing, standing + forward * np.eye(robot.n)[0]]), duration=[0.3, 0.3])
     return problem

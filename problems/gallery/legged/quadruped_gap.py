@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 import trajopt
-from problems.gallery.legged.solo import BASE, FEET, minimize_effort, on_feet, solo, standing_on_ground
+from problems.gallery.legged.solo import BASE, FEET, STANDING, minimize_effort, on_feet, solo
 from problems.recipe import recipe
 
 
@@ -37,9 +37,8 @@ def build(
     schedule = trajopt.Schedule.jump(FEET, push=(0.1, 0.6), flight=(0.1, 0.6), landing=(0.1, 0.6))
     near, far = trajopt.Ground(x=(-np.inf, gap[0])), trajopt.Ground(x=(gap[1], np.inf))
     ground = {0: near, 1: near, 2: far}
-    robot = solo()
-    problem = on_feet("quadruped_gap", robot, schedule, intervals, friction, clearance, ground)
-    start = standing_on_ground(robot)
+    problem = on_feet("quadruped_gap", solo(), schedule, intervals, friction, clearance, ground)
+    start = problem.standing_pose(STANDING)
     problem.start_at(q=start, v=0)
     problem.end_at(q=[None, *start[1:BASE], *[None] * 12], v=[*[0] * BASE, *[None] * 12])
     problem.subject_to(trajopt.tau[BASE:], -torque, torque, name="motor torques")

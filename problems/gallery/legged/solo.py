@@ -31,13 +31,6 @@ def solo() -> dynamics.RigidBodyModel:
     return dynamics.load_urdf(text, floating_base="free")
 
 
-def standing_on_ground(robot: dynamics.RigidBodyModel) -> np.ndarray:
-    """`STANDING` with the feet at height zero, (n,)."""
-    start = STANDING.copy()
-    start[2] -= dynamics.forward_kinematics(robot, start, ["FL_FOOT"]).position[0, 2]
-    return start
-
-
 def on_feet(
     name: str,
     robot: dynamics.RigidBodyModel,

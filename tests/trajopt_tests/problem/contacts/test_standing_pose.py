@@ -1,0 +1,86 @@
+"""A pose with feet on the ground: heights by forward kinematics, and what cannot stand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dynamics
+import trajopt
+from problems.gallery.legged.solo import STANDING
+from trajopt.base.errors import InfeasibleBoundsError, NotFiniteError, OptionError, ShapeError
+
+ROBOTS = Path(__file__).parents[3] / "support" / "robots"
+SOLO = dynamics.load_urdf(ROBOTS / "solo12.urdf", floating_base="free")
+FEET = [f"{foot}_FOOT" for foot in ("FL", "FR", "HL", "HR")]
+
+
+def problem_on(ground, robot=SOLO, feet=FEET, **options):
+    problem = trajopt.Problem(robot, trajopt.Trajectory.collocation(2, 3, arcs=2, duration=0.1))
+    for foot in feet:
+        problem.contact(foot, [0], 0.7, ground=ground, **options)
+    return problem
+
+
+def heights(q, frames=FEET):
+    return dynamics.forward_kinematics(SOLO, q, frames).position[:, 2]
+
+
+def test_feet_touch_the_ground_and_nothing_but_the_height_changes():
+    ground = trajopt.Ground(height=0.1)
+    found = problem_on(ground).standing_pose(STANDING)
+    np.testing.assert_allclose(heights(found), 0.1, atol=1e-15)
+    np.testing.assert_array_equal(np.delete(found, 2), np.delete(STANDING, 2))
+    np.testing.assert_array_equal(problem_on(ground).standing_pose(found), found)
+
+
+def test_the_lowest_point_of_a_sole_touches():
+    sole = np.array([[0.02, 0.01, -0.01], [0.02, -0.01, -0.01], [-0.02, 0.0, -0.03]])
+    found = problem_on(trajopt.Ground(), feet=FEET[:1], sole=sole).standing_pose(STANDING)
+    pose = dynamics.forward_kinematics(SOLO, found, FEET[:1])
+    points = pose.position[0] + sole @ pose.rotation[0].T
+    assert abs(points[:, 2].min()) < 1e-15 and points[:, 2].max() > 0.01
+
+
+def test_a_slope_is_met_where_the_foot_is():
+    ground = trajopt.Ground(slope=(0.2, -0.1), shape=lambda x, y: 0.05 * x**2)
+    found = problem_on(ground, feet=FEET[2:3]).standing_pose(STANDING)
+    x, y, z = dynamics.forward_kinematics(SOLO, found, FEET[2:3]).position[0]
+    assert z == pytest.approx(0.2 * x - 0.1 * y + 0.05 * x**2, abs=1e-15)
+
+
+def started(on_feet):
+    """Half a second from a pose at rest, whose base is as high as puts it on its feet, or as it is."""
+    problem = trajopt.Problem(SOLO, trajopt.Trajectory.collocation(2, 3, duration=0.5))
+    for foot in FEET:
+        problem.contact(foot, [0], 0.7)
+    problem.passive_base()
+    problem.start_at(q=problem.standing_pose(STANDING) if on_feet else STANDING, v=0)
+    problem.minimize(trajopt.tau**2)
+    return trajopt.solve(problem, starts=1, progress="silent")
+
+
+def test_the_robot_starts_from_a_pose_that_stands_and_from_no_other():
+    assert started(on_feet=True).converged
+    with pytest.raises(InfeasibleBoundsError, match=r"touches down, arc 0' is .* whatever the motion"):
+        started(on_feet=False)
+
+
+def test_what_cannot_stand_is_refused_with_what_to_do():
+    problem = problem_on(trajopt.Ground())
+    crouched = STANDING.copy()
+    crouched[7] += 0.1
+    away = float(np.ptp(heights(crouched)))
+    with pytest.raises(InfeasibleBoundsError, match=rf"'FL_FOOT' is {away:.6g} m above .* arc 0; change the"):
+        problem.standing_pose(crouched)
+    with pytest.raises(OptionError, match="no foot stands in arc 1: add its contacts first"):
+        problem.standing_pose(STANDING, 1)
+    with pytest.raises(OptionError, match="no foot stands in arc 0"):
+        trajopt.Problem(SOLO, problem.trajectory).standing_pose(STANDING)
+    with pytest.raises(ShapeError, match=r"the pose has shape \(17,\): give \(18,\)"):
+        problem.standing_pose(STANDING[:-1])
+    with pytest.raises(NotFiniteError, match="the pose"):
+        problem.standing_pose(np.full(18, np.nan))
+    held = dynamics.load_urdf(ROBOTS / "solo12.urdf", floating_base=False)
+    with pytest.raises(OptionError, match='by its free base: load it with floating_base="free"'):
+        problem_on(trajopt.Ground(), held).standing_pose(np.zeros(12))

@@ -1,0 +1,58 @@
+"""The pose in which a robot stands: a given one, its free base as high as puts its feet on the ground."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.base.errors import InfeasibleBoundsError, OptionError
+from trajopt.problem.contacts.contact import Contact
+
+LEVEL = 1e-9  # m: feet that rounding alone leaves at different heights
+
+
+@dataclass(frozen=True)
+class FramePoses:
+    """Frames at one pose of a robot, read as terms read a node."""
+
+    values: dict[str, Array]
+
+    def position(self, frame: str) -> Array:
+        """(3,) m, world axes."""
+        return self.values[f"position:{frame}"][0]
+
+    def orientation(self, frame: str) -> Array:
+        """(9,) rotation, row by row."""
+        return self.values[f"orientation:{frame}"][0]
+
+
+def standing_pose(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int) -> Array:
+    """See `ContactProblem.standing_pose`; contacts : those that stand in the arc."""
+    floating = getattr(dynamics, "floating_joints", ())
+    if not floating:
+        raise OptionError('a robot is placed on its feet by its free base: load it with floating_base="free"')
+    if not contacts:
+        raise OptionError(f"no foot stands in arc {arc}: add its contacts first, or name another arc")
+    heights = foot_heights(dynamics, contacts, q, arc)
+    lowest, highest = min(heights, key=heights.__getitem__), max(heights, key=heights.__getitem__)
+    apart = heights[highest] - heights[lowest]
+    if apart > LEVEL:
+        raise InfeasibleBoundsError(
+            f"'{highest}' is {apart:.6g} m above the ground when '{lowest}' touches it: both stand in arc "
+            f"{arc}; change the angles of a leg, or the turn of the base"
+        )
+    up = contacts[0].ground[arc].order[2]
+    found = q.copy()
+    found[list(dynamics.joint_names).index(floating[up])] -= heights[lowest]
+    return found
+
+
+def foot_heights(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int) -> dict[str, float]:
+    """m above the ground of an arc, of the lowest point of each foot."""
+    names = [f"{kind}:{each.frame}" for each in contacts for kind in ("position", "orientation")]
+    node = FramePoses(dynamics.block(tuple(names)).value({"q": q[None]}))
+    return {each.frame: float(np.min(each.height(node, arc, each.points))) for each in contacts}
