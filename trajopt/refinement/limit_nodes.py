@@ -199,8 +199,8 @@ def limit_peaks(solution: SolutionData, least: float = 0.0) -> LimitPeaks:
     least : relative to a limit's size; a limit of which no sample exceeds that is not searched for peaks
     """
     stated = list(intervals_of(solution, filter(_at_nodes_alone, solution.problem.constraints)))
-    zero_bounded = list(filter(needs_scale, stated))
-    scales = equation_scales(solution, zero_bounded, node_samples(solution)) if zero_bounded else {}
+    scaled = list(filter(needs_scale, stated))
+    scales = equation_scales(solution, scaled, node_samples(solution)) if scaled else {}
     exceeded = [
         peaks.constraint
         for peaks in search(solution, stated, CHECK_DENSITY, most=0)
