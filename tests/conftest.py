@@ -12,7 +12,7 @@ import pytest
 
 TESTS = Path(__file__).parent
 KERNELS = {"dynamics_tests", "benchmarks_tests"}  # folders whose tests compile most kernels
-NO_KERNELS = {"files", "graph", "solvers", "splines", "studies", "systems"}  # and those with few robots
+NO_KERNELS = {"files", "solvers", "splines", "studies"}  # and those with hardly a robot
 sys.path.insert(0, str(TESTS / "support"))
 sys.path.append(str(TESTS.parent))
 

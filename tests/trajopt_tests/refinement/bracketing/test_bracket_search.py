@@ -1,5 +1,7 @@
 """Brackets by local refinement: they contain optima that are known by other means, and say what they are."""
 
+import re
+
 import numpy as np
 import pytest
 from hand_written import PointMasses
@@ -92,8 +94,12 @@ def test_knots_are_placed_around_the_centre_of_the_gain_one_deviation_apart():
     assert set(basis.multiplicities.tolist()) == {5}
 
 
+#: Those of `benchmarks.certified` but the slowest, and half of the drawn arms.
+COVERED = [name for name in cases() if not re.search("gravity|axis|seed [23567]", name)]
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("name", [name for name in cases() if "gravity" not in name and "axis" not in name])
+@pytest.mark.parametrize("name", COVERED)
 def test_estimates_cover_the_known_optimum_on_every_mesh(name):
     found = coverage(name, cases()[name])
     if found is None:
