@@ -93,7 +93,9 @@ def test_a_solution_that_did_not_converge_names_its_worst_constraints():
     problem = two_link_minimum_time(10, duration=(0.05, 0.2))
     solution = trajopt.solve(problem)
     assert not solution.converged and "not converged" in str(solution)
-    worst = solution.verify().worst(1)[0]
+    report = solution.verify()
+    assert report.reason.startswith("the solve did not converge")
+    worst = report.worst(1)[0]
     assert worst.name == "torque limits" and worst.component in ("shoulder", "elbow")
     assert worst.node_violation > 1.0 and "at nodes (t = " in str(worst)
 
