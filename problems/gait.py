@@ -32,6 +32,7 @@ from problems.human.gait.step import LIMIT_NODES, Step, warn_of_untested_speed
 from problems.human.gait.step_limits import StepLimits
 from problems.human.motions.tracking import track_motion
 from problems.human.predicted.predicted_step import predicted_solver, predicted_step
+from problems.human.predicted.stances import step_trajectory
 from problems.human.predicted.tendons import achilles_tendons
 from problems.recipe import recipe
 from trajopt.base.errors import OptionError
@@ -109,7 +110,7 @@ def build(
         where they act follow from the cost, or "imposed", where the parameters above say them. Predicted
         contact has no use for foot_flat, toe_off, heel_off, contact_samples, split, knee_peak, swing_knee,
         contact_tolerance, contact_drift, penetration, clearance and nodes_per_span; its `intervals` are those
-        of each part of single support
+        of the mesh from foot-flat to heel-off, the longest arc
     tendons : with predicted contact, whether muscles of the ankle pull on a tendon that stretches, as in
         `running`
     power, steadiness, force_rate : weights in the sourced cost, without unit; None for 3, 0.07, 0.015, and
@@ -149,8 +150,9 @@ def build(
     if contact == "predicted":
         refuse_imposed_contact(given)
         problem = predicted_step(
-            "gait", person, (step,), limits, constraints=own.constraints, intervals=intervals,
-            weights=weights, smoothness=smoothness, springs=springs, without=without, start=start,
+            "gait", person, (step,), limits, constraints=own.constraints,
+            mesh=step_trajectory(step.duration, intervals), weights=weights,
+            smoothness=smoothness, springs=springs, without=without, start=start,
             tendons=achilles_tendons(person) if tendons else {},
             body=own_skeleton(model, person) if model else None,
         )  # fmt: skip

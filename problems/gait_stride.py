@@ -26,7 +26,7 @@ from problems.human.gait.gait_solver import gait_solver
 from problems.human.gait.step import LIMIT_NODES, Step, warn_of_untested_speed
 from problems.human.gait.step_limits import StepLimits
 from problems.human.predicted.predicted_step import predicted_solver, predicted_step
-from problems.human.predicted.stances import STRIDE
+from problems.human.predicted.stances import STRIDE, step_trajectory
 from problems.human.predicted.tendons import achilles_tendons
 from problems.recipe import recipe
 from trajopt.base.errors import OptionError, ProblemError
@@ -103,8 +103,9 @@ def build(
     if contact == "predicted":
         refuse_imposed_contact(given)
         problem = predicted_step(
-            "gait_stride", person, steps, limits, constraints=own.constraints, intervals=intervals,
-            weights=weights, smoothness=smoothness, springs=springs, without=without, start=start,
+            "gait_stride", person, steps, limits, constraints=own.constraints,
+            mesh=step_trajectory(steps[0].duration, intervals, STRIDE), weights=weights,
+            smoothness=smoothness, springs=springs, without=without, start=start,
             stances=STRIDE, stiffer=stiffer, tendons=achilles_tendons(person) if tendons else {},
         )  # fmt: skip
         problem.recommend(predicted_solver(start), starts=own.starts)

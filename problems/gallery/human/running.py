@@ -23,11 +23,12 @@ from problems.human.gait.step import Step
 from problems.human.gait.step_limits import StepLimits
 from problems.human.predicted.predicted_step import predicted_step
 from problems.human.predicted.running_guess import running_guess
-from problems.human.predicted.stances import RUN
+from problems.human.predicted.stances import RUN, run_trajectory
 from problems.human.predicted.tendons import achilles_tendons
 from problems.recipe import recipe
 
 STEP_RATE = 2.77  # 1/s: 83 strides a minute, at which heart rates are lowest (van Oeveren et al. 2017)
+OF_A_RUN = ("arm-leg coupling",)  # limits beside those of the walk
 PARTS = (0.12, 0.25, 0.37, 0.26)  # of the step, which the arcs take where the search starts
 
 
@@ -65,7 +66,7 @@ def build(
     person = Person(height, mass, slope=slope)
     problem = predicted_step(
         "running", person, (step,), StepLimits(friction=friction, sole=PREDICTED.sole),
-        constraints=PREDICTED.constraints, intervals=intervals,
+        constraints=(*PREDICTED.constraints, *OF_A_RUN), mesh=run_trajectory(step.duration, intervals),
         weights=CostWeights(power, steadiness, force_rate), smoothness=smoothness, without=without,
         start=running_guess, stances=RUN, parts=PARTS,
         tendons=achilles_tendons(person) if tendons else {},

@@ -18,7 +18,7 @@ DEFAULT = "sourced"  # the cost of `gait` and `gait_stride`
 LEG_LENGTH = 0.53  # of the body's height, hip over the ground (Drillis and Contini)
 POSTURE_DEMANDS = ("knee clearance", "posture")  # what the sourced cost predicts
 ARM_DEMANDS = ("arms beside trunk",)  # what "posture" makes needless
-OF_THE_BODY = ("joint limits", "torque limits", "arm-leg coupling", "self-avoidance", "arms beside trunk")
+OF_THE_BODY = ("joint limits", "torque limits", "self-avoidance", "arms beside trunk")
 CONTACTS = ("imposed", "predicted")
 # With contact imposed: name and default of the parameters of a gait that say when and where it is.
 OF_IMPOSED_CONTACT = MappingProxyType({

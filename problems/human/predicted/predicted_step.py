@@ -41,17 +41,16 @@ from problems.human.predicted.stances import (
     Stances,
     feet_that_stand,
     stand_on_points,
-    step_trajectory,
 )
 from problems.human.predicted.tendons import stretch_tendons
 from trajopt.base.arguments import check_choice
 
 SOLVED = "solved"  # the start from the stored walk
 STARTS = (SOLVED, "measured", "standing")
-# Of the five steps from .8 to 1.6 m/s, on four intervals: 27 to 50 iterations with a first barrier of 1e-4,
-# 21 to 36 with 1e-5. Pushes keep IPOPT from moving the start away from what is active.
+# From the nearest stored walk, of ten steps from .8 to 1.6 m/s: 14 to 48 iterations, with a first barrier of
+# 1e-5 up to 40 where 1e-6 takes 16. Pushes keep IPOPT from moving the start away from what is active.
 _PUSHED = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac")
-NEAR = MappingProxyType({"mu_strategy": "monotone", "mu_init": 1e-5, **dict.fromkeys(_PUSHED, 1e-3)})
+NEAR = MappingProxyType({"mu_strategy": "monotone", "mu_init": 1e-6, **dict.fromkeys(_PUSHED, 1e-3)})
 # Six of ten rows are torque limits, of which few are near: without the far ones an iteration takes two thirds
 # of the time. All other rows enter at once, as rounds from a motion without them take several times as many.
 MARGIN = 0.1
@@ -64,7 +63,7 @@ def predicted_step(
     limits: StepLimits,
     *,
     constraints: Sequence[str],
-    intervals: int,
+    mesh: trajopt.Trajectory,
     weights: CostWeights,
     smoothness: float,
     springs: bool = True,
@@ -79,7 +78,7 @@ def predicted_step(
     """One step, or a stride of two.
 
     limits : friction, half the width of the sole at the ball, and those of posture
-    intervals : of the mesh in each arc without double support;  smoothness : s^4
+    mesh : of the arcs, `step_trajectory` or `run_trajectory`;  smoothness : s^4
     constraints : names of the step constraints that are stated beside contact
     start : the stored walk that was "solved", a "measured" gait, "standing" upright, or a step given
     body : a robot that walks instead of the skeleton of `person`, whose names it has (`own_skeleton`)
@@ -93,7 +92,7 @@ def predicted_step(
         check_reach(step)
     body = with_ball_edges(person.skeleton(ACTIVE), limits.sole) if body is None else body
     model = with_strong_plantarflexors(body)
-    problem = trajopt.Problem(model, step_trajectory(step.duration, intervals, stances), name=name)
+    problem = trajopt.Problem(model, mesh, name=name)
     stand_on_points(problem, limits.friction, step.duration, stances)
     for each in steps:
         place_feet(problem, each, each.number * len(stances) // len(steps))

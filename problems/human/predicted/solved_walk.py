@@ -1,10 +1,10 @@
-"""The walk from which the search for a step with predicted contact starts: one that was solved before.
+"""The walks from which the search for a step with predicted contact starts: some that were solved before.
 
-`data/solved_walk.csv` has the joints and the forces of the step of STEP_LENGTH m that
-`python -m benchmarks.gait.solved_walk` found: polynomials of degree SAMPLES - 1 on every interval of its
-mesh, by their values, so that accelerations and forces are those that were found. It is stretched to other
-steps: the way by the step length, the pelvis by the height, times by the duration. Forces are in body
-weights.
+The files of WALKS, `data/solved_walk.csv` for one, have the joints and the forces of the steps that
+`python -m benchmarks.gait.solved_walk` found: polynomials of degree SAMPLES - 1 on every interval of their
+mesh, by their values, so that accelerations and forces are those that were found. The walk whose speed and
+step length are nearest is stretched to the step that is asked for: the way by the step length, the pelvis by
+the height, times by the duration. Forces are in body weights.
 """
 
 from __future__ import annotations
@@ -26,8 +26,13 @@ from trajopt.base.arguments import list_names
 from trajopt.base.errors import ProblemError
 
 FILE = "solved_walk.csv"
-SPEED, STEP_LENGTH = 1.2, 0.65  # m/s, m
-SAMPLES = 5  # evenly spaced in each interval, from its first to its last time
+# File -> speed, m/s, and step length, m: near those of people, and none that a table of `docs/gait.md` has.
+WALKS = MappingProxyType({
+    "solved_walk_slow.csv": (0.7, 0.45), FILE: (1.2, 0.62), "solved_walk_brisk.csv": (1.35, 0.70),
+    "solved_walk_fast.csv": (1.7, 0.73),
+})  # fmt: skip
+LENGTH_OF_SPEED = 0.28  # m for 1 m/s: how much longer people's steps are
+SAMPLES = 6  # evenly spaced in each interval, from its first to its last time
 COLUMNS = ("curve", "unit", "interval", *(f"s{i}" for i in range(SAMPLES)))  # interval: "arc.number"
 TIME = "time"  # the curve that says when samples are, in parts of the step
 UNITS = MappingProxyType({"part": 1.0, "deg": np.pi / 180.0, "m": 1.0, "BW": 1.0})
@@ -42,13 +47,15 @@ def guess_solved_walk(problem: trajopt.Problem, steps: Sequence[Step]) -> None:
     """Let the search of predicted steps start from the solved walk, stretched, every other one mirrored."""
     from scipy.interpolate import PPoly
 
-    found = solved_curves()
+    file = nearest_walk(steps[0])
+    found = solved_curves(file)
     lengths = np.ptp(found[TIME], axis=1)
     durations = np.bincount(found[ARC], lengths)
     widths = lengths / durations[found[ARC]]  # of the intervals, where every arc has the width 1
     names, nothing = problem.dynamics.joint_names, np.zeros_like(found[TIME])
     signs, order, offset = step_symmetry(names, steps[0].length)
-    q = np.stack([_stretched(name, found[name], steps[0]) for name in names], axis=-1)
+    further = steps[0].length / WALKS[file][1]
+    q = np.stack([_stretched(name, found[name], steps[0], further) for name in names], axis=-1)
     halves, forces = [], _forces(problem)
     for _ in steps:
         halves.append(np.concatenate([q, *(found.get(name, nothing)[..., None] for name in forces)], axis=-1))
@@ -64,13 +71,23 @@ def guess_solved_walk(problem: trajopt.Problem, steps: Sequence[Step]) -> None:
     problem.guess(q=lambda s: pieces(durations.size * np.asarray(s)), duration=steps[0].duration * durations)
 
 
+def nearest_walk(step: Step) -> str:
+    """The file of the stored walk whose speed and step length are nearest, those of the height of the table.
+
+    Speeds are compared as sqrt(g height), lengths as the height.
+    """
+    tall = step.height / TABLE_HEIGHT
+    speed, length = step.length / step.duration / np.sqrt(tall), step.length / tall
+    return min(WALKS, key=lambda f: np.hypot(WALKS[f][0] - speed, (WALKS[f][1] - length) / LENGTH_OF_SPEED))
+
+
 @functools.cache
-def solved_curves() -> Curves:
-    """Joints (rad, m), forces (body weights) and times of the solved walk; forces that are zero are left out.
+def solved_curves(file: str = FILE) -> Curves:
+    """Joints (rad, m), forces (body weights) and times of a solved walk; forces that are zero are left out.
 
     Raises ProblemError for a table with a column, word or number that is none.
     """
-    return curves_of(rows(FILE, list(COLUMNS)))
+    return curves_of(rows(file, list(COLUMNS)))
 
 
 def curves_of(table: Sequence[Row]) -> Curves:
@@ -144,7 +161,7 @@ def _mirrored_force(name: str) -> str:
     return f"{kind} {other_side(point)} {MIRRORED_EDGES.get(edge, edge)}"
 
 
-def _stretched(name: str, values: np.ndarray, step: Step) -> np.ndarray:
+def _stretched(name: str, values: np.ndarray, step: Step, further: float) -> np.ndarray:
     if name == "global_tx":
-        return values * (step.length / STEP_LENGTH)
+        return values * further
     return values * (step.height / TABLE_HEIGHT) if name in LENGTHS else values

@@ -20,7 +20,7 @@ from problems.human.gait.step_limits import StepLimits
 from problems.human.opensim.osim_model import osim_model
 from problems.human.predicted.feet import with_ball_edges
 from problems.human.predicted.predicted_step import predicted_step
-from problems.human.predicted.stances import POINTS, STANCES, STRIDE
+from problems.human.predicted.stances import POINTS, STANCES, STRIDE, step_trajectory
 from trajopt.base.errors import OptionError
 
 AFTER_ONE = trajopt.Ipopt(max_iterations=1)
@@ -182,8 +182,9 @@ def test_a_model_without_arms_walks_without_their_constraints():
     )
     step = Step(0.65, 1.2, 1.75, 75.0, line=0.06)
     problem = predicted_step(
-        "legs", Person(), (step,), StepLimits(sole=0.04), constraints=PREDICTED.constraints, intervals=1,
-        weights=PREDICTED.weights, smoothness=PREDICTED.smoothness, body=legs,
+        "legs", Person(), (step,), StepLimits(sole=0.04), constraints=PREDICTED.constraints,
+        mesh=step_trajectory(step.duration, 1), weights=PREDICTED.weights,
+        smoothness=PREDICTED.smoothness, body=legs,
     )  # fmt: skip
     names = " ".join(each.name for each in problem.constraints)
     assert "arm" not in names and "wrist" not in names and "torque limits" in names

@@ -13,7 +13,15 @@ from problems.human.body.person import Person
 from problems.human.gait.sourced_cost import muscle_power, muscle_torques
 from problems.human.gait.step import Step
 from problems.human.predicted.running_guess import running_guess
-from problems.human.predicted.stances import POINTS, RUN, STANCES, held, step_trajectory
+from problems.human.predicted.stances import (
+    POINTS,
+    RUN,
+    STANCES,
+    STRIDE,
+    held,
+    run_trajectory,
+    step_trajectory,
+)
 from problems.human.predicted.tendons import ACHILLES
 from trajopt.base.errors import OptionError, ProblemError
 
@@ -26,9 +34,16 @@ def run():
     return trajopt.solve(running.build(), progress="silent")
 
 
-def test_every_arc_of_a_run_has_all_intervals_and_double_support_half_as_many():
-    assert [arc.basis.breakpoints.size - 1 for arc in step_trajectory(0.36, 4, RUN).arcs] == [4, 4, 4, 4]
-    assert [arc.basis.breakpoints.size - 1 for arc in step_trajectory(0.6, 5).arcs] == [3, 3, 5, 5]
+def test_all_arcs_of_a_run_have_as_many_intervals_and_those_of_a_step_by_the_time_that_they_take_at_first():
+    runs = run_trajectory(0.36, 4)
+    assert [arc.basis.breakpoints.size - 1 for arc in runs.arcs] == [4, 4, 4, 4]
+    assert [arc.basis.breakpoints.size - 1 for arc in step_trajectory(0.6, 4).arcs] == [2, 1, 4, 3]
+    assert [arc.basis.breakpoints.size - 1 for arc in step_trajectory(0.6, 4, STRIDE).arcs] == [
+        2,
+        1,
+        4,
+        3,
+    ] * 2
     for arc in (1, 2):  # a foot stands on the same conditions in a run as in a walk
         assert {p: held(p, arc, RUN) for p in RUN[arc]} == {
             p: held(p, arc + 1) for p in STANCES[arc + 1] if p.endswith("_r")
