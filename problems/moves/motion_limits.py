@@ -39,15 +39,15 @@ def limits_of(
 ) -> MotionLimits:
     """The limits given, and those of the model for None; see `retime`, also for errors."""
     own = model.limits
-    v = _positive(own.velocity if velocity is None else velocity, "velocity", model)
-    a = _positive(np.inf if acceleration is None else acceleration, "acceleration", model)
-    j = _positive(np.inf if jerk is None else jerk, "jerk", model)
+    v = positive_of_joints(own.velocity if velocity is None else velocity, "velocity", model)
+    a = positive_of_joints(np.inf if acceleration is None else acceleration, "acceleration", model)
+    j = positive_of_joints(np.inf if jerk is None else jerk, "jerk", model)
     if torque is None:
         lower, upper = own.torque_lower, own.torque_upper
     elif numbers(torque, "torque").ndim == 2:
         lower, upper = _pairs(torque, model)
     else:
-        upper = _positive(torque, "torque", model)
+        upper = positive_of_joints(torque, "torque", model)
         lower = -upper
     found = MotionLimits(v, a, lower, upper, j)
     if not (found.has_torque or np.any(np.isfinite([v, a, j]))):
@@ -58,7 +58,8 @@ def limits_of(
     return found
 
 
-def _positive(given: Any, what: str, model: KinematicTree) -> Array:
+def positive_of_joints(given: Any, what: str, model: KinematicTree) -> Array:
+    """A number, or one per joint, above zero, (n,)."""
     found = numbers(given, what)
     if found.shape not in ((), (model.n,)):
         raise ShapeError(f"{what} has shape {found.shape}: give one number or ({model.n},), one per joint")

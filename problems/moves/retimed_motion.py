@@ -13,6 +13,7 @@ from problems.moves.limit_excess import worst_line
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.spline_path import SplinePath
 from problems.moves.timing.path_motion import PathMotion
+from problems.moves.timing.tube import Tube
 from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
@@ -29,6 +30,7 @@ class RetimedMotion(PathMotion):
     """q(t) = p(s(t)), rest to rest, made by `moves.retime`.
 
     grid : (segments + 1,) s; speeds : (segments + 1,) s'^2 there, linear in s between: s'' is constant
+    tube : around the path that was given, where there is one
     converged : whether the certificate holds
     """
 
@@ -38,6 +40,7 @@ class RetimedMotion(PathMotion):
     grid: Array
     speeds: Array
     certificate: MotionCertificate
+    tube: Tube | None = None
 
     @property
     def duration(self) -> float:
@@ -92,7 +95,7 @@ class RetimedMotion(PathMotion):
         lines.append(worst_line("path", names, drift / np.abs(self.q(t)).max(), self.times[1:]))
         top = np.abs(self.v(t)).max()
         lines.append(worst_line("rest", names, np.abs(rest) / top, self.times[[0, -1]]))
-        return MotionCertificate(tuple(lines))
+        return MotionCertificate((*lines, *self.tube_lines()))
 
     def _integral_error(self) -> Array:
         """|q(t_(i+1)) - q(t_i) - integral of v|, (segments, n)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ from problems.moves.speed_profile import fastest_profile
 from problems.moves.spline_path import SplinePath, path_of
 from problems.moves.timing.jerk_retiming import jerk_limited
 from problems.moves.timing.smooth_motion import SmoothMotion
+from problems.moves.timing.tube import tube_of
+from problems.moves.timing.tube_search import faster_path
 from trajopt.base.arguments import check_count
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, UnboundedError
@@ -48,6 +51,8 @@ def retime(
     torque: Any = None,
     jerk: Any = None,
     *,
+    tube: Any = None,
+    tool_tube: Any = None,
     intervals: int = 2000,
 ) -> RetimedMotion | SmoothMotion:
     """The motion of least time on a path of the joints, from rest to rest.
@@ -61,6 +66,10 @@ def retime(
     jerk : a number or (n,), rad/s^3 or m/s^3; None: not limited. With it waypoints are joined by a spline of
         degree five, a path has a continuous third derivative, and the torques hold for all times, too: see
         `jerk_retiming`
+    tube : a number or (n,), rad or m: how far each joint may leave the path between its ends; the motion is
+        then that on a faster path, a local optimum (`timing/tube_search`), within it for all times. Obstacles
+        are not looked at
+    tool_tube : frame -> m, with `tube`: how far positions of frames may leave the path, too
     intervals : about how many segments the path is divided into, without a limit of jerk
 
     s'^2 is linear on every segment. Speed and acceleration hold for all times: Bernstein coefficients of the
@@ -70,7 +79,8 @@ def retime(
     False where thirty passes are not enough. The time tends to the least one of all profiles in proportion to
     the width of the segments.
 
-    Raises ShapeError, NotFiniteError or OptionError for what is no path or no limit, InfeasibleBoundsError
+    Raises ShapeError, NotFiniteError or OptionError for what is no path, no limit or no tube,
+    UnknownNameError for a frame that the robot does not have, InfeasibleBoundsError
     for a path beyond the joints' ranges or a torque that does not suffice to hold still on it,
     ProblemError where the direction of the path jumps, UnboundedError where nothing limits the speed.
     Source: Pham and Pham (2018), see `speed_profile`.
@@ -80,12 +90,26 @@ def retime(
     checked_model(model)
     check_count("intervals", intervals, least=2)
     path = path_of(model, waypoints, smooth=jerk is not None)
-    if jerk is not None:
-        limits = limits_of(model, velocity, acceleration, torque, jerk)
-        Retiming(model, path, limits, path.grid(CHECKED)).check()
-        return jerk_limited(model, path, limits)
-    limits = limits_of(model, velocity, acceleration, torque)
-    return Retiming(model, path, limits, path.grid(intervals)).motion()
+    limits = limits_of(model, velocity, acceleration, torque, jerk)
+    if tube is None and tool_tube is None:
+        return _on(model, path, limits, intervals, jerk is not None)
+    around = tube_of(model, path, tube, tool_tube)
+    every = [_on(model, path, limits, intervals, jerk is not None)]
+    with suppress(InfeasibleBoundsError):  # where the motors cannot hold the robot, it stays on the path
+        every.append(_on(model, faster_path(around, limits), limits, intervals, jerk is not None))
+    best = min(every, key=lambda motion: (not motion.converged, motion.duration))
+    best = replace(best, tube=around)
+    return replace(best, certificate=MotionCertificate((*best.certificate.lines, *best.tube_lines())))
+
+
+def _on(
+    model: RigidBodyModel, path: SplinePath, limits: MotionLimits, intervals: int, smooth: bool
+) -> RetimedMotion | SmoothMotion:
+    """The motion on a path as it is; smooth : with limits of jerk."""
+    if not smooth:
+        return Retiming(model, path, limits, path.grid(intervals)).motion()
+    Retiming(model, path, limits, path.grid(CHECKED)).check()
+    return jerk_limited(model, path, limits)
 
 
 @dataclass(frozen=True, eq=False)

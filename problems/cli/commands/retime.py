@@ -10,7 +10,7 @@ import click
 
 from problems.cli.completion import EXISTING_FILE, NEW_FILE
 from problems.cli.exit_status import conclude_motion
-from problems.cli.literal import literal
+from problems.cli.literal import literal, parameters_of
 from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
 
@@ -29,6 +29,14 @@ OUT_HELP = "A table, .csv; a JointTrajectory of ROS 2, .json or .yaml; or a C he
 @click.option("--acceleration", help="rad/s^2 or m/s^2: a number or a list [default: not limited]")
 @click.option("--torque", help="N m or N: a number or a list [default: the robot's]")
 @click.option("--jerk", help="rad/s^3 or m/s^3: a number or a list [default: not limited]")
+@click.option("--tube", help="rad or m: how far a joint may leave the path, a number or a list [default: 0]")
+@click.option(
+    "--tool-tube",
+    "tool_tubes",
+    multiple=True,
+    metavar="FRAME=METRES",
+    help="How far a frame may, with --tube.",
+)
 @click.option("--intervals", type=int, default=2000, show_default=True, help="About how many segments.")
 @click.option("--out", type=NEW_FILE, default="motion.csv", show_default=True, help=OUT_HELP)
 @click.option("--rate", type=float, default=100.0, show_default=True, help="Hz, of the rows of the table.")
@@ -41,6 +49,8 @@ def retime(
     acceleration: str | None,
     torque: str | None,
     jerk: str | None,
+    tube: str | None,
+    tool_tubes: tuple[str, ...],
     intervals: int,
     out: Path,
     rate: float,
@@ -56,8 +66,16 @@ def retime(
     from problems.moves.waypoint_file import read_waypoints
 
     model = load_urdf(robot)
-    limits = {"velocity": velocity, "acceleration": acceleration, "torque": torque, "jerk": jerk}
+    limits = {
+        "velocity": velocity,
+        "acceleration": acceleration,
+        "torque": torque,
+        "jerk": jerk,
+        "tube": tube,
+    }
     given: Any = {name: literal(text) for name, text in limits.items() if text is not None}
+    if tool_tubes:
+        given["tool_tube"] = parameters_of(tool_tubes)
     motion = moves.retime(model, read_waypoints(waypoints, model.joint_names), intervals=intervals, **given)
     output.answer(str(motion))
     write_motion(motion, out, rate, output)

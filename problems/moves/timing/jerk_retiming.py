@@ -10,23 +10,20 @@ for all times (`smooth_motion`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from problems.moves.certificate import TOLERANCE, MotionCertificate
-from problems.moves.limit_excess import limit_size
 from problems.moves.motion_limits import MotionLimits
-from problems.moves.path_quantities import spring_torques, viscous_friction
 from problems.moves.spline_path import SplinePath, jump_of
+from problems.moves.timing.limit_rows import LimitRows
 from problems.moves.timing.rest_path import RestPath
-from problems.moves.timing.smooth_motion import SHARP, SmoothMotion, friction_free
+from problems.moves.timing.smooth_motion import SHARP, SmoothMotion
 from problems.moves.timing.smooth_speed import SmoothSpeed
-from problems.moves.timing.speed_search import SpeedBounds, fastest
+from problems.moves.timing.speed_search import fastest
 from trajopt.base.arrays import Array
-from trajopt.base.errors import InfeasibleBoundsError, ProblemError
+from trajopt.base.errors import ProblemError
 from trajopt.base.rounding import AGREEMENT
 
 if TYPE_CHECKING:
@@ -34,8 +31,6 @@ if TYPE_CHECKING:
 
 COARSE, FEWEST, MOST = 100, 200, 400  # spans, at first and then
 RAMPS = 1.0  # ramps of acceleration in a span, where there are not too many
-KINDS = "speed", "acceleration", "jerk", "torque"
-PARTS = np.array([0.0, 0.5, 1.0])  # of a span: where limits are imposed
 AT_ENDS = 4  # parts of the first and the last span, where the jerk changes most
 ROUNDS = 3  # searches, each within narrower limits where the one before left less than `SHARP`
 NEAR = 2e-4  # excess that more time for everything removes as well
@@ -49,13 +44,13 @@ def jerk_limited(model: RigidBodyModel, path: SplinePath, limits: MotionLimits) 
     torque does not suffice to hold still, UnboundedError where nothing limits the speed.
     """
     _check_smooth(path, model.joint_names)
-    rows = _Rows(model, RestPath(path), limits)
+    rows = LimitRows(model, RestPath(path), limits)
     knots = rows.along.knots(np.linspace(0.0, 1.0, COARSE + 1), COARSE)
     coarse = fastest(knots, rows.on(knots, {}))
     every = np.linspace(0.0, coarse.times[-1], COARSE + 1)
     knots = rows.along.knots(coarse.w(every), _span_count(float(coarse.times[-1]), limits))
     knots = _divided(knots, np.array([0, len(knots) - 2]), AT_ENDS)
-    return _proved(_with_room(rows.motion(knots, coarse)))
+    return _proved(_with_room(_narrowed(rows, knots, coarse)))
 
 
 def _divided(knots: Array, chosen: Array, parts: int) -> Array:
@@ -90,91 +85,21 @@ def _span_count(duration: float, limits: MotionLimits) -> int:
     return int(np.clip(np.ceil(duration / (RAMPS * ramp)), FEWEST, MOST))
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """The limits of a motion on a path, as bounds of the squared rate of its coordinate."""
-
-    model: RigidBodyModel
-    along: RestPath
-    limits: MotionLimits
-
-    def motion(self, knots: Array, near: SmoothSpeed) -> SmoothMotion:
-        """The fastest within limits at points of the spans, narrower where it exceeds one between them."""
-        margins: dict[str, Array] = {}
-        for _ in range(ROUNDS):
-            near = fastest(knots, self.on(knots, margins), near)
-            excess = self._made(near).excess_on_spans()
-            beyond = {name: np.maximum(each + SHARP, 0.0) for name, each in excess.items()}
-            if max(float(each.max()) for each in beyond.values()) <= NEAR:
-                break
-            margins = {name: margins.get(name, 0.0) + each for name, each in beyond.items()}
-        return self._made(near)
-
-    def _made(self, speed: SmoothSpeed) -> SmoothMotion:
-        return SmoothMotion(self.model, self.along.path, self.limits, speed, MotionCertificate(()))
-
-    def on(self, knots: Array, margins: Mapping[str, Array]) -> SpeedBounds:
-        """At `PARTS` of the spans between knots, narrower by margins (spans, n) relative to the limits."""
-        p, limits = self.along.derivatives(knots[:-1] + PARTS[:, None] * np.diff(knots)), self.limits
-        zero, inside = np.zeros_like(p[0]), {name: 1.0 - margins.get(name, 0.0) - SHARP for name in KINDS}
-        v = inside["speed"] ** 2 * limits.velocity**2
-        a, jerk = inside["acceleration"] * limits.acceleration, inside["jerk"] * limits.jerk
-        every = [
-            *_sides([p[1] ** 2, zero, zero], -np.inf, v, zero),
-            *_sides([p[2], 0.5 * p[1], zero], -a, a, zero),
-            *self._torques(p, zero, 1.0 - inside["torque"]),
-        ]
-        jerks = _sides([p[3], 1.5 * p[2], 0.5 * p[1]], -jerk, jerk, zero)
-        factors, bounds, friction = map(_joined, zip(*every, *jerks, strict=True))
-        count = sum(bound.shape[-1] for _, bound, _ in jerks)
-        is_jerk = np.arange(bounds.shape[-1]) >= bounds.shape[-1] - count
-        return SpeedBounds(PARTS, factors, bounds, friction, is_jerk)
-
-    def _torques(self, p: Sequence[Array], zero: Array, margin: Any) -> list[Rows]:
-        """A x' / 2 + B x + C and viscous friction, with limits that are narrower by Coulomb friction.
-
-        Standing still keeps half of its slack.
-        """
-        from dynamics.algorithms.rnea import rnea
-
-        if not self.limits.has_torque:
-            return []
-        model, q = self.model, p[0]
-        rest = rnea(model, q, zero, zero)
-        inertia, coriolis = rnea(model, q, zero, p[1]) - rest, rnea(model, q, p[1], p[2]) - rest
-        rest = rest + spring_torques(model, q)
-        ends = friction_free(model, self.limits)
-        lower, upper = (bound - rest for bound in ends)
-        self._check_rest(lower, upper)
-        amount = margin * limit_size(*ends)
-        lower, upper = lower + np.minimum(amount, -0.5 * lower), upper - np.minimum(amount, 0.5 * upper)
-        return _sides([coriolis, 0.5 * inertia, zero], lower, upper, viscous_friction(model) * p[1])
-
-    def _check_rest(self, lower: Array, upper: Array) -> None:
-        """Raise InfeasibleBoundsError where friction, in whatever direction, leaves no torque to move."""
-        slack = np.minimum(-lower, upper).min(axis=(0, 1))
-        if not np.all(slack > 0.0):
-            raise InfeasibleBoundsError(
-                f"joint {self.model.joint_names[int(np.argmin(slack))]!r} has no torque left beside weight "
-                "and Coulomb friction, which is taken from both limits: raise its limits"
-            )
+def _narrowed(rows: LimitRows, knots: Array, near: SmoothSpeed) -> SmoothMotion:
+    """The fastest within limits at points of the spans, narrower where it exceeds one between them."""
+    margins: dict[str, Array] = {}
+    for _ in range(ROUNDS):
+        near = fastest(knots, rows.on(knots, margins), near)
+        excess = _made(rows, near).excess_on_spans()
+        beyond = {name: np.maximum(each + SHARP, 0.0) for name, each in excess.items()}
+        if max(float(each.max()) for each in beyond.values()) <= NEAR:
+            break
+        margins = {name: margins.get(name, 0.0) + each for name, each in beyond.items()}
+    return _made(rows, near)
 
 
-Rows = tuple[Array, Array, Array]  # factors (3, parts, spans, k), bounds and factors of friction
-
-
-def _sides(factors: Sequence[Array], lower: Any, upper: Any, friction: Array) -> list[Rows]:
-    """Rows of the finite ones among both limits of the joints; their bounds are those of every point."""
-    found = []
-    for sign, limit in ((1.0, upper), (-1.0, lower)):
-        bound = np.broadcast_to(sign * limit, friction.shape)
-        kept = np.all(np.isfinite(bound), axis=(0, 1))
-        found.append((sign * np.stack(factors)[..., kept], bound[..., kept], sign * friction[..., kept]))
-    return found
-
-
-def _joined(parts: Sequence[Array]) -> Array:
-    return np.concatenate(parts, axis=-1)
+def _made(rows: LimitRows, speed: SmoothSpeed) -> SmoothMotion:
+    return SmoothMotion(rows.model, rows.along.path, rows.limits, speed, MotionCertificate(()))
 
 
 def _check_smooth(path: SplinePath, names: tuple[str, ...]) -> None:

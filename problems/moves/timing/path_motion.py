@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from problems.moves.certificate import LimitLine
 from problems.moves.motion import Motion
 from problems.moves.path_quantities import motor_torques
 from problems.moves.spline_path import SplinePath
+from problems.moves.timing.tube import Tube
 from trajopt.base.arrays import Array
 
 if TYPE_CHECKING:
@@ -19,10 +24,19 @@ class PathMotion(Motion):
 
     model: RigidBodyModel
     path: SplinePath
+    tube: Tube | None
 
     @abstractmethod
     def s(self, t: Any, order: int = 0) -> Array:
         """The path's coordinate, or a rate of it up to the third, at times in [0, duration], (...,)."""
+
+    def tube_lines(self) -> tuple[LimitLine, ...]:
+        """What the motion uses of its tube, for all times; empty without one."""
+        if self.tube is None:
+            return ()
+        t = self.breakpoints
+        of_s = self.tube.lines(self.path)
+        return tuple(replace(line, time=float(np.interp(line.time, self.s(t), t))) for line in of_s)
 
     def q(self, t: Any) -> Array:
         """Positions of the joints, (..., n) rad or m."""

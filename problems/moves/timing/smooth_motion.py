@@ -22,6 +22,7 @@ from problems.moves.timing.path_models import PathModels
 from problems.moves.timing.path_motion import PathMotion
 from problems.moves.timing.rest_path import RestPath
 from problems.moves.timing.smooth_speed import SmoothSpeed
+from problems.moves.timing.tube import Tube
 from trajopt.base.arrays import Array
 from trajopt.taylor_models.suprema import Supremum, find_suprema
 
@@ -37,6 +38,7 @@ class SmoothMotion(PathMotion):
     """q(t) = p(s(t)) with a continuous acceleration, rest to rest, made by `moves.retime` with `jerk=`.
 
     speed : the squared rate of the coordinate w of a path at rest at both ends
+    tube : around the path that was given, where there is one
     certificate : of all limits for all times, where the robot has models; else of torques at samples
     """
 
@@ -45,6 +47,7 @@ class SmoothMotion(PathMotion):
     limits: MotionLimits
     speed: SmoothSpeed
     certificate: MotionCertificate
+    tube: Tube | None = None
 
     @property
     def duration(self) -> float:
@@ -93,7 +96,8 @@ class SmoothMotion(PathMotion):
 
     def verify(self) -> MotionCertificate:
         """All limits again, at samples, from q(t), v(t), a(t), jerk(t) and tau(t) alone."""
-        return MotionCertificate(tuple(self.sampled_limits(self.sample_times(SAMPLES + 3))))
+        lines = self.sampled_limits(self.sample_times(SAMPLES + 3))
+        return MotionCertificate((*lines, *self.tube_lines()))
 
     def sample_times(self, count: int) -> Array:
         """`count` times in every span, both ends among them."""

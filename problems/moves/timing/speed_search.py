@@ -63,7 +63,7 @@ class SpeedBounds:
 
 
 @dataclass(frozen=True, eq=False)
-class _Iterate:
+class Iterate:
     """Coefficients y, x and its derivatives at the points, (3, parts, spans), slacks, multipliers, time."""
 
     y: Array
@@ -103,8 +103,8 @@ class SpeedSearch:
     def index(self) -> Array:
         return spans(len(self.knots) - 1)
 
-    def found(self, y: Array) -> Array:
-        """The coefficients of the optimum, from those of a start within the bounds."""
+    def optimum(self, y: Array, gap: float = GAP) -> Iterate:
+        """The optimum with its multipliers, from the coefficients of a start within the bounds."""
         now = self.at(y, None)
         now = self.at(y, 0.1 * now.time / now.slack.size / now.slack)
         for _ in range(MOST_STEPS):
@@ -112,20 +112,20 @@ class SpeedSearch:
             if following is None:
                 break
             change, now = now.time - following.time, following
-            if now.complementarity <= GAP * now.time and abs(change) <= GAP * now.time:
+            if now.complementarity <= gap * now.time and abs(change) <= gap * now.time:
                 break
-        return now.y
+        return now
 
-    def at(self, y: Array, multipliers: Array | None) -> _Iterate:
+    def at(self, y: Array, multipliers: Array | None) -> Iterate:
         """The iterate of coefficients; of a time that is infinite where x is not above zero everywhere."""
         local, bounds = y[self.index], self.bounds
         x, middle = np.einsum("dksj,sj->dks", self.basis, local), np.einsum("ksj,sj->ks", self.between, local)
         if x[0].min() <= 0.0 or middle.min() <= 0.0:
-            return _Iterate(y, x, -np.ones_like(bounds.bound), np.zeros(0), np.inf)
+            return Iterate(y, x, -np.ones_like(bounds.bound), np.zeros(0), np.inf)
         root = np.sqrt(x[0])[..., None]
         slack = bounds.bound - self.loads(x) * np.where(bounds.jerks, root, 1.0) - bounds.friction * root
         time = float((self.weights * middle**-0.5).sum())
-        return _Iterate(y, x, slack, np.zeros(0) if multipliers is None else multipliers, time)
+        return Iterate(y, x, slack, np.zeros(0) if multipliers is None else multipliers, time)
 
     def loads(self, x: Array) -> Array:
         """L of every row."""
@@ -141,7 +141,7 @@ class SpeedSearch:
         found[0] -= 0.5 * bounds.friction / root
         return found
 
-    def following(self, now: _Iterate) -> _Iterate | None:
+    def following(self, now: Iterate) -> Iterate | None:
         """The next iterate; None where no step stays within the bounds."""
         slopes, mean = self.slopes(now.x), now.complementarity / now.slack.size
         gradient, hessian = self._model(now, slopes)
@@ -161,7 +161,7 @@ class SpeedSearch:
             primal *= SHORTER
         return None
 
-    def _model(self, now: _Iterate, slopes: Array) -> tuple[Array, Array]:
+    def _model(self, now: Iterate, slopes: Array) -> tuple[Array, Array]:
         """Gradient of the time by the coefficients, and the Hessian with the barrier's, lower diagonals."""
         middle = np.einsum("ksj,sj->ks", self.between, now.y[self.index])
         slope, bend = -0.5 * self.weights * middle**-1.5, 0.75 * self.weights * middle**-2.5
@@ -189,12 +189,12 @@ class _Step:
     """Newton's equations about an iterate, factorized."""
 
     search: SpeedSearch
-    now: _Iterate
+    now: Iterate
     slopes: Array
     gradient: Array
     factor: Array
 
-    def towards(self, product: Array) -> _Iterate:
+    def towards(self, product: Array) -> Iterate:
         """The step to slack * multiplier = product, to first order; its time is not used."""
         from scipy.linalg import cho_solve_banded
 
@@ -206,7 +206,7 @@ class _Step:
         x = np.einsum("dksj,sj->dks", search.basis, y[search.index])
         slack = (self.slopes * x[..., None]).sum(axis=0)
         multipliers = force - now.multipliers - now.multipliers / now.slack * slack
-        return _Iterate(y, x, slack, multipliers, 0.0)
+        return Iterate(y, x, slack, multipliers, 0.0)
 
 
 def _diagonals(local: Array) -> Array:
@@ -237,11 +237,11 @@ def fastest(knots: Array, bounds: SpeedBounds, near: SmoothSpeed | None = None) 
     search = SpeedSearch(knots, bounds.scaled(unit))
     y = np.full(len(knots) + 1, 0.5)
     if near is not None:
-        y = _transferred(search, near, y, unit)
-    return SmoothSpeed(knots, unit * search.found(y))
+        y = transferred(search, near, y, unit)
+    return SmoothSpeed(knots, unit * search.optimum(y).y)
 
 
-def _transferred(search: SpeedSearch, near: SmoothSpeed, constant: Array, unit: float) -> Array:
+def transferred(search: SpeedSearch, near: SmoothSpeed, constant: Array, unit: float) -> Array:
     """Coefficients near those of another spline within the bounds."""
     knots = search.knots
     y = near(np.concatenate([knots[:1], 0.5 * (knots[1:] + knots[:-1]), knots[-1:]])) / unit

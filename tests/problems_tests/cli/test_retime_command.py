@@ -55,6 +55,26 @@ def test_waypoints_as_json_and_a_limit_of_every_joint(tmp_path):
     }
 
 
+@pytest.mark.long
+def test_a_tube_of_joints_and_of_a_frame_makes_the_motion_faster(tmp_path):
+    options, rows = ("--acceleration", "15", "--json"), f"{ROWS}1,-1.3,1,-1.2,-1,0.2\n"
+    on_path = json.loads(run(tmp_path, rows, *options).output)
+    done = run(tmp_path, rows, *options, "--tube", "0.3", "--tool-tube", "tool0=0.05")
+    answer = json.loads(done.output)
+    assert answer["converged"] and answer["duration"] < on_path["duration"]
+    assert [line["joint"] for line in answer["limits"] if line["name"] == "tube"][1:] == ["tool0"]
+
+
+def test_a_tube_that_is_none_is_refused_in_one_line(tmp_path):
+    for tube, said in (
+        (("--tube", "-1"), "tube of joint 'shoulder_pan_joint' is -1.0"),
+        (("--tool-tube", "tool0=0.1"), "without tube="),
+        (("--tube", "0.1", "--tool-tube", "nix=0.1"), "no link or frame 'nix'"),
+    ):
+        done = run(tmp_path, ROWS, *tube)
+        assert done.exit_code == 2 and said in done.output, done.output
+
+
 def test_a_limit_that_is_exceeded_is_exit_status_one(tmp_path, monkeypatch):
     monkeypatch.setattr("problems.moves.certificate.TOLERANCE", -1.0)
     done = run(tmp_path, ROWS)
