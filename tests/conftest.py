@@ -4,7 +4,6 @@ import itertools
 import os
 import signal
 import sys
-import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,12 +21,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config):
-    """Where no bytecode may be kept beside sources, it goes with the session: else each of the many processes
+    """Where no bytecode may stand beside sources, it lies in pytest's cache: else each of the many processes
     that tests start compiles every module anew."""
-    if sys.dont_write_bytecode and not hasattr(config, "workerinput"):
-        folder = tempfile.TemporaryDirectory(prefix="bytecode-", ignore_cleanup_errors=True)
-        config.add_cleanup(folder.cleanup)
-        os.environ["PYTHONPYCACHEPREFIX"] = folder.name
+    cache = getattr(config, "cache", None)
+    if sys.dont_write_bytecode and cache and not hasattr(config, "workerinput"):
+        os.environ["PYTHONPYCACHEPREFIX"] = str(cache.mkdir("bytecode"))
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 

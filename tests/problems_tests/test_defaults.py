@@ -28,6 +28,7 @@ SLOW = {
     "motor_arm",
     "planar_walker",
     "quadruped_trot",
+    "sit_to_stand",
     "two_arms",
 }
 NAMES = [name for name in catalogue.names() if name not in ELSEWHERE]

@@ -64,6 +64,7 @@ def test_what_the_motors_take_in_is_lifted_heats_or_stays_in_the_inductances(sol
     assert taken == pytest.approx(energy + heat + 0.5 * INDUCTANCE * (ends[1] - ends[0]), rel=1e-3)
 
 
+@pytest.mark.long
 def test_the_limit_of_the_winding_costs_heat_elsewhere(solution):
     winding = solution.value(trajopt.state("winding"), np.linspace(0.0, 0.5, 51))
     warm = trajopt.solve(problems.motor_arm.build(hottest=1000.0))

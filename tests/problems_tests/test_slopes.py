@@ -75,7 +75,7 @@ def quantities(problem):
 ARM = arm()
 TERMS = library_terms(ARM) | quantities(ARM)
 NAMES = [*TERMS, *(pytest.param(name, marks=pytest.mark.long) for name in COMPILING)]
-LARGE = ("gait_stride", "two_arms")
+LARGE = ("biped_step", "gait_stride", "running", "two_arms")
 PROBLEMS = [pytest.param(name, marks=[pytest.mark.long] * (name in LARGE)) for name in catalogue.names()]
 
 

@@ -71,7 +71,7 @@ def test_segments_are_hermite_interpolation(segments, orders):
         np.testing.assert_allclose(curve(t, order), other(t, nu=order), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("segments", ["cubic", "quintic"])
+@pytest.mark.parametrize("segments", ["cubic", pytest.param("quintic", marks=pytest.mark.long)])
 def test_a_file_interpolated_as_by_the_controller_keeps_the_limits(tmp_path, motion, segments):
     points = motion.to_ros(tmp_path / "motion.json", segments, cycle=0.002)
     assert points.converged, points

@@ -201,7 +201,14 @@ def attempt_from(structure_of, intervals=20):
     return search, reason
 
 
-@pytest.mark.parametrize("window", [(0.10, 0.12), (0.12, 0.14), (0.07, 0.09)])
+@pytest.mark.parametrize(
+    "window",
+    [
+        (0.10, 0.12),
+        pytest.param((0.12, 0.14), marks=pytest.mark.long),
+        pytest.param((0.07, 0.09), marks=pytest.mark.long),
+    ],
+)
 def test_an_arc_too_many_is_found_by_its_multipliers_or_collapses(window):
     """Or the solve ends half-way, and rounding decides which arc looks collapsed there: often a wrong one."""
 

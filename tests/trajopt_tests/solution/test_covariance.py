@@ -146,6 +146,6 @@ def test_samples_that_do_not_determine_a_parameter_are_refused():
 
 
 def test_a_fit_without_parameters_is_refused():
-    problem = fit(lambda node: [-node.x], np.exp(-TIMES), {})
+    problem = fit(lambda node: [-node.x], np.exp(-TIMES) + NOISE, {})
     with pytest.raises(OptionError, match="has no parameters"):
         trajopt.solve(problem).covariance(12)
