@@ -265,7 +265,7 @@ def test_a_collapsed_arc_is_dropped_and_equal_neighbours_merge():
     ("options", "message"),
     [
         ({"tol": 0.0}, "tol = 0.0: expected a finite number above 0"),
-        ({"degree": 30}, "4 to 18"),
+        ({"degree": 30}, "= 30: expected a whole number, 18 at most"),
         ({"rounds": 0}, "rounds = 0: expected a whole number, 1 or more"),
     ],
 )
