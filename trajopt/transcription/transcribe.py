@@ -21,6 +21,7 @@ from trajopt.graph.data import blocks_of_data
 from trajopt.graph.graph import Graph, fused
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantities import is_extra, is_parameter
+from trajopt.problem.contacts.free_fall import refuse_free_fall
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of, refuse_idle_unknowns
 from trajopt.problem.problem_parts import checked_problem
@@ -218,6 +219,8 @@ def transcribe(problem: ProblemData, check: bool = False) -> NLP:
     Without costs the objective is zero: any point that meets the constraints is a solution.
     Raises ProblemError or a subclass, such as InfeasibleBoundsError, when the problem contradicts itself.
     """
+    if check and problem.passive_joints:
+        refuse_free_fall(problem)
     structure = structure_of(problem, check=check)
     values = values_of(structure, problem)
     return cold_program(structure, values, problem)

@@ -1,0 +1,55 @@
+"""Refuses a start and an end that no free fall of a robot joins, before a solver looks for a motion.
+
+With c the centre of mass, c'(T) = c'(0) + g T and c(T) = c(0) + c'(0) T + g T^2 / 2, whatever joints do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trajopt.base.arrays import Array
+from trajopt.base.errors import InfeasibleBoundsError
+from trajopt.problem.contacts.loop_ends import fixed_at
+from trajopt.splines.node_sets import END, PATH, START, NodeSet
+
+CLOSE = 1e-6  # of g T and g T^2: what values typed with seven digits leave
+
+
+def refuse_free_fall(problem: Any) -> None:
+    """Raise InfeasibleBoundsError where nothing carries a free base and its start and end do not fit a fall.
+
+    Nothing is said where a contact or a load acts at any time, or where q or v is free at one of the ends.
+    """
+    floating = getattr(problem.dynamics, "floating_joints", ())
+    passive = all(PATH in problem.passive_joints.get(joint, ()) for joint in floating)
+    if not floating or not passive or problem.loads:
+        return
+    start, end = _centre_at(problem, START), _centre_at(problem, END)
+    if start is None or end is None:
+        return
+    (c_0, v_0), (c_1, v_1) = start, end
+    g = np.asarray(problem.dynamics.gravity, dtype=float)
+    shortest, longest = np.sum([arc.duration_bounds for arc in problem.trajectory.arcs], axis=0)
+    T = float(np.clip(g @ (v_1 - v_0) / max(g @ g, 1e-12), shortest, longest))
+    off_speed = float(np.linalg.norm(v_0 + g * T - v_1))
+    off = float(np.linalg.norm(c_0 + (v_0 + 0.5 * g * T) * T - c_1))
+    size = float(np.linalg.norm(g)) * T + float(np.linalg.norm(v_0))
+    if off_speed > CLOSE * size or off > CLOSE * size * T:
+        raise InfeasibleBoundsError(
+            f"nothing but gravity moves the robot, whose base has no motor: after {T:.4g} s in free fall its "
+            f"centre of mass is {off:.4g} m from where the motion ends and {off_speed:.4g} m/s too fast. Add "
+            "contacts that carry it, or leave q and v of the base open at the end"
+        )
+
+
+def _centre_at(problem: Any, place: NodeSet) -> tuple[Array, Array] | None:
+    """Place and velocity of the centre of mass at an end, (3,) each; None where q or v is not fixed."""
+    fixed, q = fixed_at(problem, "q", place)
+    also, v = fixed_at(problem, "v", place)
+    if not (fixed.all() and also.all()):
+        return None
+    block, u = problem.dynamics.block(("centre_of_mass",)), {"q": q[None]}
+    slope = block.partials(u)["centre_of_mass", "q"][0]
+    return block.value(u)["centre_of_mass"][0], slope @ v
