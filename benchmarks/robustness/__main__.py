@@ -22,6 +22,7 @@ import json
 import os
 import platform
 import statistics
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -95,11 +96,12 @@ def worst(rows: list[dict[str, Any]], best: dict[tuple[str, int], float]) -> lis
 def machine(size: str, rows: list[dict[str, Any]], pairs: int) -> str:
     """What the figures are of: the machine, how much of the set was solved, and by which commit."""
     solved = {(each["case"], each["mesh"]) for each in rows}
-    commits = dict.fromkeys(each["commit"] for each in rows)
+    commits = Counter(commit for _, _, commit in {(r["case"], r["mesh"], r["commit"]) for r in rows})
+    by_commit = ", ".join(f"{commit} ({count} pairs)" for commit, count in commits.most_common())
     return (
         f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores with a load of "
         f"{os.getloadavg()[0]:.1f} at the end, Python {platform.python_version()}; {size} set, "
-        f"{len(solved)} of {pairs} pairs of problem and mesh, in a random order, commit {', '.join(commits)}"
+        f"{len(solved)} of {pairs} pairs of problem and mesh, in a random order, commit {by_commit}"
     )
 
 
