@@ -1,11 +1,11 @@
-"""Pick and place as a user states it, on three arms, and how soon a task is ready to be solved.
+"""Pick and place as a user states it, on four arms, and how soon a task is ready to be solved.
 
     python -m benchmarks.tasks [--robots FOLDER] [--first-hessian]
 
 Goals with orientations, a via point, a payload, obstacles and self-collision, limits of speed, torque,
-acceleration, jerk and the tool's speed. FOLDER holds `ur_description`, `panda_description` and
-`z1_description` of the package example-robot-data, whose meshes become shapes; without it the UR5 and the
-Panda of this package are taken, with capsules.
+acceleration, jerk and the tool's speed. FOLDER holds `ur_description`, `panda_description`,
+`z1_description` and `kinova_description` of the package example-robot-data, whose meshes become shapes;
+without it the UR5 and the Panda of this package are taken, with capsules.
 
 Printed for every arm: lines of the statement; processor seconds of the first solve in a new process, in which
 kernels are loaded, or compiled where none are, and of a second one; the solver's status, whether every
@@ -91,6 +91,22 @@ def z1(robot: moves.Robot) -> moves.Task:
     return task
 
 
+def j2s6s200(robot: moves.Robot) -> moves.Task:
+    tool = robot.frame("j2s6s200_end_effector")
+    table = moves.box((0.8, 1.2, 0.04), (0.6, 0.0, -0.05), name="table")
+    post = moves.cylinder(0.04, 0.3, (0.45, 0.0, 0.12), name="post")
+    task = moves.Task(robot, moves.Scene([table, post]))
+    task.start(q=[4.8, 2.9, 1.0, 4.2, 1.4, 1.3])
+    task.to(tool, position=(0.4, -0.3, 0.15), rotation=DOWN, tolerance=(1e-3, 0.2))
+    task.attach("can", tool, mass=0.4, shape=moves.capsule(0.03, 0.06))
+    task.via(tool, position=(0.35, 0.0, 0.5))
+    task.to(tool, position=(0.4, 0.3, 0.15), rotation=DOWN, tolerance=(1e-3, 0.2))
+    task.detach("can")
+    task.to(tool, position=(0.4, 0.3, 0.35))
+    task.limits(acceleration=15, jerk=500, tool_speed=1.5)
+    return task
+
+
 @dataclass(frozen=True)
 class Arm:
     """A statement of a task, the file of its robot below the folder, and joints that stay where they are."""
@@ -116,6 +132,7 @@ ARMS = {
     "ur5": Arm(ur5, "ur_description/urdf/ur5_robot.urdf", {}),
     "panda": Arm(panda, "panda_description/urdf/panda.urdf", {"panda_finger_joint1": 0.04}),
     "z1": Arm(z1, "z1_description/urdf/z1.urdf", {"jointGripper": -0.3}),
+    "j2s6s200": Arm(j2s6s200, "kinova_description/robots/kinova.urdf", {}),
 }
 LIMBS = {  # radius, length, and where the middle is on z, m
     "ur5": {"upper_arm_link": (0.05, 0.42, 0.21), "forearm_link": (0.045, 0.38, 0.19)},
