@@ -95,7 +95,10 @@ class Scene:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise JsonError(f"the scene {os.fspath(path)!r} cannot be read: {error}") from error
-        return Scene.from_json(text)
+        try:
+            return Scene.from_json(text)
+        except JsonError as error:
+            raise JsonError(f"the scene {os.fspath(path)!r}: {error}") from error
 
     def __repr__(self) -> str:
         return f"<Scene of {len(self.shapes)} shapes: {list_names(self.names)}>"

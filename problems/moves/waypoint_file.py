@@ -23,6 +23,13 @@ def read_waypoints(file: Path, joint_names: Sequence[str]) -> Array:
     Raises OptionError for another ending or a text that is neither, ShapeError and UnknownNameError naming
     the line or column.
     """
+    try:
+        return _read(file, tuple(joint_names))
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError(f"the waypoints in {file} cannot be read as text: {error}") from error
+
+
+def _read(file: Path, names: tuple[str, ...]) -> Array:
     if file.suffix == ".json":
         try:
             return numbers(json.loads(file.read_text(encoding=UTF_8)), f"the waypoints in {file}")
@@ -30,7 +37,7 @@ def read_waypoints(file: Path, joint_names: Sequence[str]) -> Array:
             raise OptionError(f"{file} is no JSON: {error}; give a list of lists of numbers") from error
     if file.suffix != ".csv":
         raise OptionError(f"{file} has the ending {file.suffix!r}: give waypoints as .csv or .json")
-    return _of_table(file, tuple(joint_names))
+    return _of_table(file, names)
 
 
 def _of_table(file: Path, names: tuple[str, ...]) -> Array:

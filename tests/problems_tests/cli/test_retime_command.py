@@ -7,6 +7,8 @@ from click.testing import CliRunner
 
 import problems
 from problems.cli.command_line import main
+from problems.moves.waypoint_file import read_waypoints
+from trajopt.base.errors import OptionError
 
 NAMES = "shoulder_pan_joint,shoulder_lift_joint,elbow_joint,wrist_1_joint,wrist_2_joint,wrist_3_joint"
 ROWS = "0,-1.2,1.4,-1.8,-1.5,0\n0.5,-1,1.2,-1.6,-1.2,0.4\n"
@@ -63,6 +65,15 @@ def test_a_tube_of_joints_and_of_a_frame_makes_the_motion_faster(tmp_path):
     answer = json.loads(done.output)
     assert answer["converged"] and answer["duration"] < on_path["duration"]
     assert [line["joint"] for line in answer["limits"] if line["name"] == "tube"][1:] == ["tool0"]
+
+
+def test_a_file_that_is_no_text_and_one_that_is_not_there_are_named(tmp_path):
+    file = tmp_path / "waypoints.csv"
+    with pytest.raises(OptionError, match=r"waypoints.csv cannot be read as text: .*No such file"):
+        read_waypoints(file, NAMES.split(","))
+    file.write_bytes(b"\x00\xff")
+    with pytest.raises(OptionError, match=r"waypoints.csv cannot be read as text: .*invalid start byte"):
+        read_waypoints(file, NAMES.split(","))
 
 
 def test_a_tube_that_is_none_is_refused_in_one_line(tmp_path):
