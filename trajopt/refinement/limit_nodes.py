@@ -59,9 +59,8 @@ class LimitNodes:
 
     accuracy : largest violation between nodes, relative to a limit's size, as in `Solution.verify`
     rounds : largest number of times that nodes are added
-    newton : whether Newton's method is tried in every round before the solver. Where the rows of a program
-        change with the motion, as those of clearances, it finds no optimum and takes its time in vain: then
-        the solver itself starts from the multipliers of the round before
+    newton : whether Newton's method is tried in every round before the solver; where the rows of a program
+        change with the motion, as those of clearances, it finds no optimum and takes its time in vain
 
     All further solves together take at most twice the iterations of the first, or of 100.
     """
@@ -92,7 +91,7 @@ class LimitNodes:
                 max_iterations=most - last.iterations, start_kind=StartKind.SAME_MOTION, callback=progress
             )
             asked = asked_with_limit_nodes(last, self._times(rounds))
-            own = solver if _went_far(rounds) else _FromAnswer.of(last, solver, self.newton)
+            own = _FromAnswer.of(last, solver) if self.newton and not _newton_failed(rounds) else solver
             return solve_once(asked, own, run)
 
         if not solution.converged:
@@ -131,11 +130,10 @@ class LimitNodes:
         ]
 
 
-def _went_far(rounds: Rounds[Any]) -> bool:
+def _newton_failed(rounds: Rounds[Any]) -> bool:
     """Whether the round before took more iterations than Newton's method makes, so that a solver went on.
 
-    It fails again on more nodes of the same program, at the cost of several solves where the rows are many,
-    and multipliers do not help the solver either.
+    It fails again on more nodes of the same program, at the cost of several solves where the rows are many.
     """
     before = [each.answer.iterations for each in rounds.tried[-2:]]
     return len(before) == 2 and before[1] - before[0] > MOST_STEPS
@@ -234,30 +232,24 @@ def _relative(peaks: Peaks, values: Array, side: Array, scales: Mapping[Constrai
 
 @dataclass(frozen=True)
 class _FromAnswer:
-    """Newton's method from an answer on fewer limit nodes; where that fails the solver, from its motion.
-
-    newton : False: the solver from the answer's multipliers instead
-    """
+    """Newton's method from an answer on fewer limit nodes; where that fails the solver, from its motion."""
 
     answer: Answer
     solver: Solver
-    newton: bool
 
     @staticmethod
-    def of(answer: Answer, solver: Solver, newton: bool) -> Solver:
+    def of(answer: Answer, solver: Solver) -> Solver:
         """For solvers with a tolerance and second derivatives; others solve from the motion alone."""
         if isinstance(solver, TimedSolver):
-            return replace(solver, solver=_FromAnswer.of(answer, solver.solver, newton))
-        suits = getattr(solver, "tol", None) is not None and takes_hessian(solver)
-        return _FromAnswer(answer, solver, newton) if suits else solver
+            return replace(solver, solver=_FromAnswer.of(answer, solver.solver))
+        newton = getattr(solver, "tol", None) is not None and takes_hessian(solver)
+        return _FromAnswer(answer, solver) if newton else solver
 
     def solve(self, nlp: Any, start: WarmStart | None = None, run: Run | None = None) -> Result:
         run = run or Run()
         own: Any = nlp if getattr(nlp, "unscaled", None) is None else nlp.unscaled
         known = start_on_more_nodes(self.answer, own)
         known = scaled_point(known, own.unknown_sizes) if known is not None and own is not nlp else known
-        if not self.newton:
-            return run_solver(self.solver, nlp, known or start, run)
         newton = ActiveSetNewton(self.solver.tol, NewtonFromMotion.shift, NewtonFromMotion.finer)  # type: ignore[attr-defined]
         if nlp.variable_count > DENSE or not newton.suits(nlp, known, run):
             return run_solver(self.solver, nlp, start, run)
