@@ -11,6 +11,9 @@ from trajopt.base.facts import Facts
 from trajopt.certificates.certificate_lines import CertificateLine
 from trajopt.display.solution_facts import small_plots
 
+#: The end of a search that has spent the iterations it may on added nodes; their number comes before it.
+OUT_OF_NODES = "with added nodes, the most allowed"
+
 
 class CertifiedLines(ABC):
     """The verdict that lines give: a certificate holds where no reason stands against it."""
@@ -154,7 +157,7 @@ class CertifiedLines(ABC):
         """Advice for a certificate that does not hold, or nothing."""
         if "time limit" in self.reason:
             return "give it more time, a larger Certified(time_limit=...)"
-        if "with added nodes, the most allowed" in self.reason:
+        if OUT_OF_NODES in self.reason:
             return "allow more iterations, Certified(settings=SearchSettings(node_total=...))"
         if self.motion is not None and not self.motion.converged:
             return "solution.diagnose() names the limits in conflict"

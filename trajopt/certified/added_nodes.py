@@ -17,6 +17,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.certificates.certificate import Certificate
+from trajopt.certificates.certified_lines import OUT_OF_NODES
 from trajopt.certificates.first_order_gain import FirstOrderGain, impulses_by_component
 from trajopt.certificates.phases_certificate import PhasesCertificate, certificate_of_phases
 from trajopt.certified.search_settings import SearchSettings
@@ -67,7 +68,7 @@ class NodeRefinement:
         def finer(rounds: Rounds[Any]) -> Answer:
             last, certificate = rounds.last.answer, rounds.last.measure
             if self.effort[0] >= (most := self.settings.node_total):
-                raise NoFurtherRound(f"{most} iterations with added nodes, the most allowed")
+                raise NoFurtherRound(f"{most} iterations {OUT_OF_NODES}")
             refined, margins[0] = self._finer(last, certificate, solver)
             self.effort[0] += self.settings.effort_of(refined)
             if (now := _missed(refined)) > max(self.tol, GROWTH * missed):

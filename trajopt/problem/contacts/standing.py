@@ -10,9 +10,8 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, OptionError
+from trajopt.base.rounding import CONTROL_POINT_ROUNDING
 from trajopt.problem.contacts.contact import Contact
-
-LEVEL = 1e-9  # m: feet that rounding alone leaves at different heights
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ def standing_pose(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int
     heights = foot_heights(dynamics, contacts, q, arc)
     lowest, highest = min(heights, key=heights.__getitem__), max(heights, key=heights.__getitem__)
     apart = heights[highest] - heights[lowest]
-    if apart > LEVEL:
+    if apart > CONTROL_POINT_ROUNDING:
         raise InfeasibleBoundsError(
             f"'{highest}' is {apart:.6g} m above the ground when '{lowest}' touches it: both stand in arc "
             f"{arc}; change the angles of a leg, or the turn of the base"
