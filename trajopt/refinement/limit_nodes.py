@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
 SHARE = 0.5  # of the accuracy: peaks above become nodes, too, as they grow when others are held down
-FAR = 0.1  # of a limit's size: above, two nodes are added in every interval first
+FAR = 0.1  # of a limit's size: above it, the first round adds two nodes in every interval
 BESIDE_END = 10.0 * SAME_TIME  # of an arc: where a node stands for its end, or for one side of a breakpoint
 
 
@@ -59,10 +59,10 @@ class LimitNodes:
 
     accuracy : largest violation between nodes, relative to a limit's size, as in `Solution.verify`
     rounds : largest number of times that nodes are added
-    newton : whether Newton's method is tried in every round before the solver; where the rows of a program
-        change with the motion, as those of clearances, it finds no optimum and takes its time in vain
+    newton : whether Newton's method is tried in every round before the solver. It finds no optimum where the
+        rows of a program change with the motion, as those of clearances do
 
-    All further solves together take at most twice the iterations of the first, or of 100.
+    All further solves together take at most twice the iterations of the first, at least 200.
     """
 
     takes_links: ClassVar[bool] = True
@@ -91,7 +91,7 @@ class LimitNodes:
                 max_iterations=most - last.iterations, start_kind=StartKind.SAME_MOTION, callback=progress
             )
             asked = asked_with_limit_nodes(last, self._times(rounds))
-            own = _FromAnswer.of(last, solver) if self.newton and not _newton_failed(rounds) else solver
+            own = _NewtonThenSolver.of(last, solver) if self.newton and not _newton_failed(rounds) else solver
             return solve_once(asked, own, run)
 
         if not solution.converged:
@@ -190,9 +190,9 @@ def _thirds(solution: SolutionData) -> Array:
 
 
 def limit_peaks(solution: SolutionData, least: float = 0.0) -> LimitPeaks:
-    """The peaks of all inequalities over intervals of time; those that nodes can lower, and finite ones.
+    """The finite peaks of all inequalities over intervals of time that the program holds at nodes.
 
-    Limits that hold by control points are left out.
+    Those that it holds for all times, by control points, are left out.
 
     least : relative to a limit's size; a limit of which no sample exceeds that is not searched for peaks
     """
@@ -231,8 +231,8 @@ def _relative(peaks: Peaks, values: Array, side: Array, scales: Mapping[Constrai
 
 
 @dataclass(frozen=True)
-class _FromAnswer:
-    """Newton's method from an answer on fewer limit nodes; where that fails the solver, from its motion."""
+class _NewtonThenSolver:
+    """A solver: Newton's method from an answer on fewer limit nodes, then, if that fails, the user's solver."""
 
     answer: Answer
     solver: Solver
@@ -241,9 +241,9 @@ class _FromAnswer:
     def of(answer: Answer, solver: Solver) -> Solver:
         """For solvers with a tolerance and second derivatives; others solve from the motion alone."""
         if isinstance(solver, TimedSolver):
-            return replace(solver, solver=_FromAnswer.of(answer, solver.solver))
+            return replace(solver, solver=_NewtonThenSolver.of(answer, solver.solver))
         newton = getattr(solver, "tol", None) is not None and takes_hessian(solver)
-        return _FromAnswer(answer, solver) if newton else solver
+        return _NewtonThenSolver(answer, solver) if newton else solver
 
     def solve(self, nlp: Any, start: WarmStart | None = None, run: Run | None = None) -> Result:
         run = run or Run()
