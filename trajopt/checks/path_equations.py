@@ -39,6 +39,7 @@ from trajopt.splines.lagrange import lagrange_polynomials
 from trajopt.splines.node_sets import MotionSamples
 
 LEAST_SIZE = 1e-2  # of a curve's largest size, or of an integral of sizes: its part in a scale for zero
+LEAST_TRAVEL = 1e-3  # of the largest coordinate of a robot, or of one rad or m
 
 
 def path_equations(problem: ProblemData) -> list[Constraint]:
@@ -76,19 +77,23 @@ def part_sums(solution: SolutionData, several: Sequence[Any], times: Array) -> d
     Zero where it is not finite. A position counts by no more than its range over the times, so that a joint
     that starts some turns away has the same scale; a curve by no less than a hundredth of its largest size
     over the times: held at zero for a while, it would be compared with what solvers leave. One that is zero
-    at all times to what solvers leave counts by its bounds, up to one unit. A term of time alone has its own
-    size.
+    at all times to what solvers leave counts by its bounds, up to one unit. Of a robot that hardly moves,
+    travel and speed are what solvers leave: a joint travels a thousandth of the largest coordinate,
+    or of one unit, at least.
+    A term of time alone has its own size.
     """
     if not several:
         return {}
     graph = graph_of(solution.problem, several)
     z, bounds = solution.leaves(times), _bounds_of_curves(solution.problem)
+    travel = _least_travel(solution.problem, z["q"])
+    least = {"q": travel, "v": travel / solution.duration}
     with np.errstate(all="ignore"):
         values = graph.values(z)
         partials = graph.partials(values)
         chain = ChainRule(graph, [term.quantity for term in several], [], list(graph.leaves))
         D = np.abs(chain.jacobian(partials, times.size, np.dtype(float)))
-        sizes = [_size(leaf, z[leaf], bounds.get(leaf, 0.0)) for leaf in graph.leaves]
+        sizes = [_size(leaf, z[leaf], bounds.get(leaf, 0.0), least.get(leaf, 0.0)) for leaf in graph.leaves]
         sums = np.einsum("krc,kc->kr", D, np.concatenate(sizes, axis=1))
         moving = np.concatenate([np.full(z[leaf].shape[1], leaf != "t") for leaf in graph.leaves])
         of_time = ~np.any(D[:, :, moving] != 0.0, axis=(0, 2))
@@ -100,14 +105,21 @@ def part_sums(solution: SolutionData, several: Sequence[Any], times: Array) -> d
     return found
 
 
-def _size(leaf: str, values: Array, bound: Array | float) -> Array:
+def _least_travel(problem: ProblemData, q: Array) -> float:
+    """Of a robot's joints, the travel that counts at least; 0 for systems, whose states have other units."""
+    largest = min(1.0, float(np.abs(q).max(initial=0.0)))  # however far from its origin the robot is
+    return LEAST_TRAVEL * largest if problem.quantities.knows("tau") else 0.0
+
+
+def _size(leaf: str, values: Array, bound: Array | float, least: float) -> Array:
     if leaf == "t":
         return np.zeros_like(values)
     size = np.abs(values)
     if leaf == "q":
-        return np.minimum(size, np.ptp(values, axis=0))
+        return np.minimum(size, np.maximum(np.ptp(values, axis=0), least))
     largest, bound = size.max(axis=0, initial=0.0), np.minimum(bound, 1.0)
-    return np.maximum(size, LEAST_SIZE * np.where(largest <= FEASIBILITY * bound, bound, largest))
+    own = LEAST_SIZE * np.where(largest <= FEASIBILITY * bound, bound, largest)
+    return np.maximum(size, np.maximum(own, least))
 
 
 def _bounds_of_curves(problem: ProblemData) -> dict[str, Array]:

@@ -22,6 +22,7 @@ from trajopt.graph.graph import Graph, fused
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantities import is_extra, is_parameter
 from trajopt.problem.contacts.free_fall import refuse_free_fall
+from trajopt.problem.contacts.reach import refuse_out_of_reach
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of, refuse_idle_unknowns
 from trajopt.problem.problem_parts import checked_problem
@@ -221,6 +222,8 @@ def transcribe(problem: ProblemData, check: bool = False) -> NLP:
     """
     if check and problem.passive_joints:
         refuse_free_fall(problem)
+    if check and problem.contacts:
+        refuse_out_of_reach(problem)
     structure = structure_of(problem, check=check)
     values = values_of(structure, problem)
     return cold_program(structure, values, problem)

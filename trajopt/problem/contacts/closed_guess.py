@@ -54,7 +54,7 @@ class ClosedGuess:
             return guess
         follows = self.poses.following(self.poses.stated(before), self.last)
         found = self.poses.nearest(np.where(follows, before, guess), ~follows)
-        if self.poses.is_closed(found):
+        if self.poses.is_met(found):
             return found
         try:
             return self.poses.closed(np.where(follows, before, guess))

@@ -16,32 +16,24 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
-from trajopt.graph.chain_rule import ChainRule
-from trajopt.graph.quantities import parameter_leaf
 from trajopt.problem.contacts.closure import PLACES, Closure
-from trajopt.problem.nearest_pose import nearest_pose
-from trajopt.problem.problem_graph import graph_of
+from trajopt.problem.contacts.pose_search import SEED, STEP, PoseSearch
 
 CLOSED, LEFT = 1e-9, 1e-13  # m and rad: a gap that Newton steps have closed, and what rounding leaves of it
 REPEATED = 1e-4  # of the largest row: what is left of one that repeats others, as files round axes to 1e-5
 NEARLY = 1e-3  # m and rad: the largest gap that is left by rounding in a file, or by a coarser mesh
-STARTS, STEP, SEED = 12, 0.7, 37  # further starts of the search, rad or m around the first
 NEIGHBOURS, NEAR = 6, 0.1  # poses around a closed one, and their distance, rad or m
 OPENS = 10.0  # tolerances: gap at neighbouring poses of a row that was left out
 NEWTON = 8  # steps, at most, from a pose that is nearly closed
 
 
-class LoopPoses:
+class LoopPoses(PoseSearch):
     """The gaps of some loops as functions of the joints' positions (n,), with exact derivatives."""
 
     def __init__(self, problem: Any, closures: Sequence[Closure]) -> None:
-        self.closures, self.limits, self.n = tuple(closures), problem.dynamics.limits, problem.dynamics.n
         several = [term for each in closures for term in (each.misfit, each.gap, each.speed)]
-        self.graph = graph_of(problem.independent_copy(), several)  # which keeps no term of a loop refused
-        self.chain = ChainRule(self.graph, [term.quantity for term in several], [], list(self.graph.leaves))
-        self.leaves = {leaf: np.zeros((1, width)) for leaf, width in self.graph.leaves.items()}
-        for name, own in problem.parameters.items():
-            self.leaves[parameter_leaf(name)] = own.guess[None]
+        super().__init__(problem.independent_copy(), several)  # which keeps no term of a loop refused
+        self.closures, self.limits = tuple(closures), problem.dynamics.limits
 
     @cached_property
     def moving(self) -> Array:
@@ -54,18 +46,14 @@ class LoopPoses:
 
     # -- values -------------------------------------------------------------------------------------------
 
-    def misfit(self, q: Array) -> Array:
-        """All misfits at a pose, one closure after the other."""
-        values = self.graph.values(self.leaves | {"q": q[None]})
-        return np.concatenate([values[each.misfit.quantity][0] for each in self.closures])
-
-    def misfit_slope(self, q: Array) -> Array:
-        """d misfit / d q."""
-        return self._slope(q, np.zeros(self.n), [each.misfit.quantity for each in self.closures], "q")
+    @property
+    def conditions(self) -> list[str]:
+        """The misfits of all closures."""
+        return [each.misfit.quantity for each in self.closures]
 
     def rows(self, closure: Closure, q: Array) -> Array:
         """d gap / d q of one closure, all of its rows."""
-        return self._slope(q, np.zeros(self.n), [closure.gap.quantity], "q")
+        return self.slope(q, np.zeros(self.n), [closure.gap.quantity], "q")
 
     def stated(self, q: Array) -> Array:
         """d gap / d q of the rows that are stated, of all closures."""
@@ -73,13 +61,8 @@ class LoopPoses:
 
     def stated_speeds(self, q: Array, v: Array, by: str) -> Array:
         """Derivatives by "q" or "v" of the stated rows of all velocities."""
-        each = [self._slope(q, v, [c.speed.quantity], by)[list(c.kept)] for c in self.closures]
+        each = [self.slope(q, v, [c.speed.quantity], by)[list(c.kept)] for c in self.closures]
         return np.concatenate(each)
-
-    def _slope(self, q: Array, v: Array, quantities: Sequence[str], by: str) -> Array:
-        values = self.graph.values(self.leaves | {"q": q[None], "v": v[None]})
-        D = self.chain.jacobian(self.graph.partials(values), 1, np.dtype(float))[0]
-        return np.concatenate([D[self.chain.rows[name], self.chain.columns[by]] for name in quantities])
 
     # -- closed poses -------------------------------------------------------------------------------------
 
@@ -87,10 +70,7 @@ class LoopPoses:
         """The pose with the smallest misfit that Newton steps, or least squares, find from a start."""
         fixed = ~self.moving if held is None else held | ~self.moving
         found = self._polished(start, fixed)
-        if self.is_closed(found):
-            return found
-        found = nearest_pose(self.misfit, self.misfit_slope, start, self.limits, fixed, tolerance=1e-15)
-        return self._polished(found, fixed)
+        return found if self.is_met(found) else self._polished(super().nearest(start, fixed), fixed)
 
     def _polished(self, q: Array, held: Array) -> Array:
         """A pose after some Newton steps, where they stay inside limits and make the misfit smaller."""
@@ -107,10 +87,6 @@ class LoopPoses:
             q, miss = closer, after
         return q
 
-    def is_closed(self, q: Array) -> bool:
-        """Whether no gap is larger than its tolerance."""
-        return bool(np.all(np.abs(self.misfit(q)) <= self.tolerances))
-
     @cached_property
     def tolerances(self) -> Array:
         """(rows,) m and rad, the largest that each row of `misfit` may be in a closed loop."""
@@ -121,15 +97,8 @@ class LoopPoses:
 
         Raises InfeasibleBoundsError, with the smallest gap found, where all lead to none.
         """
-        random, best = np.random.default_rng(SEED), self.nearest(start, held)
-        free = np.ones(self.n, dtype=bool) if held is None else ~held
-        for number in range(STARTS):
-            if self.is_closed(best):
-                return best
-            width = STEP * (1.0 + number / 4.0)
-            other = self.nearest(start + np.where(free, random.uniform(-width, width, self.n), 0.0), held)
-            best = min(best, other, key=lambda q: float(np.linalg.norm(self.misfit(q))))
-        if self.is_closed(best):
+        best = self.best(start, held)
+        if self.is_met(best):
             return best
         raise InfeasibleBoundsError(self._refusal(best, held))
 
