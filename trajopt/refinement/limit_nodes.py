@@ -232,7 +232,7 @@ def _relative(peaks: Peaks, values: Array, side: Array, scales: Mapping[Constrai
 
 @dataclass(frozen=True)
 class _NewtonThenSolver:
-    """A solver: Newton's method from an answer on fewer limit nodes, then, if that fails, the user's solver."""
+    """A solver: Newton's method from an answer on fewer limit nodes; if that fails, the user's solver."""
 
     answer: Answer
     solver: Solver
