@@ -34,6 +34,9 @@ class LoopPoses(PoseSearch):
         several = [term for each in closures for term in (each.misfit, each.gap, each.speed)]
         super().__init__(problem.independent_copy(), several)  # which keeps no term of a loop refused
         self.closures, self.limits = tuple(closures), problem.dynamics.limits
+        self.conditions = [each.misfit.quantity for each in closures]
+        tolerances = [np.full(len(each.misfit.components), each.tolerance) for each in closures]
+        self.tolerances = np.concatenate([*tolerances, np.empty(0)])  # m and rad
 
     @cached_property
     def moving(self) -> Array:
@@ -45,11 +48,6 @@ class LoopPoses(PoseSearch):
         return found
 
     # -- values -------------------------------------------------------------------------------------------
-
-    @property
-    def conditions(self) -> list[str]:
-        """The misfits of all closures."""
-        return [each.misfit.quantity for each in self.closures]
 
     def rows(self, closure: Closure, q: Array) -> Array:
         """d gap / d q of one closure, all of its rows."""
@@ -86,11 +84,6 @@ class LoopPoses(PoseSearch):
                 return q
             q, miss = closer, after
         return q
-
-    @cached_property
-    def tolerances(self) -> Array:
-        """(rows,) m and rad, the largest that each row of `misfit` may be in a closed loop."""
-        return np.concatenate([np.full(len(c.misfit.components), c.tolerance) for c in self.closures])
 
     def closed(self, start: Array, held: Array | None = None) -> Array:
         """A closed pose from a start, from others around it where that one leads to none.

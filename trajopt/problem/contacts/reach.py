@@ -27,9 +27,8 @@ def refuse_out_of_reach(problem: Any) -> None:
     Joints have the values that are fixed at that end, and are within the limits that are stated of them.
     Robots with unknown lengths are left to the solver.
     """
-    last = len(problem.trajectory.arcs) - 1
+    contacts, last = getattr(problem, "contacts", {}).values(), len(problem.trajectory.arcs) - 1
     for place, arc in ((START, 0), (END, last)):
-        contacts = problem.contacts.values()
         stands = [each for each in contacts if arc in each.arcs and each.is_held_upwards(arc)]
         fixed, _ = fixed_at(problem, "q", place)
         if not stands or not fixed.any() or fixed.all():  # of a whole pose, rows say by how much it misses
