@@ -222,7 +222,6 @@ def transcribe(problem: ProblemData, check: bool = False) -> NLP:
     """
     if check and problem.passive_joints:
         refuse_free_fall(problem)
-    if check:
         refuse_out_of_reach(problem)
     structure = structure_of(problem, check=check)
     values = values_of(structure, problem)
