@@ -47,8 +47,8 @@ from trajopt.base.arguments import check_choice
 
 SOLVED = "solved"  # the start from the stored walk
 STARTS = (SOLVED, "measured", "standing")
-# From the nearest stored walk, of ten steps from .8 to 1.6 m/s: 14 to 48 iterations, with a first barrier of
-# 1e-5 up to 40 where 1e-6 takes 16. Pushes keep IPOPT from moving the start away from what is active.
+# A start near the optimum: with a first barrier of 1e-5 up to 40 iterations where 1e-6 takes 16. Pushes keep
+# IPOPT from moving the start away from what is active.
 _PUSHED = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac")
 NEAR = MappingProxyType({"mu_strategy": "monotone", "mu_init": 1e-6, **dict.fromkeys(_PUSHED, 1e-3)})
 # Six of ten rows are torque limits, of which few are near: without the far ones an iteration takes two thirds
