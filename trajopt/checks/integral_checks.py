@@ -20,7 +20,7 @@ from trajopt.checks.check_times import Interval, interval_of, node_samples, sing
 from trajopt.checks.optimality.cancellation import size_of_parts, size_of_rounding
 from trajopt.checks.path_equations import LEAST_SIZE
 from trajopt.checks.peaks import Worst
-from trajopt.checks.proofs import term_models
+from trajopt.checks.proofs import OF_MARGIN, term_models
 from trajopt.problem.constraints.integrals import IntegralConstraint
 from trajopt.problem.costs_and_constraints import Cost
 from trajopt.solution.solution import SolutionData
@@ -33,7 +33,6 @@ from trajopt.taylor_models.integrals import enclosed_integrals
 from trajopt.taylor_models.leaf_pieces import LeafPieces, Model
 from trajopt.terms.nonsmooth import exact_of
 
-OF_ENCLOSURE = 1e-3  # of the tolerance: the error that is sought of an enclosure
 OF_QUADRATURE = 1e-2  # of the tolerance, and of the integral of the absolute value: the same of a quadrature
 NEGLIGIBLE_COST = 1e-6  # of the costs together: too small to compare with
 CANCELLED = NEGLIGIBLE_COST**2  # of the size of their parts: costs below are zero, as the square of 1e-6 is
@@ -107,7 +106,7 @@ def enclosed_range(
         return {term.quantity: [sum(found)] if together else found}
 
     try:
-        found = enclosed_integrals(pieces, integrand, term.quantity, OF_ENCLOSURE * accuracy, least)
+        found = enclosed_integrals(pieces, integrand, term.quantity, OF_MARGIN * accuracy, least)
     except NotImplementedError:
         return IntegralRange.unknown(least.size)
     return IntegralRange(found.value - found.error, found.value + found.error, found.least_size)

@@ -23,7 +23,7 @@ from trajopt.taylor_models.leaf_pieces import LeafPieces, graph_models, leaf_pie
 from trajopt.taylor_models.suprema import Evaluation, Supremum, find_suprema
 
 OF_TOLERANCE = 0.1  # by how much of it a bound may exceed what the motion reaches
-OF_MARGIN = 1e-3  # the same, of the margin with which a limit holds
+OF_MARGIN = 1e-3  # the same, of the margin with which a limit holds; of the tolerance of an integral
 
 
 def term_models(

@@ -11,10 +11,8 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
-from trajopt.problem.contacts.loop_ends import fixed_at
+from trajopt.problem.contacts.loop_ends import MOVED, fixed_at
 from trajopt.splines.node_sets import END, PATH, START, NodeSet
-
-CLOSE = 1e-6  # of g T and g T^2: what values typed with seven digits leave
 
 
 def refuse_free_fall(problem: Any) -> None:
@@ -35,8 +33,9 @@ def refuse_free_fall(problem: Any) -> None:
     T = float(np.clip(g @ (v_1 - v_0) / max(g @ g, 1e-12), shortest, longest))
     off_speed = float(np.linalg.norm(v_0 + g * T - v_1))
     off = float(np.linalg.norm(c_0 + (v_0 + 0.5 * g * T) * T - c_1))
+    # Of g T and g T^2, as of values: less is what typed digits leave.
     size = float(np.linalg.norm(g)) * T + float(np.linalg.norm(v_0))
-    if off_speed > CLOSE * size or off > CLOSE * size * T:
+    if off_speed > MOVED * size or off > MOVED * size * T:
         raise InfeasibleBoundsError(
             f"nothing but gravity moves the robot, whose base has no motor: after {T:.4g} s in free fall its "
             f"centre of mass is {off:.4g} m from where the motion ends and {off_speed:.4g} m/s too fast. Add "

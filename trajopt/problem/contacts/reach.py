@@ -14,11 +14,10 @@ from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.graph.quantities import is_parameter
 from trajopt.problem.contacts.contact import Contact
 from trajopt.problem.contacts.loop_ends import fixed_at, pose_at
+from trajopt.problem.contacts.loop_poses import NEARLY
 from trajopt.problem.contacts.pose_search import PoseSearch
 from trajopt.splines.node_sets import END, START
 from trajopt.terms.term import ExpressionTerm
-
-MISSED = 1e-3  # m: poses and robots are given to a millimetre, and solvers look for the rest
 
 
 def refuse_out_of_reach(problem: Any) -> None:
@@ -49,14 +48,14 @@ class FeetOnGround(PoseSearch):
         super().__init__(problem.independent_copy(), heights)
         self.contacts, self.conditions = contacts, [term.quantity for term in heights]
         self.limits = stated_limits(problem)
-        self.tolerances = np.full(sum(len(each.points) for each in contacts), MISSED)
+        self.tolerances = np.full(sum(len(each.points) for each in contacts), NEARLY)
 
     def refusal(self, q: Array, where: str) -> str:
         """The text of the error, with the feet that are off the ground at the nearest pose."""
         ends = np.cumsum([len(each.points) for each in self.contacts])[:-1]
         each = zip(self.contacts, np.split(self.misfit(q), ends), strict=True)
         off = {one.frame: own[np.argmax(np.abs(own))] for one, own in each}
-        feet = ", ".join(f"'{name}' {gap:.3g} m" for name, gap in off.items() if abs(gap) > MISSED)
+        feet = ", ".join(f"'{name}' {gap:.3g} m" for name, gap in off.items() if abs(gap) > NEARLY)
         return (
             f"feet that stand at the {where} of the motion are not on the ground at any pose found that has "
             f"the values fixed there: at the nearest, {feet} above it. Fix other values, of the base say, "
