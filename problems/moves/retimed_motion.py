@@ -17,7 +17,7 @@ from problems.moves.timing.tube import Tube
 from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 
 if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel

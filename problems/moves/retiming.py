@@ -32,7 +32,7 @@ from problems.moves.timing.tube_search import faster_path
 from trajopt.base.arguments import check_count
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, UnboundedError
-from trajopt.base.rounding import AGREEMENT, NOT_ZERO
+from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
 
 if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel

@@ -16,7 +16,7 @@ import numpy as np
 from trajopt.base.arguments import short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, NotFiniteError, OptionError, ProblemError, ShapeError
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.problem.systems.joint_path import points_and_chords
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from trajopt.archive.solution_header import (
 )
 from trajopt.base.errors import OptionError, ShapeError, SolutionFileError
 from trajopt.base.files.array_file import ArrayFile
-from trajopt.base.rounding import AGREEMENT, NOT_ZERO
+from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import histories_of
 from trajopt.solution.solution import SolutionData

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.palette import PALETTE
-from trajopt.base.rounding import AGREEMENT, NOT_ZERO
+from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
 
 WIDTH, HEIGHT, LINE = 560, 220, 12  # pixels of a chart and of a line of text
 LEFT, RIGHT, TOP, BOTTOM = 5 * LINE, LINE, LINE, 3 * LINE

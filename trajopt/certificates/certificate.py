@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from trajopt.base.errors import TrajoptError
 from trajopt.base.files.plain_values import finite
 from trajopt.base.printable_text import printable
-from trajopt.base.rounding import BETWEEN
+from trajopt.base.tolerances import BETWEEN
 from trajopt.certificates.arc_problem import arc_problem, multipliers_read_back
 from trajopt.certificates.certificate_lines import CertificateLine, certificate_lines
 from trajopt.certificates.certificate_record import CertificateRecord

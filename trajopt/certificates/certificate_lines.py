@@ -13,14 +13,14 @@ from typing import Literal
 
 import numpy as np
 
-from trajopt.base.rounding import BETWEEN
+from trajopt.base.tolerances import BETWEEN
 from trajopt.checks.check_result import AT_TIMES, CheckResult, OfComponent
 from trajopt.checks.check_times import CHECK_DENSITY
 from trajopt.checks.constraint_checks import ConstraintChecks, end_checks
 from trajopt.checks.integral_checks import cost_differences, integral_checks
 from trajopt.checks.proofs import suprema
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.tolerances import ROUNDING
+from trajopt.solvers.solver_constants import ROUNDING
 from trajopt.taylor_models.suprema import MOST_PIECES, Supremum
 
 Evidence = Literal["identity", "hull", "enclosure", "evaluated", "sampled"]

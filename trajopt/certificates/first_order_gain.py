@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.rounding import NOT_ZERO
+from trajopt.base.tolerances import NOT_ZERO
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
-from trajopt.base.rounding import BETWEEN
+from trajopt.base.tolerances import BETWEEN
 from trajopt.certificates.certificate import Certificate, row
 from trajopt.certificates.certificate_lines import CertificateLine
 from trajopt.certificates.certified_lines import CertifiedLines
@@ -18,7 +18,7 @@ from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import Certification, looser_tolerances
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import KKT
-from trajopt.solvers.tolerances import ROUNDING
+from trajopt.solvers.solver_constants import ROUNDING
 from trajopt.transcription.links.linked_problems import linked_problems
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from trajopt.base.rounding import BETWEEN, CLAIMED
+from trajopt.base.tolerances import BETWEEN, CLAIMED
 from trajopt.certificates.certificate_record import CertificateRecord
 from trajopt.checks.limit_violations import limit_ranges
 from trajopt.solution.records import looser_tolerances

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.base.rounding import CONTROL_POINT_ROUNDING, NOT_ZERO
+from trajopt.base.tolerances import CONTROL_POINT_ROUNDING, NOT_ZERO
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.checks.limit_violations import largest_violations
 from trajopt.solution.solution import SolutionData

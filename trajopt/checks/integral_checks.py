@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.rounding import BETWEEN
+from trajopt.base.tolerances import BETWEEN
 from trajopt.checks.check_result import AT_TIMES, CheckResult
 from trajopt.checks.check_times import Interval, interval_of, node_samples, single_times, trajectory_of
 from trajopt.checks.optimality.cancellation import size_of_parts, size_of_rounding
@@ -24,7 +24,7 @@ from trajopt.checks.proofs import OF_MARGIN, term_models
 from trajopt.problem.constraints.integrals import IntegralConstraint
 from trajopt.problem.costs_and_constraints import Cost
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.tolerances import ROUNDING
+from trajopt.solvers.solver_constants import ROUNDING
 from trajopt.splines.adaptive_quadrature import adaptive_integral
 from trajopt.splines.basis import BORDER_SIDE
 from trajopt.splines.curve import Curve

@@ -31,7 +31,7 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.tolerances import FEASIBILITY, ROUNDING
+from trajopt.solvers.solver_constants import FEASIBILITY, ROUNDING
 from trajopt.splines.adaptive_quadrature import GAUSS_POINTS
 from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.gauss_rules import gauss

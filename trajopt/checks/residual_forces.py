@@ -28,14 +28,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.checks.path_equations import inputs_of, torque_equations
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import dynamics_blocks, leaf_widths
-from trajopt.solvers.tolerances import ROUNDING
+from trajopt.solvers.solver_constants import ROUNDING
 from trajopt.splines.node_sets import MotionSamples
 from trajopt.terms import term as terms
 

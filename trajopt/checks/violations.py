@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from trajopt.base.rounding import BETWEEN
+from trajopt.base.tolerances import BETWEEN
 from trajopt.checks.check_result import AT_TIMES, CheckResult, OfComponent
 from trajopt.checks.check_times import CHECK_DENSITY, dense_samples, node_samples
 from trajopt.checks.constraint_checks import ConstraintChecks, end_checks

@@ -19,7 +19,7 @@ from trajopt.base.arguments import check_known, check_positive, list_names
 from trajopt.base.errors import OptionError
 from trajopt.base.files.atomic_file import write_text
 from trajopt.base.files.near_files import check_ending
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.display.curves import curves_of, kinds_of, problem_of
 from trajopt.graph.quantities import EXTRA, SPLINE_LEAVES
 from trajopt.problem.systems.system import System

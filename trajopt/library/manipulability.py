@@ -11,7 +11,7 @@ from trajopt.base import arguments
 from trajopt.base.arguments import short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import ProblemError
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.protocols.block import Pairs, SecondOrderBlock, Values
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.terms.block_term import BlockTerm, block_term

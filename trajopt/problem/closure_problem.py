@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from trajopt.base import arguments
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
-from trajopt.base.rounding import BETWEEN
+from trajopt.base.tolerances import BETWEEN
 from trajopt.problem.contact_problem import ContactProblem
 from trajopt.problem.contacts.closure import Closure, ClosureKind, basis_about, closure_of
 from trajopt.problem.contacts.loop_ends import keep_independent_periodicities, pose_at, release_ends

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.rounding import BETWEEN, NOT_ZERO
+from trajopt.base.tolerances import BETWEEN, NOT_ZERO
 from trajopt.checks.check_times import node_samples, trajectory_of
 from trajopt.checks.integral_checks import cost_checks, integral_checks
 from trajopt.checks.optimality.gain_indicator import gains_of_limits

@@ -30,7 +30,7 @@ from trajopt.solvers.newton.newton import MOST_STEPS, ActiveSetNewton, NewtonFro
 from trajopt.solvers.run import TimedSolver, run_solver, takes_hessian
 from trajopt.solvers.scaled_program import scaled_point
 from trajopt.solvers.solver import Result, Run, StartKind, Status, WarmStart
-from trajopt.solvers.tolerances import DENSE
+from trajopt.solvers.solver_constants import DENSE
 from trajopt.splines.basis import SAME_TIME, SplineBasis
 from trajopt.splines.trajectory import Trajectory
 from trajopt.transcription.links.linked_program import LinkedProgram

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
-from trajopt.base.rounding import NOT_ZERO
+from trajopt.base.tolerances import NOT_ZERO
 from trajopt.checks.optimality.gain_indicator import SIGNIFICANT_DENSITY
 from trajopt.refinement.carried_multipliers import carried_multipliers
 from trajopt.refinement.knots import uniformly_refined

@@ -10,7 +10,7 @@ import numpy as np
 
 from trajopt.base.arguments import check_choice, check_count, check_positive, pluralize
 from trajopt.base.arrays import Array
-from trajopt.base.rounding import ESTIMATED, NOT_ZERO
+from trajopt.base.tolerances import ESTIMATED, NOT_ZERO
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated
 from trajopt.refinement.knots import split
 from trajopt.refinement.rounds import Round, Rounds, iterations_on, run_rounds
@@ -18,7 +18,7 @@ from trajopt.solution.records import RefinementRecord, RefinementRound
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.solver import Run, StartKind
-from trajopt.solvers.tolerances import ROUNDING
+from trajopt.solvers.solver_constants import ROUNDING
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Callback, Solver

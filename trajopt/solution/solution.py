@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.base.arguments import implements, numbers, pluralize, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.printable_text import printable
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Values
 from trajopt.graph.protocols.term import Term

@@ -26,7 +26,7 @@ from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, kkt_residuals
 from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.solver import Program, Result, Run, StartKind, Status, WarmStart
-from trajopt.solvers.tolerances import BOUND_RELAXATION, FEASIBILITY, WARM_BARRIER, WARM_PUSH
+from trajopt.solvers.solver_constants import BOUND_RELAXATION, FEASIBILITY, WARM_BARRIER, WARM_PUSH
 
 # IpReturnCodes.h of IPOPT 3.14, complete.
 _STATUSES = {

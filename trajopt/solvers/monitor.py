@@ -23,7 +23,7 @@ from trajopt.base.arguments import list_names
 from trajopt.base.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
 from trajopt.solvers.optimality.kkt import largest_violation, multipliers_of
 from trajopt.solvers.solver import Iteration, Program, Result, Run, Status, WarmStart
-from trajopt.solvers.tolerances import ENDLESS
+from trajopt.solvers.solver_constants import ENDLESS
 
 _NEARLY_CONVERGED = (Status.ACCEPTABLE, Status.STEP_TOO_SMALL)
 # Outcomes that a last evaluation which was not finite explains.

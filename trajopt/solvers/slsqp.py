@@ -21,7 +21,7 @@ from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.optimality.point_status import status_of_point
 from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
-from trajopt.solvers.tolerances import FEASIBILITY
+from trajopt.solvers.solver_constants import FEASIBILITY
 
 if TYPE_CHECKING:
     from scipy.optimize import NonlinearConstraint

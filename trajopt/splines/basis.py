@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.base.arguments import check_count, numbers, short_repr
 from trajopt.base.content_cache import cached_if_small, read_only
 from trajopt.base.errors import OptionError, ShapeError
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline

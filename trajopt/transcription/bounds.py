@@ -20,7 +20,7 @@ from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, StructureError
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.quantities import described_joints, extra_leaf
 from trajopt.problem.problem import ProblemData

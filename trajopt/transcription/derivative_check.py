@@ -22,7 +22,7 @@ import numpy as np
 from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
 from trajopt.base.errors import DerivativeError, EvaluationError, ShapeError
-from trajopt.base.rounding import AGREEMENT, ESTIMATED
+from trajopt.base.tolerances import AGREEMENT, ESTIMATED
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Block, SecondOrderBlock

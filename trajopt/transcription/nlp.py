@@ -14,7 +14,7 @@ import numpy as np
 from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
 from trajopt.base.errors import EvaluationError
-from trajopt.base.rounding import NOT_ZERO
+from trajopt.base.tolerances import NOT_ZERO
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import SecondOrderBlock, Values
 from trajopt.graph.quantities import entry, term_of

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.rounding import CLAIMED
+from trajopt.base.tolerances import CLAIMED
 from trajopt.checks.check_times import other_nodes, trajectory_of
 from trajopt.checks.integral_checks import CostCheck
 from trajopt.solution.phases_solution import PhasesSolutionData

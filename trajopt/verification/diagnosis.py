@@ -32,7 +32,7 @@ from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import program_of
 from trajopt.solvers.run import create, run_solver, without_checkpoints
 from trajopt.solvers.solver import Solver
-from trajopt.solvers.tolerances import FEASIBILITY
+from trajopt.solvers.solver_constants import FEASIBILITY
 from trajopt.transcription.links.linked_program import LinkedProgram, unknowns_at_motion, unknowns_of_motions
 from trajopt.transcription.nlp import NLP
 

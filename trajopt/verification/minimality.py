@@ -23,7 +23,7 @@ from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
 from trajopt.base.arrays import Array
-from trajopt.base.rounding import AGREEMENT, SAME_OPTIMUM
+from trajopt.base.tolerances import AGREEMENT, SAME_OPTIMUM
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import ZERO_COST
 from trajopt.solvers.matrices import Triplets
@@ -37,7 +37,7 @@ from trajopt.solvers.optimality.kkt import (
     multipliers_of,
 )
 from trajopt.solvers.solver import WarmStart
-from trajopt.solvers.tolerances import DENSE, DEPENDENT
+from trajopt.solvers.solver_constants import DENSE, DEPENDENT
 from trajopt.transcription.derivatives.sparse_entries import sparse_hessian, sparse_jacobian
 from trajopt.transcription.nlp import NLP
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
-from trajopt.base.rounding import AGREEMENT, ESTIMATED
+from trajopt.base.tolerances import AGREEMENT, ESTIMATED
 from trajopt.checks.check_times import mesh_of
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.phases_solution import PhasesSolutionData

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.printable_text import printable
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.checks.base_balance import BaseBalance
 from trajopt.checks.check_result import AT_TIMES, worst_of_each
 from trajopt.checks.integral_checks import CostCheck

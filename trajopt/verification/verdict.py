@@ -10,7 +10,7 @@ import numpy as np
 
 from trajopt.base.arguments import LISTED
 from trajopt.base.facts import Facts
-from trajopt.base.rounding import BETWEEN, ESTIMATED
+from trajopt.base.tolerances import BETWEEN, ESTIMATED
 from trajopt.checks.path_equations import EquationResidual
 from trajopt.checks.scales import LIMIT_ACCURACY
 from trajopt.checks.violations import Violation

@@ -16,7 +16,7 @@ from trajopt.base.arguments import check_positive, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.base.files.atomic_file import whole_file, write_text
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 
 NANO = 10**9
 UR_JOINTS = 6

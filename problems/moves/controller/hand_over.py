@@ -14,7 +14,7 @@ from problems.moves.controller.source import MotionSource, source_of
 from trajopt.base.arguments import check_positive, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 
 FIRST_SEGMENTS = 8
 SHORTEST = 2e-4  # s, of a segment: shorter ones are not divided

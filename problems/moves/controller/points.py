@@ -20,7 +20,7 @@ from problems.moves.spline_path import SplinePath
 from problems.moves.timing.followed_curve import FollowedCurve
 from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.display.samples import Samples
 
 PARTS = 8  # of every segment

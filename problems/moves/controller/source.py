@@ -14,7 +14,7 @@ from problems.moves.path_quantities import motor_torques
 from trajopt.base.arguments import check_positive, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.display.curves import bounds_of, problem_of
 from trajopt.solution.solution import SolutionData
 

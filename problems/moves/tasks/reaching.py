@@ -22,7 +22,7 @@ from problems.moves.tasks.robot import Robot
 from trajopt.base.arguments import list_names
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 
 if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel

@@ -24,7 +24,7 @@ from problems.moves.timing.smooth_speed import SmoothSpeed
 from problems.moves.timing.speed_search import fastest
 from trajopt.base.arrays import Array
 from trajopt.base.errors import ProblemError
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 
 if TYPE_CHECKING:
     from dynamics.rigid_body_model import RigidBodyModel

@@ -19,7 +19,7 @@ import numpy as np
 from trajopt.base.arguments import numbers
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 
 SMALL = 1e-2  # below it a few terms of a series are exact to rounding
 

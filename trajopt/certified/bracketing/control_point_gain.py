@@ -17,7 +17,7 @@ from trajopt.base.arrays import Array
 from trajopt.checks.optimality.gain_indicator import SIGNIFICANT_DENSITY
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.tolerances import FEASIBILITY
+from trajopt.solvers.solver_constants import FEASIBILITY
 from trajopt.splines.basis import SplineBasis
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe

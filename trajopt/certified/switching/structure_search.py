@@ -16,7 +16,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
-from trajopt.base.rounding import NOT_ZERO
+from trajopt.base.tolerances import NOT_ZERO
 from trajopt.certificates.arc_problem import is_free
 from trajopt.certificates.switching_structure import Structure
 from trajopt.certified.bracketing.control_point_gain import gain_of_control_points

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import LISTED
-from trajopt.base.rounding import NOT_ZERO
+from trajopt.base.tolerances import NOT_ZERO
 from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.newton.newton import MOST_ENTRIES
-from trajopt.solvers.tolerances import DEPENDENT, FEASIBILITY
+from trajopt.solvers.solver_constants import DEPENDENT, FEASIBILITY
 from trajopt.transcription.linear_equations.elimination import combined
 from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP

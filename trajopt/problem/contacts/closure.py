@@ -26,7 +26,7 @@ import numpy as np
 from trajopt.base import arguments
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.declared_quantities import AXIS_NAMES
 from trajopt.graph.protocols.dynamics import CarriedFrames
 from trajopt.problem.contacts.contact import checked_arc

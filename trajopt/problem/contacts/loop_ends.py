@@ -16,7 +16,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import LoopWarning
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.problem.contacts.loop_poses import LoopPoses
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.input_checks import middle_of

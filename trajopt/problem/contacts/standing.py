@@ -10,7 +10,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, OptionError
-from trajopt.base.rounding import CONTROL_POINT_ROUNDING
+from trajopt.base.tolerances import CONTROL_POINT_ROUNDING
 from trajopt.problem.contacts.contact import Contact
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.solvers.tolerances import ROUNDING
+from trajopt.solvers.solver_constants import ROUNDING
 from trajopt.terms.smooth_forms import MOST_PIECES
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.rounding import AGREEMENT, CONTROL_POINT_ROUNDING
+from trajopt.base.tolerances import AGREEMENT, CONTROL_POINT_ROUNDING
 from trajopt.splines.curve import Curve
 from trajopt.transcription.nlp import NLP
 

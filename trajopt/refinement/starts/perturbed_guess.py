@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from trajopt.base.rounding import CONTROL_POINT_ROUNDING
+from trajopt.base.tolerances import CONTROL_POINT_ROUNDING
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import own_mesh
 from trajopt.solution.solve_once import program_of

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.errors import TrajoptError
-from trajopt.base.rounding import NOT_ZERO, SAME_OPTIMUM
+from trajopt.base.tolerances import NOT_ZERO, SAME_OPTIMUM
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import FINE, Mesh, mesh_levels, on_coarse, own_mesh, summed
 from trajopt.refinement.starts.guess_search import Guess, searched_guesses

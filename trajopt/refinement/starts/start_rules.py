@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trajopt.base.rounding import BETWEEN
+from trajopt.base.tolerances import BETWEEN
 from trajopt.checks.path_equations import contains_torques
 from trajopt.graph.quantities import described_joints
 from trajopt.problem.links.phases import Asked, Phases

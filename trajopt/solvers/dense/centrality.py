@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from trajopt.solvers.dense.newton_step import Direction, NewtonStep
-from trajopt.solvers.tolerances import SHARE
+from trajopt.solvers.solver_constants import SHARE
 
 CORRECTIONS = 2  # of a direction, or of a step
 LONGER = 0.3  # by how much the steps are longer for which a direction is corrected

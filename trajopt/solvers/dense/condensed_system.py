@@ -22,7 +22,7 @@ from scipy.linalg import blas, lapack
 
 from trajopt.solvers.dense.slack_program import SlackProgram, Slopes
 from trajopt.solvers.solver import LEAST_BARRIER
-from trajopt.solvers.tolerances import DEPENDENT, ENDLESS, FEASIBILITY, GROWTH, LITTLE_GROWTH
+from trajopt.solvers.solver_constants import DEPENDENT, ENDLESS, FEASIBILITY, GROWTH, LITTLE_GROWTH
 
 FASTER = 100.0  # growth of the first shift; later ones grow by 8 and are a third of the last at first
 

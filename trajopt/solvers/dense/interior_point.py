@@ -16,7 +16,7 @@ from trajopt.solvers.fallback import continued
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
-from trajopt.solvers.tolerances import FEASIBILITY
+from trajopt.solvers.solver_constants import FEASIBILITY
 
 LARGEST = 400  # unknowns and equations together: above, sparse algebra is faster
 

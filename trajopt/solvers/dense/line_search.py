@@ -11,7 +11,7 @@ from trajopt.solvers.dense.centrality import CORRECTIONS
 from trajopt.solvers.dense.newton_step import Direction, NewtonStep
 from trajopt.solvers.dense.slack_program import Point
 from trajopt.solvers.monitor import Refusal
-from trajopt.solvers.tolerances import SUM_ROUNDING
+from trajopt.solvers.solver_constants import SUM_ROUNDING
 
 LESS_VIOLATION, LESS_BARRIER = 1e-5, 1e-8  # gamma_theta; gamma_phi and eta_phi
 SWITCH_BARRIER, SWITCH_VIOLATION = 2.3, 1.1  # s_phi, s_theta; delta is 1

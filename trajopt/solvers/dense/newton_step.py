@@ -9,7 +9,7 @@ import numpy as np
 from trajopt.solvers.dense.condensed_system import CondensedSystem, Shifts
 from trajopt.solvers.dense.slack_program import Iterate, SlackProgram
 from trajopt.solvers.optimality.kkt import kkt_scale, largest
-from trajopt.solvers.tolerances import SHARE
+from trajopt.solvers.solver_constants import SHARE
 
 
 class Residuals:

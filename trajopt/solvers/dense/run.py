@@ -13,7 +13,7 @@ from trajopt.solvers.dense.slack_program import Iterate, Multipliers, Point, Sla
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, multipliers_of
 from trajopt.solvers.solver import Result, Status, WarmStart
-from trajopt.solvers.tolerances import FEASIBILITY, MOST_STEPS, WARM_BARRIER, WARM_PUSH
+from trajopt.solvers.solver_constants import FEASIBILITY, MOST_STEPS, WARM_BARRIER, WARM_PUSH
 
 LARGEST_ESTIMATE = 1e3  # multipliers estimated at the start: larger ones are not used
 FAR = 1e10  # kappa_Sigma: between z t / mu and its inverse

@@ -17,7 +17,7 @@ from trajopt.solvers.matrices import MatrixPlaces
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import lagrangian_gradient
 from trajopt.solvers.solver import WarmStart
-from trajopt.solvers.tolerances import BOUND_RELAXATION
+from trajopt.solvers.solver_constants import BOUND_RELAXATION
 
 
 class Point(NamedTuple):

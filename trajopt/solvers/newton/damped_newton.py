@@ -32,7 +32,7 @@ from trajopt.solvers.newton.newton import (
 from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution
 from trajopt.solvers.optimality.kkt import KKT, bound_violation
 from trajopt.solvers.solver import Program, Run, WarmStart
-from trajopt.solvers.tolerances import FLAT, MOST_STEPS, ROUNDING
+from trajopt.solvers.solver_constants import FLAT, MOST_STEPS, ROUNDING
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,14 @@ As Levenberg and Marquardt do: Nocedal and Wright, Numerical Optimization (2006)
 
 from __future__ import annotations
 
-from trajopt.solvers.tolerances import FEASIBILITY, FLAT, GROWTH, LITTLE_GROWTH, REGULARIZATION, ROUNDING
+from trajopt.solvers.solver_constants import (
+    FEASIBILITY,
+    FLAT,
+    GROWTH,
+    LITTLE_GROWTH,
+    REGULARIZATION,
+    ROUNDING,
+)
 
 # Of the decrease that was promised, and of the way through a quadratic program: poor steps are not taken,
 # after fair ones the next is as long, after good ones longer.

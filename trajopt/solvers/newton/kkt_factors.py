@@ -17,7 +17,7 @@ from scipy.linalg import lapack
 from trajopt.solvers.matrices import MatrixPlaces, Triplets
 from trajopt.solvers.newton.sparse_kkt import Patterns, SparseKkt
 from trajopt.solvers.solver import Program
-from trajopt.solvers.tolerances import ROUNDING
+from trajopt.solvers.solver_constants import ROUNDING
 
 # Sparse factors pay where so few entries of a step's matrix are not zero: a cart-pole's horizon, 260 unknowns
 # and 2 % of the entries, takes a tenth of the time.

@@ -23,7 +23,7 @@ from trajopt.solvers.newton.sparse_kkt import SparseKkt
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals_of, multipliers_of
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
-from trajopt.solvers.tolerances import DEPENDENT, FEASIBILITY, ROUNDING
+from trajopt.solvers.solver_constants import DEPENDENT, FEASIBILITY, ROUNDING
 
 MOST_STEPS = 12
 # Of the largest entry of the Hessian, added to its diagonal where the Lagrangian is concave in a direction on

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trajopt.base.rounding import NOT_ZERO
+from trajopt.base.tolerances import NOT_ZERO
 from trajopt.solvers.matrices import Triplets
 
 

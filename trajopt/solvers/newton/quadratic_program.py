@@ -26,7 +26,7 @@ from trajopt.solvers.matrices import row_lengths, scattered
 from trajopt.solvers.newton.damping import POOR
 from trajopt.solvers.newton.kkt_factors import KktFactors, factorized
 from trajopt.solvers.newton.sparse_kkt import Patterns
-from trajopt.solvers.tolerances import DEPENDENT, FLAT, ROUNDING
+from trajopt.solvers.solver_constants import DEPENDENT, FLAT, ROUNDING
 
 ACCURATE = 10.0 * ROUNDING  # residual of a minimum: above, the inverse has lost too much by its updates
 BEYOND = 0.01  # of what d = 0 violates a limit by: how far on the other side of d = 0 the limit begins

@@ -15,7 +15,7 @@ import numpy as np
 
 from trajopt.solvers.matrices import Triplets, largest_entry
 from trajopt.solvers.newton.pivot_order import PivotOrder, paired
-from trajopt.solvers.tolerances import FEASIBILITY, REGULARIZATION, ROUNDING
+from trajopt.solvers.solver_constants import FEASIBILITY, REGULARIZATION, ROUNDING
 
 EPS = float(np.finfo(float).eps)
 MOST_PATTERNS = 4  # that are kept: the active sets of steps and of checks, and those of a few inputs

@@ -21,7 +21,7 @@ from trajopt.solvers.newton.newton import NewtonIterates, Values
 from trajopt.solvers.newton.quadratic_program import QuadraticSolution
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
-from trajopt.solvers.tolerances import MOST_STEPS, RANKED, SHARE
+from trajopt.solvers.solver_constants import MOST_STEPS, RANKED, SHARE
 
 
 @dataclass(frozen=True)

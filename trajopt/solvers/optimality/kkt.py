@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.solvers.scaled_program import scaled_point, scaled_program
 from trajopt.solvers.solver import Program, Result, WarmStart
-from trajopt.solvers.tolerances import FEASIBILITY, SUM_ROUNDING
+from trajopt.solvers.solver_constants import FEASIBILITY, SUM_ROUNDING
 
 _S_MAX = 100.0
 

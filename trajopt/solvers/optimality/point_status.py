@@ -31,7 +31,7 @@ import numpy as np
 
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import Program, Result, Status, WarmStart
-from trajopt.solvers.tolerances import LITTLE, ROUNDING
+from trajopt.solvers.solver_constants import LITTLE, ROUNDING
 
 
 def status_of_point(

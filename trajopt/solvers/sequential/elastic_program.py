@@ -23,7 +23,7 @@ from scipy.linalg import lapack
 from trajopt.solvers.dense.newton_step import longest
 from trajopt.solvers.dense.row_windows import RowWindows, row_windows
 from trajopt.solvers.matrices import scattered
-from trajopt.solvers.tolerances import LITTLE, MOST_STEPS, REGULARIZATION, ROUNDING
+from trajopt.solvers.solver_constants import LITTLE, MOST_STEPS, REGULARIZATION, ROUNDING
 
 MISS = 1e-3  # of every limit at the beginning, at least; of the penalty, the least multiplier there
 FIRST = 0.1  # of the box: its sides' distance from the beginning; of it, first barrier parameter

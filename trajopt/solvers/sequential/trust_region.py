@@ -30,7 +30,7 @@ from trajopt.solvers.optimality.point_status import status_of_point
 from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.sequential.elastic_program import ElasticProgram, ElasticStep
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
-from trajopt.solvers.tolerances import FEASIBILITY, LITTLE, ROUNDING
+from trajopt.solvers.solver_constants import FEASIBILITY, LITTLE, ROUNDING
 
 HOPELESS = -10.0  # of what the model promised: below, no correction is tried: the step is too long
 POLISHING = 4  # steps whose gain is rounding

@@ -23,7 +23,7 @@ from trajopt.base.arguments import check_positive
 from trajopt.base.errors import OptionError, SolutionFileError
 from trajopt.base.files.array_file import ArrayFile, file_path
 from trajopt.base.files.atomic_file import whole_file
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.solvers.run import check_solver, run_solver, takes_former_order
 from trajopt.solvers.solver import Iteration, Program, ProgramValue, Result, Run, Solver, WarmStart
 

@@ -33,7 +33,7 @@ from trajopt.solvers.solver import (
     Status,
     WarmStart,
 )
-from trajopt.solvers.tolerances import RANKED
+from trajopt.solvers.solver_constants import RANKED
 from trajopt.solvers.wrappers.least_violation import least_violation
 
 ROUNDS = 8  # most rounds with a working set; then all rows enter

@@ -20,7 +20,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from trajopt.solvers.newton.damping import POOR, Damping
 from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.solvers.solver import Program
-from trajopt.solvers.tolerances import LITTLE, MOST_STEPS
+from trajopt.solvers.solver_constants import LITTLE, MOST_STEPS
 
 EQUALITY_WEIGHT = 100.0
 LOOK_BACK = 5  # iterations

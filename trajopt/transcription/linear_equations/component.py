@@ -13,7 +13,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.content_cache import cached_if_small
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 
 RANK_TOLERANCE = 1e-10  # of entries where rows and columns are scaled to a largest entry near one
 CANCELLED = 1e-14  # of the largest entry of a row: what is smaller came about by rounding

@@ -14,7 +14,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.quantities import extra_leaf, own_term, parameter_leaf
 from trajopt.problem.links.link import Link, PhaseInstant, TermLink, place
 from trajopt.problem.links.phases import Phases

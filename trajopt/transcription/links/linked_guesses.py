@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from trajopt.base.arrays import Array
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.problem.links.link import Link, TermLink, place
 from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem import ProblemData

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
-from trajopt.base.rounding import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.transcription.derivatives.sparse_entries import matrix_of_parts
 from trajopt.transcription.links.linked_problems import Copy, LinkedProblems
 from trajopt.transcription.nlp import NLP
