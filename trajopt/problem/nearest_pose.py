@@ -30,8 +30,10 @@ def nearest_pose(
     """
     from scipy.optimize import least_squares
 
-    free = np.ones(start.size, dtype=bool) if held is None else ~held
-    pose = np.where(free, np.clip(start, limits.q_lower, limits.q_upper), start)
+    free = limits.q_lower < limits.q_upper  # joints that are locked have one value
+    free = free if held is None else free & ~held
+    inside = np.clip(start, limits.q_lower, limits.q_upper)
+    pose = inside if held is None else np.where(held, start, inside)
     if not free.any():
         return pose
 

@@ -62,6 +62,14 @@ def test_limits_of_joints_count_where_they_are_stated():
         refuse_out_of_reach(high)
 
 
+def test_locked_joints_keep_their_value():
+    locked = standing(start=-0.1)
+    joints = np.where(np.arange(SOLO.n) % 3 == 0, 0.0, np.inf)
+    joints[:6] = np.inf
+    locked.subject_to(trajopt.q, lower=-joints, upper=joints)
+    refuse_out_of_reach(locked)
+
+
 def test_a_robot_that_stands_still_passes_its_verification():
     problem = standing()
     problem.minimize(1e3 * trajopt.v**2)
