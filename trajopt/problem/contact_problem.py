@@ -128,7 +128,7 @@ class ContactProblem(HeldFrames):
         The link is one that a rotation vector p turns, a free base say, regular below 360 degrees from its
         centre. It is wrapped after arcs behind which the guess, which turns on without a jump, is then nearer
         the centre, and the guess is wrapped alike. Behind them q and what is stated of it are those of the
-        wrapped p, and accelerations may jump where arcs meet. There |p| stays between 60 and 300 degrees, or
+        wrapped p, and accelerations may jump where arcs meet. There |p| stays between 54 and 306 degrees, or
         as near to 180 as guessed, since p is singular at 360. Returns these arcs.
         Raises UnknownNameError, and OptionError without a guess or for one that turns too far in one arc.
         """

@@ -4,8 +4,8 @@
 
 200 degrees about an axis are 160 degrees about its opposite. A rotation vector is regular below a whole turn
 alone, so that it is wrapped at the borders behind which the guess is then nearer the centre. There p- and v-
-are parameters r and w, which the rows of both sides read. |r| stays between a sixth and five sixths of a
-turn, where both sides are far from where p is singular, or no further from half a turn than guessed.
+are parameters r and w, which the rows of both sides read. |r| stays between 54 and 306 degrees, where both
+sides are far from where p is singular, or no further from half a turn than guessed.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _wrap(problem: Any, places: Sequence[int], name: str, arc: int, r: Array) ->
         term = terms.term(name=f"{name}, {side}")(partial(apart, turned, tuple(places), name))
         problem.subject_to(term, equals=0.0, over=over)
     turned = terms.term(name=f"{name}, its angle squared")(partial(angle_squared, name))
-    off = max(tau / 3.0, abs(float(np.linalg.norm(r)) - pi))
+    off = max(0.7 * pi, abs(float(np.linalg.norm(r)) - pi))
     problem.subject_to(turned, (pi - off) ** 2, (pi + off) ** 2, over=ArcNodes(arc, "end"))
 
 

@@ -89,7 +89,7 @@ def test_a_wrapped_border_stays_where_both_charts_are_regular():
     assert solution.converged and report.verdict == "PASS", report.reason
     for arc in (0, 2):
         angle = np.linalg.norm(solution.parameters[f"rotation vector of body after arc {arc}"])
-        assert np.pi / 3.0 - 1e-6 < angle < 5.0 * np.pi / 3.0 + 1e-6
+        assert 0.3 * np.pi - 1e-6 < angle < 1.7 * np.pi + 1e-6
 
 
 def test_guesses_that_one_arc_does_not_hold_are_refused_with_what_to_do():
