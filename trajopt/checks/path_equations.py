@@ -39,7 +39,7 @@ from trajopt.splines.lagrange import lagrange_polynomials
 from trajopt.splines.node_sets import MotionSamples
 
 LEAST_SIZE = 1e-2  # of a curve's largest size, or of an integral of sizes: its part in a scale for zero
-LEAST_TRAVEL = 1e-3  # of the largest coordinate of a robot, or of one rad or m
+LEAST_TRAVEL = 1e-5  # of the largest coordinate of a robot, or of one rad or m
 
 
 def path_equations(problem: ProblemData) -> list[Constraint]:
@@ -78,9 +78,8 @@ def part_sums(solution: SolutionData, several: Sequence[Any], times: Array) -> d
     that starts some turns away has the same scale; a curve by no less than a hundredth of its largest size
     over the times: held at zero for a while, it would be compared with what solvers leave. One that is zero
     at all times to what solvers leave counts by its bounds, up to one unit. Of a robot that hardly moves,
-    travel and speed are what solvers leave: a joint travels a thousandth of the largest coordinate,
-    or of one unit, at least.
-    A term of time alone has its own size.
+    travel and speed are what solvers leave: a joint travels 1e-5 of the largest coordinate, or of one unit,
+    at least. A term of time alone has its own size.
     """
     if not several:
         return {}

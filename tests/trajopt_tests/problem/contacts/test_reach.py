@@ -9,6 +9,7 @@ import dynamics
 import trajopt
 from problems.gallery.legged.solo import STANDING
 from trajopt.base.errors import InfeasibleBoundsError
+from trajopt.checks.path_equations import part_sums
 from trajopt.problem.contacts.reach import refuse_out_of_reach
 
 ROBOTS = Path(__file__).parents[3] / "support" / "robots"
@@ -76,3 +77,17 @@ def test_a_robot_that_stands_still_passes_its_verification():
     found = trajopt.solve(problem, starts=1, progress="silent")
     assert found.converged and np.ptp(found.q(np.linspace(0.0, 0.3, 50)), axis=0).max() < 1e-6
     assert found.verify().holds, str(found.verify())[:300]
+
+
+@pytest.mark.parametrize("travel", [1e-1, 1e-3, 1e-4])
+def test_a_small_motion_is_measured_by_itself(travel):
+    """The scale of a foot's velocity falls with the motion down to 1e-5 of the coordinates, not before."""
+    problem = trajopt.Problem(SOLO, trajopt.Trajectory.collocation(4, 3, duration=0.3))
+    problem.start_at(q=STANDING, v=0)
+    turned = np.where(np.arange(SOLO.n) == SOLO.joint_names.index("FL_HFE"), travel, 0.0)
+    problem.end_at(q=STANDING + turned, v=0)
+    problem.minimize(trajopt.a**2)
+    found = trajopt.solve(problem, refine=None, starts=1, progress="silent")
+    foot = trajopt.Quantity("velocity:FL_FOOT")
+    scale = part_sums(found, [foot], np.linspace(0.0, 0.3, 101))["velocity:FL_FOOT"].max()
+    assert scale == pytest.approx(1.5 * travel / 0.3, rel=0.2)  # the largest speed of the cubic, rad/s
