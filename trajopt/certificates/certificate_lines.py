@@ -17,7 +17,7 @@ from trajopt.base.tolerances import BETWEEN
 from trajopt.checks.check_result import AT_TIMES, CheckResult, OfComponent
 from trajopt.checks.check_times import CHECK_DENSITY
 from trajopt.checks.constraint_checks import ConstraintChecks, end_checks
-from trajopt.checks.integral_checks import cost_differences, integral_checks
+from trajopt.checks.integral_checks import cost_results, integral_checks
 from trajopt.checks.proofs import suprema
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.solver_constants import ROUNDING
@@ -119,7 +119,7 @@ def certificate_lines(solution: SolutionData, tol: float, equation_tol: float) -
         at single times is 1e-6
     """
     with np.errstate(all="ignore"):  # what is not finite has its own line
-        integrals = (*integral_checks(solution, BETWEEN), *cost_differences(solution))
+        integrals = (*integral_checks(solution, BETWEEN), *cost_results(solution).values())
         return (
             *_of_constraints(solution, tol, equation_tol),
             *(CertificateLine.of(end, AT_TIMES * end.scale) for end in end_checks(solution)),

@@ -57,6 +57,17 @@ class ControlPointBound(NamedTuple):
     hull: float
 
 
+class IntegralEnds(NamedTuple):
+    """The range of an integral, and that of its absolute value; of a quadrature by an estimated error."""
+
+    low: float
+    high: float
+    size: float
+
+
+NO_INTEGRAL = IntegralEnds(0.0, 0.0, 0.0)
+
+
 class Place(NamedTuple):
     """The component of a constraint over an interval of time that a result is about."""
 
@@ -80,6 +91,7 @@ class CheckResult(OfComponent):
     jumps : seconds, at which the component is infinite because the velocity or the acceleration jumps
     place : the component over an interval of time; None where single times or integrals are meant
     note : what the result does not cover, or why there is none
+    integral : of an integral, the range that decided
     """
 
     name: str
@@ -97,6 +109,7 @@ class CheckResult(OfComponent):
     jumps: tuple[float, ...] = ()
     place: Place | None = None
     note: str = ""
+    integral: IntegralEnds = NO_INTEGRAL
 
     @property
     def equation(self) -> bool:

@@ -1,8 +1,8 @@
 """Checks the integrals of a problem over a motion, bounded ones and costs, without smoothing.
 
-They are enclosed by Taylor models, or estimated by adaptive quadrature: reports compare the quadrature of a
-cost with the solution's value, certificates its enclosure where there is one. Every integral is
-also computed again by the quadrature over the problem's own nodes.
+They are enclosed by Taylor models, or estimated by adaptive quadrature, once for reports and certificates,
+which compare them with tolerances of their own. Every integral is also computed again by the quadrature over
+the problem's own nodes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import BETWEEN
-from trajopt.checks.check_result import AT_TIMES, CheckResult
+from trajopt.checks.check_result import AT_TIMES, CheckResult, IntegralEnds
 from trajopt.checks.check_times import Interval, interval_of, node_samples, single_times, trajectory_of
 from trajopt.checks.optimality.cancellation import size_of_parts, size_of_rounding
 from trajopt.checks.path_equations import LEAST_SIZE
@@ -160,8 +160,8 @@ def decided(
         at_nodes = nowhere, Worst(max(float(at_least[i]), 0.0), of.time)
         at_any = nowhere, Worst(float(value[i]), of.time)
         evidence: Literal["enclosure", "sampled"] = "enclosure" if known else "sampled"
-        scales = size, size
-        yield CheckResult("", "", "", 0.0, 0.0, scales, at_nodes, at_any, evidence, of.resolution)
+        stated = ("", "", "", 0.0, 0.0, (size, size), at_nodes, at_any, evidence, of.resolution)
+        yield CheckResult(*stated, integral=IntegralEnds(*map(float, (of.low[i], of.high[i], of.size[i]))))
 
 
 def _whole_interval(over: NodeSet, curve: Curve) -> Interval:
@@ -281,8 +281,48 @@ class CostCheck:
         return (abs(self.integral - self.value) + self.error) / self.total
 
 
+def cost_results(solution: SolutionData, enclose: bool = True) -> dict[str, CheckResult]:
+    """By name: the difference of costs to their integral, or value at an end, without smoothing.
+
+    Costs of one name are added. The scale of a difference is the integral of the absolute value of the sum of
+    the cost's components, at least 1e-6 of the objective.
+
+    enclose : whether an enclosure is tried first
+    """
+    least, found = float(np.fmax(NEGLIGIBLE_COST * abs(solution.objective), ROUNDING)), {}
+    for name, costs in _by_name(solution).items():
+        reported = float(solution.cost_terms.get(name, np.nan))
+        integrates = any(cost.over.integrates for cost in costs)
+        result = _difference(solution, costs, reported, least, BETWEEN if integrates else AT_TIMES, enclose)
+        evidence = result.evidence if integrates else "evaluated"
+        found[name] = replace(result, name=f"cost '{name}'", evidence=evidence)
+    return found
+
+
+def _difference(
+    solution: SolutionData, costs: list[Cost], reported: float, least: float, accuracy: float, enclose: bool
+) -> CheckResult:
+    """The difference of some costs together to the value that a solution reports."""
+    size = float(np.nansum(np.abs(list(solution.cost_terms.values()))))  # below `least` of zero costs
+
+    def summed(range_of: RangeOf) -> IntegralRange:
+        sought = least if range_of is enclosed_range else min(least, size)
+        return _summed(solution, costs, sought, accuracy, range_of)
+
+    def away(of: IntegralRange) -> tuple[Array, Array]:
+        most = np.maximum(np.abs(of.low - reported), np.abs(of.high - reported))
+        return np.maximum(of.low - reported, reported - of.high), most
+
+    def scale(of: IntegralRange) -> Array:
+        return np.maximum(of.size, least)
+
+    proved = summed(enclosed_range) if enclose else IntegralRange.unknown(1)
+    (found,) = decided(proved, lambda: summed(sampled_range), away, scale, accuracy)
+    return found
+
+
 def cost_checks(solution: SolutionData) -> list[CostCheck]:
-    """One entry per name of a cost; those of one name are added.
+    """One entry per name of a cost, without enclosures.
 
     Costs that are zero have no size of their own: a spring may give all the torque, so that what is left to
     the motor is rounding at the nodes and the error of the spline between them. Such a cost is an equation,
@@ -290,16 +330,12 @@ def cost_checks(solution: SolutionData) -> list[CostCheck]:
     rest has parts that are rounding themselves (`size_of_rounding`).
     """
     by_nodes, found = _by_nodes(solution), []
-    reported = float(np.nansum(np.abs(list(solution.cost_terms.values()))))
-    for name, costs in _by_name(solution).items():
-        exact = _summed(solution, costs, reported, BETWEEN, sampled_range)
-        low, high, size = (float(each[0]) for each in (exact.low, exact.high, exact.size))
-        smoothed = any(c.over.integrates and exact_of(c.term) is not c.term for c in costs)
-        value, integral = float(solution.cost_terms.get(name, np.nan)), 0.5 * (low + high)
-        sizes = {"size": size, "total": size, "error": 0.5 * (high - low)}
-        found.append(
-            CostCheck(name, value, by_nodes[name], integral, **sizes, time=exact.time, smoothed=smoothed)
-        )
+    integrals = [cost for cost in solution.problem.costs if cost.over.integrates]
+    smoothed = {cost.name for cost in integrals if exact_of(cost.term) is not cost.term}
+    for name, result in cost_results(solution, enclose=False).items():
+        value, (low, high, size) = float(solution.cost_terms.get(name, np.nan)), result.integral
+        seen = {"time": result.worst.time, "smoothed": name in smoothed, "error": 0.5 * (high - low)}
+        found.append(CostCheck(name, value, by_nodes[name], 0.5 * (low + high), size, size, **seen))
     total = max(float(np.nansum([check.size for check in found])), np.finfo(float).tiny)
     zero = _zero(solution, [replace(check, total=total) for check in found])
     return [replace(check, total=max(total, zero), zero=zero) for check in found]
@@ -330,37 +366,6 @@ def _zero(solution: SolutionData, found: Sequence[CostCheck]) -> float:
         return MISSED * parts
     rounding = size_of_rounding(solution)
     return rounding / NEGLIGIBLE_COST if at_nodes <= rounding else 0.0
-
-
-def cost_differences(solution: SolutionData) -> Iterator[CheckResult]:
-    """The difference of every named cost to its integral, or to its value at an end, without smoothing.
-
-    Its scale is the integral of the absolute value of the sum of the cost's components, at least 1e-6 of the
-    objective.
-    """
-    for name, costs in _by_name(solution).items():
-        reported = float(solution.cost_terms.get(name, np.nan))
-        integrates = any(cost.over.integrates for cost in costs)
-        found = _difference(solution, costs, reported, BETWEEN if integrates else AT_TIMES)
-        yield replace(found, name=f"cost '{name}'", evidence=found.evidence if integrates else "evaluated")
-
-
-def _difference(solution: SolutionData, costs: list[Cost], reported: float, accuracy: float) -> CheckResult:
-    """The difference of some costs together to the value that a solution reports."""
-    least = max(NEGLIGIBLE_COST * abs(solution.objective), ROUNDING)
-
-    def summed(range_of: RangeOf) -> IntegralRange:
-        return _summed(solution, costs, least, accuracy, range_of)
-
-    def away(of: IntegralRange) -> tuple[Array, Array]:
-        most = np.maximum(np.abs(of.low - reported), np.abs(of.high - reported))
-        return np.maximum(of.low - reported, reported - of.high), most
-
-    def scale(of: IntegralRange) -> Array:
-        return np.maximum(of.size, least)
-
-    (found,) = decided(summed(enclosed_range), lambda: summed(sampled_range), away, scale, accuracy)
-    return found
 
 
 def _by_name(solution: SolutionData) -> dict[str, list[Cost]]:

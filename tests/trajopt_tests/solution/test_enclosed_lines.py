@@ -12,6 +12,7 @@ import problems
 import trajopt
 from trajopt.certificates.certificate import Certificate
 from trajopt.certificates.certificate_lines import certificate_lines
+from trajopt.checks.integral_checks import cost_checks
 from trajopt.taylor_models import suprema
 
 
@@ -202,6 +203,22 @@ def test_integrals_are_enclosed_or_refused(factor):
     assert np.allclose([line.scale for line in lines], np.abs(bound), rtol=1e-12)
     (cost,) = (line for line in certificate_lines(solution, 1e-6, 1e-6) if line.name.startswith("cost"))
     assert cost.evidence == "enclosure" and cost.holds and cost.value <= 1e-8 * cost.scale
+
+
+@pytest.mark.parametrize("weight", [1.0, 1e-9])
+def test_report_and_certificate_measure_a_cost_as_one(weight):
+    """Beside a cost a billion times as large, too: both have the difference to the value that is reported."""
+    solution = arm()
+    solution.problem.minimize(trajopt.tau**2, weight=weight, name="torques")
+    t = np.linspace(0.0, 1.0, 200_001)
+    values = (solution.tau(t) ** 2).sum(axis=1)
+    whole = weight * 0.5 * (values[1:] + values[:-1]).sum() / (t.size - 1)
+    told = replace(solution, cost_terms={**solution.cost_terms, "torques": 1.25 * whole})
+    (check,) = (each for each in cost_checks(told) if each.name == "torques")
+    line = line_of(told, "cost 'torques'")
+    assert check.integral == pytest.approx(whole, rel=1e-6)
+    assert line.value == pytest.approx(check.value - check.integral, rel=1e-6)
+    assert line.scale == pytest.approx(max(whole, 1e-6 * told.objective), rel=1e-6)
 
 
 def test_a_spike_of_an_integral_between_all_samples_is_met():
