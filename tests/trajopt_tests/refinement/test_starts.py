@@ -231,7 +231,7 @@ def test_swings_keep_both_ends_of_a_guess_and_grow_in_between():
 
 
 def test_what_no_guess_solves_says_so():
-    problem = problems.two_link_rr.build(intervals=10, duration=(0.05, 0.1))
+    problem = problems.two_link_rr.build(intervals=4, duration=(0.05, 0.1))
     found = trajopt.solve(problem)
     assert not found.converged
     assert found.starts.known == f"none of {len(found.starts.starts)} starts converged"

@@ -29,6 +29,17 @@ def plots(page):
     return [json.loads(html.unescape(text)) for text in re.findall(r'data-plot="([^"]*)"', page)]
 
 
+@pytest.fixture(scope="module")
+def interactive_page(solution):
+    pytest.importorskip("plotly")
+    return trajopt.report.html(solution, interactive=True)
+
+
+@pytest.fixture(scope="module")
+def static_page(solution):
+    return trajopt.report.html(solution, interactive=False)
+
+
 def without_library(page):
     """A page without the drawing library, whose text holds addresses of its own."""
     return re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
@@ -45,9 +56,9 @@ def test_a_page_with_plots_holds_its_library_and_loads_nothing(solution, tmp_pat
     assert 4e6 < (tmp_path / "report.html").stat().st_size < 7e6
 
 
-def test_a_plot_holds_the_motion_and_its_limits(solution):
-    torques = next(each for each in plots(trajopt.report.html(solution, interactive=True)) if "torques" in
-                   each["layout"]["title"]["text"])  # fmt: skip
+def test_a_plot_holds_the_motion_and_its_limits(solution, interactive_page):
+    titled = {each["layout"]["title"]["text"]: each for each in plots(interactive_page)}
+    (torques,) = [plot for title, plot in titled.items() if "torques" in title]
     curve = next(trace for trace in torques["data"] if trace["name"] == "elbow")
     t = np.minimum(curve["x"], solution.duration)  # the last one was rounded
     assert np.allclose(curve["y"], solution.tau(t)[:, 1], atol=1e-3)
@@ -56,10 +67,10 @@ def test_a_plot_holds_the_motion_and_its_limits(solution):
     assert torques["layout"]["yaxis"]["range"][0] < -10.0 and torques["layout"]["yaxis"]["range"][1] > 10.0
 
 
-def test_plotly_takes_every_plot(solution):
+def test_plotly_takes_every_plot(interactive_page):
     """It raises ValueError for a property that it does not know; the script would be silent."""
     objects = pytest.importorskip("plotly.graph_objects")
-    pages = plots(trajopt.report.html(solution, interactive=True))
+    pages = plots(interactive_page)
     assert len(pages) == 7
     for plot in pages:
         assert len(objects.Figure(plot).data) == len(plot["data"])
@@ -98,7 +109,7 @@ def test_names_cannot_leave_their_attribute():
     assert "<script" not in plot["data"][0]["hovertemplate"] and "<b>" not in plot["layout"]["title"]["text"]
 
 
-def test_limits_are_told_with_units_and_with_what_was_reached(solution):
+def test_limits_are_told_with_units_and_with_what_was_reached(solution, static_page):
     rows = {row[:2]: row[2:] for row in limit_rows(motion_curves(solution))}
     assert (
         rows["torques and forces", "elbow"][:2] == ("-10", "10")
@@ -108,18 +119,16 @@ def test_limits_are_told_with_units_and_with_what_was_reached(solution):
     v = solution.v(np.linspace(0.0, solution.duration, 400))[:, 0]
     assert (least, largest) == pytest.approx((v.min(), v.max()), rel=1e-4)
     assert ("positions", "elbow") not in rows  # has no limit
-    page = trajopt.report.html(solution, interactive=False)
-    assert "Limits" in page and "rad/s" in page
+    assert "Limits" in static_page and "rad/s" in static_page
 
 
-def test_the_run_and_its_parameters_are_told(solution):
+def test_the_run_and_its_parameters_are_told(solution, static_page):
     told = dict(run_rows(solution))
     assert told["date"].startswith("20") and f"trajopt {trajopt.__version__}" in told["versions"]
     assert told["solver"].startswith("Ipopt(tol=")
     given = {name: value for name, value, origin in parameter_rows(solution) if origin == "given"}
     assert given["intervals"] == "10" and given["q_start"] == "(0, -2)"
-    page = trajopt.report.html(solution, interactive=False)
-    assert told["date"] in page and "q_start" in page
+    assert told["date"] in static_page and "q_start" in static_page
     assert list(run_rows(replace(solution, run=None))) == []
 
 

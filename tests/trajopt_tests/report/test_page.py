@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
+from library_solutions import solved_at_defaults
 
 import problems
 import trajopt
@@ -57,7 +58,7 @@ def test_speeds_that_hold_for_all_times_are_active_with_the_multipliers_of_their
 
 
 def test_bounds_of_unknown_curves_go_by_their_names():
-    names = {active.name for active in report.active_constraints(trajopt.solve(problems.hop.build()))}
+    names = {active.name for active in report.active_constraints(solved_at_defaults("hop"))}
     assert "bounds of toe 0" in names and "velocity limits" in names
 
 
@@ -75,7 +76,7 @@ def test_a_certified_solve_shows_its_certificate_and_the_multipliers_of_its_arcs
 
 
 def test_unknown_curves_and_the_robot_are_drawn():
-    page = report.html(trajopt.solve(problems.hop.build(), trajopt.Ipopt(max_iterations=3)))
+    page = report.html(solved_at_defaults("hop"), interactive=False)
     assert "toe, an unknown curve" in page and 'alt="the robot in snapshots"' in page
 
 

@@ -57,7 +57,7 @@ def started(on_feet):
     problem.passive_base()
     problem.start_at(q=problem.standing_pose(STANDING) if on_feet else STANDING, v=0)
     problem.minimize(trajopt.tau**2)
-    return trajopt.solve(problem, starts=1, progress="silent")
+    return trajopt.solve(problem, refine=None, starts=1, progress="silent")
 
 
 def test_the_robot_starts_from_a_pose_that_stands_and_from_no_other():
