@@ -138,7 +138,8 @@ def test_not_converging_ends_with_one_and_still_writes(tmp_path):
 
 
 def test_an_impossible_duration_names_joints_and_times(tmp_path):
-    outcome = run("solve", "two_link_rr", "--set", "intervals=8", "--set", "duration=0.2", "--out", tmp_path)
+    impossible = ("--set", "intervals=8", "--set", "duration=0.2", "--starts", "1")
+    outcome = run("solve", "two_link_rr", *impossible, "--out", tmp_path)
     assert outcome.exit_code == 1
     assert "probably infeasible" in outcome.stderr
     assert "torque limits, shoulder" in outcome.stderr and "(t = 0." in outcome.stderr

@@ -84,7 +84,7 @@ def test_a_packed_walker_is_told_in_weights_of_the_body_and_balances():
     assert sum(each.mass for each in carried.bodies) == pytest.approx(90.0)
 
 
-@pytest.mark.parametrize("slope", [-0.1, 0.08])
+@pytest.mark.parametrize("slope", [-0.1, pytest.param(0.08, marks=pytest.mark.long)])
 def test_on_a_slope_the_ground_carries_the_weight_along_and_across_it(slope):
     """One iteration is not optimal, but periodic: the mean reaction is the weight in axes of the ground."""
     step = trajopt.solve(gait.build(slope=slope), trajopt.Ipopt(max_iterations=1), progress="silent")

@@ -26,7 +26,9 @@ def solution():
     return trajopt.solve(planar_walker.build(), progress="silent")
 
 
-@pytest.mark.parametrize("name", [*CURVES, "snapshots"])
+@pytest.mark.parametrize(
+    "name", ["angles", *(pytest.param(name, marks=pytest.mark.long) for name in CURVES[1:]), "snapshots"]
+)
 def test_every_figure_is_drawn_without_a_warning(name, solution, tmp_path):
     before = dict(matplotlib.rcParams)
     figure = getattr(plot, name)(solution)
