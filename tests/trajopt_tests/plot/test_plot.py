@@ -37,7 +37,7 @@ def texts(figure):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-@pytest.mark.parametrize("fixture", ["rr", "pr"])
+@pytest.mark.parametrize("fixture", ["rr", pytest.param("pr", marks=pytest.mark.long)])
 def test_every_figure_is_drawn_without_a_warning_and_without_pyplot(name, fixture, request, tmp_path):
     before = dict(matplotlib.rcParams)
     figure = getattr(trajopt.plot, name)(request.getfixturevalue(fixture))
@@ -190,7 +190,9 @@ def test_slow_passages_and_open_limits_are_no_switches():
     assert np.allclose(limit_switches(t, lopsided, 1.0, 3.0), [0.305])
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize(
+    "name", ["torques", *(pytest.param(name, marks=pytest.mark.long) for name in FIGURES[1:])]
+)
 def test_a_notebook_is_given_a_picture_of_the_whole_figure(rr, name):
     figure = getattr(trajopt.plot, name)(rr)
     picture = figure._repr_png_()

@@ -105,7 +105,7 @@ def test_the_most_different_of_some_motions():
     assert _most_different(motions, 9) == [0, 2, 3, 1]
 
 
-@pytest.mark.parametrize("starts", ["auto", 8])
+@pytest.mark.parametrize("starts", ["auto", pytest.param(8, marks=pytest.mark.long)])
 def test_the_fighter_finds_the_published_optimum(starts):
     found = trajopt.solve(fighter(), starts=starts)
     assert found.converged

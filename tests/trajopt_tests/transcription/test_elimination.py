@@ -10,6 +10,10 @@ from trajopt.transcription.linear_equations import component
 from trajopt.transcription.linear_equations.elimination import eliminate
 
 NONE = np.zeros(0, dtype=int)
+SEEDS = [
+    pytest.param(range(start, start + 20), marks=pytest.mark.long if start >= 60 else ())
+    for start in range(0, 200, 20)
+]
 
 
 def random_system(seed, rows=6, columns=15):
@@ -93,7 +97,7 @@ def dense_values(basis, at, derivative):
     return found
 
 
-@pytest.mark.parametrize("seeds", [range(start, start + 20) for start in range(0, 200, 20)], ids=str)
+@pytest.mark.parametrize("seeds", SEEDS, ids=str)
 def test_planted_repetitions_are_dropped_at_any_degree_and_scale(seeds):
     for seed in seeds:
         A, b, rank, _, rng = planted(seed)
@@ -106,7 +110,7 @@ def test_planted_repetitions_are_dropped_at_any_degree_and_scale(seeds):
         assert np.all(np.abs(A @ x - b) <= 1e-9 * (np.abs(A) @ np.abs(x) + np.abs(b))), seed
 
 
-@pytest.mark.parametrize("seeds", [range(start, start + 20) for start in range(0, 200, 20)], ids=str)
+@pytest.mark.parametrize("seeds", SEEDS, ids=str)
 def test_planted_contradictions_are_named_at_any_degree_and_scale(seeds):
     """A row that depends on others, moved by a thousandth of its terms: it is named, or one it depends on."""
     for seed in seeds:

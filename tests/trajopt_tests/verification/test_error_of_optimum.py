@@ -13,7 +13,7 @@ from trajopt.splines.basis import SplineBasis
 LEAST_TIME = 0.39185454  # s, of the two-link arm, certified
 
 
-@pytest.mark.parametrize("intervals", [20, 40])
+@pytest.mark.parametrize("intervals", [20, pytest.param(40, marks=pytest.mark.long)])
 def test_a_pass_on_a_coarse_mesh_says_how_far_off_it_is(intervals):
     """Products of complementary controls: 5.12 on twenty intervals, 1.6563 on many."""
     solution = trajopt.solve(complementarity(intervals))
@@ -50,7 +50,9 @@ def least_fuel(intervals, points, duration=2.0, limit=2.2, over="path"):
     return trajopt.solve(problem), optimum
 
 
-@pytest.mark.parametrize(("intervals", "points"), [(4, "lobatto"), (7, "radau"), (7, "gauss")])
+@pytest.mark.parametrize(
+    ("intervals", "points"), [(4, "lobatto"), pytest.param(7, "radau", marks=pytest.mark.long), (7, "gauss")]
+)
 def test_a_control_that_switches_at_a_kink_within_a_span_is_seen(intervals, points):
     """Thrust falls to zero along a whole span; its bounds are met at the ends alone."""
     solution, optimum = least_fuel(intervals, points)

@@ -230,7 +230,7 @@ def test_costs_that_vanish_leave_nothing_to_gain():
         assert not report.minimality.reason and report.minimality.gain < 1e-3
 
 
-@pytest.mark.parametrize("mu", [1e-2, 1e-3, 1e-4])
+@pytest.mark.parametrize("mu", [1e-2, pytest.param(1e-3, marks=pytest.mark.long), 1e-4])
 def test_small_products_of_many_limits_are_counted_together(mu):
     """A solve that stops at a barrier of mu tells a KKT error of mu, and takes up to 43 % longer."""
     best = trajopt.solve(problems.two_link_rr.build()).objective

@@ -79,7 +79,7 @@ def test_a_robot_that_stands_still_passes_its_verification():
     assert found.verify().holds, str(found.verify())[:300]
 
 
-@pytest.mark.parametrize("travel", [1e-1, 1e-3, 1e-4])
+@pytest.mark.parametrize("travel", [1e-1, pytest.param(1e-3, marks=pytest.mark.long), 1e-4])
 def test_a_small_motion_is_measured_by_itself(travel):
     """The scale of a foot's velocity falls with the motion down to 1e-5 of the coordinates, not before."""
     problem = trajopt.Problem(SOLO, trajopt.Trajectory.collocation(4, 3, duration=0.3))

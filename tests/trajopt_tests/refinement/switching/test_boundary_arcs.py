@@ -53,7 +53,7 @@ def test_a_wall_is_followed_from_three_distances_on(distance, hold):
     assert certificate.gain.of_oversteps < 1e-9 and certificate.gain.of_margins < 1e-9
 
 
-@pytest.mark.parametrize("hold", ["nodes", "hull"])
+@pytest.mark.parametrize("hold", [pytest.param("nodes", marks=pytest.mark.long), "hull"])
 def test_a_wall_that_is_only_touched_is_bracketed(hold):
     """Between 1/6 and 1/4 m the wall is touched at one instant: the integral is 4 + 12 (1 - 4 l)^2."""
     few = SearchSettings(doublings=0, bracket_rounds=4)

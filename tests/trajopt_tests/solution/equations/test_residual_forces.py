@@ -180,7 +180,7 @@ def test_a_dynamics_without_inertia_in_these_directions_keeps_the_sum_of_parts()
     assert scale == pytest.approx(2.0)
 
 
-@pytest.mark.parametrize("rise", [1.0, 1e-3, 1e-6])
+@pytest.mark.parametrize("rise", [1.0, pytest.param(1e-3, marks=pytest.mark.long), 1e-6])
 @pytest.mark.parametrize("sideways", [False, True])
 def test_the_weight_is_in_the_scale_of_a_torque_that_is_prescribed_at_one_time(rise, sideways):
     """2 kg are lifted in 200 s, along an axis or by an arm of 0.5 m whose angle hardly changes.
