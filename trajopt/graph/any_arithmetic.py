@@ -5,7 +5,10 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Literal
+
+import numpy as np
 
 #: Functions at zero, where a float stands for a structural zero.
 AT_ZERO = {"sin": 0.0, "cos": 1.0, "exp": 1.0, "sqrt": 0.0, "tanh": 0.0, "atan": 0.0}
@@ -15,11 +18,16 @@ Border = Literal["absolute value", "maximum or minimum", "comparison"]
 
 
 def evaluated(
-    function: Any, arguments: Sequence[Sequence[Any]], number: Callable, apply: Operation | None = None
+    function: Any,
+    arguments: Sequence[Sequence[Any]],
+    number: Callable,
+    apply: Operation | None = None,
+    call: Callable[[Any, list[Any]], list[Any]] | None = None,
 ) -> list[list[Any]]:
     """The outputs of a function of SX expressions, each a list of numbers, of arguments that are lists.
 
     apply : (code of an operation of CasADi, its operands, the exponent of a power) -> the result
+    call : (a function of CasADi, such as a table, its operands) -> its results; None refuses such calls
     number : makes a number of a constant. Numbers have + - * / **, abs and the methods sin, cos, exp, log,
     sqrt, tanh, atan, atan2(x), angle(y) = atan2(y, x), maximum, positive (1 where x > 0, else 0) and zero (1
     where x = 0); floats may be among them. Raises NotImplementedError for any other operation.
@@ -38,7 +46,11 @@ def evaluated(
             continue
         exponent = constants.get(taken[-1]) if taken else None
         constants.pop(given[0], None)
-        if code == casadi.OP_CONST:
+        if code == casadi.OP_CALL and call is not None:
+            table = function.instructions_sx()[k].which_function()
+            for place, result in zip(given, call(table, [work[place] for place in taken]), strict=True):
+                work[place] = result
+        elif code == casadi.OP_CONST:
             constants[given[0]] = function.instruction_constant(k)
             work[given[0]] = number(constants[given[0]])
         elif code == casadi.OP_INPUT:
@@ -67,8 +79,19 @@ def borders(function: Any, arguments: Sequence[Any]) -> list[tuple[Border, Any]]
             found.append((kinds[code], operands[0] - operands[1] if len(operands) > 1 else operands[0]))
         return (casadi.SX.unary if len(operands) == 1 else casadi.SX.binary)(code, *operands)
 
-    evaluated(function, [casadi.vertsplit(column) for column in arguments], casadi.SX, apply)
+    evaluated(function, [casadi.vertsplit(column) for column in arguments], casadi.SX, apply, called)
     return found
+
+
+def called(function: Any, operands: Sequence[Any]) -> list[Any]:
+    """The results of a function of CasADi, entry by entry, of expressions that are its arguments' entries."""
+    import casadi
+
+    ends = np.cumsum([0, *(function.nnz_in(i) for i in range(function.n_in()))])
+    columns = [casadi.vertcat(*operands[first:last]) for first, last in pairwise(ends)]
+    given = [casadi.SX(function.sparsity_in(i), column) for i, column in enumerate(columns)]
+    never_inlined = function.call(given, False, True)  # CasADi cannot take the slopes of tables apart
+    return [entry for result in never_inlined for entry in result.nonzeros()]
 
 
 def _applied(code: int, operands: list[Any], exponent: float | None) -> Any:

@@ -295,6 +295,14 @@ def has_comparison(expression: Any) -> bool:
     return any(entry.is_op(each) for entry in entries for each in operations)
 
 
+def has_calls(expression: Any) -> bool:
+    """Whether an expression calls functions of CasADi that are no elementary operations, as tables are."""
+    import casadi
+
+    traced = casadi.Function("traced", casadi.symvar(expression), [expression])
+    return any(traced.instruction_id(k) == casadi.OP_CALL for k in range(traced.n_instructions()))
+
+
 def contains_nan(expression: Any) -> bool:
     """Whether a constant of the expression is NaN, which float(symbol) silently gives."""
     import casadi

@@ -1,8 +1,8 @@
 """Other ways to solve a program where IPOPT with its defaults stops short of an optimum.
 
-Second derivatives that jump, as those of interpolated tables do, can keep an interior-point method from its
-tolerance for a thousand iterations. A barrier parameter that may rise again can help, and quasi-Newton steps
-use no second derivatives. The first way that converges is kept.
+Second derivatives that jump can keep an interior-point method from its tolerance for a thousand iterations.
+A barrier parameter that may rise again can help, and quasi-Newton steps use no second derivatives. The first
+way that converges is kept.
 """
 
 from __future__ import annotations
