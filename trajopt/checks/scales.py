@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.path_equations import contains_torques, part_sums, scale_of, torque_equations
-from trajopt.checks.residual_forces import residual_forces, static_parts
+from trajopt.checks.path_equations import contains_torques, part_sums, scale_of
+from trajopt.checks.residual_forces import ResidualForces, residual_forces, static_parts
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.node_sets import MotionSamples
@@ -54,13 +54,18 @@ def needs_scale(constraint: Constraint) -> bool:
 
 
 def equation_scales(
-    solution: SolutionData, equations: Sequence[Constraint], here: MotionSamples
+    solution: SolutionData,
+    equations: Sequence[Constraint],
+    here: MotionSamples,
+    forces: Sequence[ResidualForces] | None = None,
 ) -> dict[Constraint, Array]:
     """The scale (width,) of every equation, found at the given times.
 
     Of a torque equation over a part of the motion, the residual at which a force in its direction alone is as
     large as the largest real one (`residual_forces`); of others the largest sum of parts (`part_sums`), to
     which torque equations at single times add gravity and loads (`static_parts`).
+
+    forces : `residual_forces` at these times, where they are known
     """
     if not equations:
         return {}
@@ -79,7 +84,7 @@ def equation_scales(
     for (constraint, component), part in at_rest.items():
         scales[constraint][component] += part
     of_forces: dict[tuple[Constraint, int], float] = {}
-    for together in residual_forces(solution, here) if torque_equations(solution.problem) else ():
+    for together in residual_forces(solution, here) if forces is None else forces:
         for owner, inertia in zip(together.owners, together.inertia, strict=True):
             scale = together.largest * float(inertia)
             of_forces[owner] = min(scale, of_forces.get(owner, np.inf))

@@ -110,14 +110,15 @@ def equation_errors(solution: SolutionData) -> list[Array]:
     times = np.clip(times, 0.0, curve.duration)
     here = MotionSamples.at(curve, times)
     values = solution.values([c.term for c in equations], times)
-    scales = equation_scales(solution, equations, here)
+    forces = residual_forces(solution, here)
+    scales = equation_scales(solution, equations, here, forces)
     worst = np.zeros(times.size)
     for constraint in equations:
         equal, value = constraint.lower == constraint.upper, values[constraint.term.quantity]
         error = np.abs(value - np.where(equal, constraint.lower, 0.0)) / scales[constraint]
         error = np.where(equal & constraint.over.mask(here)[:, None], error, 0.0).max(axis=1)
         worst = np.fmax(worst, np.where(np.isnan(error), np.inf, error))
-    for together in residual_forces(solution, here):
+    for together in forces:
         worst[together.at] = np.fmax(worst[together.at], together.missing / together.largest)
     return _by_arc(worst.reshape(-1, count).max(axis=1), edges)
 

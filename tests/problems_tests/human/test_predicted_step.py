@@ -89,7 +89,7 @@ def test_limits_hold_between_the_points_of_every_interval_of_a_swing_and_equatio
     nodes = step_trajectory(0.5, 4).nodes
     for arc, intervals in enumerate((2, 1, 4, 3)):
         own = nodes.arc == arc
-        assert nodes.limits_only[own].sum() == (4 * intervals if arc >= 2 else 0)
+        assert nodes.limits_only[own].sum() == (2 * intervals if arc >= 2 else 0)
         gaps = np.diff(np.unique(nodes.s[own]))
         assert gaps.min() > 1e-3  # no node twice
 
