@@ -36,10 +36,16 @@ def orientation_error(frame: str, rotation: ArrayLike) -> ExpressionTerm:
     It vanishes at half a turn as well: start nearer to the target.
 
     rotation : (3, 3) target axes of the frame in world axes
+    Raises ShapeError for what is no rotation matrix, a reflection for instance.
     """
     wanted = numbers(rotation, "rotation")
     if wanted.shape != (3, 3) or not np.allclose(wanted.T @ wanted, np.eye(3), atol=1e-6):
         raise ShapeError(f"the rotation is {wanted.tolist()}: give a (3, 3) rotation matrix")
+    if np.linalg.det(wanted) < 0.0:
+        raise ShapeError(
+            f"the rotation is {wanted.tolist()}, a reflection (determinant -1), which no frame reaches: give "
+            "the axes of a right-handed frame as columns"
+        )
 
     def error(node: Any) -> Any:
         own = matrix_columns(node.orientation(frame))

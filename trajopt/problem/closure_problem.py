@@ -17,12 +17,10 @@ from numpy.typing import ArrayLike
 from trajopt.base import arguments
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
-from trajopt.base.tolerances import BETWEEN
 from trajopt.problem.contact_problem import ContactProblem
 from trajopt.problem.contacts.closure import Closure, ClosureKind, basis_about, closure_of
 from trajopt.problem.contacts.loop_ends import keep_independent_periodicities, pose_at, release_ends
 from trajopt.problem.contacts.loop_poses import OPENS, LoopPoses, with_kept
-from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.input_checks import index_of
 from trajopt.splines.node_sets import PATH, START, ArcNodes, NodeSet
 
@@ -179,12 +177,7 @@ class ClosureProblem(ContactProblem):
                     closure.kept_gap, speed, arc, f"{label} closes", f"{label} starts closed"
                 )
             over: NodeSet = ArcNodes(arc, "whole") if several else PATH
-            misfit, zero = closure.misfit, np.zeros(len(closure.misfit.components))
-            self.width_of_term(misfit)
-            scale = np.full_like(zero, closure.tolerance / BETWEEN)
-            self.constraints.append(
-                Constraint(misfit, zero, zero, over, f"{label} between nodes", "implied", scale=scale)
-            )
+            self._hold_between_nodes(closure.misfit, closure.tolerance, over, f"{label} between nodes")
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:

@@ -26,6 +26,7 @@ from trajopt.terms import term as terms
 
 FLAT = Ground()
 IMPULSE = 0.01  # of an edge, in weights times seconds, where nothing is known of it
+ON_GROUND = 1e-3  # m, that a standing foot may be above or below the ground between nodes
 GAIT = "gait"  # name of the periodicity of q
 TURNS = ("_rz", "_yaw")  # joints of a floating base that turn it about the vertical
 
@@ -299,6 +300,8 @@ class ContactProblem(HeldFrames):
 
     def _stand(self, contact: Contact, arc: int) -> None:
         frame = contact.frame
+        height, whole = self._height(contact, arc), ArcNodes(arc, "whole")
+        self._hold_between_nodes(height, ON_GROUND, whole, f"{frame} stays on the ground, arc {arc}")
         if contact.is_point and not contact.held[arc]:
             return
         twist = terms.term(name=f"velocity of {frame}, arc {arc}", unit=units_of_twist(contact, arc))
@@ -324,10 +327,13 @@ class ContactProblem(HeldFrames):
             name = f"{contact.frame} lands on the ground, arc {arc}"
             self.subject_to(place, first, last, over=ArcNodes(arc, "start"), name=name)
 
+    def _height(self, contact: Contact, arc: int) -> terms.ExpressionTerm:
+        """Of all points of a foot above the ground of an arc, m."""
+        label = f"height of {contact.frame} in arc {arc}"
+        return terms.term(name=label, unit="m")(partial(contact.height, arc=arc, points=contact.points))
+
     def _swing(self, contact: Contact, arc: int, clearance: float) -> None:
-        frame = contact.frame
-        label = f"height of {frame} in arc {arc}"
-        height = terms.term(name=label, unit="m")(partial(contact.height, arc=arc, points=contact.points))
+        frame, height = contact.frame, self._height(contact, arc)
         self.subject_to(
             height, lower=0.0, over=ArcNodes(arc, "whole"), name=f"{frame} above ground, arc {arc}"
         )

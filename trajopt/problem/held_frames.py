@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trajopt.base.errors import OptionError
+from trajopt.base.tolerances import BETWEEN
+from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
-from trajopt.splines.node_sets import ArcNodes, Neighbours
+from trajopt.splines.node_sets import ArcNodes, Neighbours, NodeSet
 from trajopt.terms import term as terms
 from trajopt.terms.vectors import total
 
@@ -88,6 +90,12 @@ class HeldFrames(ProblemData):
 
     def _hold_still(self, speed: Any, arc: int, name: str) -> None:
         self.subject_to(speed, equals=0.0, over=ArcNodes(arc, "whole"), name=name)
+
+    def _hold_between_nodes(self, gap: Any, tolerance: float, over: NodeSet, name: str) -> None:
+        """Let reports check a gap that vanishes at the start and whose velocity does: it has no rows."""
+        zero = np.zeros(self.width_of_term(gap))
+        scale = np.full_like(zero, tolerance / BETWEEN)
+        self.constraints.append(Constraint(gap, zero, zero, over, name, "implied", scale=scale))
 
     def _hold_from_the_start(self, gap: Any, speed: Any, arc: int, closes: str, still: str) -> None:
         """State the gap where an arc starts, and zero velocity there unless it is a collocation point.

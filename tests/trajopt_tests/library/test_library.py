@@ -246,6 +246,7 @@ def test_impossible_settings_of_library_terms_are_refused():
         ),
         (lambda: library.position_error("tool", [0, 0]), "target is .*: give three finite numbers"),
         (lambda: library.orientation_error("tool", np.ones((3, 3))), "give a .3, 3. rotation matrix"),
+        (lambda: library.orientation_error("tool", np.diag([1, 1, -1])), "reflection .determinant -1."),
     ):
         with pytest.raises(errors.TrajoptError, match=message):
             make()

@@ -216,6 +216,7 @@ def contact_of(
             f"each of the {arc_count} arcs, {{0: Ground(), 1: Ground(height=0.1)}}"
         )
     check_upwards(surfaces.values(), dynamics.gravity, frame)
+    check_one_ground_per_stance(surfaces, stands, frame)
     axes = held_axes(held, frame, stands)
     if len(sole) > 1 and any(len(each) < len(WORLD) for each in axes.values()):
         raise OptionError(f"'{frame}' has a sole, which holds all axes: held= is for point feet")
@@ -242,6 +243,16 @@ def check_upwards(grounds: Iterable[Ground], gravity: Array, frame: str) -> None
             raise OptionError(
                 f"the ground of '{frame}' has {up} upwards, and gravity is {np.asarray(gravity).tolist()}: "
                 "give up= the axis against which gravity pulls"
+            )
+
+
+def check_one_ground_per_stance(grounds: Mapping[int, Ground], arcs: Sequence[int], frame: str) -> None:
+    """Raise OptionError where a foot stands on while its ground changes: it does not touch down again."""
+    for arc in arcs:
+        if arc - 1 in arcs and grounds[arc] != grounds[arc - 1]:
+            raise OptionError(
+                f"'{frame}' stands on from arc {arc - 1} to arc {arc}, but its ground changes there, from "
+                f"{grounds[arc - 1]} to {grounds[arc]}: give both arcs one Ground, or let it swing in between"
             )
 
 

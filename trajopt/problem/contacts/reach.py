@@ -1,8 +1,8 @@
-"""Refuses feet that stand at an end of the motion out of reach of the ground, before a solver looks."""
+"""Refuses feet that stand where they cannot all reach the ground, before a solver looks for a motion."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -21,23 +21,30 @@ from trajopt.terms.term import ExpressionTerm
 
 
 def refuse_out_of_reach(problem: Any) -> None:
-    """Raise InfeasibleBoundsError where no pose is found with all feet that stand at an end on the ground.
+    """Raise InfeasibleBoundsError where no pose is found with all feet that stand in an arc on the ground.
 
-    Joints have the values that are fixed at that end, and are within the limits that are stated of them.
-    Robots with unknown lengths are left to the solver.
+    Looked at are the start and the end where some values of joints are fixed there, and arcs in which feet
+    stand on different grounds. Joints are within the limits that are stated of them. Robots with unknown
+    lengths are left to the solver.
     """
-    contacts, last = getattr(problem, "contacts", {}).values(), len(problem.trajectory.arcs) - 1
-    for place, arc in ((START, 0), (END, last)):
-        stands = [each for each in contacts if arc in each.arcs and each.is_held_upwards(arc)]
-        fixed, _ = fixed_at(problem, "q", place)
-        if not stands or not fixed.any() or fixed.all():  # of a whole pose, rows say by how much it misses
+    last = len(problem.trajectory.arcs) - 1
+    for place, arc in ((START, 0), *((None, arc) for arc in range(1, last)), (END, last)):
+        stands = [each for each in _contacts(problem) if arc in each.arcs and each.is_held_upwards(arc)]
+        fixed = np.zeros(problem.dynamics.n, bool) if place is None else fixed_at(problem, "q", place)[0]
+        uneven = len({each.ground[arc] for each in stands}) > 1
+        if not stands or fixed.all() or not (fixed.any() or uneven):  # of a whole pose, rows say how far off
             continue
         feet = FeetOnGround(problem, stands, arc)
         if any(map(is_parameter, feet.leaves)):
             continue
-        pose = feet.best(pose_at(problem, place), fixed)
+        pose = feet.best(pose_at(problem, place or START), fixed)
         if not feet.is_met(pose):
-            raise InfeasibleBoundsError(feet.refusal(pose, place.written))
+            where = f"in arc {arc}" if place is None else f"at the {place.written} of the motion"
+            raise InfeasibleBoundsError(feet.refusal(pose, where, fixed))
+
+
+def _contacts(problem: Any) -> Iterable[Contact]:
+    return getattr(problem, "contacts", {}).values()
 
 
 class FeetOnGround(PoseSearch):
@@ -50,16 +57,16 @@ class FeetOnGround(PoseSearch):
         self.limits = stated_limits(problem)
         self.tolerances = np.full(sum(len(each.points) for each in contacts), NEARLY)
 
-    def refusal(self, q: Array, where: str) -> str:
+    def refusal(self, q: Array, where: str, fixed: Array) -> str:
         """The text of the error, with the feet that are off the ground at the nearest pose."""
         ends = np.cumsum([len(each.points) for each in self.contacts])[:-1]
         each = zip(self.contacts, np.split(self.misfit(q), ends), strict=True)
         off = {one.frame: own[np.argmax(np.abs(own))] for one, own in each}
         feet = ", ".join(f"'{name}' {gap:.3g} m" for name, gap in off.items() if abs(gap) > NEARLY)
+        given = " that has the values fixed there" if fixed.any() else ""
         return (
-            f"feet that stand at the {where} of the motion are not on the ground at any pose found that has "
-            f"the values fixed there: at the nearest, {feet} above it. Fix other values, of the base say, "
-            "give another ground, or let these feet swing there"
+            f"feet that stand {where} are not on the ground at any pose found{given}: at the nearest, {feet} "
+            "above it. Fix other values, of the base say, give another ground, or let these feet swing there"
         )
 
 

@@ -83,7 +83,7 @@ class Schedule:
 
         Between two lifts all feet stand; `lifted` of four feet is below 1/4, of two below 1/2.
         """
-        count = len(feet)
+        count = len(names_of_feet(feet))
         check_positive("period", period)
         check_positive("lifted", lifted)
         if not lifted < 1.0 / max(count, 1):
@@ -156,18 +156,20 @@ def stance_of(given: Any) -> Stance:
     else:
         raise OptionError(f"a stance is {short_repr(given)}: give a pair (feet, duration), (('left',), 0.4)")
     shortest, longest = seconds(duration)
-    if not 0.0 < shortest <= longest:
+    if not (0.0 < shortest <= longest and np.isfinite(shortest)):
         raise OptionError(
-            f"the duration of a stance is {short_repr(duration)} s: give more than 0, or (shortest, longest)"
+            f"the duration of a stance is {short_repr(duration)} s: give a number above 0, or (shortest, "
+            "longest), of which the second may be infinite"
         )
     return Stance(names_of_feet(feet), shortest if shortest == longest else (shortest, longest))
 
 
 def names_of_feet(given: Any) -> tuple[str, ...]:
-    if isinstance(given, str) or not all(isinstance(foot, str) and foot for foot in given):
+    listed = isinstance(given, Iterable) and not isinstance(given, str)
+    if not listed or not all(isinstance(foot, str) and foot for foot in given):
         raise OptionError(f"feet are {short_repr(given)}: give a sequence of names, ('left', 'right')")
     if len(set(given)) < len(given):
-        raise OptionError(f"a foot is named twice: {list_names(given)}")
+        raise OptionError(f"a foot is named twice: {list_names(given)}; name each once")
     return tuple(given)
 
 
@@ -183,9 +185,15 @@ def seconds(duration: Any) -> Iterator[float]:
 
 
 def alternating(groups: Sequence[Sequence[str]], period: float, flight: float) -> Schedule:
-    """Groups of feet that stand in turns within one period, each followed by a flight (s) unless it is 0."""
+    """Groups of feet that stand in turns within one period, each followed by a flight (s) unless it is 0.
+
+    OptionError for a group without feet, and for a foot in two of them, which would never swing.
+    """
     check_positive("period", period)
     check_positive("flight", flight, or_zero=True)
+    names_of_feet([foot for feet in groups for foot in names_of_feet(feet)])
+    if not all(groups):
+        raise OptionError("a group of feet is empty: give names in both groups that stand in turns")
     share = period / len(groups)
     if not flight < share:
         raise OptionError(

@@ -10,6 +10,7 @@ from scipy.integrate import trapezoid
 
 import dynamics
 import trajopt
+from problems.gallery.legged.one_legged_hopper import BENT, hopper
 from problems.gallery.legged.quadruped_trot import build
 from problems.gallery.legged.solo import STANDING
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, UnknownNameError
@@ -19,6 +20,7 @@ SOLO = dynamics.load_urdf(ROBOTS / "solo12.urdf", floating_base="free")
 FEET = {"FL": "FR", "HL": "HR"}
 GAIT = trajopt.Schedule.trot(("FL", "HR"), ("FR", "HL"), period=0.5)
 WEIGHT = SOLO.total_mass * 9.81
+STEP_UP = {0: trajopt.Ground(), 1: trajopt.Ground(height=0.1)}
 FRICTION, CLEARANCE = 0.7, 0.03
 
 
@@ -134,6 +136,7 @@ def test_a_sole_holds_its_orientation_and_pushes_at_its_points():
         ({"sole": [[0, 0, 0], [1, 0, 0], [2, 0, 0]]}, OptionError, "on a line"),
         ({"ground": {0: trajopt.Ground()}}, OptionError, "each of the 2 arcs"),
         ({"ground": 0.1}, OptionError, "trajopt.Ground"),
+        ({"arcs": [0, 1], "ground": STEP_UP}, OptionError, "stands on from arc 0 to arc 1, but its ground"),
         ({"held": "xw"}, OptionError, "letters of 'xyz'"),
         ({"held": {1: "x"}}, OptionError, "in which it stands"),
         ({"held": {0: "x", "left": "x"}}, OptionError, "in which it stands"),
@@ -309,6 +312,21 @@ def test_every_point_of_a_sole_lands_where_the_ground_is():
     landing = [each for each in problem.constraints if each.name == "FL_FOOT lands on the ground, arc 2"]
     assert len(landing) == 1 and landing[0].lower.tolist() == [0.3, -np.inf] * 3
     assert not np.isfinite(landing[0].upper).any()
+
+
+@pytest.mark.long
+def test_a_foot_that_pushes_against_thin_air_fails():
+    """Whose height is not held while it stands: the hopper's foot pushes half a metre above the ground."""
+    problem = trajopt.Problem(hopper(), trajopt.Schedule.standing(("foot",), 0.2).trajectory(10))
+    problem.contact("foot", [0], held="xy")
+    problem.passive_base()
+    high = np.array([0.0, 0.0, 1.2, 0.0, 0.0, 0.0, *BENT])
+    problem.start_at(q=high, v=0)
+    problem.end_at(q=[*high[:6], None, None, None])
+    problem.minimize(trajopt.tau**2)
+    problem.guess(np.array([high, high]))
+    report = trajopt.solve(problem, refine=None, starts=1, progress="silent").verify()
+    assert str(report).startswith("FAIL: foot stays on the ground, arc 0: missed by 0.")
 
 
 BEHIND = trajopt.Ground(x=(0.3, np.inf))

@@ -54,6 +54,25 @@ def test_what_is_out_of_reach_is_refused_before_a_solve():
         trajopt.solve(standing(ground=5.0), progress="silent")
 
 
+@pytest.mark.parametrize(("height", "reached"), [(0.1, True), (2.0, False)])
+def test_grounds_that_no_pose_joins_are_refused_in_any_arc(height, reached):
+    """Two feet on the ground and two on a step of 2 m: IPOPT had looked for a quarter of an hour."""
+    feet = ("FL", "FR", "HL", "HR")
+    steps = trajopt.Schedule([(feet, 0.2), (("FL", "HR"), 0.2), (feet, 0.2), (("FR", "HL"), 0.2)])
+    problem = trajopt.Problem(SOLO, steps.trajectory(2))
+    flat, step = trajopt.Ground(), trajopt.Ground(height=height)
+    for foot in feet:
+        later = step if foot in ("FR", "HL") else flat
+        ground = {0: flat, 1: flat, 2: later, 3: later}
+        problem.contact(f"{foot}_FOOT", steps.arcs(foot), ground=ground)
+    problem.passive_base()
+    if reached:
+        refuse_out_of_reach(problem)
+    else:
+        with pytest.raises(InfeasibleBoundsError, match=r"stand in arc 2 are not on .* pose found: at the"):
+            refuse_out_of_reach(problem)
+
+
 def test_limits_of_joints_count_where_they_are_stated():
     low, high = standing(start=-0.1), standing(start=-0.1)
     refuse_out_of_reach(low)
