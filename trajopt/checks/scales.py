@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.path_equations import contains_torques, part_sums, scale_of
+from trajopt.checks.path_equations import contains_torques, part_sums, scale_of, torque_equations
 from trajopt.checks.residual_forces import ResidualForces, residual_forces, static_parts
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
@@ -84,7 +84,9 @@ def equation_scales(
     for (constraint, component), part in at_rest.items():
         scales[constraint][component] += part
     of_forces: dict[tuple[Constraint, int], float] = {}
-    for together in residual_forces(solution, here) if forces is None else forces:
+    if forces is None:
+        forces = residual_forces(solution, here) if torque_equations(solution.problem) else ()
+    for together in forces:
         for owner, inertia in zip(together.owners, together.inertia, strict=True):
             scale = together.largest * float(inertia)
             of_forces[owner] = min(scale, of_forces.get(owner, np.inf))

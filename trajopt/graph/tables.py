@@ -19,7 +19,7 @@ from trajopt.base.arrays import Array
 from trajopt.graph.any_arithmetic import called, evaluated
 
 
-def continued(expression: Any) -> Any:
+def continued_tables(expression: Any) -> Any:
     """A column of expressions with its tables by B-splines continued."""
     import casadi
 

@@ -14,7 +14,7 @@ import numpy as np
 from trajopt.base.errors import OptionError, ShapeError, TrajoptError
 from trajopt.graph.expression import ExpressionBlock, contains_nan, expression_of, has_calls, symbol
 from trajopt.graph.quantities import QuantityTable, families_with_argument, term_of
-from trajopt.graph.tables import continued
+from trajopt.graph.tables import continued_tables
 
 _BRANCHED = ("truth value", "__bool__", "cannot compute the truth")  # in errors of CasADi and NumPy
 
@@ -183,7 +183,7 @@ def _column(returned: Any, label: str) -> Any:
             f"{label} contains NaN whatever the node: float() and functions of `math` turn symbols into it, "
             "use those of numpy or casadi"
         )
-    return continued(expression) if has_calls(expression) else expression
+    return continued_tables(expression) if has_calls(expression) else expression
 
 
 def _last_words(error: Exception) -> str:

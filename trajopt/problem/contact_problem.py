@@ -18,6 +18,7 @@ from trajopt.problem.constraints.rotation_wraps import wrap_rotation
 from trajopt.problem.contacts.contact import DIRECTIONS, WORLD, Contact, contact_of
 from trajopt.problem.contacts.ground import Ground
 from trajopt.problem.contacts.impact import ImpactTerm, after_name
+from trajopt.problem.contacts.loop_poses import NEARLY
 from trajopt.problem.contacts.standing import standing_pose
 from trajopt.problem.held_frames import HeldFrames
 from trajopt.splines.instants import Instants
@@ -26,7 +27,6 @@ from trajopt.terms import term as terms
 
 FLAT = Ground()
 IMPULSE = 0.01  # of an edge, in weights times seconds, where nothing is known of it
-ON_GROUND = 1e-3  # m, that a standing foot may be above or below the ground between nodes
 GAIT = "gait"  # name of the periodicity of q
 TURNS = ("_rz", "_yaw")  # joints of a floating base that turn it about the vertical
 
@@ -301,7 +301,7 @@ class ContactProblem(HeldFrames):
     def _stand(self, contact: Contact, arc: int) -> None:
         frame = contact.frame
         height, whole = self._height(contact, arc), ArcNodes(arc, "whole")
-        self._hold_between_nodes(height, ON_GROUND, whole, f"{frame} stays on the ground, arc {arc}")
+        self._hold_between_nodes(height, NEARLY, whole, f"{frame} stays on the ground, arc {arc}")
         if contact.is_point and not contact.held[arc]:
             return
         twist = terms.term(name=f"velocity of {frame}, arc {arc}", unit=units_of_twist(contact, arc))

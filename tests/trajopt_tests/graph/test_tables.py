@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import trajopt
-from trajopt.graph.tables import continued
+from trajopt.graph.tables import continued_tables
 from trajopt.graph.trace import trace
 
 GRID, HEIGHTS = np.linspace(-1.0, 2.0, 7), np.linspace(0.0, 3.0, 6)
@@ -45,7 +45,7 @@ def test_beyond_an_edge_a_table_is_its_tangent(below):
 
 def test_tables_of_tables_are_continued_and_other_functions_are_left():
     x, step = casadi.SX.sym("x", 2), casadi.interpolant("step", "linear", [GRID], GRID**2)
-    nested = continued(casadi.vertcat(CURVE(4.0 + SURFACE(x)), step(x[0])))
+    nested = continued_tables(casadi.vertcat(CURVE(4.0 + SURFACE(x)), step(x[0])))
     value = casadi.Function("value", [x], [nested])([0.3, -0.2])
     assert value[0] != 0.0 and value[1] == pytest.approx(float(step(0.3)))
 
