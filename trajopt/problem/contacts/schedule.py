@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -165,7 +165,7 @@ def stance_of(given: Any) -> Stance:
 
 
 def names_of_feet(given: Any) -> tuple[str, ...]:
-    listed = isinstance(given, Iterable) and not isinstance(given, str)
+    listed = isinstance(given, Collection) and not isinstance(given, str)
     if not listed or not all(isinstance(foot, str) and foot for foot in given):
         raise OptionError(f"feet are {short_repr(given)}: give a sequence of names, ('left', 'right')")
     if len(set(given)) < len(given):
