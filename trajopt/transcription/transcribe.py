@@ -21,6 +21,7 @@ from trajopt.graph.data import blocks_of_data
 from trajopt.graph.graph import Graph, fused
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantities import is_extra, is_parameter
+from trajopt.problem.constraints.rotation_wraps import refuse_far_turns
 from trajopt.problem.contacts.free_fall import refuse_free_fall
 from trajopt.problem.contacts.reach import refuse_out_of_reach
 from trajopt.problem.problem import ProblemData
@@ -220,6 +221,8 @@ def transcribe(problem: ProblemData, check: bool = False) -> NLP:
     Without costs the objective is zero: any point that meets the constraints is a solution.
     Raises ProblemError or a subclass, such as InfeasibleBoundsError, when the problem contradicts itself.
     """
+    if check and getattr(problem.dynamics, "rotation_joints", ()):
+        refuse_far_turns(problem)
     if check and problem.passive_joints:
         refuse_free_fall(problem)
         refuse_out_of_reach(problem)

@@ -84,11 +84,31 @@ def _borders(problem: Any, link: str, places: slice) -> tuple[Array, dict[int, A
         turns[arc] = further if wraps else last
         p_before, furthest = unwound(p, turns[arc]), _furthest(p, turns[arc])
         if furthest > FURTHEST:
-            raise OptionError(
-                f"the guess turns {link} {np.rad2deg(furthest):.0f} degrees from the centre of its rotation "
-                f"vector in arc {arc}, which holds less than 360: cut the trajectory into more arcs"
-            )
+            raise _too_far(link, furthest, arc)
     return turns, borders
+
+
+def refuse_far_turns(problem: Any) -> None:
+    """Raise OptionError where the guess turns a link further in one arc than its rotation vector holds.
+
+    The solver would start behind the singularity of the chart, and not get back.
+    """
+    for joint in (
+        getattr(problem.dynamics, "rotation_joints", ()) if problem.guessed_curve is not None else ()
+    ):
+        for arc in range(len(problem.trajectory.arcs)):
+            furthest = _furthest(_guessed(problem, joint.coordinates, arc), 0)
+            if furthest > FURTHEST:
+                raise _too_far(joint.link, furthest, arc)
+
+
+def _too_far(link: str, furthest: float, arc: int) -> OptionError:
+    return OptionError(
+        f"the guess turns {link} {np.rad2deg(furthest):.0f} degrees from the centre of its rotation vector "
+        f"in arc {arc}, which holds less than 360: cut the trajectory into more arcs, guess how far it "
+        f"turns, then problem.wrap_rotation({link!r}). Where it turns by less than half a turn, guess "
+        "dynamics.rotation_vector(R)"
+    )
 
 
 def _guessed(problem: Any, places: slice, arc: int) -> Array:

@@ -129,9 +129,16 @@ def test_links_whose_names_begin_alike_are_wrapped_each():
 def test_a_motion_that_turned_too_far_in_an_arc_says_so():
     """700 degrees about a fixed axis pass 360 at the middle, where the chart is singular."""
     axis = np.array([0.0, 0.0, 1.0])
-    problem = turning(np.deg2rad(700.0) * axis, 1)
+    problem = turning(np.deg2rad(300.0) * axis, 1)
     problem.start_at(q=np.zeros(3), v=np.zeros(3))
     problem.end_at(q=np.deg2rad(700.0) * axis, v=np.zeros(3))
     problem.minimize(trajopt.v**2)
     solution = trajopt.solve(problem, trajopt.Ipopt(max_iterations=30), starts=1, progress="silent")
     assert "body turns 700 degrees" in solution.warning and "wrap_rotation('body')" in solution.warning
+
+
+def test_a_guess_that_turns_too_far_in_an_arc_is_refused_before_the_solve():
+    problem = turning(np.array([0.0, 7.0, 0.0]), 1)
+    problem.minimize(trajopt.v**2)
+    with pytest.raises(OptionError, match=r"body 401 degrees .* in arc 0.*wrap_rotation\('body'\)"):
+        trajopt.solve(problem, progress="silent")
