@@ -93,10 +93,10 @@ def refuse_far_turns(problem: Any) -> None:
 
     The solver would start behind the singularity of the chart, and not get back.
     """
-    for joint in (
-        getattr(problem.dynamics, "rotation_joints", ()) if problem.guessed_curve is not None else ()
-    ):
-        for arc in range(len(problem.trajectory.arcs)):
+    if problem.guessed_curve is None:
+        return
+    for arc in range(len(problem.trajectory.arcs)):
+        for joint in problem.dynamics.rotation_joints:
             furthest = _furthest(_guessed(problem, joint.coordinates, arc), 0)
             if furthest > FURTHEST:
                 raise _too_far(joint.link, furthest, arc)
