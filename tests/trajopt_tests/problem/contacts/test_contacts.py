@@ -22,12 +22,15 @@ GAIT = trajopt.Schedule.trot(("FL", "HR"), ("FR", "HL"), period=0.5)
 WEIGHT = SOLO.total_mass * 9.81
 STEP_UP = {0: trajopt.Ground(), 1: trajopt.Ground(height=0.1)}
 FRICTION, CLEARANCE = 0.7, 0.03
+KNEES, KNEES_ABOVE = [f"{foot}_LOWER_LEG" for foot in GAIT.feet], 0.16  # m
 
 
-def whole_trot():
+def whole_trot(knees_above=None):
     problem = trajopt.Problem(SOLO, GAIT.trajectory(intervals=10), name="trot")
     for foot in GAIT.feet:
         problem.contact(f"{foot}_FOOT", GAIT.arcs(foot), FRICTION, CLEARANCE)
+    for knee in () if knees_above is None else KNEES:
+        problem.contact(knee, [], ground=trajopt.Ground(height=knees_above))
     problem.passive_base()
     problem.subject_to_periodic_gait(forward=0.1)
     problem.minimize(trajopt.tau**2)
@@ -330,3 +333,19 @@ def test_a_foot_that_pushes_against_thin_air_fails():
 
 
 BEHIND = trajopt.Ground(x=(0.3, np.inf))
+
+
+@pytest.mark.long
+def test_a_knee_that_never_stands_stays_above_its_ground():
+    """Without the statement all knees of the trot come lower than this."""
+    heights = {floor: height_of_knees(whole_trot(floor)) for floor in (None, KNEES_ABOVE)}
+    assert np.all(heights[None] < KNEES_ABOVE - 1e-3)
+    assert np.all(heights[KNEES_ABOVE] > KNEES_ABOVE - 1e-5)
+
+
+def height_of_knees(problem):
+    """The lowest that each comes, (4,) m, of the motion found."""
+    solution = trajopt.solve(problem, progress="silent")
+    assert solution.converged and solution.verify().verdict == "PASS"
+    poses = dynamics.forward_kinematics(SOLO, solution.curve(times_of(solution))[:, : SOLO.n], KNEES)
+    return poses.position[..., 2].min(axis=0)
