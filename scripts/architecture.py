@@ -77,18 +77,31 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a file, parsed once."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def import_statements(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """Those of a file, at its top or inside functions; relative imports left out."""
+    found = (node for node in ast.walk(parsed(path)) if isinstance(node, ast.Import | ast.ImportFrom))
+    return tuple(node for node in found if isinstance(node, ast.Import) or (node.module and node.level == 0))
+
+
 def imports_of(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
     """Our own modules that a file imports, wherever in the file."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in import_statements(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            for alias in node.names:
-                inner = f"{node.module}.{alias.name}"
-                if inner in known:
-                    yield inner
-                elif node.module in known:
-                    yield node.module
+            continue
+        for alias in node.names:
+            inner = f"{node.module}.{alias.name}"
+            if inner in known:
+                yield inner
+            elif node.module and node.module in known:
+                yield node.module
 
 
 @functools.cache
@@ -172,16 +185,15 @@ def summary(room: str) -> str:
     """The first sentence of a room's docstring."""
     path = ROOT / room.replace(".", "/")
     source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    text = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
+    text = ast.get_docstring(parsed(source)) or ""
     return " ".join(text.partition("\n\n")[0].split())
 
 
 def function_lengths(path: Path) -> list[int]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
     return [
         (node.end_lineno or node.lineno) - node.lineno + 1
-        for node in ast.walk(tree)
+        for node in ast.walk(parsed(path))
         if isinstance(node, kinds)
     ]
 

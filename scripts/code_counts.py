@@ -13,9 +13,8 @@ import io
 import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 
-from scripts.architecture import PACKAGES, modules
+from scripts.architecture import PACKAGES, modules, parsed
 
 NO_CODE = {
     tokenize.COMMENT,
@@ -33,11 +32,9 @@ def code_lines(text: str) -> int:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import | ast.ImportFrom):
             skipped.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-        body = getattr(node, "body", None)
-        first = body[0] if isinstance(body, list) and body else None
-        text_alone = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-        if text_alone and isinstance(first.value.value, str):
-            skipped.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+        match getattr(node, "body", None):
+            case [ast.Expr(value=ast.Constant(value=str())) as first, *_]:
+                skipped.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
     kept: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in NO_CODE:
@@ -84,7 +81,7 @@ def names_defined_twice(package: str) -> dict[str, list[str]]:
     homes: dict[str, list[str]] = defaultdict(list)
     for module, path in modules().items():
         if module.partition(".")[0] == package:
-            for name in set(public_definitions(ast.parse(path.read_text(encoding="utf-8")))):
+            for name in set(public_definitions(parsed(path))):
                 homes[name].append(module)
     return {name: found for name, found in homes.items() if len(found) > 1}
 
@@ -94,10 +91,9 @@ def counts(package: str) -> dict[str, int]:
     found: Counter[str] = Counter()
     for module, path in modules().items():
         if module.partition(".")[0] == package:
-            text = Path(path).read_text(encoding="utf-8")
-            tree = ast.parse(text)
+            tree = parsed(path)
             found["files"] += 1
-            found["lines of code"] += code_lines(text)
+            found["lines of code"] += code_lines(path.read_text(encoding="utf-8"))
             found["numeric constants of modules"] += numeric_constants(tree)
             found["numeric literals besides 0, 1, 2, 0.5"] += numeric_literals(tree)
     found["public names defined twice"] = len(names_defined_twice(package))

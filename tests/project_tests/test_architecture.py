@@ -24,10 +24,10 @@ def sources(package):
 def imports(path):
     """Every module that a file imports, at its top or inside functions."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in architecture.import_statements(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+        else:
             found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
     return found
 
