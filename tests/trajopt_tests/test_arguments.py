@@ -170,7 +170,7 @@ def test_a_slice_of_a_quantity_is_a_term_with_its_units_and_names():
     np.testing.assert_allclose(solution.value(trajopt.tau[3:], t), solution.tau(t)[:, 3:], rtol=1e-12)
     np.testing.assert_array_equal(solution.value(trajopt.q[-2:], t), solution.q(t)[:, -2:])
     assert problem.component_names(trajopt.tau[3:].quantity, 3) == list(robot.joint_names[3:])
-    assert problem.units_of(trajopt.tau[3:], 3) == ["N m"] * 3
+    assert problem.term_units(trajopt.tau[3:], 3) == ["N m"] * 3
     with pytest.raises(errors.OptionError, match=r"q\[6:\] has no component: q has 6, counted from 0"):
         problem.minimize(trajopt.q[6:])
     for wrong in (slice(None, None, 0), slice(0.5, 2), slice("a", None), None, True):

@@ -18,7 +18,8 @@ from trajopt.base.arguments import MOST_STARTS, check_count, check_flag, check_p
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
 from trajopt.problem.links.phases import Phases
-from trajopt.problem.problem_parts import Refinement, check_refinement, checked_problem
+from trajopt.problem.problem_parts import checked_problem
+from trajopt.problem.refinement_protocol import Refinement, check_refinement
 from trajopt.refinement.limit_nodes import LimitNodes
 from trajopt.refinement.mesh_levels import solve_on_levels
 from trajopt.refinement.other_ways import solved_otherwise, worth_other_ways

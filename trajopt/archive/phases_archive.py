@@ -16,7 +16,7 @@ from trajopt.problem.links.phases import Phases
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.rebuilt_problem import built, check_fits
 from trajopt.solution.solution import SolutionData
-from trajopt.transcription.links.linked_problems import LinkedProblems, held, linked_problems
+from trajopt.transcription.links.link_constraints import LinkedProblems, held, linked_problems
 
 ADVICE = "give a file written by PhasesSolution.save or by `trajopt solve`"
 

@@ -19,7 +19,7 @@ from trajopt.solution.records import Certification, looser_tolerances
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.solvers.solver_constants import ROUNDING
-from trajopt.transcription.links.linked_problems import linked_problems
+from trajopt.transcription.links.link_constraints import linked_problems
 
 
 @dataclass(frozen=True, eq=False, repr=False)

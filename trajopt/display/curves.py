@@ -64,7 +64,7 @@ def curves_of(solution: SolutionData, quantities: Iterable[str], t: NDArray) -> 
 
 def _of_quantity(problem: Any, quantity: str, values: NDArray) -> list[Component]:
     width = values.shape[1]
-    names, units = problem.labels(quantity, width), problem.units(quantity, width)
+    names, units = problem.figure_labels(quantity, width), problem.quantity_units(quantity, width)
     lower, upper = bounds_of(problem, quantity, width)
     return list(map(Component, names, values.T, units, lower.tolist(), upper.tolist()))
 

@@ -134,7 +134,7 @@ def _constraints(problem: ProblemData, nlp: NLP) -> Iterator[StatedLine]:
             yield StatedLine(each.name, "the end follows from the start", "", rows)
             continue
         width = each.lower.size
-        units = problem.units_of(each.term, width)
+        units = problem.term_units(each.term, width)
         what = _bounds(each.lower, each.upper, units, problem.component_names(each.term.quantity, width))
         hold = each.hold if isinstance(each, Constraint) else "nodes"
         held = {"nodes": "", "hull": ", for all t", "implied": ", follows from others"}[hold]
@@ -152,7 +152,7 @@ def _unknowns(problem: ProblemData, nlp: NLP) -> Iterator[StatedLine]:
     of = list_names(problem.dynamics.joint_names)
     yield StatedLine(f"{layout.control_point_count} control points", f"of {of}", "curves")
     for name, extra in problem.extras.items():
-        units = problem.units(extra_leaf(name), extra.lower.size)
+        units = problem.quantity_units(extra_leaf(name), extra.lower.size)
         kind = "slack of the solver" if name in problem.slacks else "curve"
         yield StatedLine(name, _bounds(extra.lower, extra.upper, units), kind)
     for number, arc in enumerate(problem.trajectory.arcs):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,9 +13,8 @@ from trajopt.base import arguments
 from trajopt.base.errors import OptionError
 from trajopt.graph.data import data_of
 from trajopt.graph.quantities import EXTRA, SPLINE_LEAVES, is_extra
-from trajopt.problem import guess as guesses
 from trajopt.problem import input_checks, term_checks
-from trajopt.problem.constraints.continuity import check_borders, lower_continuity, periodicity_of
+from trajopt.problem.constraints.continuity import lower_continuity, periodicity_of
 from trajopt.problem.constraints.coordinate_bounds import boundary_values, joint_limits, locked_bounds
 from trajopt.problem.constraints.designs import design_of
 from trajopt.problem.constraints.integrals import Integral
@@ -32,15 +31,13 @@ from trajopt.problem.dynamics_check import check_dynamics, check_link
 from trajopt.problem.instant import Instant, instant_of
 from trajopt.problem.problem_parts import (
     ProblemParts,
-    Refinement,
-    check_refinement,
     default_trajectory,
     fitting_trajectory,
 )
+from trajopt.problem.refinement_protocol import Refinement, check_refinement
 from trajopt.problem.systems.controls import (
     control_of,
     controls_of,
-    curves_on,
     default_curves,
 )
 from trajopt.problem.systems.state_equations import StateEquations
@@ -49,11 +46,9 @@ from trajopt.solvers.solver import Solver
 from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import PATH
 from trajopt.splines.over import Over, node_set
-from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
 from trajopt.terms.nonsmooth import has_kinks, refuse_kinks
 
-P = TypeVar("P", bound="ProblemData")
 Values = float | ArrayLike | Sequence[float | None] | None  # one for all coordinates, or one each
 
 
@@ -327,15 +322,6 @@ class ProblemData(ProblemParts):
         self.datasets[name] = data_of(name, times, values, clock, arguments.unit(unit, f"'{name}'"))
         return terms.Quantity(f"data:{name}")
 
-    def guess(self, q: Any = None, duration: ArrayLike | None = None, *, x: Any = None) -> None:
-        """Start from a `Solution`, a curve q(s) -> (..., n) of normalised time, or even samples (k, n).
-
-        x : the same for the states of a system; duration : of the whole motion, or one number per arc
-        A curve may give the values of all additional curves behind the joints'. Of a solution the curve, the
-        parameters of the same name and, where none are given, the durations are taken.
-        """
-        guesses.start_from(self, q, x, duration)
-
     def recommend(self, solver: Solver, refine: Refinement | None = None, starts: int = 1) -> None:
         """Let `solve` use these unless others are given: `ConstraintGeneration()`, `LimitNodes()`, others.
 
@@ -346,27 +332,6 @@ class ProblemData(ProblemParts):
         check_refinement(refine, "the recommended refinement")
         arguments.check_count("the recommended number of starts", starts, 1, arguments.MOST_STARTS)
         self.solver, self.refinement, self.starts = solver, refine, int(starts)
-
-    def on(self: P, trajectory: Trajectory) -> P:
-        """A copy on another trajectory, without a guess; a change of one problem leaves the other alone.
-
-        Raises OptionError for a trajectory that cannot hold the equations or the controls of the problem.
-        """
-        other = self.independent_copy()
-        other._tested_blocks = self._tested_blocks  # a block that is tested on one mesh is tested on all
-        other.trajectory = fitting_trajectory(self.dynamics, trajectory)
-        for each in (*self.costs, *self.constraints):
-            other.trajectory = each.over.placed_on(other.trajectory)
-        if self.lower_continuities:
-            check_borders(other.trajectory, self.lower_continuities)
-        other.extras = curves_on(self.extras, other.trajectory) if self.extras else {}
-        other.guessed_curve = other.guessed_durations = None
-        return other
-
-    @property
-    def parts(self) -> tuple[ProblemData, ...]:
-        """The problem itself; of `Phases` all problems."""
-        return (self,)
 
     def at(self, over: Over) -> Instant:
         """The "start" or "end" of this motion, for links of `Phases`; or that of an arc, by `ArcNodes`."""

@@ -1,4 +1,4 @@
-"""The parts of a problem; from them follow blocks, widths, names and units of terms, and continuity."""
+"""The parts of a problem: from them follow blocks, widths, names and units of terms, and copies on meshes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import copy
 import re
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import check_instance, implements
 from trajopt.base.arrays import Array
@@ -31,7 +31,7 @@ from trajopt.graph.quantities import (
     rate_leaf,
 )
 from trajopt.problem import term_checks
-from trajopt.problem.constraints.continuity import LowerContinuity
+from trajopt.problem.constraints.continuity import LowerContinuity, check_borders
 from trajopt.problem.constraints.designs import Design
 from trajopt.problem.constraints.integrals import IntegralConstraint
 from trajopt.problem.constraints.slacks import Slack
@@ -43,10 +43,13 @@ from trajopt.problem.costs_and_constraints import (
     Periodicity,
     Recipe,
 )
+from trajopt.problem.guess import start_from
+from trajopt.problem.refinement_protocol import Refinement
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
+from trajopt.problem.systems.controls import curves_on
 from trajopt.problem.systems.state_equations import StateEquations, unit_of_rate
 from trajopt.problem.systems.system import System
-from trajopt.solvers.solver import Callback, Solver
+from trajopt.solvers.solver import Solver
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.arithmetic import Combination, FunctionOf, Squared
@@ -57,18 +60,6 @@ PURE = "1"  # the unit of a number without one
 
 T = TypeVar("T")
 P = TypeVar("P", bound="ProblemParts")
-
-
-@runtime_checkable
-class Refinement(Protocol):
-    """Makes a better `Solution` from a `Solution`, by further solves with the solver.
-
-    A class whose `refine` also makes a better `PhasesSolution` from a `PhasesSolution` says so by a class
-    attribute `takes_links` = True; one without that attribute is for single problems. One that leaves limits
-    between nodes to `LimitNodes`, which then follows, says so by `holds_limits` = False.
-    """
-
-    def refine(self, solution: Any, solver: Solver, progress: Callback | None = None) -> Any: ...
 
 
 @dataclass(eq=False, repr=False)
@@ -112,6 +103,36 @@ class ProblemParts:
             if isinstance(value, (list, dict, set)):
                 setattr(other, name, value.copy())
         return other
+
+    def guess(self, q: Any = None, duration: ArrayLike | None = None, *, x: Any = None) -> None:
+        """Start from a `Solution`, a curve q(s) -> (..., n) of normalised time, or even samples (k, n).
+
+        x : the same for the states of a system; duration : of the whole motion, or one number per arc
+        A curve may give the values of all additional curves behind the joints'. Of a solution the curve, the
+        parameters of the same name and, where none are given, the durations are taken.
+        """
+        start_from(self, q, x, duration)
+
+    def on(self: P, trajectory: Trajectory) -> P:
+        """A copy on another trajectory, without a guess; a change of one problem leaves the other alone.
+
+        Raises OptionError for a trajectory that cannot hold the equations or the controls of the problem.
+        """
+        other = self.independent_copy()
+        other._tested_blocks = self._tested_blocks  # a block that is tested on one mesh is tested on all
+        other.trajectory = fitting_trajectory(self.dynamics, trajectory)
+        for each in (*self.costs, *self.constraints):
+            other.trajectory = each.over.placed_on(other.trajectory)
+        if self.lower_continuities:
+            check_borders(other.trajectory, self.lower_continuities)
+        other.extras = curves_on(self.extras, other.trajectory) if self.extras else {}
+        other.guessed_curve = other.guessed_durations = None
+        return other
+
+    @property
+    def parts(self: P) -> tuple[P, ...]:
+        """The problem itself; of `Phases` all problems."""
+        return (self,)
 
     @property
     def quantities(self) -> QuantityTable:
@@ -163,7 +184,7 @@ class ProblemParts:
             return list(names)
         return [""] if width == 1 else [str(i) for i in range(width)]
 
-    def units_of(self, term: Any, width: int) -> list[str]:
+    def term_units(self, term: Any, width: int) -> list[str]:
         """The units (width,) of the components of a term; "" where none is known.
 
         A term's own unit counts first. Of arithmetic, units follow where no factor other than 1 and -1
@@ -175,26 +196,26 @@ class ProblemParts:
             return [own] * width if isinstance(own, str) else list(own)
         if isinstance(term, StateTerm):
             quantity, component = self.quantities.aliases.get(term.name, (term.name, None))
-            units = self.units(quantity, self.width_of(quantity))
+            units = self.quantity_units(quantity, self.width_of(quantity))
             return units if component is None else [units[component]]
         if isinstance(term, ComponentTerm | SliceTerm):
-            units = self.units(term.base, self.width_of(term.base))
+            units = self.quantity_units(term.base, self.width_of(term.base))
             return [units[i] for i in components_read(term, len(units))[1]]
         if isinstance(term, FunctionOf):
             return ["" if term.function == "sqrt" else PURE] * width
         if isinstance(term, Combination) and any(factor not in (1.0, -1.0) for factor, _ in term.parts):
             return [""] * width
-        several = [self.units_of(part, width) for part in operands_of(term)]
+        several = [self.term_units(part, width) for part in operands_of(term)]
         if several:
             units = [each[0] if len(set(each)) == 1 else "" for each in zip(*several, strict=True)]
             return [power(unit, 2) for unit in units] if isinstance(term, Squared) else units
-        return self.units(term.quantity, width)
+        return self.quantity_units(term.quantity, width)
 
-    def units(self, quantity: str, width: int) -> list[str]:
+    def quantity_units(self, quantity: str, width: int) -> list[str]:
         """The units (width,) of a quantity by its key, "tau" or "parameter:load"; "" where none is known."""
         dynamics, name = self.dynamics, quantity.removeprefix(EXTRA)
         if quantity != name and name in self.slacks:
-            return self.units_of(self.slacks[name].maximum, width)
+            return self.term_units(self.slacks[name].maximum, width)
         if quantity in SPLINE_LEAVES and isinstance(dynamics, System):
             order = SPLINE_LEAVES.index(quantity)
             units = [dynamics.units.get(name, "") for name in dynamics.states]
@@ -211,12 +232,14 @@ class ProblemParts:
         by_kind = {"revolute": turning, "rotation_vector": turning, "prismatic": sliding}
         return [by_kind.get(kinds.get(name, ""), unit) for name in self.component_names(quantity, width)]
 
-    def labels(self, quantity: str, width: int) -> list[str]:
+    def figure_labels(self, quantity: str, width: int) -> list[str]:
         """Names of components in figures and tables: "force", or "force x" ..., of an additional curve."""
         names, extra = self.component_names(quantity, width), quantity.removeprefix(EXTRA)
         if extra == quantity:
             return names
         return [extra] if width == 1 else [f"{extra} {name}" for name in names]
+
+    units_of, units, labels = term_units, quantity_units, figure_labels  # former names
 
     @property
     def stated(self) -> tuple[Constraint | IntegralConstraint | Periodicity, ...]:
@@ -265,12 +288,6 @@ def power(unit: str, exponent: int) -> str:
     if unit in ("", PURE):
         return unit
     return f"{unit}^{exponent}" if re.fullmatch(r"\w+", unit) else f"({unit})^{exponent}"
-
-
-def check_refinement(refine: Any, what: str) -> None:
-    """Raise OptionError for an object that is neither None nor an instance with a method `refine`."""
-    if refine is not None:
-        check_instance(what, refine, Refinement, "an instance such as trajopt.Certified(tol=1e-6)")
 
 
 def checked_problem(problem: T) -> T:

@@ -23,7 +23,7 @@ from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.run import TimedSolver, run_solver, without_checkpoints
 from trajopt.solvers.solver import Result, Run, Solver, StartKind, Status, WarmStart
 from trajopt.splines.trajectory import SHORTEST_DURATION
-from trajopt.transcription.links.linked_problems import held
+from trajopt.transcription.links.link_constraints import held
 from trajopt.transcription.links.linked_program import LinkedProgram, linked_program, unknowns_at_motion
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe

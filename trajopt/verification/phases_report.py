@@ -27,7 +27,7 @@ from trajopt.problem.links.phases import Phases
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import KKT
-from trajopt.transcription.links.linked_problems import linked_problems
+from trajopt.transcription.links.link_constraints import linked_problems
 from trajopt.transcription.links.linked_program import LinkedProgram, linked_program, unknowns_of_motions
 from trajopt.verification.claims import differences_of_phases, unusable, unusable_phases
 from trajopt.verification.recomputed_kkt import smallest_kkt

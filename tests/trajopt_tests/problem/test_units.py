@@ -27,7 +27,7 @@ def rocket():
 
 
 def units(problem, term):
-    return problem.units_of(term, problem.width_of_term(term))
+    return problem.term_units(term, problem.width_of_term(term))
 
 
 def test_units_of_states_controls_and_their_rates_are_those_that_were_told():
@@ -98,7 +98,9 @@ def test_components_of_additional_curves_have_names():
     assert (
         problem.component_names(force.quantity, 2) == ["x", "y"] == problem.component_names("rate:force", 2)
     )
-    assert [problem.labels(f"extra:{name}", n) for name, n in (("force", 2), ("pair", 2), ("alone", 1))] == [
+    assert [
+        problem.figure_labels(f"extra:{name}", n) for name, n in (("force", 2), ("pair", 2), ("alone", 1))
+    ] == [
         ["force x", "force y"],
         ["pair 0", "pair 1"],
         ["alone"],

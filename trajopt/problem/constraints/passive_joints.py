@@ -29,7 +29,7 @@ def passive_torques(problem: Any, joints: Sequence[str], part: NodeSet) -> list[
         before = problem.passive_joints.get(joint, ())
         if joint in joints[:number] or part in before or PATH in before or (before and part == PATH):
             raise OptionError(f"the joint '{joint}' is passive already: name it once")
-    units = problem.units("tau", len(names))
+    units = problem.quantity_units("tau", len(names))
     several = zip(joints, places, strict=True)
     return [(joint, _torque(joint, place, units[place])) for joint, place in several]
 

@@ -22,7 +22,7 @@ from trajopt.checks.path_equations import contains_torques
 from trajopt.graph.quantities import described_joints
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
-from trajopt.problem.problem_parts import Refinement
+from trajopt.problem.refinement_protocol import Refinement
 from trajopt.problem.systems.system import System
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated_between_nodes
 from trajopt.refinement.limit_nodes import LimitNodes

@@ -22,7 +22,7 @@ from trajopt.solvers.solver import Result
 from trajopt.transcription.bounds import Bounds
 from trajopt.transcription.derivative_check import check_problem
 from trajopt.transcription.initial_point import first_guess
-from trajopt.transcription.links.linked_problems import LinkedProblems, Links, linked_problems
+from trajopt.transcription.links.link_constraints import LinkedProblems, Links, linked_problems
 from trajopt.transcription.links.shared_parameters import Coupling, coupling_of
 from trajopt.transcription.nlp import NLP, Scaling
 from trajopt.transcription.transcribe import (

@@ -20,7 +20,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.transcription.derivatives.sparse_entries import matrix_of_parts
-from trajopt.transcription.links.linked_problems import Copy, LinkedProblems
+from trajopt.transcription.links.link_constraints import Copy, LinkedProblems
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import ProgramStructure
 
