@@ -9,9 +9,9 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
-from trajopt.api.phases_solution import PhasesSolution, phases_solution_from
+from trajopt.api.phases_solution import PhasesSolution
 from trajopt.api.problem import Problem
-from trajopt.api.solution import Solution, solution_from
+from trajopt.api.solution import Solution
 from trajopt.api.solve import Progress
 from trajopt.base.arguments import check_instance, short_repr
 from trajopt.base.blas_threads import one_blas_thread
@@ -110,8 +110,8 @@ class CompiledProgram(Generic[AnswerT]):
             if point is not None and tol is not None and takes_hessian(chosen):
                 chosen = Fallback(ActiveSetNewton(tol, matrices=self._matrices), chosen)
             result = run_solver(chosen, nlp, point, Run(callback=callback))
-            opened: Any = phases_solution_from if isinstance(problem, Phases) else solution_from
-            return opened(replace(answer_at(problem, nlp, result), run=run))
+            answer = replace(answer_at(problem, nlp, result), run=run)
+            return answer.as_instance_of(Solution, PhasesSolution)
 
     def _program(self, problem: Asked, start: Answer | None) -> tuple[NLP | LinkedProgram, WarmStart | None]:
         values = self.structure.values_of(problem, guessed=start is None)

@@ -6,7 +6,7 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from trajopt.api.solution import PublicAnswer, Solution, solution_from
+from trajopt.api.solution import PublicAnswer, Solution
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.solution.phases_solution import PhasesSolutionData
 
@@ -43,22 +43,13 @@ class PhasesSolution(PublicAnswer, PhasesSolutionData):
         """
         from trajopt.archive.phases_archive import load_phases
 
-        return phases_solution_from(load_phases(path, phases))
+        return load_phases(path, phases).as_instance_of(Solution, PhasesSolution)
 
     def __getattr__(self, name: str) -> Any:
         known = hasattr(Solution, name) or name in Solution.__dataclass_fields__
         if name.startswith("_") or not known:
             raise AttributeError(f"a solution of phases has no '{name}'")
         raise AttributeError(f"every phase has its own '{name}': ask one, solution.phases[0].{name}")
-
-
-def phases_solution_from(data: PhasesSolutionData) -> PhasesSolution:
-    """The solution of phases with these values and what was computed from them, which are shared."""
-    if isinstance(data, PhasesSolution) and all(isinstance(part, Solution) for part in data.phases):
-        return data
-    solution = object.__new__(type(data) if isinstance(data, PhasesSolution) else PhasesSolution)
-    vars(solution).update(vars(data), phases=tuple(solution_from(part) for part in data.phases))
-    return solution
 
 
 def load_any(path: str | os.PathLike[str]) -> Solution | PhasesSolution:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -150,18 +149,4 @@ class Solution(PublicAnswer, SolutionData):
         from trajopt.archive.solution_archive import load
         from trajopt.certificates.certificate_json import restored
 
-        return solution_from(load(path, problem, restored))
-
-
-def solution_from(data: SolutionData) -> Solution:
-    """The solution with these values, and with what was computed from them; its certificate's motion too."""
-    certificate = data.certificate
-    motion = None if certificate is None else certificate.motion
-    if motion is not None and not isinstance(motion, Solution):
-        certificate = copy.copy(certificate)
-        object.__setattr__(certificate, "motion", solution_from(motion))
-    elif isinstance(data, Solution):
-        return data
-    solution = object.__new__(type(data) if isinstance(data, Solution) else Solution)
-    vars(solution).update(vars(data), certificate=certificate)
-    return solution
+        return load(path, problem, restored).as_instance_of(Solution)

@@ -11,9 +11,9 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from trajopt.api.phases_solution import PhasesSolution, phases_solution_from
+from trajopt.api.phases_solution import PhasesSolution
 from trajopt.api.problem import Problem
-from trajopt.api.solution import Solution, solution_from
+from trajopt.api.solution import Solution
 from trajopt.base.arguments import MOST_STARTS, check_count, check_flag, check_positive
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
@@ -126,7 +126,6 @@ def solve(
         {"refine": refine, "starts": starts, "coarse_to_fine": coarse_to_fine, "time_limit": time_limit},
     )
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-    opened: Callable[[Any], Any] = phases_solution_from if isinstance(problem, Phases) else solution_from
     # The monitor reports NaN with its term and node; NumPy's warnings would only repeat it.
     with (
         one_blas_thread(),
@@ -142,14 +141,14 @@ def solve(
             solution = unrefined = solved_otherwise(problem, timed, solution)
         own, limits = without_checkpoints(solver), refine if isinstance(refine, LimitNodes) else LimitNodes()
         if refine is not None and refine is not limits and time.monotonic() < deadline:
-            solution = opened(replace(unrefined, run=run))
+            solution = replace(unrefined, run=run).as_instance_of(Solution, PhasesSolution)
             solution = _refined(refine.refine, solution, own, deadline, callback)
         if refine is limits or not getattr(refine, "holds_limits", True):  # also after the deadline: to look
             solution = _refined(limits.refine, solution, own, deadline, callback)
         known = replace(
             solution, run=run, levels=unrefined.levels, starts=unrefined.starts, solves=tuple(solves)
         )
-        return opened(known)
+        return known.as_instance_of(Solution, PhasesSolution)
 
 
 def _from_starts(

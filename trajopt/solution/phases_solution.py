@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,15 @@ class PhasesSolutionData(Answer):
     @property
     def named_parts(self) -> tuple[tuple[str, SolutionData], ...]:
         return tuple(zip(self.names, self.phases, strict=True))
+
+    def as_instance_of(self, single: type, several: type | None = None) -> Any:
+        """As described in `Answer`."""
+        assert several is not None
+        if isinstance(self, several) and all(isinstance(part, single) for part in self.phases):
+            return self
+        solution = object.__new__(type(self) if isinstance(self, several) else several)
+        vars(solution).update(vars(self), phases=tuple(part.as_instance_of(single) for part in self.phases))
+        return solution
 
     @property
     def duration(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -105,6 +106,14 @@ class Answer(SolveRecord, ABC):
     def __str__(self) -> str:
         return printable(self.title)
 
+    @abstractmethod
+    def as_instance_of(self, single: type, several: type | None = None) -> Any:
+        """This answer with further methods, as users hold it: its values, and what was computed from them.
+
+        single : a subclass of `SolutionData`
+        several : one of `PhasesSolutionData`, for phases, whose parts are then of the class `single`
+        """
+
     def asked_on(self, *trajectories: Trajectory) -> Any:
         """The problem, or the phases, on other trajectories of as many arcs, guessed by these motions."""
         asked = self.asked.on(*trajectories)
@@ -144,6 +153,19 @@ class SolutionData(Answer):
     @property
     def named_parts(self) -> tuple[tuple[str, SolutionData], ...]:
         return (("", self),)
+
+    def as_instance_of(self, single: type, several: type | None = None) -> Any:
+        """As described in `Answer`; the motion of its certificate, too."""
+        certificate = self.certificate
+        motion = None if certificate is None else certificate.motion
+        if motion is not None and not isinstance(motion, single):
+            certificate = copy.copy(certificate)
+            object.__setattr__(certificate, "motion", motion.as_instance_of(single))
+        elif isinstance(self, single):
+            return self
+        solution = object.__new__(type(self) if isinstance(self, single) else single)
+        vars(solution).update(vars(self), certificate=certificate)
+        return solution
 
     @property
     def contradictions(self) -> Iterator[str]:
