@@ -24,12 +24,11 @@ from trajopt.certificates.saved_claims import certificate_contradictions
 from trajopt.certificates.sign_check import component_label
 from trajopt.certificates.switching_structure import Saturation, Structure
 from trajopt.checks.check_result import CheckResult, worst_of_each
-from trajopt.checks.check_times import mesh_of, other_nodes
 from trajopt.checks.limit_violations import largest_violations
 from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.simulation import Simulation, simulate
 from trajopt.problem.problem import ProblemData
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import SolutionData, mesh_of, other_nodes
 
 HEADER = f"{'constraint':<42}{'largest violation':>18}{'tolerance':>11}{'t [s]':>12}  evidence"
 SAMPLED = (

@@ -19,7 +19,6 @@ from trajopt.splines.basis import BORDER_SIDE, SAME_TIME
 from trajopt.splines.curve import Curve
 from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, MotionSamples, NodeSet, TimeWindow
-from trajopt.splines.trajectory import Nodes, Trajectory
 
 
 @dataclass(frozen=True)
@@ -151,27 +150,3 @@ def node_samples(solution: SolutionData) -> MotionSamples:
     nodes = MotionSamples.at(curve, apart, arc)
     last = np.where(arc == len(curve.bases) - 1, curve.starts[arc + 1], curve.starts[arc + 1] - side)
     return replace(nodes, times=np.clip(apart, curve.starts[arc], last))
-
-
-def mesh_of(solution: SolutionData) -> Trajectory | None:
-    """The problem's trajectory with the knots and the added nodes of the solution; None for other arcs."""
-    asked, curve = solution.problem.trajectory, solution.curve
-    if len(asked.arcs) != len(curve.bases):
-        return None
-    added = {"extra_points": solution.extra_points, "limit_points": solution.limit_points}
-    return replace(asked.with_bases(curve.bases), **added)
-
-
-def trajectory_of(solution: SolutionData) -> Trajectory | None:
-    """The trajectory whose nodes are the solution's; None where problem and curve do not give one."""
-    mesh = mesh_of(solution)
-    return None if mesh is None or other_nodes(solution, mesh.nodes) else mesh
-
-
-def other_nodes(solution: SolutionData, nodes: Nodes, whose: str = "motion") -> str:
-    """That the node times of a solution are not those of its mesh, or its problem, in words; or nothing."""
-    times, reported = solution.curve.times_at(nodes.arc, nodes.s), solution.node_times
-    slack = SAME_TIME * solution.duration
-    if reported.shape == times.shape and np.allclose(reported, times, rtol=0.0, atol=slack):
-        return ""
-    return f"nodes: {reported.size} times that are not those of the {whose}'s {times.size}"

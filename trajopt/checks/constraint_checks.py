@@ -25,7 +25,6 @@ from trajopt.checks.check_times import (
     intervals_of,
     node_samples,
     single_times,
-    trajectory_of,
 )
 from trajopt.checks.path_equations import scale_of
 from trajopt.checks.peaks import NOWHERE, Peaks, Worst, search
@@ -34,7 +33,7 @@ from trajopt.graph.protocols.block import Values
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import SolutionData, confirmed_mesh_of
 from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import END, PATH, MotionSamples
@@ -65,7 +64,7 @@ class ConstraintChecks:
     @cached_property
     def trajectory(self) -> Trajectory | None:
         """The trajectory whose nodes these are."""
-        return trajectory_of(self.solution)
+        return confirmed_mesh_of(self.solution)
 
     @cached_property
     def values(self) -> Values:
@@ -161,7 +160,7 @@ class ConstraintChecks:
         below, above = side_scales(constraint, reach, self.scales.get(constraint))
         at_nodes = self._at_nodes(constraint)
         labels = self.problem.component_names(constraint.term.quantity, width)
-        units = self.problem.units_of(constraint.term, width)
+        units = self.problem.term_units(constraint.term, width)
         for c in _bounded(constraint):
             bounds, scales = (float(lower[c]), float(upper[c])), (float(below[c]), float(above[c]))
             worst = NOWHERE if at_nodes is None else at_nodes.worst(c)
@@ -256,7 +255,7 @@ def _periodicities(solution: SolutionData) -> Iterator[CheckResult]:
         first, last = solution.value(periodicity.term, np.array([0.0, T]))
         gap = last - periodicity.signs * first[periodicity.order] - periodicity.offset
         names = problem.component_names(periodicity.term.quantity, gap.size)
-        units = problem.units_of(periodicity.term, gap.size)
+        units = problem.term_units(periodicity.term, gap.size)
         scale = scales[periodicity.term.quantity]
         for i in periodicity.kept:
             yield _equation(periodicity.name, names[i], units[i], float(scale[i]), float(abs(gap[i])), T)
@@ -266,7 +265,7 @@ def _continuity(solution: SolutionData) -> Iterator[CheckResult]:
     """Jumps at the borders of arcs of what is continuous there, the worst of each joint."""
     curve, problem = solution.curve, solution.problem
     n, borders = problem.dynamics.n, len(curve.bases) - 1
-    units = [problem.units_of(leaf, n) for leaf in (terms.q, terms.v, terms.a)]
+    units = [problem.term_units(leaf, n) for leaf in (terms.q, terms.v, terms.a)]
     cut = borders != len(problem.trajectory.arcs) - 1  # by a refinement: at its switches torques may jump
     kept = np.ones((borders, n)) if cut else problem.continuity_at_borders
     for order in range(int(kept.max(initial=-1)) + 1):

@@ -16,14 +16,14 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import BETWEEN
 from trajopt.checks.check_result import AT_TIMES, CheckResult, IntegralEnds
-from trajopt.checks.check_times import Interval, interval_of, node_samples, single_times, trajectory_of
+from trajopt.checks.check_times import Interval, interval_of, node_samples, single_times
 from trajopt.checks.optimality.cancellation import size_of_parts, size_of_rounding
 from trajopt.checks.path_equations import LEAST_SIZE
 from trajopt.checks.peaks import Worst
 from trajopt.checks.proofs import OF_MARGIN, term_models
 from trajopt.problem.constraints.integrals import IntegralConstraint
 from trajopt.problem.costs_and_constraints import Cost
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import SolutionData, confirmed_mesh_of
 from trajopt.solvers.solver_constants import ROUNDING
 from trajopt.splines.adaptive_quadrature import adaptive_integral
 from trajopt.splines.basis import BORDER_SIDE
@@ -185,7 +185,7 @@ def integral_checks(solution: SolutionData, accuracy: float, enclose: bool = Tru
     enclose : whether an enclosure is tried first
     """
     problem, end = solution.problem, solution.duration
-    trajectory = trajectory_of(solution) if problem.integrals else None
+    trajectory = confirmed_mesh_of(solution) if problem.integrals else None
     for bounded in problem.integrals:
         several = list(_measured(solution, bounded, accuracy, enclose))
         at_nodes = np.array([found.at_nodes[1].value for found in several])
@@ -193,7 +193,7 @@ def integral_checks(solution: SolutionData, accuracy: float, enclose: bool = Tru
             T = solution.curve.durations[trajectory.nodes.arc]
             weights = T * bounded.over.cost_weights(trajectory)
             at_nodes = bounded.violation(weights @ solution.value(bounded.term, node_samples(solution).times))
-        units = problem.units_of(bounded.term, len(several))
+        units = problem.term_units(bounded.term, len(several))
         for i, (found, unit) in enumerate(zip(several, units, strict=True)):
             yield replace(
                 found,
@@ -343,7 +343,7 @@ def cost_checks(solution: SolutionData) -> list[CostCheck]:
 
 def _by_nodes(solution: SolutionData) -> dict[str, float]:
     """The costs of every name by the quadrature over the solution's nodes; NaN where these are not known."""
-    costs, trajectory = solution.problem.costs, trajectory_of(solution)
+    costs, trajectory = solution.problem.costs, confirmed_mesh_of(solution)
     found = dict.fromkeys(_by_name(solution), np.nan if trajectory is None else 0.0)
     if trajectory is None or not costs:
         return found

@@ -16,7 +16,7 @@ from trajopt.problem.links.phases import Phases
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import bound_violation
 from trajopt.terms import term as terms
-from trajopt.transcription.links.linked_problems import LinkedProblems
+from trajopt.transcription.links.link_constraints import LinkedProblems
 
 OF_ALL = " of all phases"  # behind the name of what several phases share
 

@@ -24,13 +24,13 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_result import OfComponent
-from trajopt.checks.check_times import node_samples, trajectory_of
+from trajopt.checks.check_times import node_samples
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.quantities import extra_leaf
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import SolutionData, confirmed_mesh_of
 from trajopt.solvers.solver_constants import FEASIBILITY, ROUNDING
 from trajopt.splines.adaptive_quadrature import GAUSS_POINTS
 from trajopt.splines.basis import SAME_TIME
@@ -170,7 +170,7 @@ def costs_of_residuals(solution: SolutionData) -> dict[Constraint, Array | None]
     None where multipliers are not known.
     """
     equations = path_equations(solution.problem)
-    trajectory = trajectory_of(solution) if equations else None
+    trajectory = confirmed_mesh_of(solution) if equations else None
     if trajectory is None:
         return dict.fromkeys(equations)
     times, weights, spans = quadrature(solution)

@@ -10,14 +10,14 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import BETWEEN, NOT_ZERO
-from trajopt.checks.check_times import node_samples, trajectory_of
+from trajopt.checks.check_times import node_samples
 from trajopt.checks.integral_checks import cost_checks, integral_checks
 from trajopt.checks.optimality.gain_indicator import gains_of_limits
 from trajopt.checks.path_equations import costs_of_residuals, path_equations, quadrature
 from trajopt.checks.residual_forces import residual_forces
 from trajopt.checks.scales import equation_scales
 from trajopt.refinement.optimality_error import gains_of_halving
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import SolutionData, confirmed_mesh_of
 from trajopt.splines.adaptive_quadrature import GAUSS_POINTS
 from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.node_sets import MotionSamples
@@ -129,7 +129,7 @@ def quadrature_errors(solution: SolutionData) -> list[Array]:
     Above what `verify` allows it is the whole integral's where the program's rule differs most from Gauss'
     of `GAUSS_POINTS`, elsewhere in proportion to the difference; zero else.
     """
-    mesh, curve, problem = trajectory_of(solution), solution.curve, solution.problem
+    mesh, curve, problem = confirmed_mesh_of(solution), solution.curve, solution.problem
     edges = curve.knot_times_of_arcs
     relative = {check.name: check.relative for check in cost_checks(solution)}
     for check in integral_checks(solution, BETWEEN, enclose=False):

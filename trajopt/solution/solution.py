@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +27,9 @@ from trajopt.problem.term_checks import no_term
 from trajopt.solution.rebuilt_problem import rebuilt_problem
 from trajopt.solution.records import SolveRecord
 from trajopt.solvers.solver import Status, WarmStart
+from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.curve import Curve
-from trajopt.splines.trajectory import Trajectory
+from trajopt.splines.trajectory import Nodes, Trajectory
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
@@ -327,3 +328,27 @@ class SolutionData(Answer):
                 "for a state or control, solution.q(t)[..., 0] for a position, or solution.sample(100) for "
                 "columns"
             )
+
+
+def mesh_of(solution: SolutionData) -> Trajectory | None:
+    """The problem's trajectory with the knots and the added nodes of the solution; None for other arcs."""
+    asked, curve = solution.problem.trajectory, solution.curve
+    if len(asked.arcs) != len(curve.bases):
+        return None
+    added = {"extra_points": solution.extra_points, "limit_points": solution.limit_points}
+    return replace(asked.with_bases(curve.bases), **added)
+
+
+def confirmed_mesh_of(solution: SolutionData) -> Trajectory | None:
+    """The same where its nodes are the solution's, None where they are not."""
+    mesh = mesh_of(solution)
+    return None if mesh is None or other_nodes(solution, mesh.nodes) else mesh
+
+
+def other_nodes(solution: SolutionData, nodes: Nodes, whose: str = "motion") -> str:
+    """That the node times of a solution are not those of its mesh, or its problem, in words; or nothing."""
+    times, reported = solution.curve.times_at(nodes.arc, nodes.s), solution.node_times
+    slack = SAME_TIME * solution.duration
+    if reported.shape == times.shape and np.allclose(reported, times, rtol=0.0, atol=slack):
+        return ""
+    return f"nodes: {reported.size} times that are not those of the {whose}'s {times.size}"

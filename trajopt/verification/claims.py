@@ -13,11 +13,10 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import CLAIMED
-from trajopt.checks.check_times import other_nodes, trajectory_of
 from trajopt.checks.integral_checks import CostCheck
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import looser_tolerances
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import Answer, SolutionData, confirmed_mesh_of, other_nodes
 from trajopt.splines.basis import SAME_TIME
 from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.verification.recomputed_kkt import RebuiltProgram, multipliers_fit
@@ -129,7 +128,7 @@ def _nodes(solution: SolutionData, program: RebuiltProgram | None) -> Iterator[s
     if program is not None:
         if wrong := other_nodes(solution, program.nlp.unknowns.nodes, "problem"):
             yield wrong
-    elif trajectory_of(solution) is None:
+    elif confirmed_mesh_of(solution) is None:
         knots, slack = solution.knot_times, SAME_TIME * solution.duration
         inside = np.searchsorted(solution.node_times, knots[1:] + slack, "right") - np.searchsorted(
             solution.node_times, knots[:-1] - slack, "left"

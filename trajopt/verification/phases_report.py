@@ -13,7 +13,6 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
 from trajopt.checks.check_result import AT_TIMES
-from trajopt.checks.check_times import mesh_of
 from trajopt.checks.link_violations import (
     OF_ALL,
     LinkViolation,
@@ -25,7 +24,7 @@ from trajopt.checks.path_equations import EquationResidual
 from trajopt.checks.violations import Violation
 from trajopt.problem.links.phases import Phases
 from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import SolutionData, mesh_of
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.transcription.links.link_constraints import linked_problems
 from trajopt.transcription.links.linked_program import LinkedProgram, linked_program, unknowns_of_motions

@@ -18,10 +18,9 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.base.tolerances import AGREEMENT, ESTIMATED
-from trajopt.checks.check_times import mesh_of
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import SolutionData, mesh_of
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals
 from trajopt.solvers.optimality.multipliers import kkt_of_fit, least_squares_multipliers
 from trajopt.solvers.solver import WarmStart

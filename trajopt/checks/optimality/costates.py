@@ -20,9 +20,8 @@ import numpy as np
 from trajopt.base.arguments import check_known
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.checks.check_times import trajectory_of
 from trajopt.problem.systems.state_equations import EQUATIONS, StateEquations
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import SolutionData, confirmed_mesh_of
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve
 from trajopt.splines.trajectory import Trajectory
@@ -39,7 +38,7 @@ def costate(solution: SolutionData, state: str) -> Curve:
     names = [name for name, _, _ in dynamics.rates_of_states]
     check_known(f"state of '{solution.name}'", state, dict.fromkeys(names))
     own = [i for i, name in enumerate(names) if name == state]
-    multipliers, mesh = solution.multipliers.get(EQUATIONS), trajectory_of(solution)
+    multipliers, mesh = solution.multipliers.get(EQUATIONS), confirmed_mesh_of(solution)
     if multipliers is None or mesh is None:
         raise OptionError(
             f"the solution of '{solution.name}' has no multipliers of '{EQUATIONS}' at its problem's nodes"

@@ -19,12 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.tolerances import NOT_ZERO
-from trajopt.checks.check_times import trajectory_of
+from trajopt.solution.solution import SolutionData, confirmed_mesh_of
 from trajopt.solvers.optimality.kkt import bound_violation
 
 if TYPE_CHECKING:
     from trajopt.problem.constraints.slacks import Slack
-    from trajopt.solution.solution import SolutionData
 
 SAMPLES_PER_SPAN = 16  # times at which the distance from a limit is averaged
 SIGNIFICANT_DENSITY = 1e-5  # of the largest: below it a multiplier is one that an inactive limit is left with
@@ -73,7 +72,7 @@ def gains_of_kinks(solution: SolutionData) -> list[NDArray[np.float64]]:
 
     Zeros where there are none, or where the nodes of their slacks are not known.
     """
-    mesh, found, standing = trajectory_of(solution), [], []
+    mesh, found, standing = confirmed_mesh_of(solution), [], []
     if mesh is not None:
         slacks = solution.problem.slacks.values()
         standing = [(slack, slack.over.cost_weights(mesh) > 0.0) for slack in slacks]
