@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from trajopt.base.errors import TrajoptError
 from trajopt.base.files.plain_values import finite
 from trajopt.base.printable_text import printable
-from trajopt.base.tolerances import BETWEEN
 from trajopt.certificates.arc_problem import arc_problem, multipliers_read_back
-from trajopt.certificates.certificate_lines import CertificateLine, certificate_lines
+from trajopt.certificates.certificate_lines import CertificateLine, certificate_lines, equation_tolerance
 from trajopt.certificates.certificate_record import CertificateRecord
 from trajopt.certificates.certified_lines import CertifiedLines
 from trajopt.certificates.saved_claims import certificate_contradictions
@@ -85,9 +84,9 @@ class Certificate(CertifiedLines, CertificateRecord):
     def _lines_or_reason(self) -> tuple[tuple[CertificateLine, ...], str]:
         if self.motion is None:
             return (), "the motion is not at hand"
-        equation_tolerance = self.equation_tolerance or min(self.tolerance, BETWEEN)
+        of_equations = equation_tolerance(self.equation_tolerance, self.tolerance)
         try:
-            return certificate_lines(self.motion, self.tolerance, equation_tolerance), ""
+            return certificate_lines(self.motion, self.tolerance, of_equations), ""
         except TrajoptError as error:
             return (), f"the constraints of the problem cannot be checked: {error}"
 

@@ -127,6 +127,11 @@ def certificate_lines(solution: SolutionData, tol: float, equation_tol: float) -
         )
 
 
+def equation_tolerance(given: float | None, tol: float) -> float:
+    """Relative tolerance of equations over an interval of time: as given, else `tol`, at most 0.01."""
+    return given or min(tol, BETWEEN)
+
+
 def _of_constraints(solution: SolutionData, tol: float, equation_tol: float) -> list[CertificateLine]:
     """The lines of all constraints: bounds are tried on few samples first, all others are searched again."""
     checks = ConstraintChecks(solution)

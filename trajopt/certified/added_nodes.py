@@ -17,13 +17,15 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.certificates.certificate import Certificate
+from trajopt.certificates.certificate_lines import equation_tolerance
 from trajopt.certificates.certified_lines import OUT_OF_NODES
 from trajopt.certificates.first_order_gain import FirstOrderGain, impulses_by_component
 from trajopt.certificates.phases_certificate import PhasesCertificate, certificate_of_phases
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.arc_solves import converged_to_rounding
 from trajopt.certified.time_scaling import may_be_scaled, time_scaled
-from trajopt.checks.limit_violations import peak_times
+from trajopt.checks.check_times import SEARCH_DENSITY
+from trajopt.checks.peaks import limit_peaks
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes
@@ -46,7 +48,7 @@ class NodeRefinement:
 
     tol : largest violation of any limit that is found, in the limit's own unit
     rounds : largest number of times that nodes are added
-    equation_tol : of the certificate, as in `Certified`
+    equation_tol : largest residual of an equation, relative to its scale, as in `Certified`
     effort : of all solves so far, one number as `SearchSettings.effort_of` counts it; copies share it
     """
 
@@ -63,6 +65,7 @@ class NodeRefinement:
         slack : of the duration, by which time may be scaled in place of more nodes
         """
         missed = _missed(solution)
+        allowed = max(equation_tolerance(self.equation_tol, self.tol), GROWTH * missed)
         margins: list[Margins | None] = [None]  # of the last solve
 
         def finer(rounds: Rounds[Any]) -> Answer:
@@ -71,7 +74,7 @@ class NodeRefinement:
                 raise NoFurtherRound(f"{most} iterations {OUT_OF_NODES}")
             refined, margins[0] = self._finer(last, certificate, solver)
             self.effort[0] += self.settings.effort_of(refined)
-            if (now := _missed(refined)) > max(self.tol, GROWTH * missed):
+            if (now := _missed(refined)) > allowed:
                 worse = f"added nodes made equations worse, from {missed:.1e} to {now:.1e} of their scale"
                 raise NoFurtherRound(worse)
             return replace(refined, refinement=last.refinement)
@@ -193,7 +196,8 @@ def times_of_violations(
     ]
     if certificate.largest_violation <= tol and not failing:
         return []
-    return peak_times(solution, threshold) + failing
+    peaks = limit_peaks(solution, -np.inf, SEARCH_DENSITY, solution.problem.path_limits())
+    return peaks.times[peaks.values > threshold].tolist() + failing
 
 
 def _growth(found: Round[Any]) -> float:

@@ -19,6 +19,7 @@ import numpy as np
 
 from trajopt.base.arguments import check_count, check_instance, check_positive
 from trajopt.certificates.certificate import Certificate
+from trajopt.certificates.certificate_lines import equation_tolerance
 from trajopt.certified.added_nodes import NodeRefinement
 from trajopt.certified.bracketing.bracket_search import BracketSearch
 from trajopt.certified.search_settings import DEFAULT, LOWEST_DEGREE, SearchSettings
@@ -123,7 +124,9 @@ class Certified:
         finest = replace(finest, recipe=solution.recipe, iterations=iterations)
         if finest.converged and any(path_equations(part.problem) for part in solution.parts):
             # Nodes cannot mend them, finer knots do.
-            knots = Refined(tol=self.equation_tol or self.tol, rounds=self.rounds, errors="equations")
+            knots = Refined(
+                tol=equation_tolerance(self.equation_tol, self.tol), rounds=self.rounds, errors="equations"
+            )
             finest = knots.refine(finest, for_search)
         if unsuited or not finest.converged or not self.settings.bracket_rounds:
             return by_nodes.run(finest, budget, reason)

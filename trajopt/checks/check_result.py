@@ -12,7 +12,6 @@ from typing import Literal, NamedTuple, TypeVar
 import numpy as np
 
 from trajopt.checks.check_times import Interval
-from trajopt.checks.peaks import Sides, Worst
 from trajopt.problem.costs_and_constraints import Constraint
 
 READABLE = 40  # lines of a page; beyond, it has the worst component of each constraint only
@@ -20,6 +19,21 @@ AT_TIMES = 1e-6  # of its scale: the tolerance of equations at single times, of 
 
 
 Line = TypeVar("Line", bound="OfComponent")
+
+
+class Worst(NamedTuple):
+    """The largest signed violation of one side of a component, in its unit, and its time in seconds.
+
+    Negative where the side holds with a margin; -inf where it has no bound; NaN where a value is not finite,
+    at the first such time.
+    """
+
+    value: float
+    time: float
+
+
+Sides = tuple[Worst, Worst]  # of the lower and the upper side
+NOWHERE: Sides = Worst(-np.inf, 0.0), Worst(-np.inf, 0.0)  # at no time at all
 
 
 class OfComponent:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_result import AT_TIMES, CheckResult, ControlPointBound, Place
+from trajopt.checks.check_result import AT_TIMES, NOWHERE, CheckResult, ControlPointBound, Place, Worst
 from trajopt.checks.check_times import (
     Density,
     Interval,
@@ -27,7 +27,7 @@ from trajopt.checks.check_times import (
     single_times,
 )
 from trajopt.checks.path_equations import scale_of
-from trajopt.checks.peaks import NOWHERE, Peaks, Worst, search
+from trajopt.checks.peaks import Peaks, search
 from trajopt.checks.scales import equation_scales, needs_scale, periodicity_scales, side_scales
 from trajopt.graph.protocols.block import Values
 from trajopt.problem.costs_and_constraints import Constraint

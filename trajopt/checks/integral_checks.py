@@ -15,11 +15,10 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import BETWEEN
-from trajopt.checks.check_result import AT_TIMES, CheckResult, IntegralEnds
+from trajopt.checks.check_result import AT_TIMES, CheckResult, IntegralEnds, Worst
 from trajopt.checks.check_times import Interval, interval_of, node_samples, single_times
 from trajopt.checks.optimality.cancellation import size_of_parts, size_of_rounding
 from trajopt.checks.path_equations import LEAST_SIZE
-from trajopt.checks.peaks import Worst
 from trajopt.checks.proofs import OF_MARGIN, term_models
 from trajopt.problem.constraints.integrals import IntegralConstraint
 from trajopt.problem.costs_and_constraints import Cost

@@ -1,4 +1,4 @@
-"""Violations of limits over the whole path, for certificates: the largest of every limit, and all peaks."""
+"""Violations of limits over the whole path, for certificates: the largest of every component."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_result import CheckResult, Place
+from trajopt.checks.check_result import NOWHERE, CheckResult, Place
 from trajopt.checks.check_times import SEARCH_DENSITY, interval_of
-from trajopt.checks.peaks import NOWHERE, Peaks, search
+from trajopt.checks.peaks import Peaks, search
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 
@@ -29,7 +29,7 @@ def largest_violations(solution: SolutionData) -> tuple[CheckResult, ...]:
 def _of_components(solution: SolutionData, peaks: Peaks) -> Iterator[CheckResult]:
     limit, width = peaks.constraint, peaks.constraint.lower.size
     named = solution.problem.component_names(limit.term.quantity, width)
-    units = solution.problem.units_of(limit.term, width)
+    units = solution.problem.term_units(limit.term, width)
     interval, bounds = interval_of(limit.over, solution.curve), (limit.lower.tolist(), limit.upper.tolist())
     each = zip(named, units, *bounds, limit_ranges(limit).tolist(), strict=True)
     for c, (label, unit, lower, upper, size) in enumerate(each):
@@ -44,11 +44,3 @@ def limit_ranges(limit: Constraint) -> Array:
     one = np.where(np.isfinite(limit.upper), np.abs(limit.upper), np.abs(limit.lower))
     width = np.where(np.isfinite(width), width, one)
     return np.where(np.isfinite(width) & (width > 0.0), width, 1.0)
-
-
-def peak_times(solution: SolutionData, above: float) -> list[float]:
-    """Times of all peaks of path limits that are violated by more than `above`, in their own units."""
-    limits, found = solution.problem.path_limits(), []
-    for peaks in search(solution, limits, SEARCH_DENSITY, above, most=None):
-        found += peaks.times[peaks.values > above].tolist()
-    return found

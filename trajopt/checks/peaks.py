@@ -1,18 +1,29 @@
 """The search for the largest violations of bounds over time: local maxima of samples, narrowed between them.
 
 The lower and the upper side of every bounded component are searched by themselves, in the unit of the
-component: what is found does not depend on what violations are compared with.
+component: what is found does not depend on what violations are compared with. `limit_peaks` then compares
+those of a problem's limits with the sizes of these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import Density, interval_of, sample_times
+from trajopt.checks.check_result import Sides, Worst
+from trajopt.checks.check_times import (
+    CHECK_DENSITY,
+    Density,
+    interval_of,
+    intervals_of,
+    node_samples,
+    sample_times,
+)
+from trajopt.checks.scales import equation_scales, needs_scale, side_scales
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import side_violations
@@ -20,21 +31,6 @@ from trajopt.solvers.optimality.kkt import side_violations
 ROUNDS, POINTS = 3, 17  # each round narrows a bracket eight-fold, from two samples to 1/256 of one
 MOST_PEAKS = 16  # of one side of a component that are narrowed: those that may reach highest
 TOGETHER = 256  # peaks whose brackets are evaluated at once: terms may have hundreds of components
-
-
-class Worst(NamedTuple):
-    """The largest signed violation of one side of a component, in its unit, and its time in seconds.
-
-    Negative where the side holds with a margin; -inf where it has no bound; NaN where a value is not finite,
-    at the first such time.
-    """
-
-    value: float
-    time: float
-
-
-Sides = tuple[Worst, Worst]  # of the lower and the upper side
-NOWHERE: Sides = Worst(-np.inf, 0.0), Worst(-np.inf, 0.0)  # at no time at all
 
 
 def violations_of_sides(constraint: Constraint, values: Array) -> Array:
@@ -200,3 +196,92 @@ def _of_components(solution: SolutionData, term: Any, times: Array, component: A
         values = solution.value(term, times[some])
         found.append(values[np.arange(len(values)), :, component[some]])
     return np.concatenate(found)
+
+
+@dataclass(frozen=True, eq=False)
+class LimitPeaks:
+    """Local maxima of the violations of limits between nodes.
+
+    times : seconds, (k,);  values : the violation in the unit of its limit, (k,)
+    relative : the violation, relative to the size of its limit, (k,)
+    spacing : seconds, of the samples around each, (k,)
+    labels : the limit of each
+    """
+
+    times: Array
+    values: Array
+    relative: Array
+    spacing: Array
+    labels: tuple[str, ...] = ()
+
+    @property
+    def largest(self) -> float:
+        """The largest violation, relative to its limit's size; 0 where all limits hold."""
+        return float(self.relative.max(initial=0.0))
+
+    @property
+    def sentence(self) -> str:
+        """Which limit is violated most, when and by how much."""
+        worst = int(np.argmax(self.relative))
+        return (
+            f"{self.labels[worst]}: exceeded between nodes by {self.relative[worst]:.2%} of the limit at "
+            f"t = {self.times[worst]:.6g} s"
+        )
+
+    def above(self, least: float) -> Array:
+        """Times (m,) of the peaks above `least`, the highest of those that are neighbours."""
+        found: list[float] = []
+        for peak in np.argsort(-self.relative, kind="stable"):
+            if self.relative[peak] <= least:
+                break
+            if np.abs(np.array(found) - self.times[peak]).min(initial=np.inf) > self.spacing[peak]:
+                found.append(float(self.times[peak]))
+        return np.sort(found)
+
+
+def limit_peaks(
+    solution: SolutionData,
+    least: float = 0.0,
+    density: Density = CHECK_DENSITY,
+    limits: Sequence[Constraint] | None = None,
+) -> LimitPeaks:
+    """The finite peaks of limits where these are violated.
+
+    limits : inequalities over intervals of time; by default all that the program holds at nodes: those that
+        it holds for all times, by control points, are left out
+    least : relative to a limit's size; a limit of which no sample exceeds that is not searched for peaks
+        between samples
+    """
+    asked = filter(_at_nodes_alone, solution.problem.constraints) if limits is None else limits
+    stated = list(intervals_of(solution, asked))
+    scaled = list(filter(needs_scale, stated))
+    scales = equation_scales(solution, scaled, node_samples(solution)) if scaled else {}
+    exceeded = [
+        peaks.constraint
+        for peaks in search(solution, stated, density, most=0)
+        if np.any(_relative(peaks, peaks.highest, np.arange(peaks.highest.size), scales) > least)
+    ]
+    found, labels = [(np.empty(0),) * 4], []
+    for peaks in search(solution, exceeded, density, above=0.0, most=None):
+        relative = _relative(peaks, peaks.values, peaks.side, scales)
+        own = relative > 0.0
+        found.append((peaks.times[own], peaks.values[own], relative[own], peaks.spacing[own]))
+        name, width = peaks.constraint.name, peaks.constraint.lower.size
+        components = solution.problem.component_names(peaks.constraint.term.quantity, width)
+        labels += [", ".join(filter(None, (name, components[side % width]))) for side in peaks.side[own]]
+    times, values, relative, spacing = map(np.concatenate, zip(*found, strict=True))
+    return LimitPeaks(times, values, relative, spacing, tuple(labels))
+
+
+def _at_nodes_alone(constraint: Constraint) -> bool:
+    """Whether it is a limit that the program holds at nodes, and not for all times by control points."""
+    return bool(np.any(constraint.lower != constraint.upper)) and constraint.hold == "nodes"
+
+
+def _relative(peaks: Peaks, values: Array, side: Array, scales: Mapping[Constraint, Array]) -> Array:
+    """Violations of some sides of a constraint, relative to its sizes; 0 of those that are equations."""
+    constraint = peaks.constraint
+    limit = (constraint.lower != constraint.upper)[side % constraint.lower.size]
+    return np.where(
+        limit, values / side_scales(constraint, peaks.reach, scales.get(constraint)).ravel()[side], 0.0
+    )

@@ -10,7 +10,7 @@ coefficients for them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -18,10 +18,8 @@ import numpy as np
 
 from trajopt.base.arguments import check_count, check_positive, pluralize
 from trajopt.base.arrays import Array
-from trajopt.checks.check_times import CHECK_DENSITY, intervals_of, node_samples
-from trajopt.checks.peaks import Peaks, search
-from trajopt.checks.scales import LIMIT_ACCURACY, equation_scales, needs_scale, side_scales
-from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.checks.peaks import LimitPeaks, limit_peaks
+from trajopt.checks.scales import LIMIT_ACCURACY
 from trajopt.refinement.rounds import Rounds, iterations_on, run_rounds, unless_smaller
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
@@ -31,7 +29,6 @@ from trajopt.solvers.run import TimedSolver, run_solver, takes_hessian
 from trajopt.solvers.scaled_program import scaled_point
 from trajopt.solvers.solver import Result, Run, StartKind, Status, WarmStart
 from trajopt.solvers.solver_constants import DENSE
-from trajopt.splines.basis import SAME_TIME, SplineBasis
 from trajopt.splines.trajectory import Trajectory
 from trajopt.transcription.links.linked_program import LinkedProgram
 from trajopt.transcription.nlp import NLP
@@ -43,7 +40,6 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 
 SHARE = 0.5  # of the accuracy: peaks above become nodes, too, as they grow when others are held down
 FAR = 0.1  # of a limit's size: above it, the first round adds two nodes in every interval
-BESIDE_END = 10.0 * SAME_TIME  # of an arc: where a node stands for its end, or for one side of a breakpoint
 
 
 @dataclass(frozen=True)
@@ -139,45 +135,6 @@ def _newton_failed(rounds: Rounds[Any]) -> bool:
     return len(before) == 2 and before[1] - before[0] > MOST_STEPS
 
 
-@dataclass(frozen=True, eq=False)
-class LimitPeaks:
-    """Local maxima of the violations of limits between nodes.
-
-    times : seconds, (k,);  relative : the violation, relative to the size of its limit, (k,)
-    spacing : seconds, of the samples around each, (k,)
-    labels : the limit of each
-    """
-
-    times: Array
-    relative: Array
-    spacing: Array
-    labels: tuple[str, ...] = ()
-
-    @property
-    def largest(self) -> float:
-        """The largest violation, relative to its limit's size; 0 where all limits hold."""
-        return float(self.relative.max(initial=0.0))
-
-    @property
-    def sentence(self) -> str:
-        """Which limit is violated most, when and by how much."""
-        worst = int(np.argmax(self.relative))
-        return (
-            f"{self.labels[worst]}: exceeded between nodes by {self.relative[worst]:.2%} of the limit at "
-            f"t = {self.times[worst]:.6g} s"
-        )
-
-    def above(self, least: float) -> Array:
-        """Times (m,) of the peaks above `least`, the highest of those that are neighbours."""
-        found: list[float] = []
-        for peak in np.argsort(-self.relative, kind="stable"):
-            if self.relative[peak] <= least:
-                break
-            if np.abs(np.array(found) - self.times[peak]).min(initial=np.inf) > self.spacing[peak]:
-                found.append(float(self.times[peak]))
-        return np.sort(found)
-
-
 def _largest(found: list[LimitPeaks]) -> float:
     return max(each.largest for each in found)
 
@@ -187,47 +144,6 @@ def _thirds(solution: SolutionData) -> Array:
     nodes = np.unique(solution.node_times)
     steps = np.diff(nodes) / 3.0
     return np.concatenate([nodes[:-1] + steps, nodes[1:] - steps])
-
-
-def limit_peaks(solution: SolutionData, least: float = 0.0) -> LimitPeaks:
-    """The finite peaks of all inequalities over intervals of time that the program holds at nodes.
-
-    Those that it holds for all times, by control points, are left out.
-
-    least : relative to a limit's size; a limit of which no sample exceeds that is not searched for peaks
-    """
-    stated = list(intervals_of(solution, filter(_at_nodes_alone, solution.problem.constraints)))
-    scaled = list(filter(needs_scale, stated))
-    scales = equation_scales(solution, scaled, node_samples(solution)) if scaled else {}
-    exceeded = [
-        peaks.constraint
-        for peaks in search(solution, stated, CHECK_DENSITY, most=0)
-        if np.any(_relative(peaks, peaks.highest, np.arange(peaks.highest.size), scales) > least)
-    ]
-    found, labels = [(np.empty(0),) * 3], []
-    for peaks in search(solution, exceeded, CHECK_DENSITY, above=0.0, most=None):
-        relative = _relative(peaks, peaks.values, peaks.side, scales)
-        own = relative > 0.0
-        found.append((peaks.times[own], relative[own], peaks.spacing[own]))
-        name, width = peaks.constraint.name, peaks.constraint.lower.size
-        components = solution.problem.component_names(peaks.constraint.term.quantity, width)
-        labels += [", ".join(filter(None, (name, components[side % width]))) for side in peaks.side[own]]
-    times, relative, spacing = map(np.concatenate, zip(*found, strict=True))
-    return LimitPeaks(times, relative, spacing, tuple(labels))
-
-
-def _at_nodes_alone(constraint: Constraint) -> bool:
-    """Whether it is a limit that the program holds at nodes, and not for all times by control points."""
-    return bool(np.any(constraint.lower != constraint.upper)) and constraint.hold == "nodes"
-
-
-def _relative(peaks: Peaks, values: Array, side: Array, scales: Mapping[Constraint, Array]) -> Array:
-    """Violations of some sides of a constraint, relative to its sizes; 0 of those that are equations."""
-    constraint = peaks.constraint
-    limit = (constraint.lower != constraint.upper)[side % constraint.lower.size]
-    return np.where(
-        limit, values / side_scales(constraint, peaks.reach, scales.get(constraint)).ravel()[side], 0.0
-    )
 
 
 @dataclass(frozen=True)
@@ -309,21 +225,7 @@ def asked_with_limit_nodes(answer: Answer, times: Sequence[Sequence[float] | Arr
 
 def with_limit_nodes(solution: SolutionData, times: Sequence[float] | Array) -> Trajectory:
     """The trajectory of a solution's problem with limit nodes at these times (k,), seconds, too."""
-    trajectory, curve = solution.problem.trajectory, solution.curve
-    nodes, points = trajectory.nodes, []
-    arcs = curve.arc_at(np.asarray(times))
-    for arc in range(len(trajectory.arcs)):
-        s = (np.asarray(times)[arcs == arc] - curve.starts[arc]) / curve.durations[arc]
-        if trajectory.arcs[arc].collocated:  # its ends without weight carry no limits of own terms
-            s = _beside_breakpoints(np.clip(s, BESIDE_END, 1.0 - BESIDE_END), trajectory.arcs[arc].basis)
-        known = nodes.s[nodes.arc == arc]
-        apart = np.abs(s[:, None] - known).min(axis=1, initial=np.inf) > SAME_TIME
-        points.append(s[apart & (s > 0.0) & (s < 1.0)].tolist())
-    return trajectory.with_limit_points(points)
-
-
-def _beside_breakpoints(s: Array, basis: SplineBasis) -> Array:
-    """Points of an arc; one at a breakpoint, where controls may jump, is replaced by one on either side."""
-    distance = np.abs(s[:, None] - basis.breakpoints[1:-1]).min(axis=1, initial=np.inf)
-    there = s[distance < BESIDE_END]
-    return np.unique(np.concatenate([s[distance >= BESIDE_END], there - BESIDE_END, there + BESIDE_END]))
+    curve, seconds = solution.curve, np.asarray(times, dtype=float)
+    arc = curve.arc_at(seconds)
+    s = (seconds - curve.starts[arc]) / curve.durations[arc]
+    return solution.problem.trajectory.with_limit_nodes(arc, s)

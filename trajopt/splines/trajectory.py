@@ -21,6 +21,7 @@ MOST_NODES_PER_SPAN, MOST_ARCS = 100, 1000
 SHORTEST_ARC = 1e-4  # of a motion: lower bound of the duration of an arc between two switches
 SHORTEST_DURATION = 1e-4  # seconds; keeps 1/T^3 finite where the user gives no lower bound
 ADDED_NODES = ("extra_points", "limit_points", "sample_points")  # normalised times for every arc
+BESIDE_END = 10.0 * SAME_TIME  # of an arc: where a node stands for its end, or for one side of a breakpoint
 LARGEST_DURATION = 1e20  # seconds; its inverse is the least that may be given: sixth powers are numbers
 
 
@@ -196,6 +197,18 @@ class Trajectory:
         """With these limit points, one sequence of normalised times per arc, beside those that it has."""
         return replace(self, limit_points=_both(self.limit_points, points))
 
+    def with_limit_nodes(self, arc: NDArray[np.int64], s: NDArray[np.float64]) -> Trajectory:
+        """With nodes for limits at normalised times s (k,) of arcs (k,), those that are nodes left out."""
+        points = []
+        for number, own in enumerate(self.arcs):
+            new = s[arc == number]
+            if own.collocated:  # its ends without weight carry no limits of own terms
+                new = _beside_breakpoints(np.clip(new, BESIDE_END, 1.0 - BESIDE_END), own.basis)
+            known = self.nodes.s[self.nodes.arc == number]
+            apart = np.abs(new[:, None] - known).min(axis=1, initial=np.inf) > SAME_TIME
+            points.append(new[apart & (new > 0.0) & (new < 1.0)].tolist())
+        return self.with_limit_points(points)
+
     def with_sample_points(self, points: Sequence[Sequence[float]]) -> Trajectory:
         """With nodes at these normalised times, as in `with_limit_points`, those that are nodes left out."""
         nodes, new = self.nodes, []
@@ -323,3 +336,10 @@ def _both(before: Sequence[Sequence[float]], new: Sequence[Sequence[float]]) -> 
     """The times of every arc in both, each once, in order."""
     pairs = zip(before or [()] * len(new), new, strict=True)
     return tuple(tuple(sorted({*old, *more})) for old, more in pairs)
+
+
+def _beside_breakpoints(s: NDArray, basis: SplineBasis) -> NDArray:
+    """Points of an arc; one at a breakpoint, where controls may jump, is replaced by one on either side."""
+    distance = np.abs(s[:, None] - basis.breakpoints[1:-1]).min(axis=1, initial=np.inf)
+    there = s[distance < BESIDE_END]
+    return np.unique(np.concatenate([s[distance >= BESIDE_END], there - BESIDE_END, there + BESIDE_END]))

@@ -12,9 +12,8 @@ from trajopt.certificates.certificate_lines import certificate_lines
 from trajopt.checks.check_times import CHECK_DENSITY, Density, sample_times
 from trajopt.checks.constraint_checks import ConstraintChecks
 from trajopt.checks.limit_violations import largest_violations
-from trajopt.checks.peaks import Peaks
+from trajopt.checks.peaks import Peaks, limit_peaks
 from trajopt.checks.violations import violations
-from trajopt.refinement.limit_nodes import limit_peaks
 
 
 @pytest.fixture(scope="module")
