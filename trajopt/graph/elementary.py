@@ -80,26 +80,30 @@ class Power:
 
 
 class WeightedSum:
-    """y = sum_u c_u * u, with one factor per component."""
+    """y = c + sum_u c_u * u, with one factor per component."""
 
     derivatives_are_tested = True
 
-    def __init__(self, factors: Mapping[str, Array], target: str) -> None:
+    def __init__(self, factors: Mapping[str, Array], target: str, constant: Array | float = 0.0) -> None:
         self.target = target
         self.inputs = {name: int(values.size) for name, values in factors.items()}
         self.outputs = {target: next(iter(self.inputs.values()))}
         self._diagonal = {name: np.diag(values) for name, values in factors.items()}
         self._factors = dict(factors)
+        self._constant = np.broadcast_to(constant, self.outputs[target])
 
     def value(self, u: Mapping[str, Any]) -> dict[str, Any]:
-        return {self.target: sum(values * u[name] for name, values in self._factors.items())}
+        found = sum(values * u[name] for name, values in self._factors.items())
+        return {self.target: found + self._constant if self._constant.any() else found}
 
     expressions = value
 
     def value_over(self, u: Mapping[str, Sequence[Any]], number: Callable) -> dict[str, list[Any]]:
-        rows = range(self.outputs[self.target])
-        factors = self._factors.items()
-        return {self.target: [sum(number(c[i]) * u[name][i] for name, c in factors) for i in rows]}
+        factors, found = self._factors.items(), []
+        for i, constant in enumerate(self._constant):
+            start = number(constant) if constant else 0
+            found.append(sum((number(c[i]) * u[name][i] for name, c in factors), start))
+        return {self.target: found}
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         count = next(iter(u[name] for name in self.inputs)).shape[0]

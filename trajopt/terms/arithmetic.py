@@ -1,4 +1,4 @@
-"""Arithmetic of terms: sums, multiples, squares and NumPy's functions of terms are terms again."""
+"""Arithmetic of terms: sums, with numbers too, multiples, squares and NumPy's functions are terms again."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ OPERATORS = {
 }
 
 Factor = float | tuple[float, ...]  # one number for all components, or one each
+Parts = tuple[tuple[Factor, Any], ...]  # terms, each with its factor
 
 
 class Arithmetic:
@@ -131,9 +132,10 @@ def documented(term: Documented, text: str) -> Documented:
 
 @dataclass(frozen=True)
 class Combination(Arithmetic):
-    """y = sum_i factor_i * term_i, terms of one width m; a factor is a number or one per component, (m,)."""
+    """y = sum_i factor_i * term_i + constant, terms of one width m; numbers are one, or one each, (m,)."""
 
-    parts: tuple[tuple[Factor, Any], ...]
+    parts: Parts
+    constant: Factor = 0.0
 
     @property
     def operands(self) -> tuple[Any, ...]:  # type: ignore[override]
@@ -142,11 +144,16 @@ class Combination(Arithmetic):
     @property
     def name(self) -> str:
         spelled = (("" if factor == 1.0 else f"{written(factor)} ", term) for factor, term in self.parts)
-        return " + ".join(f"{factor}{term.name}" for factor, term in spelled)
+        return " + ".join([*(f"{factor}{term.name}" for factor, term in spelled), *self._written(written)])
 
     @property
     def quantity(self) -> str:
-        return "+".join(f"{factor}*({term.quantity})" for factor, term in self.parts)
+        own = [f"{factor}*({term.quantity})" for factor, term in self.parts]
+        return "+".join([*own, *self._written(str)])
+
+    def _written(self, spelled: Callable[[Factor], str]) -> list[str]:
+        """The constant, where there is one."""
+        return [spelled(self.constant)] if np.any(self.constant) else []
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
         blocks, widths = blocks_of_one_width(self.operands, width_of, "terms of different widths were added")
@@ -154,13 +161,20 @@ class Combination(Arithmetic):
         for factor, term in self.parts:
             values = by_component(factor, widths[term.quantity], f"'{term.name}'")
             sources[term.quantity] = sources.get(term.quantity, 0.0) + values
-        return (*blocks, WeightedSum(sources, self.quantity))
+        constant = by_component(self.constant, next(iter(widths.values())), f"'{self.name}'")
+        return (*blocks, WeightedSum(sources, self.quantity, constant))
 
 
 def _added(one: Any, other: Any, factor: float = 1.0) -> Combination:
-    """The sum of a term and a multiple of another."""
-    parts = _parts(other) if factor == 1.0 else ((factor, _checked(other)),)
-    return Combination((*_parts(one), *parts))
+    """The sum of a term and a multiple of another; either may be numbers."""
+    (parts, constant), (others, other_constant) = _parts(one, 1.0), _parts(other, factor)
+    try:
+        return Combination((*parts, *others), factor_of(np.add(constant, other_constant)))
+    except ValueError as error:
+        raise ShapeError(
+            f"{np.size(constant)} and {np.size(other_constant)} numbers were added to one term: give one, or "
+            "one per component"
+        ) from error
 
 
 def _inside(what: str) -> OptionError:
@@ -171,33 +185,32 @@ def _inside(what: str) -> OptionError:
     )
 
 
-def _checked(term: Any) -> Any:
-    if not isinstance(term, Term):
-        raise OptionError(
-            f"a term was added to {short_repr(term)}: write the sum inside one @trajopt.term, such as "
-            "`def error(node): return node.q - target`"
-        )
-    return term
-
-
-def _parts(term: Any) -> tuple:
-    return term.parts if isinstance(term, Combination) else ((1.0, _checked(term)),)
+def _parts(term: Any, factor: float) -> tuple[Parts, Factor]:
+    """The terms, and the constant, of whose sum `factor` times a term, or numbers, is."""
+    if isinstance(term, Combination) and factor == 1.0:
+        return term.parts, term.constant
+    if isinstance(term, Term):
+        return ((factor, term),), 0.0
+    return (), factor_of(factor * _components(term, "added to"))
 
 
 def _factor(factor: Any) -> Factor:
     if isinstance(factor, Term):
         raise OptionError("two terms were multiplied: write the product inside one @trajopt.term")
+    return factor_of(_components(factor, "multiplied by"))
+
+
+def _components(given: Any, how: str) -> Array:
+    """Numbers that a term was added to or multiplied by, () or (m,)."""
     try:
-        values = numbers(factor, "the factor")
+        values = numbers(given, "the number")
     except ShapeError as error:
         raise OptionError(
-            f"a term was multiplied by {short_repr(factor)}: give a number, or one per component"
+            f"a term was {how} {short_repr(given)}: give a number, or one per component"
         ) from error
     if values.ndim > 1 or not np.all(np.isfinite(values)):
-        raise OptionError(
-            f"a term was multiplied by {short_repr(factor)}: give a finite number, or one per component"
-        )
-    return factor_of(values)
+        raise OptionError(f"a term was {how} {short_repr(given)}: give a finite number, or one per component")
+    return values
 
 
 def factor_of(values: Any) -> Factor:

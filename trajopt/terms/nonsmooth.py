@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -169,7 +169,7 @@ def exact_of(term: Any) -> Any:
     if isinstance(term, Combination):
         exact = tuple((factor, exact_of(part)) for factor, part in term.parts)
         changed = any(new is not old for (_, new), (_, old) in zip(exact, term.parts, strict=True))
-        return Combination(exact) if changed else term
+        return replace(term, parts=exact) if changed else term
     return term
 
 

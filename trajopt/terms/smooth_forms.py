@@ -11,6 +11,7 @@ bounded from below, or maximized, is not convex and has no such form.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -41,7 +42,7 @@ def with_slacks(term: Any, weight: float, slack_of: Callable[[Maximum], Any]) ->
                 raise _not_convex(part, "counted negatively in some components")
             sign = -1.0 if np.any(signed < 0.0) else 1.0
             parts.append((factor, with_slacks(part, sign, slack_of)))
-        return Combination(tuple(parts))
+        return replace(term, parts=tuple(parts))
     if isinstance(term, Squared) and isinstance(term.base, Maximum) and term.base.is_nonnegative:
         if weight < 0.0:
             raise _not_convex(term, "maximized, or counted negatively")
@@ -57,7 +58,8 @@ def selections(term: Any) -> Iterator[tuple[Any, Array, str]]:
     """
     parts = list(_linear_parts(term))
     kinks = [(factor, part) for factor, part in parts if isinstance(part, Maximum)]
-    smooth = [(factor, part) for factor, part in parts if not isinstance(part, Maximum)]
+    smooth = [(factor, part) for factor, part in parts if not isinstance(part, Maximum | None)]
+    constant = sum((np.asarray(factor) for factor, part in parts if part is None), np.zeros(1))
     for factor, part in kinks:
         if np.any(np.asarray(factor) < 0.0):
             raise _not_convex(part, "bounded from below")
@@ -70,7 +72,7 @@ def selections(term: Any) -> Iterator[tuple[Any, Array, str]]:
             "integral of it"
         )
     for chosen in product(*choices):
-        number, several, named = np.zeros(1), list(smooth), []
+        number, several, named = constant, list(smooth), []
         for (factor, kink), piece in zip(kinks, chosen, strict=True):
             if piece is None:
                 number = number + np.asarray(factor) * np.asarray(kink.floor)
@@ -88,12 +90,14 @@ def _combined(parts: list[tuple[Factor, Any]]) -> Any:
 
 
 def _linear_parts(term: Any, factor: Any = 1.0) -> Iterator[tuple[Factor, Any]]:
-    """The terms of which a term is the weighted sum, none of them a sum."""
+    """The terms of which a term is the weighted sum, none of them a sum; None with each constant."""
     if not isinstance(term, Combination):
         yield factor_of(np.asarray(factor)), term
         return
     for own, part in term.parts:
         yield from _linear_parts(part, np.asarray(factor) * np.asarray(own))
+    if np.any(term.constant):
+        yield factor_of(np.asarray(factor) * np.asarray(term.constant)), None
 
 
 def _not_convex(term: Any, how: str) -> OptionError:

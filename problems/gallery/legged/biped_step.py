@@ -60,14 +60,8 @@ def build(
     problem.subject_to(trajopt.position(RIGHT)[0], equals=float(place) + forward, over="end", name="step")
     torques = robot.limits.torque_upper[BASE:]
     problem.subject_to(trajopt.tau[BASE:], -torques, torques, name="motor torques")
-
-    @trajopt.term(unit="rad")
-    def posture(node):
-        """How far joints are from those of standing."""
-        return [node.q[i] - start[i] for i in range(BASE, robot.n)]
-
     problem.minimize(trajopt.tau**2, effort_weight, name="effort")
-    problem.minimize(posture**2, name="posture")
+    problem.minimize((trajopt.q[BASE:] - start[BASE:]) ** 2, name="posture")
     problem.minimize(trajopt.v[BASE:] ** 2, speed_weight, name="speed")
     problem.minimize(trajopt.a[BASE:] ** 2, acceleration_weight, name="acceleration")
     problem.guess(np.array([start, start + forward / 2.0 * np.eye(robot.n)[0]]))

@@ -24,12 +24,6 @@ X, Y, Z = np.eye(3)
 BENT = (0.0, -0.5, 1.0)  # rad, hip sideways, hip forward, knee
 
 
-@trajopt.term(unit="rad")
-def posture(node):
-    """How far the joints are from a bent leg."""
-    return [node.q[6 + i] - BENT[i] for i in range(len(BENT))]
-
-
 def hopper(length: float = 0.25) -> dynamics.RigidBodyModel:
     """A box on a leg of two rods, z upwards; at zero the leg hangs straight down."""
     size = np.array([0.3, 0.2, 0.1])  # m, of the trunk
@@ -75,7 +69,7 @@ def build(
     problem.subject_to(trajopt.q[2], apex, over=trajopt.Instants([0.75], clock="progress"), name="apex")
     problem.subject_to(trajopt.q[8], lower=knee, name="knee")
     problem.minimize(trajopt.tau**2, name="effort")
-    problem.minimize(posture**2, posture_weight, name="posture")
+    problem.minimize((trajopt.q[6:] - BENT) ** 2, posture_weight, name="posture")
     problem.minimize(trajopt.v[6:] ** 2, speed_weight, name="speed")
     standing = problem.standing_pose([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, *BENT])
     problem.guess(np.array([standing, standing + forward * np.eye(robot.n)[0]]), duration=[0.3, 0.3])

@@ -19,12 +19,6 @@ BASE = 6  # coordinates of the base, before those of the joints
 STANDING = np.array([0.0, 0.0, 0.25, 0.0, 0.0, 0.0, *[0.0, 0.8, -1.6] * 4])  # base, then hips and knees
 
 
-@trajopt.term(unit="rad")
-def posture(node):
-    """How far joints are from those of standing."""
-    return [node.q[i] - STANDING[i] for i in range(BASE, STANDING.size)]
-
-
 def solo() -> dynamics.RigidBodyModel:
     """The robot, whose base floats."""
     text = (files("problems") / "robots" / "solo12.urdf").read_text(encoding="utf-8")
@@ -53,7 +47,7 @@ def minimize_effort(
 ) -> None:
     """Squared torques, and by their weights squared angles from standing, velocities and accelerations."""
     problem.minimize(trajopt.tau**2, name="effort")
-    problem.minimize(posture**2, of_posture, name="posture")
+    problem.minimize((trajopt.q[BASE:] - STANDING[BASE:]) ** 2, of_posture, name="posture")
     problem.minimize(trajopt.v[BASE:] ** 2, of_speed, name="speed")
     if of_acceleration:
         problem.minimize(trajopt.a[BASE:] ** 2, of_acceleration, name="acceleration")

@@ -53,8 +53,37 @@ def test_operators_of_numpy_are_those_of_terms(solution):
         (np.power(trajopt.q, 2), q**2),
         (sum([trajopt.q, trajopt.v]), q + solution.v(t)),
         (+trajopt.q, q),
+        (3.0 + trajopt.q, 3.0 + q),
+        (3.0 - trajopt.q, 3.0 - q),
+        (np.array([1.0, 2.0]) - 2.0 * trajopt.q, [1.0, 2.0] - 2.0 * q),
+        (trajopt.q - np.array([1.0, 2.0]), q - [1.0, 2.0]),
+        (2.0 * (trajopt.q - 1.0) - (trajopt.v + 3.0), 2.0 * (q - 1.0) - (solution.v(t) + 3.0)),
+        ((trajopt.q - [1.0, 2.0]) ** 2, (q - [1.0, 2.0]) ** 2),
+        (np.sin(trajopt.q - 1.0), np.sin(q - 1.0)),
+        (trajopt.absolute(trajopt.q - 1.0) + 2.0, np.abs(q - 1.0) + 2.0),
+        (trajopt.maximum(trajopt.q + 1.0, 0.5) - 1.0, np.maximum(q + 1.0, 0.5) - 1.0),
     ):
         assert np.allclose(solution.value(term, t), expected, rtol=1e-13, atol=1e-13)
+
+
+def test_a_distance_from_numbers_is_that_of_a_term_written_by_hand():
+    """As a cost and, by pieces, as bounds: |v - m| <= r is m - r <= v <= m + r."""
+
+    @trajopt.term
+    def error(node):
+        return [node.q[0] - 0.2, node.q[1] + 1.1]
+
+    middle, reach = np.array([1.0, 0.5]), np.array([1.0, 0.6])
+    free, by_hand, shifted = (two_link_minimum_time(6) for _ in range(3))
+    for each in (free, by_hand):
+        each.minimize(error**2, weight=0.3)
+    by_hand.subject_to(trajopt.v, middle - reach, middle + reach)
+    shifted.minimize((trajopt.q - [0.2, -1.1]) ** 2, weight=0.3)
+    shifted.subject_to(trajopt.absolute(trajopt.v - middle) - reach, upper=0.0)
+    solutions = [trajopt.solve(each, starts=1, progress="silent") for each in (free, by_hand, shifted)]
+    assert all(each.converged and each.verify().verdict == "PASS" for each in solutions)
+    best, one, other = (each.objective for each in solutions)
+    assert other == pytest.approx(one, rel=1e-7) and one > 1.01 * best
 
 
 @pytest.mark.parametrize(
@@ -62,7 +91,6 @@ def test_operators_of_numpy_are_those_of_terms(solution):
     [
         (lambda: math.sin(trajopt.state("u")), "NumPy's functions take terms, np.sin"),
         (lambda: np.floor(trajopt.state("u")), "np.floor was called with a term: write it inside one"),
-        (lambda: np.add.reduce([trajopt.q, 1.0]), "a term was added to 1.0"),
         (lambda: np.sin(trajopt.q, where=[True]), "np.sin was called with a term"),
         (lambda: trajopt.state("u")[0], "has no entry 0: a state or control is one number, use it as it is"),
         (lambda: (trajopt.q + trajopt.v)[1], "has no entry 1"),
@@ -70,10 +98,11 @@ def test_operators_of_numpy_are_those_of_terms(solution):
         (lambda: np.array([1.0, 2.0]) / trajopt.q, "was divided by a term"),
         (lambda: 2.0**trajopt.q, "2.0 was raised to the power of a term"),
         (lambda: np.power(2.0, trajopt.q), "2.0 was raised to the power of a term"),
-        (lambda: 3.0 + trajopt.q, "a term was added to 3.0"),
-        (lambda: 3.0 - trajopt.q, "a term was added to 3.0"),
-        (lambda: np.ones(2) + trajopt.q, "a term was added to"),
-        (lambda: trajopt.q - "x", "a term was added to 'x'"),
+        (lambda: np.nan + trajopt.q, "a term was added to nan: give a finite number, or one per component"),
+        (lambda: np.ones((2, 2)) + trajopt.q, "a term was added to .* one per component"),
+        (lambda: trajopt.q - "x", "a term was added to 'x': give a number, or one per component"),
+        (lambda: trajopt.q + None, "a term was added to None"),
+        (lambda: trajopt.q * "x", "a term was multiplied by 'x'"),
     ],
 )
 def test_what_terms_do_not_have_says_what_to_write(call, message):
