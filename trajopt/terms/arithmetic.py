@@ -1,4 +1,4 @@
-"""Arithmetic of terms: sums, with numbers too, multiples, squares and NumPy's functions are terms again."""
+"""Arithmetic of terms: sums, with numbers too, products, squares and NumPy's functions are terms again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Parts = tuple[tuple[Factor, Any], ...]  # terms, each with its factor
 
 
 class Arithmetic:
-    """Base class that gives a term the operators + - * /, ** 2 and NumPy's functions, such as np.sin."""
+    """Base class that gives a term + - *, / numbers, ** 2 and NumPy's functions, such as np.sin."""
 
     operands: tuple[Any, ...] = ()  # the terms that this one is made of, where it is arithmetic of others
 
@@ -83,12 +83,16 @@ class Arithmetic:
             )
         return Squared(self)
 
-    def __mul__(self, factor: Any) -> Combination:
+    def __mul__(self, factor: Any) -> Any:
+        if isinstance(factor, Term):
+            return self**2 if factor == self else Product((self, factor))
         return Combination(((_factor(factor), self),))
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: Any) -> Combination:
+        if isinstance(divisor, Term):
+            raise _inside("a term was divided by another")
         values = np.asarray(_factor(divisor))
         if np.any(values == 0.0):
             raise OptionError(f"a term was divided by {divisor}: give numbers other than zero")
@@ -195,8 +199,6 @@ def _parts(term: Any, factor: float) -> tuple[Parts, Factor]:
 
 
 def _factor(factor: Any) -> Factor:
-    if isinstance(factor, Term):
-        raise OptionError("two terms were multiplied: write the product inside one @trajopt.term")
     return factor_of(_components(factor, "multiplied by"))
 
 
@@ -244,6 +246,29 @@ class Squared(Arithmetic):
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
         inner, width = inner_blocks(self.base, width_of)
         return (*inner, Power(self.base.quantity, width, self.quantity, exponent=2))
+
+
+@dataclass(frozen=True)
+class Product(Arithmetic):
+    """y_i = u_i w_i, the products of the components of two terms, (m,)."""
+
+    operands: tuple[Any, Any]
+
+    @property
+    def name(self) -> str:
+        return " times ".join(term.name for term in self.operands)
+
+    @property
+    def quantity(self) -> str:
+        return "*".join(f"({term.quantity})" for term in self.operands)
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        from trajopt.graph.expression import function_block
+
+        inner, widths = blocks_of_one_width(
+            self.operands, width_of, "terms of different widths were multiplied"
+        )
+        return (*inner, function_block("times", widths, self.quantity))
 
 
 @dataclass(frozen=True)

@@ -39,9 +39,9 @@ def test_a_combined_cost_equals_the_sum_of_costs():
     assert objectives[0] == pytest.approx(objectives[1], rel=1e-9)
 
 
-def test_products_odd_factors_and_widths_are_refused():
-    with pytest.raises(errors.OptionError, match="two terms were multiplied"):
-        trajopt.q * trajopt.v
+def test_quotients_odd_factors_and_widths_are_refused():
+    with pytest.raises(errors.OptionError, match="a term was divided by another: write it inside one"):
+        trajopt.q / trajopt.v
     with pytest.raises(errors.OptionError, match="multiplied by nan: give a finite number"):
         np.nan * trajopt.q
     with pytest.raises(errors.OptionError, match="divided by 0"):
@@ -50,6 +50,8 @@ def test_products_odd_factors_and_widths_are_refused():
         two_link_minimum_time(5).minimize(trajopt.q * [1.0, 2.0, 3.0])
     with pytest.raises(errors.ShapeError, match="different widths were added: 'q' 2, 'duration' 1"):
         two_link_minimum_time(5).minimize(trajopt.q + trajopt.duration)
+    with pytest.raises(errors.ShapeError, match="different widths were multiplied: 'q' 2, 'duration' 1"):
+        two_link_minimum_time(5).minimize(trajopt.q * trajopt.duration)
 
 
 @pytest.mark.parametrize("several", [False, True])

@@ -37,6 +37,7 @@ def test_derivatives_of_functions_are_exact():
     """A slope test of the program: first derivatives against differences of the rows."""
     problem = two_link_minimum_time(5)
     problem.subject_to(np.sin(2.0 * trajopt.q) - np.tanh(trajopt.v), lower=-9.0, upper=9.0)
+    problem.subject_to(trajopt.tau * (trajopt.v - [0.3, 0.1]), lower=-99.0, upper=99.0)
     slope, difference = slope_and_difference_of_rows(trajopt.transcribe(problem))
     assert np.allclose(slope, difference, rtol=1e-6, atol=1e-7)
 
@@ -53,6 +54,9 @@ def test_operators_of_numpy_are_those_of_terms(solution):
         (np.power(trajopt.q, 2), q**2),
         (sum([trajopt.q, trajopt.v]), q + solution.v(t)),
         (+trajopt.q, q),
+        (trajopt.q * trajopt.v, q * solution.v(t)),
+        (trajopt.q * trajopt.q, q**2),
+        ((trajopt.q - 1.0) * np.sin(trajopt.v) * 2.0, 2.0 * (q - 1.0) * np.sin(solution.v(t))),
         (3.0 + trajopt.q, 3.0 + q),
         (3.0 - trajopt.q, 3.0 - q),
         (np.array([1.0, 2.0]) - 2.0 * trajopt.q, [1.0, 2.0] - 2.0 * q),
