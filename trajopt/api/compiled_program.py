@@ -23,11 +23,10 @@ from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import RunRecord
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import answer_at
-from trajopt.solvers.fallback import Fallback
 from trajopt.solvers.newton.kkt_factors import Matrices
 from trajopt.solvers.newton.newton import ActiveSetNewton
 from trajopt.solvers.progress import iteration_callback
-from trajopt.solvers.run import check_solver, create, run_solver, takes_hessian
+from trajopt.solvers.run import Fallback, check_solver, create, run_solver, takes_hessian
 from trajopt.solvers.solver import Run, Solver, WarmStart
 from trajopt.transcription.links.linked_program import AskedStructure, LinkedProgram
 from trajopt.transcription.nlp import NLP

@@ -23,11 +23,10 @@ from trajopt.checks.scales import LIMIT_ACCURACY
 from trajopt.refinement.rounds import Rounds, iterations_on, run_rounds, unless_smaller
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import solve_once
-from trajopt.solvers.fallback import continued
 from trajopt.solvers.newton.newton import MOST_STEPS, ActiveSetNewton, NewtonFromMotion
-from trajopt.solvers.run import TimedSolver, run_solver, takes_hessian
+from trajopt.solvers.run import Fallback, TimedSolver, takes_hessian
 from trajopt.solvers.scaled_program import scaled_point
-from trajopt.solvers.solver import Result, Run, StartKind, Status, WarmStart
+from trajopt.solvers.solver import Run, StartKind, WarmStart
 from trajopt.solvers.solver_constants import DENSE
 from trajopt.splines.trajectory import Trajectory
 from trajopt.transcription.links.linked_program import LinkedProgram
@@ -87,7 +86,7 @@ class LimitNodes:
                 max_iterations=most - last.iterations, start_kind=StartKind.SAME_MOTION, callback=progress
             )
             asked = asked_with_limit_nodes(last, self._times(rounds))
-            own = _NewtonThenSolver.of(last, solver) if self.newton and not _newton_failed(rounds) else solver
+            own = _newton_first(last, solver) if self.newton and not _newton_failed(rounds) else solver
             return solve_once(asked, own, run)
 
         if not solution.converged:
@@ -104,14 +103,13 @@ class LimitNodes:
     def _warning(self, rounds: Rounds[list[LimitPeaks]]) -> str:
         """Which limit the best answer exceeds by more than the accuracy; else the warning that it has."""
         best = rounds.best
-        worst, name = max(
-            ((found, name) for found, (name, _) in zip(best.measure, best.answer.named_parts, strict=True)),
-            key=lambda each: each[0].largest,
-        )
-        if worst.largest <= self.accuracy:
+        sizes = [found.largest for found in best.measure]
+        worst = int(np.argmax(sizes))
+        if sizes[worst] <= self.accuracy:
             return best.answer.warning
+        name, _ = best.answer.named_parts[worst]
         tried = f"{pluralize(rounds.count, 'round')} of further nodes did not mend it" * bool(rounds.count)
-        sentence = f"phase '{name}': " * bool(name) + worst.sentence
+        sentence = f"phase '{name}': " * bool(name) + best.measure[worst].sentence
         return "; ".join(filter(None, (sentence, rounds.reason or tried)))
 
     def _times(self, rounds: Rounds[list[LimitPeaks]]) -> list[Array]:
@@ -146,34 +144,23 @@ def _thirds(solution: SolutionData) -> Array:
     return np.concatenate([nodes[:-1] + steps, nodes[1:] - steps])
 
 
-@dataclass(frozen=True)
-class _NewtonThenSolver:
-    """A solver: Newton's method from an answer on fewer limit nodes; if that fails, the user's solver."""
+def _newton_first(answer: Answer, solver: Solver) -> Solver:
+    """Newton's method from an answer on fewer limit nodes; where it does not suit or fails, the solver.
 
-    answer: Answer
-    solver: Solver
+    A solver without a tolerance, or without second derivatives, stays as it is.
+    """
+    if isinstance(solver, TimedSolver):
+        return replace(solver, solver=_newton_first(answer, solver.solver))
+    tol = getattr(solver, "tol", None)
+    if tol is None or not takes_hessian(solver):
+        return solver
 
-    @staticmethod
-    def of(answer: Answer, solver: Solver) -> Solver:
-        """For solvers with a tolerance and second derivatives; others solve from the motion alone."""
-        if isinstance(solver, TimedSolver):
-            return replace(solver, solver=_NewtonThenSolver.of(answer, solver.solver))
-        newton = getattr(solver, "tol", None) is not None and takes_hessian(solver)
-        return _NewtonThenSolver(answer, solver) if newton else solver
+    def known(nlp: Any) -> WarmStart | None:
+        own: Any = getattr(nlp, "unscaled", None) or nlp
+        start = start_on_more_nodes(answer, own) if nlp.variable_count <= DENSE else None
+        return start if start is None or own is nlp else scaled_point(start, own.unknown_sizes)
 
-    def solve(self, nlp: Any, start: WarmStart | None = None, run: Run | None = None) -> Result:
-        run = run or Run()
-        own: Any = nlp if getattr(nlp, "unscaled", None) is None else nlp.unscaled
-        known = start_on_more_nodes(self.answer, own)
-        known = scaled_point(known, own.unknown_sizes) if known is not None and own is not nlp else known
-        newton = ActiveSetNewton(self.solver.tol, NewtonFromMotion.shift, NewtonFromMotion.finer)  # type: ignore[attr-defined]
-        if nlp.variable_count > DENSE or not newton.suits(nlp, known, run):
-            return run_solver(self.solver, nlp, start, run)
-        within = run.within(getattr(self.solver, "time_limit", None))
-        found = newton.solve(nlp, known, within)
-        if found.status is not Status.STEP_TOO_SMALL:
-            return found
-        return continued(found, self.solver, nlp, start, within)
+    return Fallback(ActiveSetNewton(tol, NewtonFromMotion.shift, NewtonFromMotion.finer), solver, known)
 
 
 def start_on_more_nodes(answer: Answer, program: NLP | LinkedProgram) -> WarmStart | None:

@@ -204,18 +204,18 @@ class Trajectory:
             new = s[arc == number]
             if own.collocated:  # its ends without weight carry no limits of own terms
                 new = _beside_breakpoints(np.clip(new, BESIDE_END, 1.0 - BESIDE_END), own.basis)
-            known = self.nodes.s[self.nodes.arc == number]
-            apart = np.abs(new[:, None] - known).min(axis=1, initial=np.inf) > SAME_TIME
-            points.append(new[apart & (new > 0.0) & (new < 1.0)].tolist())
+            points.append(self._that_are_no_nodes(number, new[(new > 0.0) & (new < 1.0)]))
         return self.with_limit_points(points)
 
     def with_sample_points(self, points: Sequence[Sequence[float]]) -> Trajectory:
         """With nodes at these normalised times, as in `with_limit_points`, those that are nodes left out."""
-        nodes, new = self.nodes, []
-        for arc, times in enumerate(points):
-            known = nodes.s[nodes.arc == arc]
-            new.append([s for s in times if np.abs(known - s).min() > SAME_TIME])
+        new = [self._that_are_no_nodes(arc, np.array(times)) for arc, times in enumerate(points)]
         return replace(self, sample_points=_both(self.sample_points, new)) if any(new) else self
+
+    def _that_are_no_nodes(self, arc: int, s: NDArray[np.float64]) -> list[float]:
+        """Of normalised times (k,) of an arc those that are not times of its nodes."""
+        known = self.nodes.s[self.nodes.arc == arc]
+        return s[np.abs(s[:, None] - known).min(axis=1, initial=np.inf) > SAME_TIME].tolist()
 
     def with_bases(self, bases: Sequence[SplineBasis]) -> Trajectory:
         """The trajectory with its arcs on other spline bases, one per arc."""

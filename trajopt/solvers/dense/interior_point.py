@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trajopt.solvers.dense.run import InteriorPointRun
-from trajopt.solvers.fallback import continued
 from trajopt.solvers.ipopt import Ipopt
-from trajopt.solvers.run import SolverSettings
+from trajopt.solvers.run import SolverSettings, continued
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
 from trajopt.solvers.solver_constants import FEASIBILITY
 

@@ -15,13 +15,19 @@ import numpy as np
 
 from trajopt.base.arguments import check_count, check_positive, pluralize, short_repr
 from trajopt.base.errors import OptionError
-from trajopt.solvers.fallback import Fallback, counted_on, joined_results
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.matrices import scattered
 from trajopt.solvers.newton.damped_newton import DampedNewton
 from trajopt.solvers.newton.newton import NewtonFromMotion, dense_steps_fit
 from trajopt.solvers.optimality.kkt import bound_violation, largest_violation
-from trajopt.solvers.run import run_solver, takes_former_order, takes_hessian
+from trajopt.solvers.run import (
+    Fallback,
+    counted_on,
+    joined_results,
+    run_solver,
+    takes_former_order,
+    takes_hessian,
+)
 from trajopt.solvers.solver import (
     Iteration,
     Program,

@@ -11,10 +11,10 @@ from small_nlps import INF, failing, hs071, quadratic_with_rows, rosenbrock, slo
 
 from trajopt import Ipopt, Status
 from trajopt.solvers import monitor
-from trajopt.solvers.fallback import Fallback
 from trajopt.solvers.newton import newton as active_set_newton
 from trajopt.solvers.newton.newton import MOST_STEPS, ActiveSetNewton
 from trajopt.solvers.optimality.kkt import kkt_residuals
+from trajopt.solvers.run import Fallback
 from trajopt.solvers.solver import Run, WarmStart
 
 NO_STEPS = WarmStart(rosenbrock().start, np.zeros(0), np.zeros(2), np.zeros(2))

@@ -8,12 +8,12 @@ from small_nlps import INF, quadratic_with_rows
 
 import trajopt
 from trajopt import Ipopt
-from trajopt.solvers.fallback import Fallback
 from trajopt.solvers.matrices import row_lengths, shifted
 from trajopt.solvers.newton import kkt_factors
 from trajopt.solvers.newton.kkt_factors import Matrices, factorized, sparse_steps_pay
 from trajopt.solvers.newton.newton import ActiveSetNewton
 from trajopt.solvers.optimality.kkt import kkt_residuals
+from trajopt.solvers.run import Fallback
 from trajopt.solvers.solver import WarmStart
 
 N, M = 12, 9
