@@ -136,19 +136,15 @@ def solve(
         np.errstate(all="ignore"),
     ):
         timed = TimedSolver(solver, Run(deadline=deadline, callback=callback))
-        solution = unrefined = _from_starts(problem, timed, starts, coarse_to_fine)
-        if chosen is None and not solution.converged and worth_other_ways(solution, timed):
-            solution = unrefined = solved_otherwise(problem, timed, solution)
-        own, limits = without_checkpoints(solver), refine if isinstance(refine, LimitNodes) else LimitNodes()
-        if refine is not None and refine is not limits and time.monotonic() < deadline:
-            solution = replace(unrefined, run=run).as_instance_of(Solution, PhasesSolution)
-            solution = _refined(refine.refine, solution, own, deadline, callback)
-        if refine is limits or not getattr(refine, "holds_limits", True):  # also after the deadline: to look
-            solution = _refined(limits.refine, solution, own, deadline, callback)
-        known = replace(
-            solution, run=run, levels=unrefined.levels, starts=unrefined.starts, solves=tuple(solves)
-        )
-        return known.as_instance_of(Solution, PhasesSolution)
+        first = _from_starts(problem, timed, starts, coarse_to_fine)
+        if chosen is None and not first.converged and worth_other_ways(first, timed):
+            first = solved_otherwise(problem, timed, first)
+        answer = replace(first, run=run).as_instance_of(Solution, PhasesSolution)
+        for each in _in_turn(refine):
+            if isinstance(each, LimitNodes) or time.monotonic() < deadline:  # which looks at limits even then
+                answer = _refined(each, answer, without_checkpoints(solver), deadline, callback)
+        answer = replace(answer, run=run, levels=first.levels, starts=first.starts, solves=tuple(solves))
+        return answer.as_instance_of(Solution, PhasesSolution)
 
 
 def _from_starts(
@@ -171,12 +167,15 @@ def _from_starts(
     return solution
 
 
+def _in_turn(refine: Refinement | None) -> list[Refinement]:
+    """The refinements of an answer: limit nodes follow one that leaves limits between nodes to them."""
+    if refine is None:
+        return []
+    return [refine] if getattr(refine, "holds_limits", True) else [refine, LimitNodes()]
+
+
 def _refined(
-    better: Callable[[Any, Solver, Callback | None], Any],
-    solution: Any,
-    solver: Solver,
-    deadline: float,
-    callback: Callback | None,
+    refinement: Refinement, solution: Any, solver: Solver, deadline: float, callback: Callback | None
 ) -> Any:
     """The refined solution of a problem or of phases; the former one where a deadline or an error ends it.
 
@@ -196,7 +195,7 @@ def _refined(
     run = Run(deadline=deadline, callback=watched)
     limited = TimedSolver(solver, run) if np.isfinite(deadline) else solver
     try:
-        return better(solution, limited, watched)
+        return refinement.refine(solution, limited, watched)
     except SolvesStopped:
         return solution
     except Exception as error:  # whatever it is, the finished solve must not be lost

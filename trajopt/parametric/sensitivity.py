@@ -32,7 +32,7 @@ from trajopt.solution.solution import Answer
 from trajopt.splines.curve import Curve
 from trajopt.transcription.derivative_check import STEP
 from trajopt.transcription.leaf_map import LeafMap
-from trajopt.transcription.links.linked_program import AskedStructure, LinkedProgram, placed_parts
+from trajopt.transcription.links.linked_program import AskedStructure, LinkedProgram
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.program_functions import ProgramFunctions, program_maps
 from trajopt.transcription.transcribe import ProgramStructure
@@ -103,8 +103,7 @@ class _Change:
 
     def of_part(self, k: int, value: Callable[[NLP], Any]) -> Any:
         """Change per unit of what stands in the program of a part."""
-        one, other = (value(tuple(placed_parts(each))[k][0]) for each in (self.low, self.high))
-        return (other - one) / self.width
+        return (value(self.high.programs[k]) - value(self.low.programs[k])) / self.width
 
 
 def _change(

@@ -10,8 +10,8 @@ import numpy as np
 
 from trajopt.base.arguments import check_choice, check_count, check_positive, pluralize
 from trajopt.base.arrays import Array
-from trajopt.base.tolerances import ESTIMATED, NOT_ZERO
-from trajopt.refinement.error_estimate import ErrorEstimate, estimated
+from trajopt.base.tolerances import BETWEEN, ESTIMATED, NOT_ZERO
+from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_between_nodes
 from trajopt.refinement.knots import split
 from trajopt.refinement.rounds import Round, Rounds, iterations_on, run_rounds
 from trajopt.solution.records import RefinementRecord, RefinementRound
@@ -129,6 +129,34 @@ class Refined:
         """The spans to halve, one boolean per span and arc."""
         marks = errors.marks(self.tol, MARKED_SHARE)
         return [np.ones_like(mark) for mark in marks] if self.spans == "uniform" else marks
+
+
+@dataclass(frozen=True)
+class RefinedUntilVerified(Refined):
+    """What `solve` does by default with path equations: spans are halved until `verify` passes them.
+
+    tol : the accuracy between nodes that `verify` asks for
+    """
+
+    tol: float = BETWEEN
+    rounds: int = 12
+    errors: Literal["both", "equations"] = "equations"
+
+    def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
+        """The answer with the smallest error; the given one, without a record, where that is small enough."""
+        found = super().refine(solution, solver, progress)
+        finer = found.refinement is not None and len(found.refinement.rounds) > 1
+        return found if finer else solution
+
+    def estimate(self, solution: SolutionData) -> ErrorEstimate:
+        """The errors that `verify` looks at, in every span of a solution."""
+        return estimated_between_nodes(solution)
+
+    def size(self, errors: ErrorEstimate) -> float:
+        """The error of equations; where `tol` allows it, a number below `tol` that rises with the changes."""
+        changes = errors.of_optimality
+        within = self.tol * changes / (1.0 + changes)
+        return errors.of_equations if errors.of_equations > self.tol else within
 
 
 def _size(cost_terms: Mapping[str, float]) -> float:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import trajopt
-from trajopt.refinement.starts.start_rules import RefinedUntilVerified, default_refinement
+from trajopt.refinement.refined import RefinedUntilVerified
+from trajopt.refinement.starts.start_rules import default_refinement
 from trajopt.solvers.solver import Status
 
 

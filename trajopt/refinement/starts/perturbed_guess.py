@@ -12,7 +12,7 @@ from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import own_mesh
 from trajopt.solution.solve_once import program_of
 from trajopt.splines.curve import Curve
-from trajopt.transcription.links.linked_program import LinkedProgram
+from trajopt.transcription.links.linked_program import LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP
 
 AskedT = TypeVar("AskedT", bound=Asked)
@@ -27,19 +27,16 @@ def perturbed(asked: AskedT, seed: Sequence[int], spread: float) -> AskedT:
 
     spread : size of the waves, as a part of each coordinate's travel (or of 1 rad or m where it has none)
     """
-    return moved(asked, guessed_curves(program_of(asked)), seed, spread)
+    return perturbed_from(asked, guessed_curves(program_of(asked)), seed, spread)
 
 
 def guessed_curves(program: NLP | LinkedProgram) -> list[Curve]:
     """The curves of all parts that a program starts from."""
-    if isinstance(program, NLP):
-        return [program.unknowns.curve(program.start)]
-    each = zip(program.programs, program.parts(program.start), strict=True)
-    return [own.unknowns.curve(y) for own, y in each]
+    return [own.unknowns.curve(program.start[place]) for own, place, *_ in placed_parts(program)]
 
 
-def moved(asked: Any, curves: Iterable[Curve], seed: Sequence[int], spread: float) -> Any:
-    """A copy of a problem or of phases that is guessed by the moved curves, one for every part."""
+def perturbed_from(asked: Any, curves: Iterable[Curve], seed: Sequence[int], spread: float) -> Any:
+    """The same from other curves than those of its own guess, one for every part."""
     other = asked.on(*own_mesh(asked))
     for k, (part, curve) in enumerate(zip(other.parts, curves, strict=True)):
         rng = np.random.default_rng([*seed, k] if isinstance(asked, Phases) else [*seed])

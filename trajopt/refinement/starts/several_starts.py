@@ -23,7 +23,7 @@ from trajopt.base.tolerances import NOT_ZERO, SAME_OPTIMUM
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import FINE, Mesh, mesh_levels, on_coarse, own_mesh, summed
 from trajopt.refinement.starts.guess_search import Guess, searched_guesses
-from trajopt.refinement.starts.perturbed_guess import guessed_curves, moved, swinging_guess
+from trajopt.refinement.starts.perturbed_guess import guessed_curves, perturbed_from, swinging_guess
 from trajopt.refinement.starts.simulated_guess import simulated_guesses
 from trajopt.refinement.starts.start_rules import StartRule, can_be_simulated, searching
 from trajopt.solution.records import MeshSolve, StartSolves, StartTable
@@ -80,8 +80,8 @@ def best_of_starts(asked: Asked, timed: TimedSolver, first: Any, rule: StartRule
     """
     searched = searching(asked)
     levels = (own_mesh(asked),) if rule.on_own_mesh else _levels(asked, searched)
-    able = getattr(timed.solver, "can_rank", False) and not rule.on_own_mesh
-    ranking = able and len(levels) == 1 and rule.count > 1 + RANKED
+    several_on_one_mesh = len(levels) == 1 and not rule.on_own_mesh and rule.count > 1 + RANKED
+    ranking = several_on_one_mesh and getattr(timed.solver, "can_rank", False)
     if ranking:
         levels = (*levels, *levels)
     starts = [_Start(0, first, finished=True, interrupted=first.status is Status.INTERRUPTED)]
@@ -195,8 +195,8 @@ def _guessed(
     own_guess = not isinstance(asked, Phases) and asked.guessed_curve is not None
     sizes = (GUESSED, GUESSED) if own_guess else (NEAR, WIDE)
     if turns[-1] == "best" and best.answer is not None and np.isfinite(best.value):
-        return moved(asked, [part.curve for part in best.answer.parts], [0, number], sizes[0])
-    return moved(asked, base, [0, number], sizes[place % 2])
+        return perturbed_from(asked, [part.curve for part in best.answer.parts], [0, number], sizes[0])
+    return perturbed_from(asked, base, [0, number], sizes[place % 2])
 
 
 def _carry_best(

@@ -75,7 +75,7 @@ class DampedIterates(NewtonIterates):
             H = _convex(program, active, FLAT * size)
             while not self.damping.is_hopeless and not self.monitor.stopped:
                 damped = replace(program, H=shifted(H, self.damping.amount * size))
-                found = self._followed(damped, multipliers, active)
+                found = self._quadratic_step(damped, multipliers, active)
                 taken = None if found is None else self._taken(damped, found, here)
                 if taken is not None:
                     return taken
@@ -83,10 +83,10 @@ class DampedIterates(NewtonIterates):
             self.damping = Damping()
         return None
 
-    def _followed(
+    def _quadratic_step(
         self, program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray
     ) -> QuadraticSolution | None:
-        found = super()._followed(program, multipliers, side)
+        found = super()._quadratic_step(program, multipliers, side)
         return None if found is None or found.tau < 0.5 else found
 
     def _taken(
@@ -114,7 +114,7 @@ class DampedIterates(NewtonIterates):
             if not np.isfinite(curved).all():
                 return None
             nearer = replace(program, lower=self.lower - curved, upper=self.upper - curved)
-            corrected = self._followed(nearer, found.multipliers, found.side)
+            corrected = self._quadratic_step(nearer, found.multipliers, found.side)
             gained = -np.inf if corrected is None else gain(corrected.d, self._after(corrected.d))
             if corrected is None or not gained >= POOR * promised:
                 return None

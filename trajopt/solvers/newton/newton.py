@@ -18,7 +18,7 @@ from scipy.linalg import lapack
 from trajopt.solvers.matrices import largest_entry, row_lengths, shifted
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.newton.kkt_factors import Matrices, sparse_steps_pay
-from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, followed
+from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, minimum_by_homotopy
 from trajopt.solvers.newton.sparse_kkt import SparseKkt
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals_of, multipliers_of
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
@@ -272,17 +272,17 @@ class NewtonIterates:
         size = largest_entry(program.H)
         for shift in sorted({self.shift, FEASIBILITY, BENT, 1.0}):
             H = shifted(program.H, shift * size)
-            found = self._followed(replace(program, H=H), self.multipliers, side)
+            found = self._quadratic_step(replace(program, H=H), self.multipliers, side)
             if found is not None and (best is None or found.tau > best.tau):
                 best = found
             if (best is not None and best.tau > 0.5) or self.monitor.stopped:
                 return best
         return self._full_step(here, side) if is_carried else best
 
-    def _followed(
+    def _quadratic_step(
         self, program: QuadraticProgram, multipliers: np.ndarray, side: np.ndarray
     ) -> QuadraticSolution | None:
-        return followed(program, multipliers, side, 2 * self.n, lambda: self.monitor.stopped)
+        return minimum_by_homotopy(program, multipliers, side, 2 * self.n, lambda: self.monitor.stopped)
 
     def _is_minimum(self, here: Values, side: np.ndarray) -> bool:
         """Whether H has no curvature below -DEPENDENT, relative, along the constraints that have multipliers.

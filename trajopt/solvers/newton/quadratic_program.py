@@ -4,14 +4,13 @@
 
 Multipliers mu, positive at upper limits and negative at lower ones, and their active set W are taken for the
 optimum of another program: with gradient -A' mu, limits that d = 0 meets where they are in W, and limits that
-d = 0 does not violate elsewhere. Its data are moved to those of the program along a line, tau from 0 to 1.
-d and mu are linear in tau between changes of the active set, where an inactive constraint meets its limit
-and is added, or a multiplier becomes zero and its constraint is dropped. Limits that d = 0 violates begin
-beyond it: if all of them began at d = 0, they would all be met at tau = 0, and changes of the active set
-there could repeat without end. Each change changes the
-factors of K = [H  A_W'; A_W  0] (`kkt_factors.py`). Best, "An algorithm for the solution of the parametric
-quadratic programming problem" (1996); Ferreau, Bock and Diehl, Int. J. Robust Nonlinear Control 18 (2008)
-816.
+d = 0 does not violate elsewhere. A homotopy moves its data to those of the program, tau from 0 to 1. d and mu
+are linear in tau between changes of the active set, where an inactive constraint meets its limit and is
+added, or a multiplier becomes zero and its constraint is dropped. Limits that d = 0 violates begin beyond it:
+if all of them began at d = 0, they would all be met at tau = 0, and changes of the active set there could
+repeat without end. Each change changes the factors of K = [H  A_W'; A_W  0] (`kkt_factors.py`). Best, "An
+algorithm for the solution of the parametric quadratic programming problem" (1996); Ferreau, Bock and Diehl,
+Int. J. Robust Nonlinear Control 18 (2008) 816.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class QuadraticSolution:
     """The step d (n,), multipliers (m,), the side (m,) of each active limit, -1, 0 or 1.
 
     A minimum where H is positive definite along the active constraints, which is not asked of their first
-    set: a way without changes leads to a stationary point.
+    set: a homotopy without changes leads to a stationary point.
 
     tau : 1, or less where no step meets all constraints: the minimum of the program as it is there
     changes : of the active set on the way
@@ -80,14 +79,14 @@ class QuadraticSolution:
         return found[:n], scattered(found[n:] / lengths, active, self.multipliers.size)
 
 
-def followed(
+def minimum_by_homotopy(
     program: QuadraticProgram,
     multipliers: np.ndarray,
     side: np.ndarray,
     most_changes: int,
     stopped: Callable[[], bool] = lambda: False,
 ) -> QuadraticSolution | None:
-    """The minimum that is reached from an active set and its multipliers; None where the way ends early.
+    """The minimum that the homotopy from an active set and its multipliers reaches; None where it ends early.
 
     It ends where active constraints depend on each other, H is not positive definite along them, no step
     meets all constraints, the active set changes more than `most_changes` times, or where `stopped`, asked
@@ -100,11 +99,11 @@ def followed(
     factors = factorized(unit.H, unit.A, active, unit.patterns) if len(active) <= program.g.size else None
     if factors is None:
         return None
-    found = _Way(unit, multipliers * size, side, factors).followed(most_changes, stopped)
+    found = _Homotopy(unit, multipliers * size, side, factors).followed(most_changes, stopped)
     return None if found is None else replace(found, multipliers=found.multipliers / size, lengths=size)
 
 
-class _Way:
+class _Homotopy:
     """d, multipliers and active set at tau, and the factors of K."""
 
     def __init__(

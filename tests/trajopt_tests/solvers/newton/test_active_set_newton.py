@@ -39,8 +39,8 @@ def test_from_the_optimum_of_other_limits_a_few_steps_lead_to_the_new_one():
 
 def test_near_the_optimum_steps_solve_no_quadratic_program(monkeypatch):
     """Once a step with known matrices is enough for the tolerance, no others are made."""
-    programs, followed = [], active_set_newton.followed
-    monkeypatch.setattr(active_set_newton, "followed", lambda *a: programs.append(a) or followed(*a))
+    programs, solved = [], active_set_newton.minimum_by_homotopy
+    monkeypatch.setattr(active_set_newton, "minimum_by_homotopy", lambda *a: programs.append(a) or solved(*a))
     start = Ipopt().solve(hs071()).warm_start
     moved = replace(hs071(), row_lower=np.array([25.5, 41.0]), row_upper=np.array([INF, 41.0]))
     found = newton(Ipopt(tol=1e-10)).solve(moved, start)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trajopt.solvers.newton.quadratic_program import QuadraticProgram, followed
+from trajopt.solvers.newton.quadratic_program import QuadraticProgram, minimum_by_homotopy
 
 
 def random_program(rng, n=6, m=14):
@@ -33,13 +33,13 @@ def test_a_minimum_is_reached_from_any_active_set_that_is_independent(seed):
     rng = np.random.default_rng(seed)
     one, other = random_program(rng), random_program(rng)
     only_equation = (np.arange(one.lower.size) == 0).astype(int)
-    first = followed(one, np.zeros(one.lower.size), only_equation, 100)
+    first = minimum_by_homotopy(one, np.zeros(one.lower.size), only_equation, 100)
     assert first is not None and first.tau == 1.0
     assert_optimal(one, first)
-    second = followed(other, first.multipliers, first.side, 100)
+    second = minimum_by_homotopy(other, first.multipliers, first.side, 100)
     assert second is not None and second.tau == 1.0
     assert_optimal(other, second)
-    again = followed(other, second.multipliers, second.side, 100)
+    again = minimum_by_homotopy(other, second.multipliers, second.side, 100)
     assert again is not None and again.changes == 0
     np.testing.assert_allclose(again.d, second.d, atol=1e-9)
 
@@ -48,11 +48,11 @@ def test_a_minimum_found_by_updates_of_the_inverse_is_that_of_a_new_factorizatio
     rng = np.random.default_rng(3)
     one, other = random_program(rng), random_program(rng)
     only_equation = (np.arange(one.lower.size) == 0).astype(int)
-    first = followed(one, np.zeros(one.lower.size), only_equation, 100)
+    first = minimum_by_homotopy(one, np.zeros(one.lower.size), only_equation, 100)
     assert first is not None
-    updated = followed(other, first.multipliers, first.side, 100)
+    updated = minimum_by_homotopy(other, first.multipliers, first.side, 100)
     monkeypatch.setattr("trajopt.solvers.newton.quadratic_program.ACCURATE", -1.0)
-    factorized = followed(other, first.multipliers, first.side, 100)
+    factorized = minimum_by_homotopy(other, first.multipliers, first.side, 100)
     assert updated is not None and factorized is not None and updated.changes > 0
     np.testing.assert_allclose(updated.d, factorized.d, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(updated.multipliers, factorized.multipliers, rtol=1e-9, atol=1e-9)
@@ -62,7 +62,7 @@ def test_a_minimum_found_by_updates_of_the_inverse_is_that_of_a_new_factorizatio
 def test_many_limits_that_are_violated_at_first_are_met_without_cycling(seed):
     rng = np.random.default_rng(seed)
     program = random_program(rng, 12, 45)
-    found = followed(program, np.zeros(45), np.zeros(45, dtype=int), 100)
+    found = minimum_by_homotopy(program, np.zeros(45), np.zeros(45, dtype=int), 100)
     assert found is not None and found.tau == 1.0
     assert_optimal(program, found)
 
@@ -73,7 +73,9 @@ def test_no_more_constraints_are_active_than_there_are_unknowns_however_ill_cond
     program = random_program(rng, 12, 45)
     axes = np.linalg.qr(program.A[:12])[0]
     H = axes * 10.0 ** rng.uniform(-7.0, 5.0, 12) @ axes.T
-    found = followed(replace(program, H=(H + H.T) / 2.0), np.zeros(45), np.zeros(45, dtype=int), 1000)
+    found = minimum_by_homotopy(
+        replace(program, H=(H + H.T) / 2.0), np.zeros(45), np.zeros(45, dtype=int), 1000
+    )
     assert found is None or np.count_nonzero(found.side) <= 12
 
 
@@ -85,5 +87,5 @@ def test_contradicting_limits_end_the_way_before_its_end():
         np.array([1.0, -np.inf]),
         np.array([np.inf, 0.5]),
     )
-    found = followed(program, np.zeros(2), np.zeros(2, dtype=int), 10)
+    found = minimum_by_homotopy(program, np.zeros(2), np.zeros(2, dtype=int), 10)
     assert found is None or found.tau < 1.0
