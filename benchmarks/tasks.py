@@ -210,6 +210,8 @@ def main() -> None:
     parser.add_argument("--only", choices=ARMS, help="this arm in this process, its row alone")
     parser.add_argument("--here", action="store_true", help="the first Hessian in this process")
     given = parser.parse_args()
+    if given.robots is None and given.only not in (None, *LIMBS):
+        parser.error(f"{given.only} is not part of this package: --robots FOLDER says where its file is")
     if given.here:
         print(first_hessian())
     elif given.only:

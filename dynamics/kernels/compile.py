@@ -28,16 +28,18 @@ from numba.core import config
 from numba.core.registry import CPUDispatcher
 
 from dynamics.kernels.code_cache import KernelCache, is_own, made_own
+from dynamics.kernels.pipeline import KernelCompiler, PartCompiler
+from dynamics.kernels.tracing import call_part, is_straight, straight
 
 _OPTIONS: dict[str, Any] = {"fastmath": {"contract"}, "nogil": True, "error_model": "numpy"}
-_OPTIONS |= {"no_cfunc_wrapper": True}  # nothing calls kernels from C
+_OPTIONS |= {"no_cfunc_wrapper": True, "pipeline_class": KernelCompiler}  # nothing calls kernels from C
 _CONFIG: Any = config
 _CONFIG_LOCK = threading.Lock()
 
 
 def inlined(function: Callable) -> Any:
-    """Compile a function that kernels call and that is inlined into them; never called from Python."""
-    return _part(function, forceinline=True)
+    """A function that kernels call and that is inlined into them; never called from Python."""
+    return straight(function) if is_straight(function) else _part(function, forceinline=True, _nrt=False)
 
 
 def subroutine(function: Callable) -> Any:
@@ -48,12 +50,13 @@ def subroutine(function: Callable) -> Any:
 class _Part(CPUDispatcher):
     """A function without the code by which Python calls it, which takes a third of the time to compile."""
 
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        raise TypeError(f"{self.py_func.__name__} is part of kernels: call it in one, or its `py_func`")
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return call_part(self, *arguments, *named.values())
 
 
 def _part(function: Callable, **options: Any) -> Any:
     without_wrapper: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, **options}
+    without_wrapper["pipeline_class"] = PartCompiler
     made: Any = numba.njit(function, **without_wrapper)
     if not _CONFIG.DISABLE_JIT:
         made.__class__ = _Part  # numba would call a function at address zero

@@ -100,7 +100,9 @@ def nearest_to_solid(kind, size, a, b):
 
 @inlined
 def clamped(x):
-    return min(max(x, 0.0), 1.0)
+    if x < 0.0:
+        return 0.0
+    return 1.0 if x > 1.0 else x
 
 
 @inlined

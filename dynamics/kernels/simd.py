@@ -15,13 +15,13 @@ import operator
 from typing import Any
 
 from llvmlite import ir
-from numba import extending
 from numba.core import cgutils, types
 from numba.core.typing import templates
 from numba.core.typing.templates import ConcreteTemplate, signature
 from numba.extending import lower_builtin, models, register_model
 
 from dynamics.kernels.node_batch import LANES
+from dynamics.kernels.tracing import array_field, intrinsic
 
 infer_global: Any = templates.infer_global
 
@@ -29,11 +29,6 @@ _DOUBLE = ir.DoubleType()
 _INDEX = ir.IntType(32)
 _VECTOR = ir.VectorType(_DOUBLE, LANES)
 _FLAGS = ("contract",)
-
-
-def intrinsic(function: Any) -> Any:
-    """numba's intrinsic, whose visible signature would otherwise be that of its code generator."""
-    return extending.intrinsic(function)
 
 
 class LanesType(types.Type):
@@ -112,8 +107,8 @@ def width(typingctx, array):
 
 def slot_pointer(context: Any, builder: Any, kind: Any, array: Any, slot: Any) -> Any:
     """Address of the slot, as a pointer to its element."""
-    data = context.make_array(kind)(context, builder, array).data
     element = context.get_data_type(element_of(kind))
+    data = array_field(context, builder, kind, array, "data")
     return builder.gep(builder.bitcast(data, element.as_pointer()), [slot])
 
 
@@ -145,7 +140,7 @@ def store_from(typingctx, array, index, value):
     """Put the lanes of `value` into a contiguous float64 array, side by side from entry `index` on."""
 
     def codegen(context, builder, sig, args):
-        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        data = array_field(context, builder, sig.args[0], args[0], "data")
         pointer = builder.bitcast(builder.gep(data, [args[1]]), _VECTOR.as_pointer())
         builder.store(args[2], pointer, align=8)
         return context.get_dummy_value()
@@ -202,13 +197,15 @@ def gather(typingctx, array, node, column):
     element = element_of(array)
 
     def codegen(context, builder, sig, args):
-        handle = context.make_array(sig.args[0])(context, builder, args[0])
-        count, columns = cgutils.unpack_tuple(builder, handle.shape, 2)
+        data = array_field(context, builder, sig.args[0], args[0], "data")
+        count, columns = cgutils.unpack_tuple(
+            builder, array_field(context, builder, sig.args[0], args[0], "shape"), 2
+        )
         last = builder.sub(count, ir.Constant(count.type, 1))
 
         def at(lane: int) -> Any:
             row = _clamped(builder, builder.add(args[1], ir.Constant(count.type, lane)), last)
-            pointer = builder.gep(handle.data, [builder.add(builder.mul(row, columns), args[2])])
+            pointer = builder.gep(data, [builder.add(builder.mul(row, columns), args[2])])
             return builder.load(pointer, align=8)
 
         if element != lanes_type:
@@ -230,12 +227,14 @@ def scatter(typingctx, array, node, column, value):
     element = element_of(array)
 
     def codegen(context, builder, sig, args):
-        handle = context.make_array(sig.args[0])(context, builder, args[0])
-        count, columns = cgutils.unpack_tuple(builder, handle.shape, 2)
+        data = array_field(context, builder, sig.args[0], args[0], "data")
+        count, columns = cgutils.unpack_tuple(
+            builder, array_field(context, builder, sig.args[0], args[0], "shape"), 2
+        )
         last = builder.sub(count, ir.Constant(count.type, 1))
         for lane in range(LANES if element == lanes_type else 1):
             row = _clamped(builder, builder.add(args[1], ir.Constant(count.type, lane)), last)
-            pointer = builder.gep(handle.data, [builder.add(builder.mul(row, columns), args[2])])
+            pointer = builder.gep(data, [builder.add(builder.mul(row, columns), args[2])])
             number = args[3]
             if element == lanes_type:
                 number = builder.extract_element(number, ir.Constant(_INDEX, lane))

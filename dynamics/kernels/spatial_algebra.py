@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamics.kernels.compile import inlined
+from dynamics.kernels.compile import inlined, subroutine
 from dynamics.kernels.node_batch import CACHE_LINE
 from dynamics.kernels.simd import gather, load, same, scatter, store, width
 
@@ -123,7 +123,7 @@ def cross_force(V, f):
 # --- memory -------------------------------------------------------------------------------------------
 
 
-@inlined
+@subroutine
 def workspace(array, slots):
     """Uninitialized slots of the kind that `array` has, on a cache line's boundary."""
     count = slots * width(array)
