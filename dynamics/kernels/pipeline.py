@@ -1,8 +1,10 @@
 """What of Numba's compiler the kernels need: fewer passes, and no machine code for parts of kernels.
 
-Numba generates and optimizes machine code for every function, also where it is only ever inlined, and runs
-passes for closures, context managers, literals and array expressions, of which kernels have none. See
-Numba's manual, "Customizing the compiler".
+Numba turns a Python function into LLVM's instructions in a list of passes, and those into machine code; it
+does both for every function, also for one that is only ever called by others that it will be copied into.
+Its passes for closures, context managers, literals and array expressions find nothing in kernels. See
+Numba's manual, "Customizing the compiler". Names below `numba.core` are not promised to stay: pyproject.toml
+admits the versions that the tests have passed with.
 """
 
 from __future__ import annotations
@@ -66,7 +68,11 @@ class PartCompiler(KernelCompiler):
 
 
 class PartLibrary(JITCodeLibrary):
-    """LLVM's instructions of a part, to be linked into kernels, which are then optimized as a whole."""
+    """LLVM's instructions of a part, to be linked into kernels, which are then optimized as a whole.
+
+    Numba asks every library for machine code, the address of its entry point and a place for the function's
+    environment; a part has none of them, and nothing calls it at an address.
+    """
 
     def _optimize_final_module(self) -> None:
         pass
@@ -81,7 +87,7 @@ class PartLibrary(JITCodeLibrary):
 
     @property
     def codegen(self) -> Any:
-        """What Numba tells where the environment of a function with machine code is."""
+        """What Numba would tell the environment to."""
         return self
 
     def set_env(self, name: str, environment: Any) -> None:

@@ -1,9 +1,11 @@
 """Straight-line parts of kernels, whose LLVM instructions are written by running them once on symbols.
 
-A part without jumps is the same sequence of operations for every input, so Numba's analysis of its bytecode
-has nothing to find: a symbol carries the Numba type of a value and, while code is written, its LLVM value;
-tuples are Python's own. To Numba a part is an intrinsic. With all parts as functions of their own, nine
-kernels cost 191 runs of Numba's pipeline, half of the seconds in which they are compiled.
+A part without jumps is the same sequence of operations for every input, so Numba need not analyse its
+bytecode. Python runs it on symbols instead, each of which stands for a number or an array: once for the type
+of the result, where a symbol is a Numba type, and once more for each call in a kernel, where it is an LLVM
+value as well and an operation on it appends LLVM instructions. Tuples are Python's own. To Numba a part is an
+intrinsic: a function that comes with the code that writes its instructions. With all parts as functions of
+their own, nine kernels cost 191 runs of Numba's compiler, half of the seconds in which they are compiled.
 """
 
 from __future__ import annotations
@@ -151,6 +153,8 @@ def _kind_of(found: Any) -> Any:
     if isinstance(found, Symbol):
         return found.kind
     kinds = {type(None): types.none, bool: types.boolean, int: types.intp, float: types.float64}
+    if type(found) not in kinds:
+        raise TypeError(f"a part without jumps has a {type(found).__name__}: numbers of Python are expected")
     return kinds[type(found)]
 
 
@@ -226,6 +230,8 @@ class _Writer:
         """A number in a contiguous array; indices count from its beginning."""
         if getattr(array.kind, "layout", "") != "C" or array.kind.ndim != len(indices):
             raise TypeError(f"a part without jumps takes {len(indices)} indices of a {array.kind}")
+        if not all(isinstance(index, Symbol) or (type(index) is int and index >= 0) for index in indices):
+            raise TypeError(f"a part without jumps takes entry {indices}: whole numbers from 0 on are expected")
         if self.builder is None:
             return Symbol(array.kind.dtype)
         lengths = [length.value for length in self.shape(array)]

@@ -57,6 +57,20 @@ def test_what_cannot_be_traced_is_named(part, message):
         kernel(lambda x: refused(x))(1.0)
 
 
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        (lambda x: x[-1], r"takes entry \(-1,\): whole numbers from 0 on"),
+        (lambda x: x[1:], r"takes entry \(slice\(1, None, None\),\): whole numbers"),
+        (lambda x: x[0] * np.float64(2.0), "has a float64: numbers of Python are expected"),
+    ],
+)
+def test_entries_of_arrays_that_would_be_others_are_refused(part, message):
+    refused = inlined(part)
+    with pytest.raises(TypeError, match=message):
+        kernel(lambda x: refused(x))(np.ones(3))
+
+
 def test_a_part_is_not_called_from_python():
     for part in (product, halved):
         with pytest.raises(TypeError, match=f"{part.__name__} is part of kernels: call it in one"):
