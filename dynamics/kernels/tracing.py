@@ -231,7 +231,7 @@ class _Writer:
         if getattr(array.kind, "layout", "") != "C" or array.kind.ndim != len(indices):
             raise TypeError(f"a part without jumps takes {len(indices)} indices of a {array.kind}")
         if not all(isinstance(index, Symbol) or (type(index) is int and index >= 0) for index in indices):
-            raise TypeError(f"a part without jumps takes entry {indices}: whole numbers from 0 on are expected")
+            raise TypeError(f"a part without jumps takes entry {indices}: whole numbers from 0 on are wanted")
         if self.builder is None:
             return Symbol(array.kind.dtype)
         lengths = [length.value for length in self.shape(array)]
