@@ -77,7 +77,7 @@ def landing(impact=True):
     high = np.array([0.0, 0.0, 0.55, 0.0, 0.0, 0.0, *one_legged_hopper.BENT])
     problem.start_at(q=high, v=[0.3, *[0.0] * 8])
     problem.minimize(trajopt.tau**2)
-    problem.minimize(one_legged_hopper.posture**2, 100.0)
+    problem.minimize((trajopt.q[6:] - one_legged_hopper.BENT) ** 2, 100.0)
     problem.minimize(trajopt.v[6:] ** 2, 0.1)
     problem.guess(np.array([high, high - 0.1 * np.eye(9)[2]]), duration=[0.15, 0.25])
     return problem, contact
