@@ -1,9 +1,16 @@
-"""The array type of every signature: float64, or complex128 where a derivative is checked by complex step."""
+"""The array type of every signature, and the runs of a mask."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[Any]
+Array = NDArray[Any]  # float64, or complex128 where a derivative is checked by complex step
+
+
+def runs(mask: NDArray[np.bool_]) -> list[slice]:
+    """The stretches on which a mask (k,) is true, each as long as it can be."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]))).tolist()
+    return list(map(slice, edges[::2], edges[1::2]))

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.arrays import runs
 from trajopt.base.palette import PALETTE
 from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
 
@@ -68,7 +69,7 @@ def line_chart(
         colour = PALETTE[number % len(PALETTE)]
         near = [limit for limit in limits.get(name, ()) if low <= limit <= high]
         parts += [level(limit, f'stroke="{colour}" stroke-dasharray="5 3"') for limit in near]
-        for piece in _pieces(np.isfinite(values)):
+        for piece in runs(np.isfinite(values)):
             points = list(zip(across(x[piece]), up(values[piece]), strict=True))
             if len(points) == 1:
                 parts.append(
@@ -127,9 +128,3 @@ def range_with(curves: Mapping[str, NDArray], limits: Limits) -> tuple[float, fl
         limit for name in curves for limit in limits.get(name, ()) if low - reach <= limit <= high + reach
     ]
     return min([low, *near]), max([high, *near])
-
-
-def _pieces(finite: NDArray) -> list[slice]:
-    """The runs of True."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], finite.astype(int), [0]])))
-    return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]

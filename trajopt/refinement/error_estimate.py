@@ -75,7 +75,7 @@ def estimated(solution: SolutionData, optimality: bool = True) -> ErrorEstimate:
     if not optimality:
         return ErrorEstimate(equations, tuple(np.zeros_like(values) for values in equations))
     limits, finer = gains_of_limits(solution), gains_of_halving(solution)
-    total = sum(abs(value) for value in solution.cost_terms.values()) or 1.0
+    total = solution.size_of_costs or 1.0
     gains = limits if finer is None else [a + b for a, b in zip(limits, finer, strict=True)]
     return ErrorEstimate(equations, tuple(values / total for values in gains))
 
@@ -92,7 +92,7 @@ def estimated_between_nodes(solution: SolutionData) -> ErrorEstimate:
     for cost in costs_of_residuals(solution).values():
         if cost is not None:
             changes += np.where(np.isfinite(cost), np.abs(cost), 0.0).sum(axis=1)
-    total = sum(abs(value) for value in solution.cost_terms.values()) or 1.0
+    total = solution.size_of_costs or 1.0
     by_arc = _by_arc(changes / total, solution.curve.knot_times_of_arcs)
     return ErrorEstimate(tuple(equations), tuple(by_arc))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -90,8 +89,8 @@ class Refined:
         What phases share is held at its value.
         """
         errors = [self.estimate(part) for part in answer.parts]
-        total = _size(answer.cost_terms)
-        shares = [_size(part.cost_terms) / total for part in answer.parts]
+        total = answer.size_of_costs or 1.0
+        shares = [(part.size_of_costs or 1.0) / total for part in answer.parts]
         each = zip(shares, errors, strict=True)
         return ErrorEstimate(
             tuple(values for one in errors for values in one.equations),
@@ -157,11 +156,6 @@ class RefinedUntilVerified(Refined):
         changes = errors.of_optimality
         within = self.tol * changes / (1.0 + changes)
         return errors.of_equations if errors.of_equations > self.tol else within
-
-
-def _size(cost_terms: Mapping[str, float]) -> float:
-    """The sum of the sizes of all costs; 1 where there are none."""
-    return sum(map(abs, cost_terms.values())) or 1.0
 
 
 def objection(former: Any, error: float, later: Any, later_error: float, tol: float) -> str:

@@ -160,7 +160,7 @@ def _without_title(solution: Answer) -> str:
 
 
 def _cost_rows(solution: Answer) -> Iterable[tuple]:
-    total = sum(abs(value) for value in solution.cost_terms.values()) or 1.0
+    total = solution.size_of_costs or 1.0
     for name, value in solution.cost_terms.items():
         yield name, f"{value:.8g}", f"{abs(value) / total:.1%}"
     yield "objective", f"{solution.objective:.8g}", ""

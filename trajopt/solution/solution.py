@@ -81,6 +81,11 @@ class Answer(SolveRecord, ABC):
         return self.status.converged
 
     @property
+    def size_of_costs(self) -> float:
+        """The sum of the sizes of all costs, weighted: what parts of the objective are compared with."""
+        return float(sum(map(abs, self.cost_terms.values())))
+
+    @property
     def ended(self) -> str:
         """How the solve ended, in words."""
         ended = "converged" if self.converged else f"not converged ({self.status.value})"

@@ -111,6 +111,14 @@ class SplineBasis:
         places[first] += side[spans]
         return read_only(places)
 
+    @property
+    def slope_widths(self) -> NDArray[np.float64]:
+        """Distances of the knots that a control point of the derivative spans, (count - 1,).
+
+        Those of the derivative are degree / slope_widths times the differences of control points.
+        """
+        return self.knots[self.degree + 1 : -1] - self.knots[1 : -self.degree - 1]
+
     def local_values(self, span: int | NDArray[np.int64], s: ArrayLike) -> NDArray[np.float64]:
         """d^l B / ds^l of the degree + 1 functions that are not zero on a span, (4, points, degree + 1).
 

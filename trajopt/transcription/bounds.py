@@ -100,8 +100,7 @@ def _of_arc(layout: Layout, arc: int, number: int, finite: Array) -> Array:
     finite : (joints, 2) which limits there are
     """
     basis = layout.bases[arc]
-    knots, degree = basis.knots, basis.degree
-    slopes = degree / (knots[degree + 1 : -1] - knots[1 : -degree - 1])
+    slopes = basis.degree / basis.slope_widths
     point, joint, side = np.nonzero(np.broadcast_to(finite, (slopes.size, *finite.shape)))
     found = np.empty(point.size, HULL_ROW)
     found["constraint"], found["joint"], found["is_upper"] = number, joint, side

@@ -79,7 +79,7 @@ def minimality(solution: SolutionData, nearby: NearbyPoints | None) -> Minimalit
     if not solution.converged:
         return Minimality()
     nlp, point = nearby.nlp, nearby.point
-    size = nlp.objective_scale * sum(map(abs, solution.cost_terms.values()))
+    size = nlp.objective_scale * solution.size_of_costs
     if not (ZERO_COST < size < np.inf):
         return Minimality(_faded(nlp, point) if size <= ZERO_COST else "")
     gain = float(products(nlp, point).sum()) / max(size, SMALL)

@@ -141,7 +141,7 @@ def verify_phases(solution: PhasesSolutionData, accuracy: float | None = None) -
     if wrong := unusable_phases(solution):
         return _report(solution, accuracy, (), (), None, (wrong,))
     # What equations that are missed cost is compared with the costs of all phases: one may have none.
-    total = sum(abs(value) for value in solution.cost_terms.values()) or np.inf
+    total = solution.size_of_costs or np.inf
     reports = tuple(_of_phase(each, accuracy, total) for each in solution.phases)
     usable = not any(unusable(each) for each in solution.phases)  # else the phases' reports say why not
     program, y = _program(solution, phases) if usable else (None, None)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.interpolate import BSpline
 
 from trajopt.base.errors import ShapeError
 from trajopt.splines.basis import SplineBasis
@@ -164,3 +165,14 @@ def test_each_span_of_half_is_wider_than_any_it_joins():
         assert np.all(np.diff(half)[place][coarse] >= 1.49 * own[coarse])
         assert np.diff(half)[place][np.argmax(own)] >= min(1.49 * own.max(), 1.0 - 1e-12)
     assert np.diff(of_breakpoints(wide).halved().breakpoints).max() >= 0.6
+
+
+def test_control_points_of_the_derivative_are_differences_over_the_widths_of_their_knots():
+    basis = SplineBasis.clamped([0.0, 0.2, 0.5, 0.6, 1.0], 3)
+    points = np.random.default_rng(8).standard_normal((basis.count, 2))
+    slopes = (basis.degree / basis.slope_widths)[:, None] * np.diff(points, axis=0)
+    lower = BSpline(basis.knots[1:-1], slopes, basis.degree - 1)
+    s = np.linspace(0.0, 1.0, 37)
+    np.testing.assert_allclose(
+        lower(s), basis.spline(points)(s, 1), rtol=0.0, atol=1e-12 * np.abs(slopes).max()
+    )

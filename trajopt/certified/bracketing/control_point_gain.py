@@ -107,7 +107,7 @@ def _held_unknown(
         return
     joint, place, basis = solution.joint_names.index(label.name), label.control_point, solution.curve.bases[0]
     positions = solution.curve.control_points[0][:, joint]
-    seconds = _knot_widths(basis) * solution.duration / basis.degree
+    seconds = basis.slope_widths * solution.duration / basis.degree
     velocities = np.diff(positions) / seconds
     for limit in limits:
         sides = (limit.lower[joint], limit.upper[joint])
@@ -123,8 +123,3 @@ def _held_unknown(
 def _at(value: float, bound: float) -> bool:
     """Whether a control point is at its bound."""
     return bool(abs(value - bound) <= FEASIBILITY * max(1.0, abs(bound)))
-
-
-def _knot_widths(basis: SplineBasis) -> Array:
-    """Knots that a control point of the derivative spans, in normalised time, (count - 1,)."""
-    return basis.knots[basis.degree + 1 : -1] - basis.knots[1 : -basis.degree - 1]

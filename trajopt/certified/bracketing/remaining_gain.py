@@ -21,6 +21,7 @@ from trajopt.base.arrays import Array
 from trajopt.certified.bracketing.control_point_gain import gain_of_control_points
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.checks.limit_violations import limit_ranges
+from trajopt.checks.optimality.gain_indicator import times_in_spans
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import bound_violation
@@ -48,8 +49,7 @@ def remaining_gain(solution: SolutionData, settings: SearchSettings) -> Remainin
     """The gain of a solution on one arc; limits of accelerations and terms count as those of torques do."""
     edges = solution.curve.knot_times_of_arcs[0]
     lengths, count = np.diff(edges), settings.samples_per_span
-    fractions = (np.arange(count) + 0.5) / count
-    times = edges[:-1, None] + lengths[:, None] * fractions
+    times = times_in_spans(edges, count)
     total, oversteps = np.zeros(times.shape), 0.0
     for limit in solution.problem.path_limits():
         multipliers = solution.multipliers.get(limit.name)

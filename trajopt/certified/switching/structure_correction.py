@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.base.arrays import runs
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.certificates.arc_problem import free_arcs
 from trajopt.certificates.sign_check import Contradiction
@@ -41,9 +42,9 @@ def contradictions(motion: SolutionData, structure: Structure) -> tuple[Contradi
     scale = max([NOT_ZERO, *(float(np.abs(signed).sum()) for _, _, signed in held)])
     for number, s, signed in held:
         times = structure.times[number] + structure.durations[number] * edges
-        for first, last in _index_ranges(signed < 0.0):
-            impulse = -float(signed[first:last].sum()) / scale
-            found.append(Contradiction(number, s, times[first], times[last], impulse))
+        for wrong in runs(signed < 0.0):
+            impulse = -float(signed[wrong].sum()) / scale
+            found.append(Contradiction(number, s, times[wrong.start], times[wrong.stop], impulse))
     return tuple(sorted(found, key=lambda each: -each.impulse))
 
 
@@ -173,9 +174,3 @@ def _snapped(structure: Structure, arc: int, start: float, end: float, part: flo
     left, right = structure.times[arc], structure.times[arc + 1]
     near = part * (right - left)
     return (left if start - left < near else float(start)), (right if right - end < near else float(end))
-
-
-def _index_ranges(mask: NDArray) -> list[tuple[int, int]]:
-    """Half-open index ranges on which a mask is true."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(int), [0]])))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

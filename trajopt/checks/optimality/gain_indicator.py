@@ -48,8 +48,7 @@ def _gain_by_span(solution: SolutionData, edges: NDArray, samples: int, signific
     A violated limit counts in addition, its violation relative to its range times the objective's share of
     the span: it may have no multiplier.
     """
-    lengths = np.diff(edges)
-    times = edges[:-1, None] + lengths[:, None] * _fractions(samples)
+    lengths, times = np.diff(edges), times_in_spans(edges, samples)
     total = np.zeros(lengths.size)
     for limit in solution.problem.path_limits():
         values = solution.value(limit.term, times)
@@ -90,7 +89,7 @@ def _gain_of_kink(solution: SolutionData, slack: Slack, chosen: NDArray, edges: 
     count = len(maximum.pieces) + len(floors)
     if multipliers is None or multipliers.shape[0] != count * chosen.sum():
         return total
-    times = edges[:-1, None] + lengths[:, None] * _fractions(SAMPLES_PER_SPAN)
+    times = times_in_spans(edges, SAMPLES_PER_SPAN)
     largest = solution.value(maximum, times)
     pieces = [*(solution.value(piece, times) for piece in maximum.pieces), *floors]
     for piece, impulses in zip(pieces, np.split(multipliers, count), strict=True):
@@ -99,9 +98,9 @@ def _gain_of_kink(solution: SolutionData, slack: Slack, chosen: NDArray, edges: 
     return total
 
 
-def _fractions(samples: int) -> NDArray:
-    """Times of samples in a span, as parts of it."""
-    return (np.arange(samples) + 0.5) / samples
+def times_in_spans(edges: NDArray, samples: int) -> NDArray:
+    """The middles of so many equal parts of every span between neighbouring edges, (spans, samples)."""
+    return edges[:-1, None] + np.diff(edges)[:, None] * ((np.arange(samples) + 0.5) / samples)
 
 
 def _density(multipliers: NDArray, times: NDArray, edges: NDArray, significant: float) -> NDArray:

@@ -62,6 +62,13 @@ class Iterate(NamedTuple):
     multipliers: Multipliers
 
 
+def finite_limits(lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of every finite limit its place, its sign (1 of a lower one, else -1) and its value, (k,) each."""
+    at_low, at_high = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
+    sign = np.concatenate([np.ones(at_low.size), -np.ones(at_high.size)])
+    return np.concatenate([at_low, at_high]), sign, np.concatenate([lower[at_low], upper[at_high]])
+
+
 class SlackProgram:
     """The functions above of the program that a monitor evaluates.
 
@@ -83,10 +90,7 @@ class SlackProgram:
         own = self.free[self.bounded]
         low = np.concatenate([row_lower[self.rows], lower[own]])
         high = np.concatenate([row_upper[self.rows], upper[own]])
-        at_low, at_high = np.flatnonzero(np.isfinite(low)), np.flatnonzero(np.isfinite(high))
-        self.side = np.concatenate([at_low, at_high])
-        self.sign = np.concatenate([np.ones(at_low.size), -np.ones(at_high.size)])
-        limit = np.concatenate([low[at_low], high[at_high]])
+        self.side, self.sign, limit = finite_limits(low, high)
         self.limit = limit - self.sign * BOUND_RELAXATION * np.maximum(1.0, np.abs(limit))
         self.right_sides = row_lower[self.equations]
         self.slack_count, self.n = low.size, self.free.size

@@ -22,6 +22,7 @@ from scipy.linalg import lapack
 
 from trajopt.solvers.dense.newton_step import longest
 from trajopt.solvers.dense.row_windows import RowWindows, row_windows
+from trajopt.solvers.dense.slack_program import finite_limits
 from trajopt.solvers.matrices import scattered
 from trajopt.solvers.solver_constants import LITTLE, MOST_STEPS, REGULARIZATION, ROUNDING
 
@@ -80,8 +81,8 @@ class ElasticProgram:
         reach = np.abs(self.A) @ np.maximum(-self.least, self.most)
         low, high = self.lower > -reach, self.upper < reach  # not of those that are infinite
         kept = np.flatnonzero(low | high)
-        gaps = _Gaps.of(self.A[kept], np.where(low, self.lower, -np.inf)[kept],
-                        np.where(high, self.upper, np.inf)[kept])  # fmt: skip
+        lower, upper = np.where(low, self.lower, -np.inf), np.where(high, self.upper, np.inf)
+        gaps = _Gaps(self.A[kept], *finite_limits(lower[kept], upper[kept]))
         point = _Run(self, gaps).solved(tol)
         of_kept = -gaps.by_row(gaps.sign * point.z)
         return ElasticStep(point.d, scattered(of_kept, kept, len(self.lower)), point.low, point.high)
@@ -95,13 +96,6 @@ class _Gaps:
     side: np.ndarray
     sign: np.ndarray
     limit: np.ndarray
-
-    @staticmethod
-    def of(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> _Gaps:
-        at_low, at_high = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
-        sign = np.concatenate([np.ones(at_low.size), -np.ones(at_high.size)])
-        limit = np.concatenate([lower[at_low], upper[at_high]])
-        return _Gaps(A, np.concatenate([at_low, at_high]), sign, limit)
 
     def change(self, d: np.ndarray) -> np.ndarray:
         return self.sign * (self.A @ d)[self.side]
