@@ -54,6 +54,11 @@ class PhasesCertificate(CertifiedLines):
         return self.phases
 
     @property
+    def named_parts(self) -> tuple[tuple[str, Certificate], ...]:
+        """(name, certificate) of every phase."""
+        return tuple(zip(self.names, self.phases, strict=True))
+
+    @property
     def tolerance(self) -> float:
         """Largest violation of a limit with which the certificate holds, in the limit's own unit."""
         return self.certification.tolerance
@@ -77,7 +82,7 @@ class PhasesCertificate(CertifiedLines):
     def _lines(self) -> tuple[CertificateLine, ...]:
         of_phases = (
             replace(line, name=f"{name}: {line.name}")
-            for name, part in zip(self.names, self.phases, strict=True)
+            for name, part in self.named_parts
             for line in part.lines
         )
         return (*of_phases, *self.links)
@@ -85,8 +90,7 @@ class PhasesCertificate(CertifiedLines):
     @property
     def undecided(self) -> str:
         """The error that ended the certification, or why constraints cannot be checked, or nothing."""
-        each = zip(self.names, self.phases, strict=True)
-        of_phase = (f"phase '{name}': {part.unchecked}" for name, part in each if part.unchecked)
+        of_phase = (f"phase '{name}': {part.unchecked}" for name, part in self.named_parts if part.unchecked)
         looser = next(looser_tolerances(self.certification, self.motion.run), "")
         return self.certification.failed or self.unchecked or looser or next(of_phase, "")
 
@@ -96,17 +100,17 @@ class PhasesCertificate(CertifiedLines):
         for line in self.links:
             if not line.holds:
                 return str(line)
-        each = zip(self.names, self.phases, strict=True)
-        return next((f"phase '{name}': {part.why_not}" for name, part in each if not part.holds), "")
+        failing = (f"phase '{name}': {part.why_not}" for name, part in self.named_parts if not part.holds)
+        return next(failing, "")
 
     def __str__(self) -> str:
         lines = self.headline
-        for name, part in zip(self.names, self.phases, strict=True):
+        for name, part in self.named_parts:
             lines += ["", f"phase '{name}': {part.verdict}", *part.table]
         if self.links:
             lines += ["", "links", *(row(line) for line in self.links)]
         lines += ["", self.optimality(" of all phases, of the solve")]
-        for name, part in zip(self.names, self.phases, strict=True):
+        for name, part in self.named_parts:
             lines.append(f"phase '{name}': {part.simulated}")
         return printable("\n".join(lines))
 

@@ -60,7 +60,7 @@ def _continuation(written: str) -> Any:
 def _edges(table: Any) -> Array:
     """First and last point of the grid in every direction, (directions, 2); none where they are not found.
 
-    CasADi has no function that tells the grid, but names it in what it writes for debugging: every number is
+    CasADi has no function that gives the grid, but names it in what it writes for debugging: every number is
     preceded by a letter for its type, a list by its length.
     """
     letters = np.frombuffer(table.serialize({"debug": True}).encode(), np.uint8) - ord("a")

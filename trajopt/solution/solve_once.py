@@ -78,7 +78,7 @@ def _at_own_scale(
     """
     if np.any(np.isinf(program.upper[program.durations])):
         return program, result
-    near = _followed(run or Run())
+    near = _near_start(run or Run())
     for _ in range(RESCALED):
         size = abs(program.objective(result.y))
         if result.status is not Status.CONVERGED or not np.finfo(float).tiny < size < FALLEN:
@@ -93,8 +93,8 @@ def _at_own_scale(
     return program, result
 
 
-def _followed(run: Run) -> Run:
-    """The same run from near, with few iterations."""
+def _near_start(run: Run) -> Run:
+    """The same run from a start near the solution, with few iterations."""
     few = FOLLOWED if run.max_iterations is None else min(FOLLOWED, run.max_iterations)
     return replace(run, start_kind=StartKind.NEAR_START, max_iterations=few)
 

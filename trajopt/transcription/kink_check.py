@@ -33,7 +33,7 @@ def warn_of_kinks(
     """
     found = kink_of(block, values, given_quantities(problem))
     if found is not None:
-        warnings.warn(_told(block, found, components), KinkWarning, stacklevel=2)
+        warnings.warn(_warning_of(block, found, components), KinkWarning, stacklevel=2)
 
 
 def given_quantities(problem: ProblemData) -> set[str]:
@@ -43,7 +43,7 @@ def given_quantities(problem: ProblemData) -> set[str]:
     return {"t", "duration", *(data.quantity for data in problem.datasets.values())}
 
 
-def _told(block: ExpressionBlock, kink: Kink, components: Callable[[str, int], list[str]]) -> str:
+def _warning_of(block: ExpressionBlock, kink: Kink, components: Callable[[str, int], list[str]]) -> str:
     (output, i), (name, j), (at, column, value) = kink.entry, kink.by, kink.where
     what = "value" if kink.what == "value" else f"slope by {entry(name, j, block.inputs[name], components)}"
     return (

@@ -148,7 +148,7 @@ class ArrayFile:
         except SolutionFileError:
             raise
         except Exception as error:  # zipfile raises whatever its parser meets
-            self.refuse(_told(error), error)
+            self.refuse(_in_words(error), error)
         entries: dict[str, zipfile.ZipInfo] = {}
         for entry in archive.infolist():
             entries.setdefault(entry.filename.removesuffix(".npy"), entry)
@@ -166,7 +166,7 @@ class ArrayFile:
             with self._archive.open(entry) as stream:
                 member = _described(entry, stream)  # type: ignore[arg-type]
         except Exception as error:  # zipfile, zlib and NumPy's parser raise whatever they meet
-            self.refuse(f"{name}: {_told(error)}", error)
+            self.refuse(f"{name}: {_in_words(error)}", error)
         if member.dtype.hasobject:
             self.refuse(f"it is no .npz archive of plain arrays, {name} holds Python objects")
         if member.dtype.kind not in kinds:
@@ -191,7 +191,7 @@ class ArrayFile:
             with self._archive.open(member.entry) as stream:
                 data = stream.read()
         except Exception as error:
-            self.refuse(f"{member.entry.filename}: {_told(error)}", error)
+            self.refuse(f"{member.entry.filename}: {_in_words(error)}", error)
         array = np.frombuffer(data, member.dtype, offset=member.start)  # read-only: converting it copies
         return array.reshape(member.shape, order="F" if member.fortran else "C")
 
@@ -210,5 +210,5 @@ def _described(entry: zipfile.ZipInfo, stream: BinaryIO) -> Member:
     return Member(entry, shape, dtype, fortran, stream.tell())
 
 
-def _told(error: BaseException) -> str:
+def _in_words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"

@@ -8,7 +8,7 @@ times the identity is added, as Levenberg and Marquardt do. A step is taken wher
 
 falls by a tenth of what the quadratic program promises, d_i the distance of row or unknown i from its bounds
 and sigma_i at least the size of its multiplier (Powell, Lecture Notes in Mathematics 630, 1978). Where it
-does not, the step is corrected by the curvature of the constraints, which their values at its end tell
+does not, the step is corrected by the curvature of the constraints, which their values at its end show
 (second-order correction, Nocedal and Wright, Numerical Optimization, 2006, section 18.3), and where that does
 not help either, delta grows.
 """

@@ -3,7 +3,7 @@
     K = [H  A_W'; A_W  0]      H (n, n), A_W the rows of the active constraints
 
 Constraints are the rows of a program, then the bounds of its unknowns: A = [J; I], (m + n, n). The first K is
-factorized, dense or sparse, and the Schur complement tells what changed since then.
+factorized, dense or sparse, and the Schur complement holds what changed since then.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class KktFactors:
     1984, 562).
 
     active : the constraints of K, in the order of its last rows
-    first : the first K; its `is_strict` tells whether H is positive definite along its constraints
+    first : the first K; its `is_strict` says whether H is positive definite along its constraints
     """
 
     def __init__(self, first: DenseKkt | SparseKkt, n: int, active: list[int]) -> None:

@@ -112,7 +112,7 @@ def dense_steps_fit(nlp: Program) -> bool:
 
 
 def active_sides(nlp: Program, multipliers: np.ndarray, tol: float) -> np.ndarray:
-    """The active set that multipliers of rows, then of bounds, tell: -1, 0 or 1 for each, (m + n,).
+    """The active set by the multipliers of rows, then of bounds: -1, 0 or 1 for each, (m + n,).
 
     An interior-point method leaves small multipliers for all limits; equations are always active.
     """

@@ -57,7 +57,7 @@ def pattern_of(H: Triplets, A: Triplets, active: list[int], patterns: Patterns) 
 class SparseKkt:
     """K and its factors, those of a fixed order of pivots first.
 
-    The signs of the pivots tell whether H is positive definite along the constraints (Sylvester).
+    The signs of the pivots show whether H is positive definite along the constraints (Sylvester).
     """
 
     corrects = True  # `solve` corrects its solution by the residual

@@ -81,7 +81,7 @@ class SquareIterates(NewtonIterates):
         """Whether the equations hold, or hold up to rounding, and the other conditions do as well.
 
         Rows that are off by r change the objective by multipliers . r: without bound, where the equations
-        depend on each other up to rounding, which no exact zero among the pivots tells.
+        depend on each other up to rounding, which no exact zero among the pivots shows.
         """
         missed, before = np.abs(self.missed).max(), self.length
         self.length = float(np.abs(self.step).max())

@@ -48,14 +48,15 @@ def _refuse(
     for i in np.flatnonzero(apart & ~crossed)[:1]:
         names = dict.fromkeys(f"'{phases.phase_names[each.phase]}'" for each in instants)
         which = f", component {i}," if found.shape[1] > 1 else ""
+        here, there = _interval_text(*found[:, i]), _interval_text(*wanted[:, i])
         raise InfeasibleBoundsError(
-            f"phases {' and '.join(names)} cannot meet: '{link.name}'{which} is {_told(*found[:, i])} "
-            f"{relation} {_told(*wanted[:, i])}{' in the second' * isinstance(link, TermLink)}, by boundary "
-            "values and bounds: free one of them, None among the boundary values, or drop the link"
+            f"phases {' and '.join(names)} cannot meet: '{link.name}'{which} is {here} {relation} {there}"
+            f"{' in the second' * isinstance(link, TermLink)}, by boundary values and bounds: free one of them, "
+            "None among the boundary values, or drop the link"
         )
 
 
-def _told(low: float, high: float) -> str:
+def _interval_text(low: float, high: float) -> str:
     return f"{low:.6g}" if low == high else f"between {low:.6g} and {high:.6g}"
 
 
