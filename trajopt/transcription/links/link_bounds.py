@@ -51,8 +51,8 @@ def _refuse(
         here, there = _interval_text(*found[:, i]), _interval_text(*wanted[:, i])
         raise InfeasibleBoundsError(
             f"phases {' and '.join(names)} cannot meet: '{link.name}'{which} is {here} {relation} {there}"
-            f"{' in the second' * isinstance(link, TermLink)}, by boundary values and bounds: free one of them, "
-            "None among the boundary values, or drop the link"
+            f"{' in the second' * isinstance(link, TermLink)}, by boundary values and bounds: free one of "
+            "them, None among the boundary values, or drop the link"
         )
 
 
