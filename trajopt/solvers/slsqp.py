@@ -4,8 +4,9 @@ It needs no second derivatives and no sparse algebra: right for small problems a
 matrices are dense and its cost grows as n^3 per iteration; beyond a few hundred unknowns use `Ipopt`.
 
 The exit modes by which SLSQP reports failure depend on rounding: at the same point it may end with mode 4, 8
-or an error of its linear algebra. Beside its own convergence test only counts and limits are taken from it;
-the rest is computed at the returned point, by the table in `point_status.py`.
+or an error of its linear algebra. Its own convergence test may be met where steps get short: it counts where
+the KKT error is at most 1e-2, or a looser tolerance was asked for. Counts and limits are taken from it; the
+rest is computed at the returned point, by the table in `point_status.py`.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ import numpy as np
 
 from trajopt.solvers.matrices import dense_jacobian
 from trajopt.solvers.monitor import Monitor, Refusal
+from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.optimality.point_status import status_of_point
 from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.solver import Program, Result, Run, Status, WarmStart
-from trajopt.solvers.solver_constants import FEASIBILITY
+from trajopt.solvers.solver_constants import FEASIBILITY, LITTLE
 
 if TYPE_CHECKING:
     from scipy.optimize import NonlinearConstraint
@@ -74,6 +76,10 @@ class Slsqp(SolverSettings):
         # SciPy's own multipliers are those of the last quadratic model, one step old, without the bounds',
         # and absent before SciPy 1.16; least squares at the point itself leaves a smaller residual.
         answer = least_squares_multipliers(nlp, result.y)
+        asked = result.status is Status.CONVERGED and self.tol <= LITTLE
+        if asked and not kkt_residuals(nlp, answer).error <= LITTLE:
+            early = "its steps got short far from the KKT conditions"
+            result = replace(result, status=Status.STEP_TOO_SMALL, detail=early)
         return replace(
             result,
             status=status_of_point(result, nlp, answer, self.feasibility, self.kkt_tol, self.acceptable_tol),

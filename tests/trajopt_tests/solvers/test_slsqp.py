@@ -84,6 +84,7 @@ def test_every_exit_mode_of_slsqp_has_a_status():
             Status.NOT_ENOUGH_FREEDOM,
         ),
         (contradictory(), {}, Status.INCOMPATIBLE),
+        (rosenbrock(), {"tol": 1e-2}, Status.STEP_TOO_SMALL),  # SLSQP itself says mode 0
     ],
     ids=lambda value: value.name if isinstance(value, Status) else "",
 )
