@@ -34,14 +34,11 @@ class Edge(NamedTuple):
 
     def partial(self, direct: Pairs, widths: Mapping[str, int], nodes: int) -> Array:
         """d outputs / d source, (nodes, rows, width); pairs that a block leaves out are zero."""
-        parts = [direct.get((output, self.source)) for output in self.outputs]
-        if len(parts) == 1 and parts[0] is not None:
-            return parts[0]
-        width = self.place.stop - self.place.start
-        shapes = ((nodes, widths[output], width) for output in self.outputs)
-        return np.concatenate(
-            [np.zeros(s) if part is None else part for part, s in zip(parts, shapes, strict=True)], axis=1
-        )
+        width, found = self.place.stop - self.place.start, []
+        for output in self.outputs:
+            part = direct.get((output, self.source))
+            found.append(np.zeros((nodes, widths[output], width)) if part is None else part)
+        return found[0] if len(found) == 1 else np.concatenate(found, axis=1)
 
 
 class ChainRule:
@@ -64,7 +61,8 @@ class ChainRule:
         self.graph = graph
         first, wanted = set(bounded), {*bounded, *minimized}
         names = [*graph.leaves, *(name for block in graph.blocks for name in block.outputs)]
-        bounded, minimized = ([n for n in names if n in some] for some in (first, wanted - first))
+        bounded = [name for name in names if name in first]
+        minimized = [name for name in names if name in wanted and name not in first]
         self.used = (*bounded, *minimized)
         inner = [name for name in names if name not in wanted and name not in graph.leaves]
         self.rows = slices_of({name: graph.width[name] for name in (*self.used, *inner)})

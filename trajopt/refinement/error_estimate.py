@@ -31,7 +31,7 @@ class ErrorEstimate:
     """Errors of every span, (spans,) for every arc.
 
     equations : largest |value - bound| of a path equation over its scale, or size of the residual
-        force over that of the largest real one (`trajopt.solution.equations`)
+        force over that of the largest real one (`checks/residual_forces.py`)
     optimality : what finer knots could gain in the span, relative to the objective
     """
 

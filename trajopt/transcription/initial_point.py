@@ -237,9 +237,10 @@ def smooth_curve(
         if not np.any(np.isnan(fixed.get(("a", end), free))):
             conditions.append((s, 2, duration**2 * fixed["a", end]))
     count = len(conditions)
-    # d^order s^k / ds^order = k! / (k - order)! s^(k - order), zero for k < order
-    matrix = [
-        [math.perm(k, order) * s ** max(k - order, 0) for k in range(count)] for s, order, _ in conditions
-    ]
-    coefficients = np.linalg.solve(np.array(matrix), np.array([value for _, _, value in conditions]))
+    matrix, values = np.zeros((count, count)), np.empty((count, n))
+    for row, (s, order, value) in enumerate(conditions):
+        values[row] = value
+        for k in range(order, count):  # d^order s^k / ds^order
+            matrix[row, k] = math.perm(k, order) * s ** (k - order)
+    coefficients = np.linalg.solve(matrix, values)
     return lambda s: np.vander(np.asarray(s, dtype=float), count, increasing=True) @ coefficients

@@ -1,6 +1,6 @@
 """Equations that give several phases the same parameter: linear in the unknowns of their programs.
 
-Links between phases are not here: `linked_problems.py` makes them constraints on copies of quantities, which
+Links between phases are not here: `link_constraints.py` makes them constraints on copies of quantities, which
 are such parameters.
 
 Boundary values may fix a copy in both phases. The equation between them then says nothing that their own
