@@ -16,7 +16,7 @@ from trajopt.base.errors import EvaluationError, OptionError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.parametric.warm_start import warm_program
 from trajopt.solution.solution import Answer
-from trajopt.solvers.matrices import dense_jacobian
+from trajopt.solvers.matrices import dense_jacobian, independent_rows
 from trajopt.solvers.newton.newton import active_sides
 from trajopt.solvers.optimality.multipliers import least_squares_multipliers
 from trajopt.solvers.solver import WarmStart
@@ -57,7 +57,8 @@ class OptimalitySystem:
         self.active = np.flatnonzero(self.side)
         A = np.concatenate([dense_jacobian(nlp, nlp.jacobian(point.y)), np.eye(n)])[self.active]
         of_sizes = A * sizes
-        independent = _independent(_inverse(np.linalg.norm(of_sizes, axis=1))[:, None] * of_sizes)
+        # A limit that holds a polynomial at more nodes than it has coefficients is active too often.
+        independent = np.sort(independent_rows(of_sizes, AGREEMENT))
         self.solved, A = self.active[independent], A[independent]
         H = sparse_hessian(nlp, nlp.hessian(point.y, rows, 1.0)).toarray()
         K = np.block([[H, A.T], [A, np.zeros((len(A), len(A)))]])
@@ -95,17 +96,3 @@ def _equilibration(H: Array, A: Array) -> Array:
 def _inverse(sizes: Array) -> Array:
     """1 / sizes, one where they are zero."""
     return 1.0 / np.where(sizes > 0.0, sizes, 1.0)
-
-
-def _independent(A: Array) -> Array:
-    """Rows of A (m, n) of which the others are combinations.
-
-    A limit that holds a polynomial at more nodes than it has coefficients is active more often than needed.
-    """
-    from scipy.linalg import qr
-
-    if not A.size:
-        return np.arange(len(A))
-    R, order = qr(A.T, mode="r", pivoting=True)
-    size = np.abs(np.diag(R))
-    return np.sort(order[: int(np.sum(size > AGREEMENT * size[0]))])

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import lapack
 
 from trajopt.solvers.solver import Program
+from trajopt.solvers.solver_constants import ROUNDING
 
 
 class MatrixPlaces:
@@ -101,6 +103,18 @@ def row_lengths(A: Any) -> np.ndarray:
     if isinstance(A, Triplets):
         return np.sqrt(np.bincount(A.rows, A.data**2, minlength=A.shape[0]))
     return np.sqrt(np.einsum("ij,ij->i", A, A))
+
+
+def independent_rows(A: np.ndarray, least: float) -> np.ndarray:
+    """Numbers of the rows of A (m, n) of which all others are combinations, as pivoted QR takes them.
+
+    least : of a row's length, what is left of it beside the rows that were taken
+    """
+    if not A.size:
+        return np.zeros(0, dtype=int)
+    length = np.maximum(np.linalg.norm(A, axis=1), ROUNDING)
+    R, order, *_ = lapack.dgeqp3((A / length[:, None]).T)
+    return order[: np.count_nonzero(np.abs(np.diagonal(R)) > least)] - 1
 
 
 def shifted(H: Any, amount: float) -> Any:

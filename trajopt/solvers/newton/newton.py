@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from trajopt.solvers.matrices import largest_entry, row_lengths, shifted
+from trajopt.solvers.matrices import independent_rows, largest_entry, row_lengths, shifted
 from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.newton.kkt_factors import Matrices, sparse_steps_pay
 from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, minimum_by_homotopy
@@ -242,9 +242,7 @@ class NewtonIterates:
         if not active.size:
             return side
         A = here.A[active]
-        length = np.maximum(np.linalg.norm(A, axis=1), ROUNDING)
-        R, order, *_ = lapack.dgeqp3((A / length[:, None]).T)
-        kept = order[: np.count_nonzero(np.abs(np.diagonal(R)) > DEPENDENT)] - 1
+        kept = independent_rows(A, DEPENDENT)
         if kept.size == active.size:
             return side
         force = A.T @ self.multipliers[active]
