@@ -69,7 +69,7 @@ def _setting_to_change(error: Exception) -> str:
     if backend and isinstance(error, ValueError) and f"backend: {backend!r}" in str(error):
         return f"MPLBACKEND is {backend!r}, which is no backend of matplotlib: unset it, or set it to agg"
     interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0")
-    if interpreted not in ("", "0") and isinstance(error, NotImplementedError):
+    if interpreted not in ("", "0") and isinstance(error, NotImplementedError | TypeError):
         return (
             f"NUMBA_DISABLE_JIT is {interpreted}, but the kernels of rigid-body dynamics run compiled only: "
             "unset it"

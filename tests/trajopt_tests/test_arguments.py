@@ -81,6 +81,7 @@ def test_numbers_of_a_problem_are_numbers(wrong):
         lambda p: p.data("d", [0.0, 1.0], wrong),
         lambda p: p.guess(duration=wrong),
         lambda p: p.minimize(trajopt.q * wrong),
+        lambda p: p.minimize(trajopt.q + wrong),
         lambda p: trajopt.Trajectory.uniform(4, duration=wrong),
         lambda p: trajopt.SplineBasis.clamped(wrong, 3),
     ):
@@ -100,7 +101,6 @@ def test_objects_of_a_problem_are_of_their_kind(wrong):
         lambda p: trajopt.Arc(wrong),
         lambda p: trajopt.Trajectory(wrong),
         lambda p: trajopt.term(wrong) if wrong is not None else p.minimize(wrong),
-        lambda p: trajopt.q + wrong,
         lambda p: trajopt.solve(wrong),
         lambda p: p.parameter(wrong) if not isinstance(wrong, str) else p.minimize(wrong),
     ):
