@@ -281,14 +281,32 @@ class _AugmentedIntegration(_Integration):
         return self.graphs[term.quantity].values(z)[term.quantity]
 
 
+class SystemRates:
+    """f of a problem's system x' = f(x, u, t, p).
+
+    needed : leaves that it takes, the states "q" and x' = "v" among them
+    """
+
+    def __init__(self, problem: ProblemData) -> None:
+        dynamics: Any = problem.dynamics
+        equations = dynamics.equations[0].term
+        self._graph, self._equations = graph_of(problem, [equations]), equations.quantity
+        inputs = {name for block in self._graph.blocks for name in block.inputs}
+        self.needed = inputs & set(self._graph.leaves)
+
+    def at(self, x: Array, others: Values) -> Array:
+        """f (K, n), which is x' less what the equations x' - f = 0 leave; x' may be anything, so it is zero.
+
+        others : all other leaves that it takes, at these K points
+        """
+        return -self._graph.values({**others, "q": x, "v": np.zeros_like(x)})[self._equations]
+
+
 class _SystemIntegration(_Integration):
     """States (1, spans, n) of x' = f, driven by the solution's controls."""
 
     def __init__(self, solution: SolutionData) -> None:
-        dynamics: Any = solution.as_built.dynamics
-        equations = dynamics.equations[0].term
-        self.graph, self.equations = graph_of(solution.as_built, [equations]), equations.quantity
-        self.needed = {name for block in self.graph.blocks for name in block.inputs} & set(self.graph.leaves)
+        self.rates = SystemRates(solution.as_built)
         super().__init__(solution)
 
     def _states(self, times: Array) -> Array:
@@ -298,9 +316,7 @@ class _SystemIntegration(_Integration):
         return (kept < 0)[None]
 
     def _inputs(self, times: Array) -> Values:
-        return _leaves_at(self.solution, self.needed, times)
+        return _leaves_at(self.solution, self.rates.needed, times)
 
     def _rates(self, state: Array, inputs: Values) -> Array:
-        """f, which is x' less what the equations x' - f = 0 leave; x' may be anything, so it is zero."""
-        z = {**inputs, "q": state[0], "v": np.zeros_like(state[0])}
-        return -self.graph.values(z)[self.equations][None]
+        return self.rates.at(state[0], inputs)[None]

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.checks.simulation import SystemRates
 from trajopt.graph.quantities import TIME_LEAVES, extra_leaf
 from trajopt.problem.problem import ProblemData
-from trajopt.problem.problem_graph import graph_of
 from trajopt.refinement.starts.guess_search import Guess
 from trajopt.transcription.nlp import NLP
 
@@ -73,24 +73,20 @@ def _simulated(
     Parameters and data are those of the guess of `nlp`.
     """
     system: Any = problem.dynamics
-    equations = system.equations[0].term
-    graph = graph_of(problem, [equations])
-    needed = {name for block in graph.blocks for name in block.inputs} & set(graph.leaves)
+    f = SystemRates(problem)
     controls = {extra_leaf(name): _switching(problem.extras[name], rng) for name in system.controls}
-    given = needed.difference(controls, ("q", "v"))
+    given = f.needed.difference(controls, ("q", "v"))
     at_nodes = nlp.spline_map.leaf_values(nlp.unknowns.elimination.expand(nlp.start), given)
     ones = np.ones((DRAWN, 1))
 
     def rates(x: Array, s: float) -> Array:
-        """f, which is x' less what the equations x' - f = 0 leave; x' may be anything, so it is zero."""
-        z = {"q": x, "v": np.zeros_like(x)}
-        z |= {name: control(s) for name, control in controls.items()}
+        z = {name: control(s) for name, control in controls.items()}
         for name, values in at_nodes.items():
             if name in TIME_LEAVES:
                 z[name] = durations[:, None] * (s if name == "t" else 1.0)
             else:
                 z[name] = ones * [np.interp(s, nlp.unknowns.nodes.s, each) for each in values.T]
-        return -graph.values(z)[equations.quantity]
+        return f.at(x, z)
 
     h = durations[:, None] / STEPS
     states = np.empty((STEPS + 1, DRAWN, first.size))
