@@ -28,7 +28,8 @@ from trajopt.base.errors import ProblemError
 FILE = "solved_walk.csv"
 # File -> speed, m/s, and step length, m: near those of people, and none that a table of `docs/gait.md` has.
 WALKS = MappingProxyType({
-    "solved_walk_slow.csv": (0.7, 0.45), FILE: (1.2, 0.62), "solved_walk_brisk.csv": (1.35, 0.70),
+    "solved_walk_slow.csv": (0.7, 0.45), "solved_walk_easy.csv": (1.05, 0.55), FILE: (1.2, 0.62),
+    "solved_walk_brisk.csv": (1.35, 0.70), "solved_walk_short.csv": (1.45, 0.62),
     "solved_walk_fast.csv": (1.7, 0.73),
 })  # fmt: skip
 LENGTH_OF_SPEED = 0.28  # m for 1 m/s: how much longer people's steps are
