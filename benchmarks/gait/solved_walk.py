@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import trajopt
@@ -16,10 +17,14 @@ def main() -> None:
     """Replace every stored walk by the best one found from the measured start and from itself."""
     for file, (speed, length) in WALKS.items():
         asked = {"speed": speed, "step_length": length}
-        problems = [gait.build(contact="predicted", start=start, **asked) for start in STARTS]
-        found = [trajopt.solve(problem, refine=None, starts=1) for problem in problems]
-        best = min((walk for walk in found if walk.converged), key=lambda walk: walk.objective)
-        (FOLDER / file).write_text(table_of(best), encoding="utf-8")
+        store(file, (gait.build(contact="predicted", start=start, **asked) for start in STARTS))
+
+
+def store(file: str, problems: Iterable[trajopt.Problem]) -> None:
+    """Write the best of the steps that these problems find on their own meshes; ValueError for none."""
+    found = [trajopt.solve(problem, refine=None, starts=1) for problem in problems]
+    best = min((step for step in found if step.converged), key=lambda step: step.objective)
+    (FOLDER / file).write_text(table_of(best), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -83,15 +83,10 @@ def walked_step(speed: float) -> float:
 def walk_at(speed: float) -> trajopt.Problem:
     """A walk with the cost of the run, at the step length of `walked_step`."""
     of_run = running.build().recipe.parameters
-    same = {
-        name: of_run[name]
-        for name in ("power", "steadiness", "force_rate", "smoothness", "intervals", "tendons")
-    }
+    same = {name: of_run[name] for name in ("power", "steadiness", "force_rate", "smoothness", "tendons")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UntestedSpeedWarning)
-        return gait.build(
-            contact="predicted", speed=speed, step_length=walked_step(speed), start="measured", **same
-        )
+        return gait.build(contact="predicted", speed=speed, step_length=walked_step(speed), **same)
 
 
 def solved(problem: trajopt.Problem, refine: Literal["auto"] | None = None) -> tuple[trajopt.Solution, float]:

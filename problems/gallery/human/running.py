@@ -21,12 +21,15 @@ from problems.human.gait.formulation import PREDICTED
 from problems.human.gait.sourced_cost import CostWeights
 from problems.human.gait.step import Step
 from problems.human.gait.step_limits import StepLimits
-from problems.human.predicted.predicted_step import predicted_step
+from problems.human.predicted.predicted_step import SOLVED, predicted_solver, predicted_step
 from problems.human.predicted.running_guess import running_guess
+from problems.human.predicted.solved_walk import RUNS
 from problems.human.predicted.stances import RUN, run_trajectory
 from problems.human.predicted.tendons import achilles_tendons
 from problems.recipe import recipe
+from trajopt.base.arguments import check_choice
 
+DRAWN = "drawn"  # the start by hand
 STEP_RATE = 2.77  # 1/s: 83 strides a minute, at which heart rates are lowest (van Oeveren et al. 2017)
 OF_A_RUN = ("arm-leg coupling",)  # limits beside those of the walk
 PARTS = (0.12, 0.25, 0.37, 0.26)  # of the step, which the arcs take where the search starts
@@ -35,7 +38,7 @@ PARTS = (0.12, 0.25, 0.37, 0.26)  # of the step, which the arcs take where the s
 @recipe
 def build(
     *,
-    intervals: int = 2,
+    intervals: int = 3,
     speed: float = 3.0,
     step_length: float | None = None,
     height: float | None = None,
@@ -49,6 +52,7 @@ def build(
     steadiness: float = 0.07,
     force_rate: float = 0.002,
     smoothness: float = 3.2e-6,
+    start: str = SOLVED,
     without: str = "",
 ) -> trajopt.Problem:
     """One step; speed in m/s, lengths in m, mass in kg, angles in degrees.
@@ -58,18 +62,22 @@ def build(
     foot_line : distance of each heel from the plane of symmetry
     tendons : whether muscles of the ankle pull on a tendon that stretches
     power, steadiness, force_rate, smoothness : weights of the cost, without unit and s^4
+    start : "solved", from the stored run that is nearest, or "drawn", from angles written by hand, with three
+        Radau points in an interval in place of four Gauss points
     The other parameters are those of `gait`.
     """
+    check_choice("start", start, (SOLVED, DRAWN))
     height = chosen_height(height, mass)
     length = speed / STEP_RATE if step_length is None else step_length
     step = Step(length, speed, height, mass, line=foot_line, toe_out=toe_out)
     person = Person(height, mass, slope=slope)
+    mesh = run_trajectory(step.duration, intervals, start == DRAWN)
     problem = predicted_step(
         "running", person, (step,), StepLimits(friction=friction, sole=PREDICTED.sole),
-        constraints=(*PREDICTED.constraints, *OF_A_RUN), mesh=run_trajectory(step.duration, intervals),
+        constraints=(*PREDICTED.constraints, *OF_A_RUN), mesh=mesh,
         weights=CostWeights(power, steadiness, force_rate), smoothness=smoothness, without=without,
-        start=running_guess, stances=RUN, parts=PARTS,
+        start=running_guess if start == DRAWN else start, stored=RUNS, stances=RUN, parts=PARTS,
         tendons=achilles_tendons(person) if tendons else {},
     )  # fmt: skip
-    problem.recommend(trajopt.Ipopt(tol=1e-6))
+    problem.recommend(predicted_solver(start))
     return problem

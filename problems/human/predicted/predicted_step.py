@@ -32,7 +32,7 @@ from problems.human.gait.step import Step
 from problems.human.gait.step_constraints import subject_to_step_constraints
 from problems.human.gait.step_limits import StepLimits
 from problems.human.predicted.feet import with_ball_edges, with_strong_plantarflexors
-from problems.human.predicted.solved_walk import guess_solved_walk
+from problems.human.predicted.solved_walk import WALKS, Stored, guess_solved_walk
 from problems.human.predicted.stances import (
     FOOT_FLAT,
     GUESSED,
@@ -69,6 +69,7 @@ def predicted_step(
     springs: bool = True,
     without: str = "",
     start: str | Start = SOLVED,
+    stored: Stored = WALKS,
     stances: Stances = STANCES,
     parts: Sequence[float] = GUESSED,
     tendons: Mapping[str, float] = MappingProxyType({}),
@@ -81,6 +82,7 @@ def predicted_step(
     mesh : of the arcs, `step_trajectory` or `run_trajectory`;  smoothness : s^4
     constraints : names of the step constraints that are stated beside contact
     start : the stored walk that was "solved", a "measured" gait, "standing" upright, or a step given
+    stored : the steps that were solved before, file -> speed, step length
     body : a robot that walks instead of the skeleton of `person`, whose names it has (`own_skeleton`)
     stances, parts : the points that stand, arc by arc, and the parts of the step that arcs take at first
     tendons : joint -> stiffness in N m/rad of the tendon on which its muscles pull
@@ -107,7 +109,7 @@ def predicted_step(
         problem.minimize(rate_of_leg_forces(problem, step.weight), own)
     minimize_accelerations(problem, model, smoothness)
     if start == SOLVED:
-        guess_solved_walk(problem, steps)
+        guess_solved_walk(problem, steps, stored)
     else:
         set_initial_guess(problem, steps, start, parts)
     return problem

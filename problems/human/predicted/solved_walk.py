@@ -1,7 +1,8 @@
-"""The walks from which the search for a step with predicted contact starts: some that were solved before.
+"""The walks and runs from which the search for a step with predicted contact starts: some solved before.
 
 The files of WALKS, `data/solved_walk.csv` for one, have the joints and the forces of the steps that
-`python -m benchmarks.gait.solved_walk` found: polynomials of degree SAMPLES - 1 on every interval of their
+`python -m benchmarks.gait.solved_walk` found, and those of RUNS, with stretches of tendons, the steps of
+`python -m benchmarks.running.solved_run`: polynomials of degree SAMPLES - 1 on every interval of their
 mesh, by their values, so that accelerations and forces are those that were found. The walk whose speed and
 step length are nearest is stretched to the step that is asked for: the way by the step length, the pelvis by
 the height, times by the duration. Forces are in body weights.
@@ -22,6 +23,7 @@ import trajopt
 from problems.human.body.model import ACTIVE, TABLE_HEIGHT, other_side, step_symmetry
 from problems.human.body.tables import Row, one_of, rows, vector
 from problems.human.gait.step import Step
+from problems.human.predicted.tendons import STRETCH
 from trajopt.base.arguments import list_names
 from trajopt.base.errors import ProblemError
 
@@ -32,6 +34,8 @@ WALKS = MappingProxyType({
     "solved_walk_brisk.csv": (1.35, 0.70), "solved_walk_short.csv": (1.45, 0.62),
     "solved_walk_fast.csv": (1.7, 0.73),
 })  # fmt: skip
+# The same of runs, from which `running` starts.
+RUNS = MappingProxyType({"solved_run.csv": (3.0, 1.08), "solved_run_fast.csv": (4.0, 1.38)})
 LENGTH_OF_SPEED = 0.28  # m for 1 m/s: how much longer people's steps are
 SAMPLES = 6  # evenly spaced in each interval, from its first to its last time
 COLUMNS = ("curve", "unit", "interval", *(f"s{i}" for i in range(SAMPLES)))  # interval: "arc.number"
@@ -41,21 +45,22 @@ ARC = "arc"  # the number of the arc of every interval
 MIRRORED_EDGES = MappingProxyType({"0": "1", "1": "0"})
 LENGTHS = ("global_tx", "global_ty", "global_tz")
 
+Stored = Mapping[str, tuple[float, float]]
 Curves = Mapping[str, np.ndarray]  # name -> values (intervals, SAMPLES); ARC -> (intervals,)
 
 
-def guess_solved_walk(problem: trajopt.Problem, steps: Sequence[Step]) -> None:
-    """Let the search of predicted steps start from the solved walk, stretched, every other one mirrored."""
+def guess_solved_walk(problem: trajopt.Problem, steps: Sequence[Step], stored: Stored = WALKS) -> None:
+    """Let the search of steps start from the nearest one that is stored, stretched, every other mirrored."""
     from scipy.interpolate import PPoly
 
-    file = nearest_walk(steps[0])
+    file = nearest_walk(steps[0], stored)
     found = solved_curves(file)
     lengths = np.ptp(found[TIME], axis=1)
     durations = np.bincount(found[ARC], lengths)
     widths = lengths / durations[found[ARC]]  # of the intervals, where every arc has the width 1
     names, nothing = problem.dynamics.joint_names, np.zeros_like(found[TIME])
     signs, order, offset = step_symmetry(names, steps[0].length)
-    further = steps[0].length / WALKS[file][1]
+    further = steps[0].length / stored[file][1]
     q = np.stack([_stretched(name, found[name], steps[0], further) for name in names], axis=-1)
     halves, forces = [], _forces(problem)
     for _ in steps:
@@ -72,14 +77,16 @@ def guess_solved_walk(problem: trajopt.Problem, steps: Sequence[Step]) -> None:
     problem.guess(q=lambda s: pieces(durations.size * np.asarray(s)), duration=steps[0].duration * durations)
 
 
-def nearest_walk(step: Step) -> str:
-    """The file of the stored walk whose speed and step length are nearest, those of the height of the table.
+def nearest_walk(step: Step, stored: Stored = WALKS) -> str:
+    """The file of the stored step whose speed and step length are nearest, those of the height of the table.
 
     Speeds are compared as sqrt(g height), lengths as the height.
     """
     tall = step.height / TABLE_HEIGHT
     speed, length = step.length / step.duration / np.sqrt(tall), step.length / tall
-    return min(WALKS, key=lambda f: np.hypot(WALKS[f][0] - speed, (WALKS[f][1] - length) / LENGTH_OF_SPEED))
+    return min(
+        stored, key=lambda f: np.hypot(stored[f][0] - speed, (stored[f][1] - length) / LENGTH_OF_SPEED)
+    )
 
 
 @functools.cache
@@ -102,7 +109,7 @@ def curves_of(table: Sequence[Row]) -> Curves:
         name, unit = row["curve"], one_of(row, "unit", tuple(UNITS))
         values, place = vector(row, list(COLUMNS[3:])), (name, one_of(row, "interval", intervals))
         into = found.setdefault(name, np.zeros((len(intervals), SAMPLES)))
-        if unit != "BW" and name not in (TIME, *ACTIVE):
+        if unit != "BW" and name not in (TIME, *ACTIVE) and not name.startswith(STRETCH):
             raise ProblemError(f"{row.where} has '{name}', which is no joint: correct the name")
         if place in read:
             again = f"'{name}' in interval {place[1]} once more"
@@ -137,14 +144,20 @@ def table_of(solution: trajopt.Solution) -> str:
         lines.append((TIME, "part", interval, *(f"{part:.7f}" for part in times)))
     found = {key: curve(begin + (end - begin) * inside) for key, (begin, end) in intervals.items()}
     for column, name in enumerate(names):
-        unit = "BW" if column >= len(solution.joint_names) else "m" if name in LENGTHS else "deg"
+        unit = _unit(name)
         for interval, values in found.items():
             shown = np.rad2deg(values[:, column]) if unit == "deg" else values[:, column]
-            if unit != "BW" or np.any(shown):
+            if name in ACTIVE or np.any(shown):
                 lines.append((name, unit, interval, *(f"{each:.6f}" for each in shown)))
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(lines)
     return text.getvalue()
+
+
+def _unit(name: str) -> str:
+    if name in LENGTHS:
+        return "m"
+    return "deg" if name in ACTIVE or name.startswith(STRETCH) else "BW"
 
 
 def _forces(problem: trajopt.Problem) -> list[str]:

@@ -78,13 +78,15 @@ def step_trajectory(duration: float, intervals: int, stances: Stances = STANCES)
     return mesh.with_bases(bases).with_limit_points(times)
 
 
-def run_trajectory(duration: float, intervals: int) -> trajopt.Trajectory:
-    """Collocation on `intervals` of every arc of a run, with three Radau points.
+def run_trajectory(duration: float, intervals: int, drawn: bool = False) -> trajopt.Trajectory:
+    """Collocation on `intervals` of every arc of a run, with the points of walks.
 
-    From a guess by hand the search on the mesh of walks was not done in twice the time.
+    drawn : with three Radau points, for a guess by hand, from which the search with the points of walks was
+        not done in twice the time
     """
-    mesh = schedule(duration, RUN).trajectory(intervals)
-    every = [limit_times(arc.basis.breakpoints, BETWEEN_RADAU_POINTS) for arc in mesh.arcs]
+    points, between = ((), BETWEEN_RADAU_POINTS) if drawn else ((ORDER, RULE), BETWEEN_POINTS)
+    mesh = schedule(duration, RUN).trajectory(intervals, *points)
+    every = [limit_times(arc.basis.breakpoints, between) for arc in mesh.arcs]
     return mesh.with_limit_points(every)
 
 

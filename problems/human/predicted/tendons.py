@@ -22,6 +22,7 @@ from problems.human.gait.sourced_cost import Torques
 # N m/rad at the ankle of 75 kg and 1.75 m: 188 N/mm (Lichtwark and Wilson 2005, human Achilles tendon in
 # hopping) times the square of a lever of 50 mm, our own rounding of people's.
 ACHILLES = 470.0
+STRETCH = "stretch of"
 
 
 def achilles_tendons(person: Person) -> dict[str, float]:
@@ -31,7 +32,7 @@ def achilles_tendons(person: Person) -> dict[str, float]:
 
 def stretch_curve(joint: str) -> str:
     """Name of the curve m / k of a joint."""
-    return f"stretch of {joint}"
+    return f"{STRETCH} {joint}"
 
 
 def stretch_tendons(

@@ -24,6 +24,7 @@ from problems.human.predicted.solved_walk import (
     ARC,
     COLUMNS,
     FILE,
+    RUNS,
     TIME,
     WALKS,
     curves_of,
@@ -126,8 +127,8 @@ def test_with_imposed_contact_the_weights_are_those_of_before():
     assert terms == {cost.term.name: cost.weight for cost in again.costs}
 
 
-@pytest.mark.parametrize("file", WALKS)
-def test_forces_of_a_stored_walk_carry_the_weight_and_do_not_pull(file):
+@pytest.mark.parametrize("file", [*WALKS, *RUNS])
+def test_forces_of_a_stored_step_carry_the_weight_and_do_not_pull(file):
     """Their impulse over the step, by Simpson's rule within arcs; no edge of a friction cone pulls."""
     found = solved_curves(file)
     forces = {name: values for name, values in found.items() if name.startswith("push")}

@@ -13,6 +13,7 @@ from problems.human.body.person import Person
 from problems.human.gait.sourced_cost import muscle_power, muscle_torques
 from problems.human.gait.step import Step
 from problems.human.predicted.running_guess import running_guess
+from problems.human.predicted.solved_walk import RUNS
 from problems.human.predicted.stances import (
     POINTS,
     RUN,
@@ -24,6 +25,7 @@ from problems.human.predicted.stances import (
 )
 from problems.human.predicted.tendons import ACHILLES
 from trajopt.base.errors import OptionError, ProblemError
+from trajopt.transcription.transcribe import transcribe
 
 WEIGHT = 75.0 * 9.81
 
@@ -35,8 +37,9 @@ def run():
 
 
 def test_all_arcs_of_a_run_have_as_many_intervals_and_those_of_a_step_by_the_time_that_they_take_at_first():
-    runs = run_trajectory(0.36, 4)
-    assert [arc.basis.breakpoints.size - 1 for arc in runs.arcs] == [4, 4, 4, 4]
+    for drawn in (False, True):
+        runs = run_trajectory(0.36, 4, drawn)
+        assert [arc.basis.breakpoints.size - 1 for arc in runs.arcs] == [4, 4, 4, 4]
     assert [arc.basis.breakpoints.size - 1 for arc in step_trajectory(0.6, 4).arcs] == [2, 1, 4, 3]
     assert [arc.basis.breakpoints.size - 1 for arc in step_trajectory(0.6, 4, STRIDE).arcs] == [
         2,
@@ -73,6 +76,20 @@ def test_fibres_on_a_tendon_that_takes_up_the_motion_of_the_joint_give_no_power(
     muscles = muscle_torques(model, Person(), springs=False)
     assert muscle_power(muscles, 5.0).function(Node) == pytest.approx(np.hypot(180.0, 5.0) - 5.0)
     assert muscle_power(muscles, 5.0, {at: lambda node: -2.0}).function(Node) == 0.0
+
+
+@pytest.mark.parametrize("file", RUNS)
+def test_a_stored_run_meets_all_rows_of_its_own_step(file):
+    """Accelerations, forces and stretches of tendons are stored with the motion: only rounding is missing."""
+    speed, length = RUNS[file]
+    program = transcribe(running.build(speed=speed, step_length=length))
+    rows = program.rows(program.start)
+    assert np.maximum(program.row_lower - rows, rows - program.row_upper).max() < 1e-4
+
+
+def test_a_start_of_a_run_that_is_none_is_refused():
+    with pytest.raises(OptionError, match="start = 'measured': expected 'solved' or 'drawn'"):
+        running.build(start="measured")
 
 
 def test_a_run_has_no_longest_step_of_legs_on_the_ground():
