@@ -7,7 +7,7 @@ from pathlib import Path
 
 import trajopt
 from problems import gait
-from problems.human.predicted.solved_walk import WALKS, table_of
+from problems.human.predicted.solved_walk import WALKS, solved_curves, table_of
 
 FOLDER = Path(__file__).resolve().parents[2] / "problems" / "human" / "data"
 STARTS = ("measured", "solved")
@@ -25,6 +25,7 @@ def store(file: str, problems: Iterable[trajopt.Problem]) -> None:
     found = [trajopt.solve(problem, refine=None, starts=1) for problem in problems]
     best = min((step for step in found if step.converged), key=lambda step: step.objective)
     (FOLDER / file).write_text(table_of(best), encoding="utf-8")
+    solved_curves.cache_clear()
 
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@ from benchmarks.gait.solved_walk import store
 from problems import running
 from problems.human.predicted.solved_walk import RUNS
 
-SEARCHES: tuple[dict[str, Any], ...] = ({"start": "drawn", "intervals": 2}, {})
+SEARCHES: tuple[dict[str, Any], ...] = ({"start": "drawn", "intervals": 2}, {"intervals": 2}, {})
 
 
 def main() -> None:
-    """Replace every stored run: by one from angles written by hand, and that by one on the mesh of runs."""
+    """Replace every stored run: by one from angles written by hand, that on coarser and finer meshes."""
     for file, (speed, length) in RUNS.items():
         for how in SEARCHES:
             store(file, [running.build(speed=speed, step_length=length, **how)])

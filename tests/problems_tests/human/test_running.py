@@ -84,7 +84,7 @@ def test_a_stored_run_meets_all_rows_of_its_own_step(file):
     speed, length = RUNS[file]
     program = transcribe(running.build(speed=speed, step_length=length))
     rows = program.rows(program.start)
-    assert np.maximum(program.row_lower - rows, rows - program.row_upper).max() < 1e-4
+    assert np.maximum(program.row_lower - rows, rows - program.row_upper).max() < 1e-6
 
 
 def test_a_start_of_a_run_that_is_none_is_refused():
