@@ -84,8 +84,8 @@ def run_trajectory(duration: float, intervals: int, drawn: bool = False) -> traj
     drawn : with three Radau points, for a guess by hand, from which the search with the points of walks was
         not done in twice the time
     """
-    points, between = ((), BETWEEN_RADAU_POINTS) if drawn else ((ORDER, RULE), BETWEEN_POINTS)
-    mesh = schedule(duration, RUN).trajectory(intervals, *points)
+    stances, between = schedule(duration, RUN), BETWEEN_RADAU_POINTS if drawn else BETWEEN_POINTS
+    mesh = stances.trajectory(intervals) if drawn else stances.trajectory(intervals, ORDER, RULE)
     every = [limit_times(arc.basis.breakpoints, between) for arc in mesh.arcs]
     return mesh.with_limit_points(every)
 
