@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dynamics.arguments import list_names, short_repr
-from dynamics.errors import DynamicsError, JsonError, MeshWarning, UrdfError
+from dynamics.errors import DynamicsError, JsonError, MeshWarning
 from dynamics.formats.capsule_fit import fitted_capsules
 from dynamics.formats.mesh_files import found_mesh, mesh_folders, read_mesh
 from dynamics.formats.urdf_solids import LinkMesh, urdf_solids
@@ -47,12 +47,7 @@ def urdf_shapes(
 
 def _capsules(mesh: LinkMesh, folders: list[Path], opened: list[str]) -> list[Shape]:
     """Capsules that cover a mesh, on its link; its name is added to `opened` where its surface is open."""
-    file = found_mesh(mesh.file, folders)
-    if file is None:
-        raise UrdfError(
-            f"{mesh.element}: the mesh {mesh.file!r} is in none of the folders; give folders=, or "
-            'meshes="skip"'
-        )
+    file = found_mesh(mesh.file, folders, mesh.element)
     read = read_mesh(file, mesh.element)
     if not read.is_watertight:
         opened.append(f"{mesh.element} ({file.name})")

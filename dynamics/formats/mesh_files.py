@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dynamics.arguments import list_names
 from dynamics.errors import UrdfError
 
 PACKAGE = "package://"
@@ -23,14 +24,24 @@ def mesh_folders(
     return [*map(Path, folders), *own]
 
 
-def found_mesh(name: str, folders: Sequence[Path]) -> Path | None:
-    """The file of a mesh called "package://p/m.stl" or "m.stl" in one of the folders; None: in none."""
+def found_mesh(name: str, folders: Sequence[Path], what: str) -> Path:
+    """The file of a mesh called "package://p/m.stl" or "m.stl" in one of the folders; UrdfError in none.
+
+    what : whose mesh it is, for messages
+    """
     path = name.removeprefix("file://")
     tails = [path]
     if name.startswith(PACKAGE):
         path = name.removeprefix(PACKAGE)
         tails = [path, path.partition("/")[2]]
-    return next((folder / tail for folder in folders for tail in tails if (folder / tail).is_file()), None)
+    for file in (folder / tail for folder in folders for tail in tails):
+        if file.is_file():
+            return file
+    searched = f" {list_names([str(folder) for folder in folders])}" if folders else ", as none is known"
+    raise UrdfError(
+        f"{what}: the mesh {name!r} is in none of the folders{searched}: give folders=[...], "
+        f"one of which holds {tails[0]}"
+    )
 
 
 def read_mesh(file: Path, what: str) -> Any:

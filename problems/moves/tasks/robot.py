@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,6 +69,7 @@ def robot(
     shapes: Any = None,
     base: Any = None,
     allowed: Any = (),
+    folders: Sequence[str | os.PathLike[str]] = (),
 ) -> Robot:
     """The robot of a URDF file, of its text, or of a model that is there already.
 
@@ -78,6 +79,7 @@ def robot(
     allowed : pairs of links or frames that may touch each other, or the name of a JSON file of them; of
         "fit", pairs that touch in nearly all poses may do so, too
     base : the mounting pose in the world: (3,) m, (position, rotation), or a matrix (4, 4)
+    folders : where meshes of "fit" are looked for, see `dynamics.urdf_shapes`
 
     Raises the errors of `dynamics.load_urdf` and of files of shapes, UnknownNameError for a joint that the
     robot does not have, and InfeasibleBoundsError for a locked joint beyond its limits.
@@ -86,7 +88,7 @@ def robot(
     if base is not None:
         model = _mounted(model, _pose(base, "the base's"))
     model = with_locked_joints(model, locked or {})
-    model = model if shapes is None else with_given_shapes(model, path, shapes, allowed)
+    model = model if shapes is None else with_given_shapes(model, path, shapes, allowed, folders)
     return Robot(model, None if isinstance(path, dynamics.RigidBodyModel) else path)
 
 

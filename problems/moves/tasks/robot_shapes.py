@@ -14,7 +14,9 @@ from trajopt.base.errors import OptionError
 POSES, NEARLY_ALL = 200, 0.95  # poses drawn within the joints' ranges, and in how many of them links touch
 
 
-def with_given_shapes(model: dynamics.RigidBodyModel, source: Any, shapes: Any, allowed: Any) -> Any:
+def with_given_shapes(
+    model: dynamics.RigidBodyModel, source: Any, shapes: Any, allowed: Any, folders: Any
+) -> Any:
     """The model with shapes as `moves.robot` takes them; OptionError for what is none."""
     pairs = dynamics.load_allowed_pairs(allowed) if isinstance(allowed, str | os.PathLike) else tuple(allowed)
     if isinstance(shapes, str) and shapes == "fit":
@@ -22,7 +24,7 @@ def with_given_shapes(model: dynamics.RigidBodyModel, source: Any, shapes: Any, 
             raise OptionError(
                 'shapes="fit" reads a URDF, but the robot is a model: give model.with_shapes(...)'
             )
-        fitted = model.with_shapes(dynamics.urdf_shapes(source), pairs)
+        fitted = model.with_shapes(dynamics.urdf_shapes(source, folders=folders), pairs)
         return fitted.with_shapes(fitted.shapes, (*pairs, *nearly_always_touching(fitted)))
     if isinstance(shapes, str | os.PathLike):
         return model.with_shapes(dynamics.load_spheres(shapes), pairs)

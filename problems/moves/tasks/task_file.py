@@ -20,7 +20,7 @@ from trajopt.base.errors import OptionError, TrajoptError, UnknownNameError, nea
 
 STEPS = ("start", "to", "via", "line", "keep", "release", "attach", "detach", "limits")  # methods of `Task`
 KEYS = ("$schema", "robot", "scene", "clearance", "steps", "solve")
-ROBOT_KEYS = ("urdf", "model", "locked", "base", "shapes", "allowed", "tools")
+ROBOT_KEYS = ("urdf", "model", "locked", "base", "shapes", "allowed", "folders", "tools")
 SOLVE_KEYS = ("intervals", "time_limit")
 POSE_KEYS = ("position", "rotation")
 
@@ -86,6 +86,8 @@ def _robot(given: Any, folder: Path) -> Robot:
     for key in ("urdf", "shapes", "allowed"):
         if isinstance(options.get(key), str) and not _is_text(options[key]):
             options[key] = str(folder / options[key])
+    if "folders" in options:
+        options["folders"] = [str(folder / each) for each in _texts(options["folders"], "folders")]
     if "base" in options:
         options["base"] = _pose(options["base"], "base")
     if isinstance(options.get("shapes"), list):
@@ -102,6 +104,12 @@ def _robot(given: Any, folder: Path) -> Robot:
         pose = {key: place[key] for key in POSE_KEYS if key in place}
         made = made.with_tool(name, place["frame"], _pose(pose, name))
     return made
+
+
+def _texts(given: Any, what: str) -> list[str]:
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        raise OptionError(f"{what} is {short_repr(given)}: give a list of texts")
+    return given
 
 
 def _is_text(given: str) -> bool:

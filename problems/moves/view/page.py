@@ -19,6 +19,7 @@ from problems.moves.view.surroundings import LOAD, OBSTACLE, PATH
 from trajopt.base.arrays import Array
 
 PATH_WIDTH = 0.004  # m
+AXIS_LENGTH, AXIS_RADIUS = 0.1, 0.003  # m, of a tool's axes
 LEAST_EXTENT = 0.5  # m, of what the camera looks at
 VIEWING = np.array([0.55, -0.7, 0.4])  # from the middle to the camera, in extents, z upwards
 
@@ -49,28 +50,32 @@ def _server() -> Iterator[Any]:
 
 
 class _Moving:
-    """What moves: the robot's solids and its loads, each a mesh whose pose and colour are updated."""
+    """What moves: the robot's solids and its loads, which change their colours, and the axes of tools."""
 
     def __init__(self, scene: Any, motion: SeenMotion, robot: RobotSolids) -> None:
         for solid in robot.solids:
             if solid.carrier is None:
                 add_mesh(scene, "/robot/base", solid, colour_of(np.nan))
-        self.solids = moving_solids(motion, robot)
-        self.handles = [
-            add_mesh(scene, each.name, each.solid, _colour(each.colours[0])) for each in self.solids
-        ]
-        self.turns = [quaternions(each.rotation) for each in self.solids]
+        self.coloured, self.moved = [], []
+        for each in moving_solids(motion, robot):
+            handle = add_mesh(scene, each.name, each.solid, _colour(each.colours[0]))
+            self.coloured.append((handle, each.colours))
+            self.moved.append((handle, quaternions(each.rotation), each.position))
+        for name, (rotation, position) in motion.tool_poses().items():
+            sizes = {"axes_length": AXIS_LENGTH, "axes_radius": AXIS_RADIUS, "origin_radius": 2 * AXIS_RADIUS}
+            handle = scene.add_frame(f"/tools/{name}", **sizes)
+            self.moved.append((handle, quaternions(rotation), position))
 
     def show(self, picture: int) -> None:
         """Move and colour everything as in one picture; unchanged poses and colours are not sent again."""
-        for handle, turn, each in zip(self.handles, self.turns, self.solids, strict=True):
+        for handle, turn, place in self.moved:
             if picture == 0 or not np.array_equal(turn[picture], turn[picture - 1]):
                 handle.wxyz = turn[picture]
-            place = each.position
             if picture == 0 or not np.array_equal(place[picture], place[picture - 1]):
                 handle.position = place[picture]
-            if _colour(each.colours[picture]) != tuple(handle.color):
-                handle.color = _colour(each.colours[picture])
+        for handle, colours in self.coloured:
+            if _colour(colours[picture]) != tuple(handle.color):
+                handle.color = _colour(colours[picture])
 
 
 def _colour(row: Array) -> tuple[int, int, int]:
@@ -122,6 +127,7 @@ def _with_legend(text: str, motion: SeenMotion, robot: RobotSolids) -> str:
     name = escape(motion.name or "motion")
     ramp = ", ".join(f"{colour} {100.0 * place:.0f}%" for place, colour in RAMP.items())
     missing = f"<br>{len(robot.missing)} meshes not found" if robot.missing else ""
+    axes = "<br>axes of the tool: x red, y green, z blue" if motion.surroundings.tools else ""
     legend = (
         '<div style="position:fixed;left:12px;bottom:52px;z-index:10;pointer-events:none;padding:8px 10px;'
         'background:rgba(255,255,255,.85);color:#222;font:13px/1.4 sans-serif;border-radius:4px">'
@@ -131,7 +137,7 @@ def _with_legend(text: str, motion: SeenMotion, robot: RobotSolids) -> str:
         "0 to 100 % of the nearest limit of a link's joint:<br>position, speed or torque"
         f'<br><span style="color:{UNLIMITED}">&#9632;</span> no limit '
         f'<span style="color:{LOAD}">&#9632;</span> load '
-        f'<span style="color:{PATH}">&#9632;</span> path of the tool{missing}</div>'
+        f'<span style="color:{PATH}">&#9632;</span> path of the tool{axes}{missing}</div>'
     )
     text = text.replace("<title>Viser</title>", f"<title>{name}</title>", 1)
     before, end, after = text.rpartition("</body>")

@@ -70,11 +70,18 @@ class SeenMotion:
         poses = dynamics.forward_kinematics(on[0].model, self.curve(at), [shape.carrier])
         return poses.rotation[:, 0], poses.position[:, 0]
 
+    def tool_poses(self) -> dict[str, tuple[Array, Array]]:
+        """Name -> rotations (k, 3, 3) and positions (k, 3) m of the tools."""
+        tools = self.surroundings.tools
+        if not tools:
+            return {}
+        poses = dynamics.forward_kinematics(self.model, self.q, list(tools))
+        return {name: (poses.rotation[:, k], poses.position[:, k]) for k, name in enumerate(tools)}
+
     def tool_paths(self) -> dict[str, Array]:
         """Name -> positions (k, 3) m."""
         if self.surroundings.tools:
-            places = dynamics.forward_kinematics(self.model, self.q, list(self.surroundings.tools)).position
-            return {name: places[:, k] for k, name in enumerate(self.surroundings.tools)}
+            return {name: position for name, (_, position) in self.tool_poses().items()}
         if self.model.floating_joints:
             return {"centre of mass": dynamics.centre_of_mass(self.model, self.q)}
         return {"end point": self.model.skeleton(self.q)[:, -1, 1]}

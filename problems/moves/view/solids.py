@@ -97,9 +97,7 @@ def _of_urdf(
 
 
 def _read(named: LinkMesh, places: list[Path], most: int) -> Solid:
-    file = found_mesh(named.file, places)
-    if file is None:
-        raise dynamics.UrdfError(f"{named.element}: the mesh {named.file!r} is in none of the folders")
+    file = found_mesh(named.file, places, named.element)
     mesh = _coarser(read_mesh(file, named.element), most)
     placed = np.asarray(mesh.vertices) * named.scale @ named.pose.rotation.T + named.pose.position
     return Solid(named.carrier, placed, np.asarray(mesh.faces))

@@ -7,6 +7,7 @@ import pytest
 
 import dynamics
 from dynamics.formats.capsule_fit import fitted_capsules, volume
+from problems import moves
 
 URDF = """<robot name="arm"><link name="base"/>
 <link name="upper"><inertial><mass value="1"/>
@@ -68,12 +69,30 @@ def test_open_meshes_are_named_and_their_hull_is_covered(tmp_path):
         ("<sphere/>", "radius"),
         ('<cone radius="1"/>', "holds cone"),
         ("", "holds nothing"),
-        ('<mesh filename="package://none/arm.stl"/>', "none of the folders|needs trimesh"),
+        (
+            '<mesh filename="package://none/arm.stl"/>',
+            "the mesh .package://none/arm.stl. is in none of the folders, as none is known: give "
+            r"folders=\[...\], one of which holds none/arm.stl",
+        ),
     ],
 )
 def test_elements_that_cannot_be_meant_are_named(geometry, message):
     with pytest.raises(dynamics.UrdfError, match=message):
         dynamics.urdf_shapes(with_collisions(geometry))
+
+
+def test_a_missing_mesh_is_named_with_the_folders_searched_and_found_in_one_that_is_given(tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    urdf, elsewhere = tmp_path / "here" / "arm.urdf", tmp_path / "there" / "arm" / "meshes"
+    urdf.parent.mkdir()
+    elsewhere.mkdir(parents=True)
+    urdf.write_text(with_collisions('<mesh filename="package://arm/meshes/upper.stl"/>'))
+    with pytest.raises(dynamics.UrdfError, match=r"none of the folders .*here.* holds arm/mesh"):
+        moves.robot(urdf, shapes="fit")
+    trimesh.creation.capsule(height=0.4, radius=0.05).export(elsewhere / "upper.stl")
+    found = moves.robot(urdf, shapes="fit", folders=[tmp_path / "there"])
+    (shape,) = found.model.shapes
+    assert shape.size[0] == pytest.approx(0.05, rel=0.01)
 
 
 def test_meshes_are_covered_and_left_out_on_demand(tmp_path):

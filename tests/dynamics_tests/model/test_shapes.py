@@ -91,6 +91,15 @@ def test_a_scene_has_every_name_once_and_no_shapes_of_robots(tmp_path):
         moves.Scene.load(tmp_path / "none.json")
 
 
+def test_a_scene_without_shapes_says_so(tmp_path):
+    moves.Scene().save(tmp_path / "empty.json")
+    assert moves.Scene.load(tmp_path / "empty.json").shapes == ()
+    for text in ("[]", "{}", "null", '{"shapes": 3}'):
+        (tmp_path / "wrong.json").write_text(text)
+        with pytest.raises(dynamics.JsonError, match=r'wrong\.json.*no scene but .* \{"shapes": \[\]\}'):
+            moves.Scene.load(tmp_path / "wrong.json")
+
+
 def arm():
     joint = dynamics.Joint("shoulder")
     body = dynamics.Body("upper", joint, mass=1.0, centre_of_mass=(0.5, 0, 0), inertia=np.eye(3) * 0.1)

@@ -85,6 +85,18 @@ def test_links_stand_where_the_robot_has_them(page, motion):
     )
 
 
+def test_the_axes_of_the_tool_move_with_it(page, motion):
+    assert f"/tools/{TOOL}" in page.names("FrameMessage") and "axes of the tool" in page.text
+    for time in (0.0, motion.duration):
+        poses = dynamics.forward_kinematics(motion.model, motion.q(time), [TOOL])
+        np.testing.assert_allclose(
+            page.last(f"/tools/{TOOL}", "position", until=time + 1e-9), poses.position[0], atol=1e-12
+        )
+        w, x, y, z = page.last(f"/tools/{TOOL}", "wxyz", until=time + 1e-9)
+        turned = dynamics.box((1, 1, 1), rotation=(x, y, z, w)).rotation
+        np.testing.assert_allclose(turned, poses.rotation[0], atol=1e-12)
+
+
 def test_the_page_needs_no_network_and_shows_the_scene(page):
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', page.text)
     assert "/obstacles/crate" in page.names("MeshMessage")
