@@ -4,7 +4,8 @@
 
 Goals with orientations, a via point, a payload, obstacles and self-collision, limits of speed, torque,
 acceleration, jerk and the tool's speed. FOLDER holds `ur_description`, `panda_description`,
-`z1_description` and `kinova_description` of the package example-robot-data, whose meshes become shapes;
+`z1_description` and `kinova_description` of the package example-robot-data, whose meshes become shapes (the
+extra `meshes` reads those of the last one);
 without it the UR5 and the Panda of this package are taken, with capsules.
 
 Printed for every arm: lines of the statement; processor seconds of the first solve in a new process, in which
@@ -200,7 +201,8 @@ def in_new_process(*arguments: str, kernels: str | None = None) -> str:
     """What this module prints there; kernels : folder where they are stored, None: that of all processes."""
     environment = {**os.environ} if kernels is None else {**os.environ, "NUMBA_CACHE_DIR": kernels}
     command = [sys.executable, "-m", "benchmarks.tasks", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout.strip()
 
 
 def main() -> None:

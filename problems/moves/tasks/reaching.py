@@ -36,7 +36,7 @@ SAME_POSE = 1e-4  # rad or m between joints of solutions that count once
 
 
 def poses_that_reach(robot: Robot, goal: Goal, near: Array, starts: int = STARTS) -> Array:
-    """Poses (k, n) that meet a goal, different ones, the nearest to `near` (n,) first.
+    """Poses (k, n) that meet a goal exactly, else within its tolerance, the nearest to `near` (n,) first.
 
     Free joints that nothing decides stay where the start had them. Raises InfeasibleBoundsError with the
     nearest pose where none is found.
@@ -47,16 +47,21 @@ def poses_that_reach(robot: Robot, goal: Goal, near: Array, starts: int = STARTS
         return q[:1]
     q = _newton(robot.model, goal, q)
     error = pose_errors(robot.model, goal, q)
-    size = np.abs(error).max(axis=1)
-    if size.min() > REACHED:
+    exact = np.abs(error).max(axis=1) <= REACHED
+    reached = q[exact if exact.any() else _within_tolerance(goal, error)]
+    if not len(reached):
         raise InfeasibleBoundsError(_unreachable(robot, goal, q, error))
     found: list[Array] = []
-    for each in q[np.argsort(np.abs(q - near).max(axis=1) + 1e6 * (size > REACHED), kind="stable")]:
-        if np.abs(pose_errors(robot.model, goal, each[None])).max() > REACHED:
-            break
+    for each in reached[np.argsort(np.abs(reached - near).max(axis=1), kind="stable")]:
         if all(np.abs(each - other).max() > SAME_POSE for other in found):
             found.append(each)
     return np.array(found)
+
+
+def _within_tolerance(goal: Goal, error: Array) -> Array:
+    """Which errors (k, 6) a goal allows: an arm of five joints has few orientations exactly."""
+    distance, angle = np.linalg.norm(error[:, :3], axis=1), np.linalg.norm(error[:, 3:], axis=1)
+    return (distance <= max(goal.distance, REACHED)) & (angle <= max(goal.angle, REACHED))
 
 
 def pose_errors(model: RigidBodyModel, goal: Goal, q: Array) -> Array:
@@ -119,6 +124,7 @@ def _unreachable(robot: Robot, goal: Goal, q: Array, error: Array) -> str:
     distance, angle = np.linalg.norm(error[best, :3]), np.linalg.norm(error[best, 3:])
     return (
         f"{goal.name}: frame {goal.frame!r} cannot reach it within the joints' limits. The nearest pose that "
-        f"was found misses it by {distance:.4g} m and {angle:.4g} rad, with the frame at "
+        f"was found misses it by {distance:.4g} m and {angle:.4g} rad (tolerance: {goal.distance:.4g} m and "
+        f"{goal.angle:.4g} rad), with the frame at "
         f"({', '.join(f'{x:.4g}' for x in place)}): {pose}"
     )

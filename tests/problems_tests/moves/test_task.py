@@ -8,8 +8,11 @@ from scipy.spatial.transform import Rotation
 
 import dynamics
 from problems import moves
+from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.orientation import rotation_vectors
+from problems.moves.tasks.reaching import poses_that_reach
 from problems.moves.tasks.task_problem import narrowed
+from trajopt.base.errors import InfeasibleBoundsError
 
 DOWN = [np.pi, 0.0, 0.0]  # z of the tool points to the ground
 ROBOTS = files("problems") / "robots"
@@ -170,6 +173,24 @@ def test_a_heavier_load_takes_longer_where_the_torque_is_short():
         return motion.duration
 
     assert duration(4.0) > 1.02 * duration(0.1)
+
+
+def test_an_arm_of_five_axes_takes_an_orientation_within_its_tolerance():
+    """Turned by 0.03 rad about an axis that no joint has left, it is not reached exactly."""
+    robot = ur5(locked={"wrist_2_joint": -1.57})
+    home = np.delete(UR5_HOME, 4)
+    pose = dynamics.forward_kinematics(robot.model, home, ["tool0"])
+    position, rotation = pose.position[0], pose.rotation[0] @ Rotation.from_rotvec([0, 0.03, 0]).as_matrix()
+
+    def reached(**tolerance):
+        goal = Goal("goal", np.full(5, np.nan), "tool0", position, rotation, **tolerance)
+        return poses_that_reach(robot, goal, home)
+
+    poses = dynamics.forward_kinematics(robot.model, reached(distance=2e-3, angle=0.05)[:1], ["tool0"])
+    turn = Rotation.from_matrix(rotation.T @ poses.rotation[0, 0]).magnitude()
+    assert 0.01 < turn < 0.05 and np.linalg.norm(poses.position[0, 0] - position) < 2e-3
+    with pytest.raises(InfeasibleBoundsError, match=r"misses it by .* \(tolerance: 0 m and 0\.01 rad\)"):
+        reached(angle=0.01)
 
 
 def test_locked_joints_and_the_mounting_pose_give_the_same_robot():
