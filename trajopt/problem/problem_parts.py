@@ -52,7 +52,7 @@ from trajopt.problem.systems.system import System
 from trajopt.solvers.solver import Solver
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.splines.trajectory import Trajectory
-from trajopt.terms.arithmetic import Combination, FunctionOf, Squared
+from trajopt.terms.arithmetic import Combination, FunctionOf, Product, Squared
 from trajopt.terms.block_term import BlockTerm
 from trajopt.terms.term import ComponentTerm, SliceTerm, StateTerm, components_read, operands_of
 
@@ -188,8 +188,8 @@ class ProblemParts:
         """The units (width,) of the components of a term; "" where none is known.
 
         A term's own unit counts first. Of arithmetic, units follow where no factor other than 1 and -1
-        enters, which may itself have a unit: those of sums and maxima whose terms agree, of squares and
-        functions.
+        enters, which may itself have a unit: those of sums, products and maxima whose terms agree, of squares
+        and functions.
         """
         own = getattr(term, "unit", "")
         if own:
@@ -208,7 +208,7 @@ class ProblemParts:
         several = [self.term_units(part, width) for part in operands_of(term)]
         if several:
             units = [each[0] if len(set(each)) == 1 else "" for each in zip(*several, strict=True)]
-            return [power(unit, 2) for unit in units] if isinstance(term, Squared) else units
+            return [power(unit, 2) for unit in units] if isinstance(term, Squared | Product) else units
         return self.quantity_units(term.quantity, width)
 
     def quantity_units(self, quantity: str, width: int) -> list[str]:

@@ -50,6 +50,9 @@ def test_units_of_arithmetic_follow_where_factors_cannot_change_them():
         (1000.0 * h, ""),  # metres, perhaps
         (v**2, "(km/s)^2"),
         (h**2, "km^2"),
+        (h - 3.0, "km"),
+        (h * v, ""),
+        (h * trajopt.q[0], "km^2"),
         (trajopt.absolute(h), "km"),
         (trajopt.maximum(h, -h, 3.0), "km"),
         (np.exp(h), "1"),
