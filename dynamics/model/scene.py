@@ -71,7 +71,7 @@ class Scene:
 
     @staticmethod
     def from_json(text: str) -> Scene:
-        """The scene of a JSON text: an object with "shapes", a list, or that list alone, if it has any.
+        """The scene of a JSON text: an object with "shapes", a list, or that list alone.
 
         Of every shape: "kind" and "size" as in `Shape` are needed (no size: "half_space"); "name"; "position"
         (3,) m; either "rotation", a matrix, quaternion or rotation vector as in `dynamics.box`, or
@@ -82,7 +82,7 @@ class Scene:
         except (TypeError, ValueError, RecursionError) as error:
             raise JsonError(f"this is not JSON text: {error}") from error
         entries = content.get("shapes") if isinstance(content, dict) else content
-        if not isinstance(entries, list) or content == []:
+        if not isinstance(entries, list):
             raise JsonError(
                 f'this is no scene but {short_repr(content)}; an object with the list "shapes" is expected, '
                 'which may be empty: {"shapes": []}'

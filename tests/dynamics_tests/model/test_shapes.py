@@ -94,7 +94,9 @@ def test_a_scene_has_every_name_once_and_no_shapes_of_robots(tmp_path):
 def test_a_scene_without_shapes_says_so(tmp_path):
     moves.Scene().save(tmp_path / "empty.json")
     assert moves.Scene.load(tmp_path / "empty.json").shapes == ()
-    for text in ("[]", "{}", "null", '{"shapes": 3}'):
+    (tmp_path / "list.json").write_text("[]")
+    assert moves.Scene.load(tmp_path / "list.json").shapes == ()
+    for text in ("{}", "null", '{"shapes": 3}'):
         (tmp_path / "wrong.json").write_text(text)
         with pytest.raises(dynamics.JsonError, match=r'wrong\.json.*no scene but .* \{"shapes": \[\]\}'):
             moves.Scene.load(tmp_path / "wrong.json")

@@ -134,7 +134,6 @@ def test_the_schemas_accept_what_the_code_accepts_and_refuse_what_it_refuses(tmp
         changed(steps=[{"goto": {}}, {"to": {}}]),
         changed(clearance=0.0),
         changed(scene=[{"kind": "cone"}]),
-        changed(scene=[]),
         changed(robot={}),
         changed(robot={**TASK["robot"], "folders": "meshes"}),
         changed(steps=[{"start": {"q": HOME}}, {"attach": {"name": "cup", "frame": "tip"}}]),
