@@ -21,7 +21,7 @@ from benchmarks.shared.timing import loaded_machine
 from trajopt.base import errors
 
 PROBLEMS = (*textbook.PROBLEMS, *reactors.PROBLEMS, *aircraft.PROBLEMS, *spacecraft.PROBLEMS)
-SECONDS, NEAR = 120.0, 1e-3
+SECONDS, NEAR = 600.0, 1e-3  # wall seconds, ten times what the longest takes alone
 HEADINGS = (
     "problem",
     "CPU s",
