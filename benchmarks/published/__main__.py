@@ -50,7 +50,8 @@ def row(problem: PublishedProblem) -> list[Any]:
         reference = problem.reference
         if problem.finer is not None:
             reference = trajopt.solve(problem.finer(), time_limit=SECONDS).objective
-        estimate = (report.error_of_optimum or 0.0) / (abs(reference) or 1.0)
+        error = report.error_of_optimum  # None where nothing is known
+        estimate = None if error is None else error / (abs(reference) or 1.0)
     except errors.TrajoptError as error:
         print(f"{problem.name}: {error}", file=sys.stderr)
         return [
@@ -65,14 +66,14 @@ def row(problem: PublishedProblem) -> list[Any]:
             "no",
         ]
     apart = difference(solution.objective, reference)
-    found = solution.converged and report.holds and abs(apart) <= max(NEAR, estimate)
+    found = solution.converged and report.holds and abs(apart) <= max(NEAR, estimate or 0.0)
     return [
         problem.name,
         f"{seconds:.1f}",
         solution.iterations,
         f"{solution.objective:.7g}",
         f"{apart:+.1e}",
-        f"{estimate:.1e}",
+        "" if estimate is None else f"{estimate:.1e}",
         solution.status.value,
         report.verdict,
         "yes" if found else "no",
