@@ -278,9 +278,13 @@ class NearbyPoints:
 
         They are strict where the sum is positive definite along these rows.
         """
-        H = sparse.coo_array(self.hessian + shift * sparse.identity(self.free.size))
-        A = sparse.coo_array(self._gradients[0])
-        H, A = (Triplets(each.row, each.col, each.data, each.shape) for each in (H, A))
+        own, A = sparse.coo_array(self.hessian), sparse.coo_array(self._gradients[0])
+        # The shift has entries of its own: a sum of matrices leaves out those where it cancels the Hessian,
+        # and the pattern of one shift is that of all.
+        diagonal = np.arange(self.free.size)
+        rows, columns = np.concatenate([own.row, diagonal]), np.concatenate([own.col, diagonal])
+        data = np.concatenate([own.data, np.full(diagonal.size, shift)])
+        H, A = Triplets(rows, columns, data, own.shape), Triplets(A.row, A.col, A.data, A.shape)
         return SparseKkt(H, A, list(range(self._rows.size)), self._patterns)
 
     def moved(self, y: Array) -> Array | None:

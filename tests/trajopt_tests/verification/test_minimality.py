@@ -103,6 +103,27 @@ def test_convexity_along_active_rows_is_that_of_the_eigenvalues():
     assert near.shifted(-0.99 * lowest).is_strict and not near.shifted(-1.01 * lowest).is_strict
 
 
+def test_a_shift_that_cancels_an_entry_of_the_hessian_leaves_the_pattern_of_the_others():
+    """The factors of all shifts share their pattern; the entry that is cancelled is the steepest."""
+    solution = trajopt.solve(problems.cart_pole.build(intervals=10), starts=1)
+    program = rebuilt_program(solution)
+    near = NearbyPoints(program.nlp, point_and_kkt(program, solution)[0])
+    concave = -near.hessian
+    near.__dict__["hessian"] = concave
+    count, steepest = near.free.size, -concave.diagonal().min()
+    projection = near.projected(np.eye(count))
+    values, ways = np.linalg.eigh(0.5 * (projection + projection.T))
+    basis = ways[:, values > 0.5]
+    lowest = np.linalg.eigvalsh(basis.T @ (concave @ basis)).min()
+    right = np.random.default_rng(2).standard_normal(count)
+    assert not near.shifted(0.1 * steepest).is_strict
+    for shift in (steepest, 10.0 * steepest):
+        assert near.shifted(shift).is_strict == (shift > -lowest)
+    x = near.shifted(10.0 * steepest).solve_along(right)
+    along = basis.T @ (concave @ basis) + 10.0 * steepest * np.eye(basis.shape[1])
+    np.testing.assert_allclose(x, basis @ np.linalg.solve(along, basis.T @ right), rtol=1e-6, atol=1e-9)
+
+
 def test_the_lowest_curvatures_along_active_rows_are_those_of_the_eigenvalues():
     """Of the pole, its Hessian less a multiple of one, by shifts that are far below and far above."""
     solution = trajopt.solve(problems.cart_pole.build(intervals=10), starts=1)
