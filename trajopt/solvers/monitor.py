@@ -248,8 +248,9 @@ class Monitor:
             if not np.isfinite(value).all():
                 raise EvaluationError(
                     f"{_name_entries(kind, value)} not finite at the starting point"
-                    f"{_cause(self.nlp, y)}: start elsewhere, "
-                    "or bound the variables away from where the term is undefined"
+                    f"{_cause(self.nlp, y)}: start elsewhere, problem.guess(...) or, for a control, "
+                    "problem.control(..., guess=...), or bound the variables away from where the term is "
+                    "undefined"
                 )
 
 

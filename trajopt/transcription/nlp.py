@@ -164,7 +164,9 @@ def _row_factors(bounds: Bounds, jacobian_rows: Array, jacobian: Array, least: A
     smaller = np.where(np.all(sides > 0.0, axis=0), sides.min(axis=0), np.inf)
     size = np.minimum(sides.max(axis=0), LOPSIDED * smaller)
     steepest = np.zeros(size.size)
-    np.maximum.at(steepest, jacobian_rows, np.abs(jacobian))
+    # Entries that are not finite are left to the solver, which names their term; they must not become bounds.
+    known = np.isfinite(jacobian)
+    np.maximum.at(steepest, jacobian_rows[known], np.abs(jacobian[known]))
     # Limits far narrower than a row's gradient, such as a band of millimetres, would make it a wall.
     narrow = np.maximum(size, np.minimum(steepest, 1.0))
     return 1.0 / np.where(

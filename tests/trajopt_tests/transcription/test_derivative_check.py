@@ -173,6 +173,31 @@ def test_a_term_that_is_undefined_elsewhere_is_named_with_its_node():
     assert "the objective is not finite (term 'root', component slider 1, is nan" in result.detail
 
 
+def test_rates_without_a_slope_at_controls_of_zero_are_named_with_what_to_guess():
+    """The norm of a thrust has no derivative at no thrust, where controls start that nothing is known of."""
+    states, controls = ("speed", "mass"), ("along", "across")
+
+    def rates(node):
+        return [node.along / node.mass, -((node.along**2 + node.across**2) ** 0.5)]
+
+    def burn():
+        mesh = trajopt.Trajectory.collocation(5, 3, duration=0.5)
+        problem = trajopt.Problem(trajopt.system(states, controls, rates), mesh)
+        problem.start_at(x=[0.0, 2.0])
+        problem.end_at(x=[0.5, None])
+        problem.minimize(-trajopt.state("mass"), over="end")
+        return problem
+
+    expected = r"'state equations', component mass by 'extra:along', is nan.*problem.control\(..., guess=...\)"
+    with pytest.raises(errors.EvaluationError, match=expected), np.errstate(all="ignore"):
+        trajopt.solve(burn())
+    problem = burn()
+    problem.control("along", guess=1.0)
+    solution = trajopt.solve(problem, starts=1)
+    # m dv = -dm along a straight burn: the mass that is left is m0 exp(-v), here on five intervals.
+    assert -solution.objective == pytest.approx(2.0 * np.exp(-0.5), rel=1e-5)
+
+
 def test_a_gradient_that_is_infinite_at_the_start_is_named():
     @trajopt.term
     def length(node):
