@@ -22,7 +22,6 @@ from click.shell_completion import (
 )
 
 EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 VARIABLE = "_TRAJOPT_COMPLETE"  # in which the shell's function asks for names
 MOST = 200  # files of a folder
 LAST_OF_BASH = "    return 0\n"
@@ -37,6 +36,32 @@ class Bash(BashComplete):
 
 
 SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": ZshComplete, "fish": FishComplete}
+
+
+class NewFile(click.Path):
+    """The path of a file to write; its folder is made at once, so that no work is done for nothing.
+
+    endings : those that its name may have
+    """
+
+    def __init__(self, *endings: str) -> None:
+        super().__init__(dir_okay=False, writable=True, path_type=Path)
+        self.endings = endings
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = Path(super().convert(value, param, ctx))
+        if path.suffix.lower() not in self.endings:
+            self.fail(f"{path.name}: write a name that ends in {', '.join(self.endings)}", param, ctx)
+        if ctx is None or not ctx.resilient_parsing:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                self.fail(f"'{path.parent}' is no folder that can be made: {error.strerror}", param, ctx)
+        return path
+
+
+FIGURE_FILE = NewFile(".png", ".pdf", ".svg")
+VIEW_FILE = NewFile(".html", ".gif", ".mp4")
 
 
 class ProblemName(click.ParamType):

@@ -105,7 +105,8 @@ def _through(points: Array, s: Array, model: KinematicTree, smooth: bool) -> Spl
         row, joint = outside[0]
         raise InfeasibleBoundsError(
             f"waypoint {row}, joint {model.joint_names[joint]!r} is at {points[row, joint]:.6g}, outside its "
-            f"limits {limits.q_lower[joint]:.6g} to {limits.q_upper[joint]:.6g}: move the waypoint"
+            f"limits {limits.q_lower[joint]:.6g} to {limits.q_upper[joint]:.6g} (rad or m, not degrees): "
+            "move the waypoint"
         )
     if smooth and len(points) > 2:  # through two, a parabola has no such derivatives either: a line
         zero = np.zeros(points.shape[1])

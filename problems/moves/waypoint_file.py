@@ -43,6 +43,10 @@ def _read(file: Path, names: tuple[str, ...]) -> Array:
 def _of_table(file: Path, names: tuple[str, ...]) -> Array:
     with file.open(newline="", encoding=UTF_8) as stream:
         lines = [(i, row) for i, row in enumerate(csv.reader(stream), 1) if any(map(str.strip, row))]
+    if lines and len(names) > 1 and len(lines[0][1]) == 1:
+        raise ShapeError(
+            f"{file}, line {lines[0][0]} has no comma: give {len(names)} columns with commas between"
+        )
     columns = list(range(len(names)))
     if lines and not _is_number(lines[0][1][0]):
         columns = _columns(file, [cell.strip() for cell in lines.pop(0)[1]], names)

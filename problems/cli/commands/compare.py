@@ -8,16 +8,14 @@ from pathlib import Path
 import click
 
 from problems.cli.commands.saved_solution import loaded, saved_file
-from problems.cli.completion import NEW_FILE, SavedFile
+from problems.cli.completion import FIGURE_FILE, SavedFile
 from problems.cli.misuse import Complaint, explained
 from problems.cli.output import Output, output_options
-
-FIGURES = (".png", ".pdf", ".svg")
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=SavedFile())
-@click.option("--out", type=NEW_FILE, help="Figure to write, .png, .pdf or .svg [default: none]")
+@click.option("--out", type=FIGURE_FILE, help="Figure to write, .png, .pdf or .svg [default: none]")
 @output_options("json", "quiet")
 @explained
 def compare(files: Sequence[Path], out: Path | None, output: Output) -> None:
@@ -27,8 +25,6 @@ def compare(files: Sequence[Path], out: Path | None, output: Output) -> None:
     """
     from problems.cli.comparison_table import comparison_rows, written
 
-    if out is not None and out.suffix not in FIGURES:
-        raise Complaint(f"--out is {out.name}: write a name that ends in {', '.join(FIGURES)}")
     if len(files) < 2:
         raise Complaint("one solution is given: name two or more, each a file or a folder of results")
     solutions = [loaded(file, None) for file in files]
@@ -38,7 +34,6 @@ def compare(files: Sequence[Path], out: Path | None, output: Output) -> None:
     if out is not None:
         import trajopt
 
-        out.parent.mkdir(parents=True, exist_ok=True)
         trajopt.plot.comparison(solutions, labels=labels).savefig(out)
         output.answer(f"written to {out}")
     output.values({"labels": labels, "rows": rows, "figure": None if out is None else str(out)})

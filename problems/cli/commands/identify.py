@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from problems.cli.completion import EXISTING_FILE, NEW_FILE
+from problems.cli.completion import EXISTING_FILE, NewFile
 from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--out",
-    type=NEW_FILE,
+    type=NewFile(".csv"),
     default="parameters.csv",
     show_default=True,
     help="A table of the base parameters; the robot is written beside it, .json.",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from problems.cli.commands.retime import OUT_HELP, answer_of, write_motion
-from problems.cli.completion import EXISTING_FILE, NEW_FILE
+from problems.cli.commands.retime import MESSAGES, MOTION_FILE, OUT_HELP, answer_of, write_motion
+from problems.cli.completion import EXISTING_FILE, VIEW_FILE, NewFile
 from problems.cli.exit_status import conclude_motion
 from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
@@ -15,15 +15,17 @@ from problems.cli.output import Output, output_options
 
 @click.command()
 @click.argument("task", metavar="TASK.json", type=EXISTING_FILE)
-@click.option("--out", type=NEW_FILE, default="motion.csv", show_default=True, help=OUT_HELP)
+@click.option("--out", type=MOTION_FILE, default="motion.csv", show_default=True, help=OUT_HELP)
 @click.option("--rate", type=float, default=100.0, show_default=True, help="Hz, of the rows of the table.")
-@click.option("--ros", type=NEW_FILE, help="A JointTrajectory of ROS 2, too.")
+@click.option("--ros", type=NewFile(*MESSAGES), help="A JointTrajectory of ROS 2, too.")
 @click.option(
     "--view",
-    type=NEW_FILE,
+    type=VIEW_FILE,
     help="A page in three dimensions, too, or a film that ends in .gif or .mp4.",
 )
-@click.option("--save", type=NEW_FILE, help="The motion with its task, which view, replay and verify read.")
+@click.option(
+    "--save", type=NewFile(".npz"), help="The motion with its task, which view, replay and verify read."
+)
 @output_options("json", "quiet")
 @explained
 def move(

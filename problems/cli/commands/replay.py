@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from problems.cli.commands.saved_solution import loaded_motion, saved_file, source_of
-from problems.cli.completion import NEW_FILE, ProblemName, SavedFile
+from problems.cli.completion import FIGURE_FILE, ProblemName, SavedFile
 from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 )
 @click.option("--step", type=float, default=1e-3, show_default=True, help="s, of the simulation.")
 @click.option("--bandwidth", type=float, default=10.0, show_default=True, help="Hz, of the feedback.")
-@click.option("--out", type=NEW_FILE, help="The figure [default: replay.png by FILE]")
+@click.option("--out", type=FIGURE_FILE, help="The figure [default: replay.png by FILE]")
 @output_options("json", "quiet")
 @explained
 def replay(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from problems.cli.completion import EXISTING_FILE, NEW_FILE
+from problems.cli.completion import EXISTING_FILE, NewFile
 from problems.cli.exit_status import conclude_motion
 from problems.cli.literal import literal, parameters_of
 from problems.cli.misuse import explained
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MESSAGES = ".json", ".yaml", ".yml"  # of ROS 2
 HEADER = ".h"  # of C
+MOTION_FILE = NewFile(".csv", *MESSAGES, HEADER)
 OUT_HELP = "A table, .csv; a JointTrajectory of ROS 2, .json or .yaml; or a C header, .h."
 
 
@@ -38,7 +39,7 @@ OUT_HELP = "A table, .csv; a JointTrajectory of ROS 2, .json or .yaml; or a C he
     help="How far a frame may, with --tube.",
 )
 @click.option("--intervals", type=int, default=2000, show_default=True, help="About how many segments.")
-@click.option("--out", type=NEW_FILE, default="motion.csv", show_default=True, help=OUT_HELP)
+@click.option("--out", type=MOTION_FILE, default="motion.csv", show_default=True, help=OUT_HELP)
 @click.option("--rate", type=float, default=100.0, show_default=True, help="Hz, of the rows of the table.")
 @output_options("json", "quiet")
 @explained
@@ -86,13 +87,14 @@ def retime(
 
 def write_motion(motion: Motion, out: Path, rate: float, output: Output) -> None:
     """Write a motion as its name ends: points for a controller, which are printed, or a table."""
-    if out.suffix not in (*MESSAGES, HEADER):
+    ending = out.suffix.lower()
+    if ending not in (*MESSAGES, HEADER):
         motion.to_csv(out, rate)
         return
     from problems.moves import hand_over
 
     points = hand_over(motion)
-    if out.suffix == HEADER:
+    if ending == HEADER:
         points.to_c_header(out, re.sub(r"\W|^(?=\d)", "_", out.stem, flags=re.ASCII))
     else:
         points.to_ros(out)

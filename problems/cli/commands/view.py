@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from problems.cli.commands.saved_solution import loaded_motion, saved_file, source_of
-from problems.cli.completion import EXISTING_FILE, NEW_FILE, ProblemName, SavedFile
+from problems.cli.completion import EXISTING_FILE, VIEW_FILE, ProblemName, SavedFile
 from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--tool", "tools", multiple=True, help="A link or frame whose path is drawn.")
 @click.option(
     "--out",
-    type=NEW_FILE,
+    type=VIEW_FILE,
     help="The page, or a film that ends in .gif or .mp4 [default: view.html by FILE]",
 )
 @click.option("--speed", type=float, default=1.0, show_default=True, help="Of the motion in a film.")

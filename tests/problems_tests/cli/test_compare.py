@@ -107,7 +107,7 @@ def test_curves_in_other_units_are_not_drawn_over_each_other_and_every_line_has_
 
 def test_figures_that_cannot_be_written_and_labels_that_do_not_fit_are_refused_before_anything_is_done(saved):
     done = compare(saved / "light.npz", saved / "heavy.npz", "--out", saved / "other" / "c.npz")
-    assert done.exit_code == 2 and "--out is c.npz: write a name that ends in .png, .pdf, .svg" in done.output
+    assert done.exit_code == 2 and "c.npz: write a name that ends in .png, .pdf, .svg" in done.output
     assert not (saved / "other").exists()
     both = [trajopt.Solution.load(saved / f"{name}.npz") for name in ("light", "heavy")]
     with pytest.raises(OptionError, match="1 labels are given for 2 solutions: give one for each"):

@@ -102,10 +102,30 @@ def test_a_limit_that_is_exceeded_is_exit_status_one(tmp_path, monkeypatch):
         ("", "w.csv", "give (k, 6), at least two rows"),
         ("[1, ", "w.json", "is no JSON"),
         (ROWS, "w.txt", "has the ending '.txt'"),
-        (ROWS + "0,0,9,0,0,0\n", "w.csv", "waypoint 2, joint 'elbow_joint' is at 9"),
+        (ROWS + "0,0,9,0,0,0\n", "w.csv", "waypoint 2, joint 'elbow_joint' is at 9, outside its limits"),
+        (ROWS + "0,0,90,0,0,0\n", "w.csv", "(rad or m, not degrees): move the waypoint"),
+        (ROWS.replace(",", ";"), "w.csv", "line 1 has no comma: give 6 columns with commas between"),
     ],
 )
 def test_files_that_are_no_waypoints_are_misuse(tmp_path, text, name, message):
     done = run(tmp_path, text, name=name)
     assert done.exit_code == 2
     assert message in " ".join(done.output.split())
+
+
+def test_a_name_whose_ending_says_no_format_is_refused_before_the_work(tmp_path):
+    done = run(tmp_path, ROWS, "--out", str(tmp_path / "motion.xyz"))
+    assert done.exit_code == 2
+    assert "motion.xyz: write a name that ends in .csv, .json, .yaml, .yml, .h" in " ".join(
+        done.output.split()
+    )
+    assert not (tmp_path / "motion.xyz").exists()
+
+
+def test_the_folder_of_the_table_is_made_and_a_file_in_its_place_is_named(tmp_path):
+    out = tmp_path / "runs" / "today" / "motion.csv"
+    assert run(tmp_path, ROWS, "--out", str(out), "--quiet").exit_code == 0
+    assert out.read_text(encoding="utf-8").startswith("t [s],")
+    done = run(tmp_path, ROWS, "--out", str(tmp_path / "waypoints.csv" / "motion.csv"))
+    assert done.exit_code == 2
+    assert "waypoints.csv' is no folder that can be made" in " ".join(done.output.split())

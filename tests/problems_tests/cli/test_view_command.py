@@ -46,4 +46,4 @@ def test_a_frame_and_an_ending_that_are_unknown_are_named(saved):
     done = view(saved, "--tool", "hand")
     assert done.exit_code == 2 and "no link or frame 'hand'" in done.output
     done = view(saved, "--out", saved / "page.htm")
-    assert done.exit_code == 2 and "the name of a view ends in .html, .gif or .mp4" in done.output
+    assert done.exit_code == 2 and "page.htm: write a name that ends in .html, .gif, .mp4" in done.output

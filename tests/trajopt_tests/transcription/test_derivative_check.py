@@ -188,7 +188,9 @@ def test_rates_without_a_slope_at_controls_of_zero_are_named_with_what_to_guess(
         problem.minimize(-trajopt.state("mass"), over="end")
         return problem
 
-    expected = r"'state equations', component mass by 'extra:along', is nan.*problem.control\(..., guess=...\)"
+    expected = (
+        r"'state equations', component mass by 'extra:along', is nan.*problem.control\(..., guess=...\)"
+    )
     with pytest.raises(errors.EvaluationError, match=expected), np.errstate(all="ignore"):
         trajopt.solve(burn())
     problem = burn()
