@@ -1,7 +1,7 @@
 """In-process cache of results that depend on the structure of a problem alone, keyed by content of arrays.
 
 Whoever solves for one goal after another states the same problem anew each time: bases, nodes, maps and
-patterns are those of the last one. `cached_by_content` decorates the functions that make them: arrays and
+patterns are those of the last one. `cached_if_small` decorates the functions that make them: arrays and
 sparse matrices among their arguments are compared by content, others by what `keyed` gives, or themselves.
 Arrays of cached results are read-only, as other problems have them, too; results of large programs are not
 cached.
@@ -9,7 +9,7 @@ cached.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from functools import lru_cache
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -23,57 +23,46 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Content:
-    """A value and the key by which a cache compares it."""
+class Content(tuple[Hashable, ...]):
+    """The key by which a cache compares a value, which is its attribute."""
 
-    __slots__ = ("key", "value")
-
-    def __init__(self, value: Any, *key: Hashable) -> None:
-        self.value, self.key = value, key
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Content) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
+    value: Any
 
 
 def keyed(value: T, *key: Hashable) -> T:
     """The value as an argument of a function with a cache, equal to every other one with the same key."""
-    return cast(T, Content(value, *key))
+    content = Content(key)
+    content.value = value
+    return cast(T, content)
 
 
-def content_of(value: Any) -> Content:
+def content_of(value: Any) -> Any:
     """Equal for arrays with the same type, shape and bytes, and for sparse matrices with the same entries."""
     if isinstance(value, Content):
         return value
     if isinstance(value, np.ndarray):
-        return Content(value, value.dtype.str, value.shape, value.tobytes())
+        return keyed(value, value.dtype.str, value.shape, value.tobytes())
     if isinstance(value, sparse.csr_array):
-        stored = (value.data, value.indices, value.indptr)
-        return Content(value, value.shape, *(part.tobytes() for part in stored))
-    return Content(value, value)
-
-
-def cached_by_content(function: Callable[P, T]) -> Callable[P, T]:
-    """The function with a cache of its last `CACHE_SIZE` results, whose arrays are read-only."""
-
-    @lru_cache(maxsize=CACHE_SIZE)
-    def result(*contents: Any) -> T:
-        return read_only(cast(Callable[..., T], function)(*(each.value for each in contents)))
-
-    return cast(Callable[P, T], lambda *arguments: result(*map(content_of, arguments)))
+        data, columns, starts = value.data.tobytes(), value.indices.tobytes(), value.indptr.tobytes()
+        return keyed(value, value.shape, data, columns, starts)
+    return keyed(value, value)
 
 
 def cached_if_small(function: Callable[P, T]) -> Callable[Concatenate[int, P], T]:
-    """`cached_by_content` with the size of the program as a first argument: larger results are not kept."""
-    cached = cached_by_content(function)
+    """The function with a cache of its last `CACHE_SIZE` results, whose arrays are read-only.
+
+    The result takes the size of the program as a first argument: where it is large, nothing is kept.
+    """
+    computed = cast(Callable[..., T], function)
+
+    @lru_cache(maxsize=CACHE_SIZE)
+    def cached(*contents: Any) -> T:
+        return read_only(computed(*[each.value for each in contents]))
 
     def made(size: int, *arguments: Any) -> T:
         if size <= LARGEST_CACHED:
-            return cast(Callable[..., T], cached)(*arguments)
-        values = (each.value if isinstance(each, Content) else each for each in arguments)
-        return cast(Callable[..., T], function)(*values)
+            return cached(*map(content_of, arguments))
+        return computed(*[each.value if isinstance(each, Content) else each for each in arguments])
 
     return cast(Callable[Concatenate[int, P], T], made)
 
@@ -89,17 +78,10 @@ def read_only(value: T) -> T:
         known.add(id(each))
         if isinstance(each, np.ndarray):
             each.setflags(write=False)
-        else:
-            waiting.extend(_parts(each))
+        elif isinstance(each, tuple | list):
+            waiting.extend(each)
+        elif isinstance(each, dict):
+            waiting.extend(each.values())
+        elif not isinstance(each, type):
+            waiting.extend(getattr(each, "__dict__", {}).values())
     return value
-
-
-def _parts(value: Any) -> Iterable[Any]:
-    """The parts of a value: its attributes, entries or items."""
-    if isinstance(value, dict):
-        return value.values()
-    if isinstance(value, tuple | list):
-        return value
-    if isinstance(value, type):
-        return ()
-    return getattr(value, "__dict__", {}).values()

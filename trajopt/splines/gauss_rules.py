@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
@@ -10,20 +11,20 @@ import numpy as np
 from numpy.polynomial.legendre import Legendre, leggauss
 from numpy.typing import NDArray
 
-from trajopt.base.content_cache import cached_by_content
+from trajopt.base.content_cache import read_only
 
 Rule = tuple[NDArray[np.float64], NDArray[np.float64]]
 RuleName = Literal["lobatto", "gauss", "radau"]
 
 
-@cached_by_content
+@lru_cache
 def gauss(count: int) -> Rule:
     """Points and weights (count,): exact for polynomials up to degree 2 count - 1; no end is a point.
 
     Points are the roots of the Legendre polynomial P_count, mapped from [-1, 1] to [0, 1].
     """
     points, weights = leggauss(count)
-    return 0.5 * (points + 1.0), 0.5 * weights
+    return read_only((0.5 * (points + 1.0), 0.5 * weights))
 
 
 def gauss_lobatto(count: int) -> Rule:
@@ -63,7 +64,7 @@ SPAN_RULES: Mapping[RuleName, Callable[[int], Rule]] = MappingProxyType(
 )
 
 
-@cached_by_content
+@lru_cache
 def span_rule(rule: RuleName, count: int) -> Rule:
     """Points and weights of one of `SPAN_RULES`, read-only and computed once: roots take 70 microseconds."""
-    return SPAN_RULES[rule](count)
+    return read_only(SPAN_RULES[rule](count))
