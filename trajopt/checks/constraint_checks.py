@@ -28,7 +28,7 @@ from trajopt.checks.check_times import (
 )
 from trajopt.checks.path_equations import scale_of
 from trajopt.checks.peaks import Peaks, search
-from trajopt.checks.scales import equation_scales, needs_scale, periodicity_scales, side_scales
+from trajopt.checks.scales import equation_scales, periodicity_scales
 from trajopt.graph.protocols.block import Values
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
@@ -74,7 +74,7 @@ class ConstraintChecks:
     @cached_property
     def scales(self) -> dict[Constraint, Array]:
         """Scales (width,) of equations, and of limits that zero says nothing of."""
-        return equation_scales(self.solution, list(filter(needs_scale, self.stated)), self.nodes)
+        return equation_scales(self.solution, [c for c in self.stated if c.needs_scale], self.nodes)
 
     def results(self, density: Density, only: Iterable[Constraint] | None = None) -> list[CheckResult]:
         """In the order of the constraints; those that are sampled are evaluated together."""
@@ -157,7 +157,7 @@ class ConstraintChecks:
     def _blank(self, constraint: Constraint, reach: Array) -> Iterator[tuple[int, CheckResult]]:
         """Every bounded component with its result at nodes alone."""
         lower, upper, width = constraint.lower, constraint.upper, constraint.lower.size
-        below, above = side_scales(constraint, reach, self.scales.get(constraint))
+        below, above = constraint.side_scales(reach, self.scales.get(constraint))
         at_nodes = self._at_nodes(constraint)
         labels = self.problem.component_names(constraint.term.quantity, width)
         units = self.problem.term_units(constraint.term, width)

@@ -84,8 +84,8 @@ def part_sums(solution: SolutionData, several: Sequence[Any], times: Array) -> d
     if not several:
         return {}
     graph = graph_of(solution.problem, several)
-    z, bounds = solution.leaves(times), _bounds_of_curves(solution.problem)
-    travel = _least_travel(solution.problem, z["q"])
+    problem, z = solution.problem, solution.leaves(times)
+    bounds, travel = _bounds_of_curves(problem) if problem.extras else {}, _least_travel(problem, z["q"])
     least = {"q": travel, "v": travel / solution.duration}
     with np.errstate(all="ignore"):
         values = graph.values(z)

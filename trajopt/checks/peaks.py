@@ -23,7 +23,7 @@ from trajopt.checks.check_times import (
     node_samples,
     sample_times,
 )
-from trajopt.checks.scales import equation_scales, needs_scale, side_scales
+from trajopt.checks.scales import equation_scales
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import side_violations
@@ -254,7 +254,7 @@ def limit_peaks(
     """
     asked = filter(_at_nodes_alone, solution.problem.constraints) if limits is None else limits
     stated = list(intervals_of(solution, asked))
-    scaled = list(filter(needs_scale, stated))
+    scaled = [limit for limit in stated if limit.needs_scale]
     scales = equation_scales(solution, scaled, node_samples(solution)) if scaled else {}
     exceeded = [
         peaks.constraint
@@ -282,6 +282,5 @@ def _relative(peaks: Peaks, values: Array, side: Array, scales: Mapping[Constrai
     """Violations of some sides of a constraint, relative to its sizes; 0 of those that are equations."""
     constraint = peaks.constraint
     limit = (constraint.lower != constraint.upper)[side % constraint.lower.size]
-    return np.where(
-        limit, values / side_scales(constraint, peaks.reach, scales.get(constraint)).ravel()[side], 0.0
-    )
+    sizes = constraint.side_scales(peaks.reach, scales.get(constraint)).ravel()[side]
+    return np.where(limit, values / sizes, 0.0)

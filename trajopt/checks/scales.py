@@ -1,4 +1,4 @@
-"""Scales that violations are compared with, by component: sizes of limits, and scales of equations."""
+"""Scales of equations, by component, found on a motion; those of limits are `Constraint.side_scales`."""
 
 from __future__ import annotations
 
@@ -14,43 +14,6 @@ from trajopt.solution.solution import SolutionData
 from trajopt.splines.node_sets import MotionSamples
 
 LIMIT_ACCURACY = 1e-3  # of a limit's size: by what `solve` and `verify` let limits be exceeded between nodes
-
-
-def side_scales(constraint: Constraint, reach: Array, equation_scale: Array | None) -> Array:
-    """(2, width): what violations of the lower and of the upper side are compared with.
-
-    Of an equation its scale. Of a limit the larger of its two bounds in size: a drive that may give 150 N m
-    is off by a part of these. But at most the range between them, which is smaller where both are far from
-    zero, and at most the side's own bound or the largest size of a value, `reach` (width,): a bound beyond
-    all that happens must not loosen the other side. Without another bound, the bound itself; one unit where
-    that is zero, or the scale of an equation where it is smaller.
-
-    equation_scale : (width,), as `equation_scales` gives it where `needs_scale`, else None
-    """
-    sides = ((constraint.lower, constraint.upper), (constraint.upper, constraint.lower))
-    scales = np.stack([_side_scale(own, other, reach) for own, other in sides])
-    if equation_scale is None:
-        return scales
-    small = np.where(zero_bounded(constraint), np.minimum(equation_scale, scales), scales)
-    return np.where(constraint.lower == constraint.upper, equation_scale, small)
-
-
-def _side_scale(own: Array, other: Array, reach: Array) -> Array:
-    with np.errstate(invalid="ignore"):
-        size = np.minimum(np.abs(other - own), np.maximum(np.abs(own), np.abs(other)))
-    scale = np.where(np.isfinite(other), np.minimum(size, np.maximum(np.abs(own), reach)), np.abs(own))
-    return np.where(np.isfinite(own) & (scale > 0.0), scale, 1.0)
-
-
-def zero_bounded(constraint: Constraint) -> Array:
-    """Which components have one bound, and that is zero: it says nothing of the size of values, (width,)."""
-    one = np.where(np.isfinite(constraint.upper), constraint.upper, constraint.lower)
-    return (np.isfinite(constraint.lower) != np.isfinite(constraint.upper)) & (one == 0.0)
-
-
-def needs_scale(constraint: Constraint) -> bool:
-    """Whether a component is an equation, or a limit whose only bound is zero."""
-    return bool(np.any((constraint.lower == constraint.upper) | zero_bounded(constraint)))
 
 
 def equation_scales(

@@ -78,8 +78,6 @@ class ChainRule:
 
     def on(self, graph: Graph) -> ChainRule:
         """The chain rule of a graph with other blocks of the same structure, `Graph.with_blocks`."""
-        if graph is self.graph:
-            return self
         other = copy.copy(self)
         other.graph = graph
         return other

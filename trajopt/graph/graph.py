@@ -154,7 +154,8 @@ def _in_order_of_use(leaves: Mapping[str, int], blocks: list[Block]) -> tuple[Bl
                 "on the torque it changes"
             )
         ordered += ready
-        known.update(*(block.outputs for block in ready))
+        for block in ready:
+            known.update(block.outputs)
         blocks = [block for block in blocks if block not in ready]
     return tuple(ordered)
 
@@ -166,7 +167,7 @@ def fused(graph: Graph, used: Iterable[str]) -> Graph:
     """
     blocks: list[Block] = []
     clusters = _clusters(graph)
-    if all(len(cluster) == 1 for cluster in clusters):
+    if len(clusters) == len(graph.blocks):
         return graph
     for cluster in clusters:
         outside = {name for block in graph.blocks if block not in cluster for name in block.inputs}

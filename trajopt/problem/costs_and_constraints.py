@@ -65,6 +65,41 @@ class Constraint:
         """Whether it is an equation, in some component, over the path, an arc or a window."""
         return self.holds_over_time and bool(np.any(self.lower == self.upper))
 
+    @property
+    def needs_scale(self) -> bool:
+        """Whether a component is an equation, or a limit whose only bound is zero."""
+        return bool(np.any((self.lower == self.upper) | self._zero_bounded))
+
+    @property
+    def _zero_bounded(self) -> NDArray[np.bool_]:
+        """Which components have one bound, and that is zero: it says nothing of the size of values."""
+        one = np.where(np.isfinite(self.upper), self.upper, self.lower)
+        return (np.isfinite(self.lower) != np.isfinite(self.upper)) & (one == 0.0)
+
+    def side_scales(
+        self, reach: NDArray[np.float64], equation_scale: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
+        """(2, width): what violations of the lower and of the upper side are compared with.
+
+        Of an equation its scale. Of a limit the larger of its two bounds in size: a drive that may give 150
+        N m is off by a part of these. But at most the range between them, which is smaller where both are far
+        from zero, and at most the side's own bound or the largest size of a value, `reach` (width,): a bound
+        beyond all that happens must not loosen the other side. Without another bound, the bound itself; one
+        unit where that is zero, or the scale of an equation where it is smaller.
+
+        equation_scale : (width,), that of an equation of this term where `needs_scale`, else None
+        """
+        own = np.stack([self.lower, self.upper])
+        other, size = own[::-1], np.abs(own)
+        with np.errstate(invalid="ignore"):
+            largest = np.minimum(np.abs(other - own), np.maximum(size, np.abs(other)))
+        scales = np.where(np.isfinite(other), np.minimum(largest, np.maximum(size, reach)), size)
+        scales = np.where(np.isfinite(own) & (scales > 0.0), scales, 1.0)
+        if equation_scale is None:
+            return scales
+        small = np.where(self._zero_bounded, np.minimum(equation_scale, scales), scales)
+        return np.where(self.lower == self.upper, equation_scale, small)
+
     def held_at(self, trajectory: Trajectory) -> NDArray[np.bool_]:
         """At which nodes of its part of the motion it holds, component by component, (nodes, width)."""
         equal = self.lower == self.upper

@@ -17,8 +17,8 @@ LOAD, DESIGN = "load:", "design:"  # the inputs of a dynamics block that carry l
 
 def leaf_widths(problem: ProblemData) -> dict[str, int]:
     """Every leaf of a problem's graph and its width."""
-    leaves = (*problem.spline_leaves, *TIME_LEAVES, *map(parameter_leaf, problem.parameters))
-    return {leaf: problem.width_of(leaf) for leaf in leaves}
+    leaves, table = (*problem.spline_leaves, *TIME_LEAVES), problem.quantities
+    return {leaf: table(leaf) for leaf in (*leaves, *map(parameter_leaf, problem.parameters))}
 
 
 def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[Any] = ()) -> Graph:
@@ -39,10 +39,9 @@ def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[An
     blocks |= others
     if problem.designs and (under_load or others):
         blocks |= _renamed_terms(problem, {f"{DESIGN}{name}": d.term for name, d in problem.designs.items()})
-    widths = leaves | {name: width for block in blocks.values() for name, width in block.outputs.items()}
     for term in integrated:
-        target = integrand(term.quantity)
-        blocks.setdefault(target, Power(term.quantity, widths[term.quantity], target, times_duration=True))
+        target, width = integrand(term.quantity), problem.width_of_term(term)
+        blocks.setdefault(target, Power(term.quantity, width, target, times_duration=True))
     return Graph(leaves, blocks.values())
 
 
@@ -69,9 +68,9 @@ def block_of(problem: ProblemData, outputs: Iterable[str], loads: Iterable[str] 
     Raises ProblemError where it does not compute one of them, ShapeError where one has another width.
     """
     dynamics: Any = problem.dynamics
-    fixed = {name: design.fixed for name, design in problem.designs.items()}
     wanted, called = tuple(outputs), f"the dynamics {type(dynamics).__name__}"
-    if fixed:
+    if problem.designs:
+        fixed = {name: design.fixed for name, design in problem.designs.items()}
         block = dynamics.designed_block(wanted, tuple(loads), fixed)
     else:
         block = dynamics.block(wanted, tuple(loads)) if loads else dynamics.block(wanted)

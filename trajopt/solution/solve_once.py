@@ -5,6 +5,7 @@ The status of an answer is the solver's, or what problem and motion add to it, w
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from typing import Any
 
@@ -78,12 +79,12 @@ def _at_own_scale(
     """
     if np.any(np.isinf(program.upper[program.durations])):
         return program, result
-    near = _near_start(run or Run())
     for _ in range(RESCALED):
         size = abs(program.objective(result.y))
         if result.status is not Status.CONVERGED or not np.finfo(float).tiny < size < FALLEN:
             break
         finer = program.with_objective_times(RAISED / size)
+        near = _near_start(run or Run())
         again = record_solve(finer, run_solver(solver, finer, WarmStart(result.y), near))
         iterations, seconds = result.iterations + again.iterations, result.seconds + again.seconds
         result = replace(result, iterations=iterations, seconds=seconds)
@@ -151,11 +152,11 @@ def solution_at(problem: ProblemData, nlp: NLP, result: Result) -> SolutionData:
 
 def costs_at(nlp: NLP, y: np.ndarray) -> dict[str, float]:
     """The weighted value of every cost, by its name."""
-    costs, values = dict.fromkeys((cost.name for cost in nlp.objectives), 0.0), nlp.at(y).values
-    kept = nlp.leaf_map.kept
+    costs: dict[str, float] = defaultdict(float)
+    values, kept = nlp.at(y).values, nlp.leaf_map.kept
     for cost in nlp.objectives:
         costs[cost.name] += float(cost.weight * (cost.node_weights[kept] @ values[cost.quantity]).sum())
-    return costs
+    return dict(costs)
 
 
 def _of_solve(

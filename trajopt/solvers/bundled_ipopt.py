@@ -66,8 +66,9 @@ class BundledProblem:
             _Hessian(self._entries("hessian", of_hessian)),
             _Intermediate(self._intermediate),
         ]
-        bounds = [np.ascontiguousarray(bound, dtype=float) for bound in (lb, ub, cl, cu)]
-        low, high, row_low, row_high = (bound.ctypes.data_as(_doubles) for bound in bounds)
+        low, high, row_low, row_high = (
+            np.ascontiguousarray(bound, dtype=float).ctypes.data_as(_doubles) for bound in (lb, ub, cl, cu)
+        )
         self._library = library()
         self._problem = self._library.CreateIpoptProblem(
             n, low, high, m, row_low, row_high,
@@ -106,16 +107,14 @@ class BundledProblem:
 
     def get_current_iterate(self) -> dict[str, np.ndarray]:
         """The iterate that `intermediate` is called at; RuntimeError where there is none."""
-        sizes = {"x": self._n, "mult_x_L": self._n, "mult_x_U": self._n, "g": self._m, "mult_g": self._m}
-        found = {name: np.zeros(size) for name, size in sizes.items()}
+        x, low, high = np.zeros((3, self._n))
+        g, rows = np.zeros((2, self._m))
         # Addresses: a pointer that is cast, as by `data_as`, leaves a reference cycle each time.
-        x, low, high, g, rows = (array.ctypes.data for array in found.values())
-        taken = self._library.GetIpoptCurrentIterate(
-            self._problem, False, self._n, x, low, high, self._m, g, rows
-        )
-        if not taken:
+        of_unknowns = self._n, x.ctypes.data, low.ctypes.data, high.ctypes.data
+        of_rows = self._m, g.ctypes.data, rows.ctypes.data
+        if not self._library.GetIpoptCurrentIterate(self._problem, False, *of_unknowns, *of_rows):
             raise RuntimeError("IPOPT has no current iterate")
-        return found
+        return {"x": x, "mult_x_L": low, "mult_x_U": high, "g": g, "mult_g": rows}
 
     def close(self) -> None:
         """Free IPOPT's memory."""
@@ -130,7 +129,7 @@ class BundledProblem:
         """The callback for numbers, which stand last before the user's data."""
 
         def fill(n: int, x: Any, new: bool, *rest: Any) -> bool:
-            return size == 0 or _filled(rest[-2], size, getattr(self._functions, name), _array(x, n))
+            return size == 0 or _filled(rest[-2], size, getattr(self._functions, name), _copy(x, n))
 
         return fill
 
@@ -140,13 +139,16 @@ class BundledProblem:
         def fill(n: int, x: Any, new: bool, *rest: Any) -> bool:
             *given, count, rows, columns, values, _ = rest
             if not values:
-                return _placed(rows, columns, places)
+                for target, numbers in zip((rows, columns), places, strict=True):
+                    if count:
+                        _view(target, count, _int)[:] = numbers
+                return True
             weights = ()
             if name == "hessian":
                 factor, m, multipliers, _new = given
-                weights = (_array(multipliers, m) if m else np.empty(0), factor)
+                weights = (_copy(multipliers, m) if m else np.empty(0), factor)
             function = getattr(self._functions, name)
-            return count == 0 or _filled(values, count, function, _array(x, n), *weights)
+            return count == 0 or _filled(values, count, function, _copy(x, n), *weights)
 
         return fill
 
@@ -199,7 +201,7 @@ def version() -> str:
     return ".".join(str(number.value) for number in numbers)
 
 
-def _array(pointer: Any, size: int) -> np.ndarray:
+def _copy(pointer: Any, size: int) -> np.ndarray:
     """A copy of IPOPT's array, which it may write over later."""
     return np.array(_view(pointer, size, _double))
 
@@ -216,11 +218,4 @@ def _filled(target: Any, size: int, function: Callable[..., Any], *arguments: An
         _view(target, size, _double)[:] = function(*arguments)
     except Exception:  # the monitor keeps the reason and raises it after the solve
         return False
-    return True
-
-
-def _placed(rows: Any, columns: Any, places: tuple[Any, Any]) -> bool:
-    for target, given in zip((rows, columns), places, strict=True):
-        if len(given):
-            _view(target, len(given), _int)[:] = given
     return True

@@ -154,13 +154,15 @@ def given_limits(problem: ProblemData) -> list[Limits]:
 def row_groups(problem: ProblemData, conditions: Conditions, widths: Widths) -> tuple[RowGroup, ...]:
     """The rows of all conditions that are not linear equations, in the order in which they were added."""
     given = given_limits(problem)
-    groups = [
-        *_constraint_groups(problem, conditions, widths, given),
-        *_slack_groups(problem, widths, given),
-        *_integral_groups(problem, given),
-        *_periodic_groups(problem, conditions, widths, given),
-        *_continuity_groups(problem, conditions, given),
-    ]
+    groups = list(_constraint_groups(problem, conditions, widths, given))
+    if problem.slacks:
+        groups += _slack_groups(problem, widths, given)
+    if problem.integrals:
+        groups += _integral_groups(problem, given)
+    if conditions.periodicities:
+        groups += _periodic_groups(problem, conditions, widths, given)
+    if conditions.continuity:
+        groups += _continuity_groups(problem, conditions, given)
     return tuple([group for group in groups if group.count])
 
 

@@ -100,7 +100,8 @@ def structure_of(
     objectives = objectives_of(problem)
     groups = row_groups(problem, conditions, graph.width)
     used = {each.quantity for each in (*groups, *objectives)}
-    refuse_idle_unknowns(problem, graph, used)
+    if problem.extras or problem.designs:
+        refuse_idle_unknowns(problem, graph, used)
     evaluated, leaf_map = _evaluated(graph, spline_map, solution.N, used)
     constant, changing = constant_rows(groups, evaluated, leaf_map)
     left = {each.quantity for each in (*changing, *objectives)}
@@ -356,6 +357,7 @@ def _unscaled(
         times = unknowns.node_times(y)
         constant.check(leaves, values.data, values.given, times, structure.component_names)
     chain = structure.maps.chain
-    chain = chain.on(chain.graph.with_blocks(values.data))
+    if values.data:
+        chain = chain.on(chain.graph.with_blocks(values.data))
     functions = structure.maps.functions(chain, c, values.objectives, linear.A, linear.b)
     return functions, values.row_bounds(structure.groups)

@@ -45,7 +45,8 @@ def error_of_optimum(solution: SolutionData, nearby: NearbyPoints | None, report
         return None
     if nearby.nlp.variable_count > LARGEST:
         return None
-    limits = sum(map(np.sum, (*gains_of_limits(solution), *gains_of_kinks(solution))))
+    kinks = gains_of_kinks(solution) if solution.problem.slacks else []
+    limits = sum(map(np.sum, (*gains_of_limits(solution), *kinks)))
     equations = sum(abs(each.cost) for each in report.equations if each.cost is not None)
     costs = sum(abs(cost.integral - cost.value) for cost in report.costs)
     total = float(limits + equations + costs) + _loss_on_coarser_mesh(solution, nearby)

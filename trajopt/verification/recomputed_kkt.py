@@ -111,7 +111,7 @@ def multipliers_fit(nlp: NLP | LinkedProgram, point: WarmStart | None) -> bool:
 def _own_mesh(solution: SolutionData) -> ProblemData:
     """The problem that was asked, on the knots and with the added nodes of the solution."""
     mesh, asked = mesh_of(solution), solution.problem
-    if mesh is None:
+    if mesh is None or mesh is asked.trajectory:
         return asked
     each = zip(mesh.arcs, asked.trajectory.arcs, strict=True)
     same = all(np.array_equal(own.basis.knots, arc.basis.knots) for own, arc in each)

@@ -17,7 +17,12 @@ from trajopt.base.errors import OptionError, TrajoptError
 from trajopt.checks.base_balance import base_balance
 from trajopt.checks.check_times import CHECK_DENSITY, sample_times
 from trajopt.checks.integral_checks import cost_checks
-from trajopt.checks.path_equations import EquationResidual, costs_of_residuals, torque_equations
+from trajopt.checks.path_equations import (
+    EquationResidual,
+    costs_of_residuals,
+    path_equations,
+    torque_equations,
+)
 from trajopt.checks.simulation import simulate
 from trajopt.checks.violations import Violation, violations
 from trajopt.solution.solution import SolutionData
@@ -60,7 +65,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         violations=tuple(found),
         simulation=simulate(solution),
         unsimulated=LOADED if problem.loads else Report.unsimulated,
-        equations=tuple(_equations(solution, found)),
+        equations=tuple(_equations(solution, found)) if path_equations(problem) else (),
         costs=costs,
         differences=tuple(differences(solution, costs, program)),
         objective=solution.objective,

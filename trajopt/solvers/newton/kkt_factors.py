@@ -115,11 +115,6 @@ class KktFactors:
         found = found - self._solved_borders @ z
         return np.concatenate([found[self._left], z[self._of_added]])
 
-    @property
-    def is_first(self) -> bool:
-        """Whether there are no changes."""
-        return not self._borders.shape[1]
-
     def flexibility(self, place: int) -> float:
         """The entry on the diagonal of K^-1 of an active constraint: negative where it may be dropped."""
         unit = np.zeros(self.n + len(self.active))
@@ -153,7 +148,8 @@ class KktFactors:
         )
 
     def _set_borders(self, borders: np.ndarray, solved: np.ndarray, of_added: np.ndarray) -> None:
-        """V, K^-1 V, and which borders add a constraint."""
+        """V, K^-1 V, and which borders add a constraint; `is_first` is whether there are none."""
+        self.is_first = not borders.shape[1]
         self._borders, self._solved_borders, self._of_added = borders, solved, of_added
         self._schur = borders.T @ solved
 

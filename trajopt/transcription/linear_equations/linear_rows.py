@@ -76,8 +76,8 @@ def conditions_of(
     widths += [each.offset.size for each in problem.periodicities]
     equations = _Equations(problem, spline_map, np.cumsum([1, *widths]).tolist())
     constraints = dict(_constraints(equations, kept_as_rows))
-    periodicities = tuple(_periodicities(equations))
-    continuity = tuple(_continuity(equations))
+    periodicities = tuple(_periodicities(equations)) if problem.periodicities else ()
+    continuity = tuple(_continuity(equations)) if len(problem.trajectory.arcs) > 1 else ()
     shape, labels = (len(equations.labels), spline_map.layout.size), tuple(equations.labels)
     matrix = matrix_of_parts(equations.parts, shape)
     matrix.sum_duplicates()  # of a period within one span
