@@ -3,6 +3,8 @@
     python scripts/solve_trace.py           # the counts
     python scripts/solve_trace.py --list    # and the files
 
+A stop of the problem, or of the solution, is a function of trajopt that has it among its arguments.
+
 The problem is the two-link arm in minimum time, after one solve of another one, so that imports and the
 compilation of kernels are not counted. A test keeps the counts below those of `docs/architecture.md`.
 """
@@ -18,44 +20,56 @@ import trajopt
 from problems import two_link_rr
 
 PACKAGES = ("trajopt", "dynamics", "problems")
-MOST_FILES = {"solve": 47, "verify": 52}  # of trajopt: what was reached, and a test keeps
+MOST_FILES = {"solve": 46, "verify": 52}  # of trajopt: what was reached, and a test keeps
 Result = TypeVar("Result")
 
 
 class Trace(NamedTuple):
-    """What ran of the package trajopt, and the number of files of all packages."""
+    """What ran of the package trajopt, the number of files of all packages, and the stops of an object."""
 
     files: list[str]
     functions: int
     files_of_all_packages: int
+    stops: int
+    files_of_stops: int
 
 
-def traced(call: Callable[[], Result]) -> tuple[Result, Trace]:
-    """The result of a call, and what of the packages ran in it."""
+def traced(call: Callable[[], Result], followed: object) -> tuple[Result, Trace]:
+    """The result of a call, and what of the packages ran in it.
+
+    followed : the object whose stops are counted
+    """
     ran: set[tuple[str, str]] = set()
+    stops: set[tuple[str, str]] = set()
 
     def profile(frame, event: str, argument: object) -> None:
         code = frame.f_code
         if event == "call" and code.co_flags & CO_NEWLOCALS:  # functions, not the bodies of modules
             module = frame.f_globals.get("__name__", "")
             if module.partition(".")[0] in PACKAGES:
-                ran.add((module, getattr(code, "co_qualname", code.co_name)))  # from Python 3.11 on
+                name = module, getattr(code, "co_qualname", code.co_name)  # from Python 3.11 on
+                ran.add(name)
+                given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+                if any(frame.f_locals.get(each) is followed for each in given):
+                    stops.add(name)
 
     sys.setprofile(profile)
     try:
         result = call()
     finally:
         sys.setprofile(None)
-    own = [each for each in ran if each[0].startswith("trajopt")]
-    return result, Trace(sorted({name for name, _ in own}), len(own), len({name for name, _ in ran}))
+    own, passed = ([each for each in some if each[0].startswith("trajopt")] for some in (ran, stops))
+    files, of_stops = ({name for name, _ in some} for some in (own, passed))
+    every = {name for name, _ in ran}
+    return result, Trace(sorted(files), len(own), len(every), len(passed), len(of_stops))
 
 
 def traces() -> dict[str, Trace]:
     """What runs in `trajopt.solve` and in `verify`, of a problem with limits that nothing has seen before."""
     trajopt.solve(two_link_rr.build()).verify()
     problem = two_link_rr.build(torque_lower=(-10.0, -9.5))
-    solution, solving = traced(lambda: trajopt.solve(problem))
-    _, verifying = traced(solution.verify)
+    solution, solving = traced(lambda: trajopt.solve(problem), problem)
+    _, verifying = traced(solution.verify, solution)
     return {"solve": solving, "verify": verifying}
 
 
@@ -64,7 +78,8 @@ def main() -> None:
     for what, trace in traces().items():
         print(
             f"{what}: {len(trace.files)} files and {trace.functions} functions of trajopt, "
-            f"{trace.files_of_all_packages} files of all packages"
+            f"{trace.files_of_all_packages} files of all packages; "
+            f"{trace.stops} stops in {trace.files_of_stops} files"
         )
         if "--list" in sys.argv:
             print("  " + "\n  ".join(trace.files))

@@ -129,8 +129,10 @@ def _newton_failed(rounds: Rounds[Any]) -> bool:
 
     It fails again on more nodes of the same program, at the cost of several solves where the rows are many.
     """
-    before = [each.answer.iterations for each in rounds.tried[-2:]]
-    return len(before) == 2 and before[1] - before[0] > MOST_STEPS
+    if not rounds.count:
+        return False
+    before, last = rounds.tried[-2:]
+    return last.answer.iterations - before.answer.iterations > MOST_STEPS
 
 
 def _largest(found: list[LimitPeaks]) -> float:
@@ -175,11 +177,11 @@ def start_on_more_nodes(answer: Answer, program: NLP | LinkedProgram) -> WarmSta
     if of_rows is None or of_lower is None or of_upper is None:
         return None
     programs = program.programs if isinstance(program, LinkedProgram) else (program,)
-    rows = [_on_more_nodes(*each) for each in zip(answer.parts, programs, strict=True)]
-    between_phases = program.row_count - sum(part.size for part in rows)  # equations, the last rows
-    rows.append(of_rows[of_rows.size - between_phases :] / before.objective)
+    of_parts = np.concatenate(list(map(_on_more_nodes, answer.parts, programs)))
+    between_phases = program.row_count - of_parts.size  # equations, the last rows
+    of_links = of_rows[of_rows.size - between_phases :] / before.objective
     weight = now.objective / before.objective
-    whole = np.concatenate(rows) * now.objective / now.rows
+    whole = np.concatenate([of_parts, of_links]) * now.objective / now.rows
     return WarmStart(point.y, whole, of_lower * weight, of_upper * weight)
 
 
@@ -206,8 +208,7 @@ def _on_more_nodes(solution: SolutionData, program: NLP) -> Array:
 
 def asked_with_limit_nodes(answer: Answer, times: Sequence[Sequence[float] | Array]) -> Any:
     """What was asked, from its motions, with limit nodes at these times of every part, seconds, too."""
-    each = zip(answer.parts, times, strict=True)
-    return answer.asked_on(*(with_limit_nodes(part, own) for part, own in each))
+    return answer.asked_on(*map(with_limit_nodes, answer.parts, times))
 
 
 def with_limit_nodes(solution: SolutionData, times: Sequence[float] | Array) -> Trajectory:

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -23,7 +22,7 @@ from scipy import sparse
 from trajopt.base.arrays import Array
 from trajopt.base.content_cache import cached_if_small, keyed
 from trajopt.graph.protocols.block import Values
-from trajopt.graph.quantities import SplineLeaf, parameter_leaf
+from trajopt.graph.quantities import SplineLeaf, parameter_leaf, slices_of
 from trajopt.problem.problem import ProblemData
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.trajectory import Nodes
@@ -218,9 +217,8 @@ class LeafMap:
         self.spline_width = max((group.columns.stop for group in self.groups), default=0)
         widths = [spline_map.global_jacobians[leaf].shape[1] for leaf in shared]
         by_leaf = [group.curve_count for group in self.groups for _ in group.leaves]
-        ends = np.cumsum([0, *by_leaf, *widths]).tolist()
-        self.columns = {leaf: slice(*place) for leaf, place in zip(self.leaves, pairwise(ends), strict=True)}
-        self.width, self.duration_column = ends[-1], self.columns[DURATION].start
+        self.columns = slices_of(dict(zip(self.leaves, [*by_leaf, *widths], strict=True)))
+        self.width, self.duration_column = sum(by_leaf) + sum(widths), self.columns[DURATION].start
         by_column = [np.repeat(group.orders, group.curve_count) for group in self.groups]
         self.order = np.concatenate([*by_column, np.zeros(sum(widths), dtype=np.int64)]).astype(np.int64)
         self._first_of_arc = np.flatnonzero(np.diff(self.arc, prepend=-1))

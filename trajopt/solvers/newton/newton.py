@@ -79,11 +79,9 @@ class ActiveSetNewton:
             at = monitor.start
             if not at.has_multipliers:
                 at = least_squares_multipliers(nlp, at.y, signed=False)
-            matrices = next((each for each in self.matrices if each.fits(nlp)), None)
-            if matrices is None:
-                matrices = Matrices(nlp, self.iterates.may_be_sparse and sparse_steps_pay(nlp))
-                self.matrices[:] = [matrices]
-            finest = self.finer * self.tol
+            if not (self.matrices and self.matrices[0].fits(nlp)):
+                self.matrices[:] = [Matrices(nlp, self.iterates.may_be_sparse and sparse_steps_pay(nlp))]
+            finest, (matrices,) = self.finer * self.tol, self.matrices
             return self.iterates(nlp, monitor, at, self.tol, finest, matrices, self.shift).solved()
 
 
