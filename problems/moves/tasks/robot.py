@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 import dynamics
+from dynamics.model.checks.validation import inertia_matrix
 from dynamics.model.mass_properties import IDENTITY, NO_MASS, MassProperties, Pose
 from dynamics.model.rotation import about_axis
 from dynamics.model.shape import pose_of
+from problems.moves.tasks.orientation import vector
 from problems.moves.tasks.robot_shapes import with_given_shapes
-from trajopt.base.arguments import check_known, number, short_repr
+from trajopt.base.arguments import check_known, check_positive, number, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, OptionError, UnknownNameError, near_matches
 
@@ -61,6 +63,17 @@ class Robot:
         at = Pose(carrier.rotation, carrier.position).then(_pose(pose, f"tool {name!r}:"))
         tool = dynamics.Frame(name, carrier.body, at.rotation, at.position)
         return replace(self, model=replace(self.model, frames=(*self.model.frames, tool)))
+
+    def with_load(
+        self, frame: str, mass: float, centre_of_mass: Any = (0.0, 0.0, 0.0), inertia: Any = None
+    ) -> Robot:
+        """The robot that carries a rigid body at a frame all the time, a gripper or a part for instance.
+
+        mass : kg; centre_of_mass : (3,) m, and inertia : (3, 3) kg m^2 about it, both in the frame's axes;
+        None: none
+        """
+        load = payload_of(self, f"load at {frame}", frame, mass, centre_of_mass, inertia)
+        return replace(self, model=carrying(self.model, [load]))
 
 
 def robot(
@@ -116,6 +129,19 @@ class Payload:
     centre_of_mass: Array
     inertia: Array
     shape: dynamics.Shape | None = None
+
+
+def payload_of(
+    robot: Robot, name: str, frame: str, mass: float, centre_of_mass: Any, inertia: Any
+) -> Payload:
+    """A payload without a shape; see `Task.attach`, also for errors."""
+    check_positive(f"the mass of {name!r}", mass)
+    spread = inertia_matrix(np.zeros((3, 3)) if inertia is None else inertia, f"the inertia of {name!r}")
+    held = robot.frame(frame)
+    if held.body is None:
+        raise OptionError(f"frame {held.name!r} is fixed to the ground and carries nothing")
+    centre = vector(centre_of_mass, f"the centre of mass of {name!r}")
+    return Payload(name, held, float(mass), centre, spread)
 
 
 class _Merging:

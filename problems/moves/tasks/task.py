@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 import dynamics
-from dynamics.model.checks.validation import inertia_matrix
 from problems.moves.motion_limits import MotionLimits, limits_of
 from problems.moves.tasks.goal import Goal, frame_name, goal_of
 from problems.moves.tasks.orientation import unit_vector, vector
 from problems.moves.tasks.planned_motion import PlannedMotion
-from problems.moves.tasks.robot import Payload, Robot
+from problems.moves.tasks.robot import Payload, Robot, payload_of
 from problems.moves.tasks.stated_task import StatedTask, Step
 from problems.moves.tasks.task_solve import solved
 from problems.moves.tasks.tool_path import Arc, KeptAxis, Line, SegmentRule
@@ -189,16 +188,13 @@ class Task:
         arguments.name(name, "the name of a payload")
         if name in [each.name for each in self.carried]:
             raise OptionError(f"{name!r} is attached already: detach it first, or give another name")
-        check_positive(f"the mass of {name!r}", mass)
-        spread = inertia_matrix(np.zeros((3, 3)) if inertia is None else inertia, f"the inertia of {name!r}")
-        held = self.robot.frame(getattr(frame, "name", frame))
-        if held.body is None:
-            raise OptionError(f"frame {held.name!r} is fixed to the ground and carries nothing")
-        centre = vector(centre_of_mass, f"the centre of mass of {name!r}")
+        held = getattr(frame, "name", frame)
+        payload = payload_of(self.robot, name, held, mass, centre_of_mass, inertia)
         if shape is not None and not isinstance(shape, dynamics.Shape):
             raise OptionError(f"the shape of {name!r} is {arguments.short_repr(shape)}: give moves.box(...)")
-        solid = None if shape is None else replace(shape.on(held.name), name=name)
-        self.carried = (*self.carried, Payload(name, held, float(mass), centre, spread, solid))
+        if shape is not None:
+            payload = replace(payload, shape=replace(shape.on(held), name=name))
+        self.carried = (*self.carried, payload)
 
     def detach(self, name: str) -> None:
         """Put a body down at the last goal; UnknownNameError for one that is not carried."""

@@ -12,7 +12,7 @@ from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.orientation import rotation_vectors
 from problems.moves.tasks.reaching import poses_that_reach
 from problems.moves.tasks.task_problem import narrowed
-from trajopt.base.errors import InfeasibleBoundsError
+from trajopt.base.errors import InfeasibleBoundsError, OptionError, UnknownNameError
 
 DOWN = [np.pi, 0.0, 0.0]  # z of the tool points to the ground
 ROBOTS = files("problems") / "robots"
@@ -224,6 +224,31 @@ def test_a_tool_is_a_frame_at_a_pose_in_another_one():
     both = dynamics.forward_kinematics(robot.model, UR5_HOME, ["tool0", "tip"])
     assert both.position[1] == pytest.approx(both.position[0] + 0.1 * both.rotation[0][:, 2])
     assert both.rotation[1][:, 0] == pytest.approx(both.rotation[0][:, 1])
+
+
+def test_a_load_has_the_energies_of_a_body_at_its_frame():
+    """Of 2 kg at p and with inertia I: m g z, and (m |v|^2 + w' I w) / 2 with p and R moved along v."""
+    at, spread = np.array([0.02, -0.03, 0.1]), np.diag([0.01, 0.02, 0.025])
+    bare = ur5().with_tool("load", "tool0", at)
+    loaded = bare.with_load("tool0", 2.0, at, spread)
+    q, v = np.random.default_rng(3).uniform(-1.0, 1.0, (2, 6))
+    step = 1e-6
+    before, here, after = (
+        dynamics.forward_kinematics(bare.model, q + s * v, ["load"]) for s in (-step, 0.0, step)
+    )
+    velocity = (after.position[0] - before.position[0]) / (2.0 * step)
+    turned = Rotation.from_matrix(before.rotation[0].T @ after.rotation[0]).as_rotvec() / (2.0 * step)
+    kinetic = 0.5 * (2.0 * velocity @ velocity + turned @ spread @ turned)
+    for energy, expected, arguments in (
+        (dynamics.kinetic_energy, kinetic, (q, v)),
+        (dynamics.potential_energy, 2.0 * 9.81 * here.position[0][2], (q,)),
+    ):
+        more = energy(loaded.model, *arguments) - energy(bare.model, *arguments)
+        assert more == pytest.approx(expected, rel=1e-8)
+    with pytest.raises(UnknownNameError, match="did you mean 'tool0'"):
+        bare.with_load("tool", 2.0)
+    with pytest.raises(OptionError, match="the mass of 'load at tool0' = -2"):
+        bare.with_load("tool0", -2.0)
 
 
 def test_tables_have_the_joints_as_columns(tmp_path):
