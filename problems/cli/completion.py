@@ -49,7 +49,7 @@ class NewFile(click.Path):
         self.endings = endings
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        path = Path(super().convert(value, param, ctx))
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if path.suffix.lower() not in self.endings:
             self.fail(f"{path.name}: write a name that ends in {', '.join(self.endings)}", param, ctx)
         if ctx is None or not ctx.resilient_parsing:

@@ -26,7 +26,7 @@ from trajopt.base.arrays import Array
 from trajopt.checks.check_result import OfComponent
 from trajopt.checks.check_times import node_samples
 from trajopt.graph.chain_rule import ChainRule
-from trajopt.graph.quantities import extra_leaf
+from trajopt.graph.quantities import TORQUES, extra_leaf
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
@@ -59,7 +59,7 @@ def contains_torques(problem: ProblemData, constraint: Constraint) -> bool:
     """
     if problem.quantities.knows("tau") and problem.width_of("tau") != problem.dynamics.n:
         return False
-    return "tau" in inputs_of(problem, constraint.term)
+    return not set(TORQUES).isdisjoint(inputs_of(problem, constraint.term))
 
 
 def inputs_of(problem: ProblemData, term: Any) -> list[str]:

@@ -32,6 +32,7 @@ from trajopt.base.tolerances import AGREEMENT
 from trajopt.checks.path_equations import inputs_of, torque_equations
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
+from trajopt.graph.quantities import TORQUES
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import dynamics_blocks, leaf_widths
@@ -93,8 +94,10 @@ def _by_torque(problem: ProblemData, term: Any, u: dict[str, Array]) -> tuple[Ar
     graph = Graph({name: u[name].shape[1] for name in inputs}, problem.blocks_of(term))
     values = graph.values({name: u[name] for name in inputs})
     chain = ChainRule(graph, [term.quantity], [], inputs)
-    D = chain.jacobian(graph.partials(values), len(u["tau"]), np.dtype(float))
-    return values[term.quantity], D[:, chain.rows[term.quantity], chain.columns["tau"]]
+    D = chain.jacobian(graph.partials(values), len(values[term.quantity]), np.dtype(float))
+    # A torque on a link is one more of its motor: springs and dampers depend on the motion, not on tau.
+    of_torques = [D[:, chain.rows[term.quantity], chain.columns[name]] for name in TORQUES if name in inputs]
+    return values[term.quantity], np.sum(of_torques, axis=0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
-from trajopt.graph.quantities import SPLINE_LEAVES, extra_leaf
+from trajopt.graph.quantities import SPLINE_LEAVES, TORQUES, extra_leaf
+from trajopt.problem.constraints.passive_joints import sprung_joints
 from trajopt.problem.systems.robot_on_path import RobotOnPath
 from trajopt.problem.systems.system import System
 from trajopt.solution.solution import SolutionData
@@ -43,12 +44,21 @@ def unknown_curves(problem: Any) -> list[str]:
     return [name for name in problem.extras if name not in problem.slacks]
 
 
+def driving_torque(problem: Any) -> str:
+    """The quantity that the robot's torque limits hold for: "motor_torque" beside springs and dampers."""
+    dynamics = problem.dynamics
+    robot = dynamics.robot if isinstance(dynamics, RobotOnPath) else dynamics
+    return "motor_torque" if sprung_joints(robot, problem.designs) else "tau"
+
+
 def kinds_of(problem: Any) -> dict[str, str]:
     """The quantities that describe a motion, each with what its components are, in words."""
     robot = {"q": "positions", "v": "velocities", "a": "accelerations"}
     kinds = {"q": "states"} if isinstance(problem.dynamics, System) else robot
     if problem.quantities.knows("tau"):
         kinds["tau"] = "torques and forces"
+        if driving_torque(problem) == "motor_torque":
+            kinds["motor_torque"] = "torques and forces of motors"
     return kinds | {extra_leaf(name): f"{name}, an unknown curve" for name in unknown_curves(problem)}
 
 
@@ -73,7 +83,7 @@ def bounds_of(problem: Any, quantity: str, width: int) -> tuple[Array, Array]:
     """The narrowest bounds (width,) that the robot and the problem have over the path."""
     lower, upper = np.full(width, -np.inf), np.full(width, np.inf)
     limits = problem.dynamics.limits
-    if quantity == "tau":
+    if quantity in TORQUES and quantity == driving_torque(problem):
         limits = problem.dynamics.robot.limits if isinstance(problem.dynamics, RobotOnPath) else limits
         lower, upper = limits.torque_lower, limits.torque_upper
     elif quantity in SPLINE_LEAVES[:2] and limits is not None:

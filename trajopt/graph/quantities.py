@@ -18,6 +18,7 @@ from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 SPLINE_LEAVES = ("q", "v", "a", "jerk")  # the derivatives of orders 0 to 3 of the joints' curves
 EXTRA, RATE, PARAMETER = "extra:", "rate:", "parameter:"  # before the name of a curve, or a constant unknown
 TIME_LEAVES = ("t", "duration", "arc_duration")  # s; of the node, of the motion, of the node's arc
+TORQUES = "tau", "motor_torque"  # of joints, and of motors beside springs and dampers of the joints
 _PREFIX, _INTEGRAND = "term:", " dt"  # before the name of a term, and behind the key of an integrand
 
 
@@ -183,6 +184,11 @@ def declared_by(dynamics: Dynamics) -> Mapping[str, DeclaredQuantity]:
 def described_joints(dynamics: Any) -> Sequence[Any]:
     """The joints of a dynamics where it describes them, else none."""
     return dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
+
+
+def has_springs(joint: Any) -> bool:
+    """Whether a spring or a damper acts beside the motor of a joint, which then gives more than tau."""
+    return bool(getattr(joint, "stiffness", 0.0) or getattr(joint, "damping", 0.0))
 
 
 def families_with_argument(width_of: Any) -> frozenset[str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from trajopt.base.arguments import check_known, list_names
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
-from trajopt.display.curves import Component, held_at_zero
+from trajopt.display.curves import Component, driving_torque, held_at_zero
 from trajopt.graph.quantities import SPLINE_LEAVES
 from trajopt.plot.canvas import GivenAxes, check_solution
 from trajopt.plot.curve_panels import (
@@ -47,13 +47,17 @@ def torques(
     named in the title instead, and so are those without motors, with the largest residual that their
     equation has between nodes.
 
+    Of a robot whose joints have springs or dampers they are those of the motors beside these.
+
     joints : select by name, those without torques too;   knots : mark the knots of the spline
     figure : a matplotlib figure or a part of one to draw on;   ax : axes, one for each joint drawn
     Phases follow each other in time; a joint that only some of them have is drawn where it is.
     Raises UnknownNameError for a joint the motion does not have, OptionError for another count of axes.
     """
     known = parts_with(solution, "tau", "torques")
-    tracks = list(tracks_of(solution, lambda part: ["tau"] * (part in known))["tau"].values())
+    sprung = any(driving_torque(part.problem) == "motor_torque" for part in known)
+    drawn = "motor_torque" if sprung else "tau"
+    tracks = list(tracks_of(solution, lambda part: [drawn] * (part in known))[drawn].values())
     curves = list(map(whole_curve, tracks))
     held = [dict(zip(part.driven_joints, held_at_zero(part), strict=True)) for part in known]
     unpowered = np.array([all(each.get(curve.name, True) for each in held) for curve in curves])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trajopt.graph.protocols.term import Term
+from trajopt.graph.quantities import TORQUES
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
@@ -18,7 +19,7 @@ def limit_order(problem: ProblemData, limit: Constraint) -> int | None:
     quantity = limit.term.quantity
     if quantity in ("q", "v"):
         return ("q", "v").index(quantity)
-    if quantity in ("a", "tau"):
+    if quantity in ("a", *TORQUES):
         return 2
     return 2 if _depends(problem, limit.term, "a") and not depends_on_jerk(problem, limit.term) else None
 

@@ -18,7 +18,7 @@ from trajopt.problem.constraints.continuity import lower_continuity, periodicity
 from trajopt.problem.constraints.coordinate_bounds import boundary_values, joint_limits, locked_bounds
 from trajopt.problem.constraints.designs import design_of
 from trajopt.problem.constraints.integrals import Integral
-from trajopt.problem.constraints.passive_joints import of_motors, passive_torques, refuse_springs
+from trajopt.problem.constraints.passive_joints import of_motors, passive_torques, refuse_late_spring
 from trajopt.problem.constraints.slacks import integral_constraint, smooth_bounds, smooth_cost
 from trajopt.problem.costs_and_constraints import (
     AdditionalCurve,
@@ -160,14 +160,17 @@ class ProblemData(ProblemParts):
         """Add the finite limits of the dynamics.
 
         Positions and velocities hold for all t (control points of the curve and of its derivative), torques
-        at the nodes. Raises InfeasibleBoundsError where all limits of a kind are zero.
+        at the nodes: those of the motors, beside springs and dampers where joints have some. Coulomb friction
+        is not in them. Raises InfeasibleBoundsError where all limits of a kind are zero.
         """
         wanted = position, velocity, torque
-        for term, lower, upper, hold, name in joint_limits(self.dynamics, self.name, *wanted):
+        for term, lower, upper, hold, name in joint_limits(self.dynamics, self.designs, self.name, *wanted):
             self.subject_to(term, lower, upper, hold=hold, name=name)
 
     def passive(self, *joints: str, over: Over = "path", where: str = "") -> None:
         """Add tau_j = 0 for joints without motors, under the loads, as "no motor at JOINT".
+
+        Of a joint with a spring or a damper it is motor_torque_j = 0: these are all that acts there.
 
         over : the part of the motion in which nothing drives them; where : the name of that part in reports.
         Between nodes a spline meets such an equation up to a residual, which `Solution.verify` reports.
@@ -176,7 +179,6 @@ class ProblemData(ProblemParts):
         """
         part, suffix = node_set(over), f", {where}" if where else ""
         torques = passive_torques(self, joints, part)
-        refuse_springs(self.dynamics, self.designs, joints)
         for joint, torque in torques:
             self.subject_to(torque, equals=0.0, over=part, name=f"no motor at {joint}{suffix}")
             self.passive_joints[joint] = (*self.passive_joints.get(joint, ()), part)
@@ -254,7 +256,7 @@ class ProblemData(ProblemParts):
         and the robot's errors for unknown names and where it cannot exist at the guess.
         """
         design = design_of(self, name, value)
-        refuse_springs(self.dynamics, [name], self.passive_joints)
+        refuse_late_spring(self, name)
         self.designs[name] = design
 
     def extra(

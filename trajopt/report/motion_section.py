@@ -9,6 +9,7 @@ import numpy as np
 
 from trajopt.display.curves import Component, curves_of, held_at_zero, kinds_of
 from trajopt.graph.protocols.dynamics import SkeletonDynamics
+from trajopt.graph.quantities import TORQUES
 from trajopt.plot.canvas import svg_of
 from trajopt.plot.snapshots import SNAPSHOTS, motion, scene_of_motion
 from trajopt.plot.style import NOISE, SAMPLES
@@ -41,9 +42,9 @@ def motion_curves(solution: SolutionData) -> dict[str, list[Component]]:
     curves = curves_of(solution, [*kinds, "jerk"], t)
     if "v" in kinds and any(np.isfinite([curve.lower, curve.upper]).any() for curve in curves["jerk"]):
         kinds["jerk"] = "jerks"
-    if "tau" in kinds:
+    for torque in kinds.keys() & TORQUES:
         unpowered = held_at_zero(solution)
-        curves["tau"] = [curve for curve, idle in zip(curves["tau"], unpowered, strict=True) if not idle]
+        curves[torque] = [curve for curve, idle in zip(curves[torque], unpowered, strict=True) if not idle]
     return {kind: curves[quantity] for quantity, kind in kinds.items() if curves[quantity]}
 
 

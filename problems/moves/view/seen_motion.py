@@ -19,7 +19,7 @@ from problems.moves.view.surroundings import Stretch, Surroundings
 from trajopt.base.arguments import list_names
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.display.curves import bounds_of
+from trajopt.display.curves import bounds_of, driving_torque
 from trajopt.plot.curve_panels import starts_of
 from trajopt.plot.scenery import scenery
 from trajopt.problem.systems.path_block import JOINTS
@@ -157,12 +157,14 @@ def _state(part: SolutionData, times: Array) -> State:
     problem: Any = part.as_built
     on_path = isinstance(problem.dynamics, RobotOnPath)
     names = tuple(JOINTS)[:2] if on_path else ("q", "v")
-    terms = [Quantity(name) for name in (*names, "tau") if problem.quantities.knows(name)]
+    watched = (*names, driving_torque(problem))
+    terms = [Quantity(name) for name in watched if problem.quantities.knows(name)]
     found = part.values(terms, times)
     values = {label: found[term.quantity] for label, term in zip(WATCHED, terms, strict=False)}
     n = values["position"].shape[1]
     bounds: dict[str, tuple[Array, Array]] = {
-        label: bounds_of(problem, name, n) for label, name in zip(WATCHED, ("q", "v", "tau"), strict=True)
+        label: bounds_of(problem, name, n)
+        for label, name in zip(WATCHED, ("q", "v", watched[-1]), strict=True)
     }
     if on_path:
         limits = problem.dynamics.robot.limits

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
+from scipy.optimize import brentq
 from taylor_slopes import slopes
 
 import dynamics
@@ -129,15 +130,84 @@ def test_a_design_without_effect_is_refused():
         trajopt.solve(problem)
 
 
-def test_a_passive_joint_does_not_lose_its_spring():
-    problem = swing(cart(stiffness=5.0))
-    with pytest.raises(OptionError, match=r"'slide' has a spring.*node.motor_torque\[0\]"):
-        problem.passive("slide")
-    designed = swing()
-    designed.passive("slide")
-    with pytest.raises(OptionError, match="cannot be passive"):
-        designed.design("slide.stiffness", designed.parameter("k", 1.0, 200.0, 20.0))
-    assert not designed.designs
+def test_a_passive_joint_swings_on_its_spring_and_damper():
+    """m x'' + c x' + k x = 0 from x = -1 m at rest, whatever is minimized."""
+    k, c, T = 50.0, 4.0, 1.3
+    problem = trajopt.Problem(cart(stiffness=k, damping=c), trajopt.Trajectory.collocation(12, 6, duration=T))
+    problem.passive("slide")
+    problem.start_at(q=-1.0, v=0.0)
+    problem.minimize(trajopt.v**2)
+    solution = trajopt.solve(problem)
+    t, decay = np.linspace(0.0, T, 41), c / (2.0 * MASS)
+    rate = np.sqrt(k / MASS - decay**2)
+    exact = -np.exp(-decay * t) * (np.cos(rate * t) + decay / rate * np.sin(rate * t))
+    np.testing.assert_allclose(solution.q(t)[:, 0], exact, atol=1e-6)
+    assert solution.verify().verdict == "PASS"
+
+
+def test_a_design_of_a_spring_comes_before_what_depends_on_it():
+    """Without a motor the mass swings from side to side in T where k = m (pi / T)^2."""
+    problem = trajopt.Problem(cart(), trajopt.Trajectory.collocation(6, 6, duration=0.5))
+    problem.start_at(q=-1.0, v=0.0)
+    problem.end_at(v=0.0)
+    problem.design("slide.stiffness", problem.parameter("k", 1.0, 200.0, 60.0))
+    problem.passive("slide")
+    problem.minimize(trajopt.v**2)
+    solution = trajopt.solve(problem)
+    assert solution.parameters["k"][0] == pytest.approx(MASS * (np.pi / 0.5) ** 2, rel=1e-6)
+    late = swing()
+    late.passive("slide")
+    with pytest.raises(OptionError, match=r"'slide.stiffness' is designed after problem.passive, .* before"):
+        late.design("slide.stiffness", late.parameter("k", 1.0, 200.0, 20.0))
+    assert not late.designs
+    limited = swing(cart(limits=dynamics.JointLimits.symmetric(torque=9.0)))
+    limited.subject_to_joint_limits()
+    with pytest.raises(OptionError, match=r"after problem.subject_to_joint_limits"):
+        limited.design("slide.damping", limited.parameter("c", 1.0, 200.0, 20.0))
+
+
+def test_limits_of_torque_are_those_of_the_motor_beside_a_damper():
+    """Least time over D: full force F for t1, full brake for t2, with m v' = F - c v.
+
+    t1 - t2 = D c / F and exp(c t2 / m) = 2 - exp(-c t1 / m).
+    """
+    F, c, D = 10.0, 3.0, 2.0
+    robot = cart(damping=c, limits=dynamics.JointLimits.symmetric(torque=F))
+    problem = trajopt.Problem(robot, trajopt.Trajectory.uniform(20))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=D, v=0.0)
+    problem.minimize(trajopt.duration)
+    problem.subject_to_joint_limits()
+    solution = trajopt.solve(problem, refine=trajopt.Certified(tol=1e-6))
+
+    def missing(t2):
+        return np.exp(c * t2 / MASS) - 2.0 + np.exp(-c * (t2 + D * c / F) / MASS)
+
+    brake = brentq(missing, 0.0, MASS / c)
+    assert solution.duration == pytest.approx(2.0 * brake + D * c / F, rel=1e-6)
+    samples = solution.sample(1000)
+    given = samples["motor_torque slide"]
+    np.testing.assert_allclose(given, samples["tau slide"] + c * samples["v slide"], atol=1e-9)
+    assert np.abs(given).max() <= F * (1.0 + 1e-6)
+    assert np.abs(samples["tau slide"]).max() > F + 1.0
+
+
+@pytest.mark.parametrize("on_path", [False, True])
+def test_figures_show_the_limit_at_the_motor_that_it_holds_for(on_path):
+    robot = cart(damping=3.0, limits=dynamics.JointLimits.symmetric(torque=10.0))
+    if on_path:
+        robot = trajopt.on_path(robot, [[0.0], [0.7], [2.0]])
+    problem = trajopt.Problem(robot, trajopt.Trajectory.uniform(20))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0 if on_path else 2.0, v=0.0)
+    problem.minimize(trajopt.duration)
+    problem.subject_to_joint_limits()
+    solution = trajopt.solve(problem)
+    t = np.linspace(0.0, solution.duration, 400)
+    assert 9.9 < np.abs(solution.value(motor, t)).max() < 10.02
+    ax = trajopt.plot.torques(solution).axes[0]
+    drawn = np.concatenate([np.abs(line.get_ydata()) for line in ax.get_lines()])
+    assert 9.9 < drawn[np.isfinite(drawn)].max() < 10.02
 
 
 def test_a_spring_that_cannot_be_is_refused_where_it_is_designed():

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.certificates.switching_structure import ActiveInterval, Saturation
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.checks.limit_violations import limit_ranges
+from trajopt.graph.quantities import TORQUES
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 
@@ -122,7 +123,7 @@ class LimitDetection:
         if multipliers is None or scale == 0.0:
             return []
         nodes = self.coordinate.of(self.solution.node_times)
-        follows = self.limit.term.quantity in ("tau", "a")
+        follows = self.limit.term.quantity in (*TORQUES, "a")
         significant = np.abs(multipliers) > self.settings.significant_multiplier * scale
         found: list[ActiveInterval] = []
         for component, signs in enumerate((significant * np.sign(multipliers)).T):

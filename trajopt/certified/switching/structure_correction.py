@@ -23,6 +23,7 @@ from trajopt.certificates.switching_structure import Saturation, Structure
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.checks.check_result import CheckResult
 from trajopt.checks.limit_violations import limit_ranges
+from trajopt.graph.quantities import TORQUES
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
 from trajopt.solution.solution import SolutionData
@@ -166,7 +167,7 @@ def _multipliers_per_range(motion: SolutionData, structure: Structure, limit: Co
 
 def _follows(limits: Sequence[Constraint], saturation: Saturation, joint: int) -> bool:
     """Whether a saturation is of the torque or acceleration of one joint."""
-    return limits[saturation.limit].term.quantity in ("tau", "a") and saturation.component == joint
+    return limits[saturation.limit].term.quantity in (*TORQUES, "a") and saturation.component == joint
 
 
 def _snapped(structure: Structure, arc: int, start: float, end: float, part: float) -> tuple[float, float]:

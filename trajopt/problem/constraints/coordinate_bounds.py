@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from trajopt.base.arguments import check_flag
 from trajopt.base.errors import InfeasibleBoundsError, OptionError
 from trajopt.graph.protocols.dynamics import Dynamics
+from trajopt.problem.constraints.passive_joints import TORQUE_LIMITS, sprung_joints
 from trajopt.problem.input_checks import equal_to, index_of
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.robot_on_path import RobotOnPath
@@ -76,21 +77,27 @@ def locked_bounds(
     return found
 
 
-def joint_limits(dynamics: Any, name: str, position: bool, velocity: bool, torque: bool) -> Iterator[Limit]:
+def joint_limits(
+    dynamics: Any, designs: Iterable[str], name: str, position: bool, velocity: bool, torque: bool
+) -> Iterator[Limit]:
     """(term, lower, upper, hold, label) of every wanted kind that has a finite limit.
 
+    designs : properties that follow from parameters, those of springs among them
     name : of the problem, for messages
+    Torques limited are those of motors, beside springs and dampers of joints that have some.
     Of a robot on a path the joints' limits hold at the nodes, the range of the path for all t.
     Raises InfeasibleBoundsError where all limits of a kind are zero, OptionError for what is no flag.
     """
     q, v, hold, limits = terms.q, terms.v, "hull", dynamics.limits
+    robot = dynamics.robot if isinstance(dynamics, RobotOnPath) else dynamics
+    driving = terms.motor_torque if sprung_joints(robot, designs) else terms.tau
     if isinstance(dynamics, RobotOnPath):
         q, v, hold = terms.Quantity("joint_position"), terms.Quantity("joint_velocity"), "nodes"
-        limits = dynamics.robot.limits
+        limits = robot.limits
     kinds: tuple[tuple[bool, str, Limit], ...] = (
         (position, "position", (q, limits.q_lower, limits.q_upper, hold, "position limits")),
         (velocity, "velocity", (v, -limits.velocity, limits.velocity, hold, "velocity limits")),
-        (torque, "torque", (terms.tau, limits.torque_lower, limits.torque_upper, "nodes", "torque limits")),
+        (torque, "torque", (driving, limits.torque_lower, limits.torque_upper, "nodes", TORQUE_LIMITS)),
     )
     for wanted, kind, (_, lower, upper, _, _) in kinds:
         check_flag(kind, wanted)

@@ -1,4 +1,7 @@
-"""Joints without motors: their torque is zero, an equation of the robot that every motion must satisfy."""
+"""Joints without motors: their torque is zero, an equation of the robot that every motion must satisfy.
+
+Of a joint with a spring or a damper it is the motor's torque beside them that is zero.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,14 @@ import numpy as np
 
 from trajopt.base.errors import OptionError
 from trajopt.graph.protocols.dynamics import Dynamics
-from trajopt.graph.quantities import described_joints
+from trajopt.graph.quantities import TORQUES, described_joints, has_springs
 from trajopt.problem.input_checks import index_of
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.terms.arithmetic import Combination, Squared, factor_of
 from trajopt.terms.term import ExpressionTerm
+
+TORQUE_LIMITS = "torque limits"  # the name of those of the robot
+OF_SPRINGS = "stiffness", "rest", "damping"  # what a design may say of a joint's spring and damper
 
 
 def passive_torques(problem: Any, joints: Sequence[str], part: NodeSet) -> list[tuple[str, ExpressionTerm]]:
@@ -30,8 +36,11 @@ def passive_torques(problem: Any, joints: Sequence[str], part: NodeSet) -> list[
         if joint in joints[:number] or part in before or PATH in before or (before and part == PATH):
             raise OptionError(f"the joint '{joint}' is passive already: name it once")
     units = problem.quantity_units("tau", len(names))
-    several = zip(joints, places, strict=True)
-    return [(joint, _torque(joint, place, units[place])) for joint, place in several]
+    sprung = sprung_joints(problem.dynamics, problem.designs)
+    return [
+        (joint, _torque(joint, place, units[place], joint in sprung))
+        for joint, place in zip(joints, places, strict=True)
+    ]
 
 
 def of_motors(problem: Any, term: Any) -> Any:
@@ -56,26 +65,37 @@ def of_motors(problem: Any, term: Any) -> Any:
 
 
 def _is_squared_torque(term: Any) -> bool:
-    return isinstance(term, Squared) and term.base.quantity == "tau"
+    return isinstance(term, Squared) and term.base.quantity in TORQUES
 
 
-def refuse_springs(dynamics: Dynamics, designs: Iterable[str], passive: Iterable[str]) -> None:
-    """OptionError for a passive joint whose spring would be left out: tau is the transmitted torque."""
-    sprung = {each.name for each in described_joints(dynamics) if getattr(each, "stiffness", 0.0)}
-    sprung |= {name.removesuffix(".stiffness") for name in designs if name.endswith(".stiffness")}
-    for joint in passive:
-        if joint in sprung:
-            place = list(dynamics.joint_names).index(joint)
+def sprung_joints(dynamics: Dynamics, designs: Iterable[str]) -> set[str]:
+    """The joints with a spring or a damper, of the robot as it is or by a design."""
+    sprung = {each.name for each in described_joints(dynamics) if has_springs(each)}
+    of_designs = (name.rpartition(".") for name in designs)
+    return sprung | {joint for joint, _, kind in of_designs if kind in OF_SPRINGS}
+
+
+def refuse_late_spring(problem: Any, design: str) -> None:
+    """OptionError for the design of a joint's first spring after what was stated as if there were none."""
+    for joint in sprung_joints(problem.dynamics, [design]) - sprung_joints(problem.dynamics, problem.designs):
+        limited = any(c.name == TORQUE_LIMITS and c.term.quantity == "tau" for c in problem.constraints)
+        done = "problem.passive" if joint in problem.passive_joints else "problem.subject_to_joint_limits"
+        if joint in problem.passive_joints or limited:
             raise OptionError(
-                f"the joint '{joint}' has a spring, which is no part of tau, so it cannot be passive: bound "
-                f"a term that returns node.motor_torque[{place}] by equals=0.0"
+                f"'{design}' is designed after {done}, which took the joint '{joint}' to have no spring or "
+                f"damper: call problem.design before {done}"
             )
 
 
-def _torque(joint: str, index: int, unit: str) -> ExpressionTerm:
-    """tau_j under the problem's loads, (1,)."""
-    return ExpressionTerm(partial(_torque_at, index), f"torque at {joint}", unit=unit)
+def _torque(joint: str, index: int, unit: str, sprung: bool) -> ExpressionTerm:
+    """tau_j under the problem's loads, or the torque of the motor beside springs and dampers, (1,)."""
+    function = partial(_motor_torque_at if sprung else _torque_at, index)
+    return ExpressionTerm(function, f"torque at {joint}", unit=unit)
 
 
 def _torque_at(index: int, node: Any) -> Any:
     return node.tau[index]
+
+
+def _motor_torque_at(index: int, node: Any) -> Any:
+    return node.motor_torque[index]
