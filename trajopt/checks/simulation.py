@@ -273,7 +273,11 @@ class _AugmentedIntegration(_Integration):
         widths = [self.dynamics.n, self.dynamics.n, *self.dynamics.states.values()]
         parts = np.split(state[0], np.cumsum(widths)[:-1], axis=1)
         z = {**inputs, **dict(zip(self.integrated, parts, strict=True))}
-        torques = self._value(self.dynamics.torque_term, z) if self.dynamics.torque_term else z.pop("tau")
+        if self.dynamics.torque_term is None:
+            torques = z.pop("tau")
+        else:
+            motors = self._value(self.dynamics.torque_term, z)
+            torques = self.dynamics.without_springs(z["q"], z["v"], motors)
         z["a"] = self.dynamics.forward_dynamics(z["q"], z["v"], torques)
         return np.concatenate([z["v"], z["a"], self._value(self.dynamics.rate_term, z)], axis=1)[None]
 

@@ -6,7 +6,8 @@ x' = f(x, u, q, v, tau ..., t, p) of their own, and the torques of the motors ma
     tau(q, v, a) = g(x, u, q, v, t, p)          "motor torques", N m or N, one per joint
     x'           = f(x, u, q, v, a, tau, t, p)  "state equations", one per component of a state
 
-Both hold at the collocation points, where q is of one degree more than x; the first at the start as well.
+Where joints have springs or dampers, the motor's torque beside them takes the place of tau in the first. Both
+hold at the collocation points, where q is of one degree more than x; the first at the start as well.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 
 from trajopt.base.errors import OptionError
 from trajopt.graph.declared_quantities import LEAVES
-from trajopt.graph.quantities import declared_by, extra_leaf, rate_leaf
+from trajopt.graph.quantities import declared_by, described_joints, extra_leaf, has_springs, rate_leaf
 from trajopt.problem.costs_and_constraints import AdditionalCurve, Constraint, PiecewisePolynomial
 from trajopt.problem.dynamics_check import PARTS
 from trajopt.problem.systems.state_equations import Function, StateEquations, checked_column
@@ -103,6 +104,18 @@ class AugmentedDynamics(StateEquations):
         """The torques of the motors, (n,); None where they are free."""
         return None if self.torques is None else ExpressionTerm(self._stacked_torques, "torques of motors")
 
+    @cached_property
+    def has_springs(self) -> bool:
+        """Whether springs or dampers act at joints of the robot."""
+        return any(map(has_springs, described_joints(self.robot)))
+
+    def without_springs(self, q: Any, v: Any, torques: Any) -> Any:
+        """What joints transmit, (k, n), of the torques of motors: what springs and dampers take is less."""
+        if not self.has_springs:
+            return torques
+        found = self.block(("tau", "motor_torque")).value({"q": q, "v": v, "a": np.zeros_like(v)})
+        return torques - (found["motor_torque"] - found["tau"])
+
     @property
     def equations(self) -> tuple[Constraint, ...]:
         """The equations over the path: of the torques, where motors give them, and of the states.
@@ -125,7 +138,8 @@ class AugmentedDynamics(StateEquations):
         return AdditionalCurve(name, -free, free, np.zeros(free.size), pieces=pieces, is_state=True)
 
     def _torque_equations(self, node: Any) -> Any:
-        return node.tau - self._stacked_torques(node)
+        driving = node.motor_torque if self.has_springs else node.tau
+        return driving - self._stacked_torques(node)
 
     def _stacked_torques(self, node: Any) -> Any:
         assert self.torques is not None

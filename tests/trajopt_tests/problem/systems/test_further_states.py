@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,10 +14,11 @@ from trajopt.base.errors import OptionError, ProblemError, ShapeError, UnknownNa
 MASS, FORCE_CONSTANT, RESISTANCE, INDUCTANCE = 2.0, 4.0, 1.5, 0.3
 
 
-def slide():
-    return dynamics.from_dh(
-        [dynamics.DhRow(name="slide", kind="prismatic", mass=MASS)], gravity=(0.0, 0.0, 0.0)
-    )
+def slide(damping=0.0):
+    row = dynamics.DhRow(name="slide", kind="prismatic", mass=MASS)
+    robot = dynamics.from_dh([row], gravity=(0.0, 0.0, 0.0))
+    body = replace(robot.bodies[0], joint=replace(robot.bodies[0].joint, damping=damping))
+    return replace(robot, bodies=(body,))
 
 
 def current_rate(node):
@@ -23,9 +26,9 @@ def current_rate(node):
     return (node.voltage - RESISTANCE * node.current - FORCE_CONSTANT * node.v) / INDUCTANCE
 
 
-def linear_motor(rates=current_rate, **more):
+def linear_motor(rates=current_rate, damping=0.0, **more):
     more = {"torques": lambda node: FORCE_CONSTANT * node.current} | more
-    return trajopt.system(("current",), ("voltage",), rates, dynamics=slide(), **more)
+    return trajopt.system(("current",), ("voltage",), rates, dynamics=slide(damping), **more)
 
 
 def least_heat(system=None, intervals=6, order=3):
@@ -60,6 +63,22 @@ def test_states_are_integrated_with_the_robot_under_its_controls():
     report = trajopt.solve(least_heat()).verify()
     assert report.holds
     assert report.free_simulation is not None and report.free_simulation.end_to_end < 1e-8
+
+
+def test_a_motor_beside_a_damper_gives_what_the_damper_takes():
+    """k i = m v' + c v; the integral of its square is least where m^2 v'' - c^2 v is constant: a cosh."""
+    c = 3.0
+    solution = trajopt.solve(least_heat(linear_motor(damping=c), intervals=8, order=5))
+    t, alpha = np.linspace(0.0, 1.0, 21), c / MASS
+    scale = 1.0 / (1.0 - 2.0 / alpha * np.tanh(alpha / 2.0))
+    v = scale * (1.0 - np.cosh(alpha * (t - 0.5)) / np.cosh(alpha / 2.0))
+    a = -scale * alpha * np.sinh(alpha * (t - 0.5)) / np.cosh(alpha / 2.0)
+    current = (MASS * a + c * v) / FORCE_CONSTANT
+    assert solution.v(t)[:, 0] == pytest.approx(v, abs=1e-6)
+    assert solution.value(trajopt.state("current"), t)[:, 0] == pytest.approx(current, abs=1e-5)
+    report = solution.verify()
+    assert report.holds
+    assert report.free_simulation is not None and report.free_simulation.end_to_end < 1e-6
 
 
 def test_the_simulation_sees_a_mesh_that_is_too_coarse():
