@@ -40,6 +40,10 @@ def export_lazily(package: str, homes: Mapping[str, str], subpackages: Collectio
             if not (name in homes and isinstance(value, ModuleType)):
                 super().__setattr__(name, value)
 
+        def __reduce__(self) -> tuple[Any, ...]:
+            # Functions of scripts and notebooks are sent to other processes with the modules that they name.
+            return import_module, (package,)
+
         def __dir__(self) -> list[str]:
             return sorted([*exported, *(name for name in vars(self) if name.startswith("__"))])
 

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import pickle
 from importlib import import_module
 from pathlib import Path
 
@@ -52,6 +53,11 @@ def test_a_submodule_does_not_hide_the_function_of_the_same_name(package, namesa
     for name in namesakes:
         setattr(package, name, import_module(f"{package.__name__}.{name}"))  # as the import system does
         assert inspect.isfunction(getattr(package, name))
+
+
+@pytest.mark.parametrize("package", LAZY, ids=lambda package: package.__name__)
+def test_a_package_is_sent_to_other_processes_by_its_name(package):
+    assert pickle.loads(pickle.dumps(package)) is package
 
 
 @pytest.mark.parametrize("package", LAZY, ids=lambda package: package.__name__)

@@ -51,6 +51,10 @@ def export_lazily(package: str, renamed: Mapping[str, tuple[str, str]] = Mapping
             if not (homes.get(name, package) != package and isinstance(value, ModuleType)):
                 super().__setattr__(name, value)
 
+        def __reduce__(self) -> tuple[Any, ...]:
+            # Functions of scripts and notebooks are sent to other processes with the modules that they name.
+            return import_module, (package,)
+
         def __dir__(self) -> list[str]:
             return sorted([*homes, *(name for name in vars(self) if name.startswith("__"))])
 

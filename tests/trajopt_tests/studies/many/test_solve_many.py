@@ -215,3 +215,35 @@ def test_the_figure_has_a_curve_for_each_combination_and_crosses_where_nothing_c
     assert [label.get_text() for label in by_end.axes[-1].get_xticklabels()] == ["[0. 0.]", "[0. 1.]"]
     counted = trajopt.plot.study(Study(tuple(point(int(n), count=n) for n in np.arange(2))))
     assert counted.axes[0].lines[0].get_xydata()[:, 0].tolist() == [0.0, 1.0]
+
+
+SCRIPT = """
+import dynamics
+import trajopt
+
+def build(mass):
+    row = dynamics.DhRow(kind="prismatic", mass=mass, limits=dynamics.JointLimits.symmetric(torque=1.0))
+    problem = trajopt.Problem(dynamics.from_dh([row], gravity=(0, 0, 0)), trajopt.Trajectory.uniform(4))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.duration)
+    problem.subject_to_joint_limits()
+    return problem
+
+if __name__ == "__main__":
+    study = trajopt.sweep(build, {"mass": [4.0, 1.0]}, processes=2)
+    print(*(f"{point.duration:.6f}" for point in study.points))
+"""
+
+
+def test_a_script_sweeps_over_a_function_of_its_own(tmp_path):
+    """Its function names the packages as modules of the script, which no other process can import."""
+    import subprocess
+    import sys
+
+    script = tmp_path / "own_sweep.py"
+    script.write_text(SCRIPT, encoding="utf-8")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    heavy, light = map(float, done.stdout.split())  # times under one force go with the root of the mass
+    assert heavy / light == pytest.approx(2.0, rel=1e-5) and light == pytest.approx(2.0, rel=0.05)
