@@ -55,7 +55,7 @@ def test_a_submodule_does_not_hide_the_function_of_the_same_name(package, namesa
         assert inspect.isfunction(getattr(package, name))
 
 
-@pytest.mark.parametrize("package", (trajopt, trajopt.library, dynamics), ids=lambda each: each.__name__)
+@pytest.mark.parametrize("package", [trajopt, trajopt.library, dynamics], ids=lambda each: each.__name__)
 def test_a_package_is_sent_to_other_processes_by_its_name(package):
     assert pickle.loads(pickle.dumps(package)) is package
 
