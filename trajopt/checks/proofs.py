@@ -37,8 +37,7 @@ def term_models(
     graph = graph_of(problem, terms)
     if not all(implements(block, AnyArithmeticBlock) for block in graph.blocks):
         return None
-    used = {name for block in graph.blocks for name in block.inputs} & graph.leaves.keys()
-    used |= {term.quantity for term in terms} & graph.leaves.keys()
+    used = (graph.inputs | {term.quantity for term in terms}) & graph.leaves.keys()
     parameters = {parameter_leaf(name): value for name, value in solution.parameters.items()}
     try:
         pieces = leaf_pieces(

@@ -250,10 +250,9 @@ class _AugmentedIntegration(_Integration):
         self.dynamics: Any = solution.as_built.dynamics
         several = [term for term in (self.dynamics.torque_term, self.dynamics.rate_term) if term is not None]
         self.graphs = {term.quantity: graph_of(solution.as_built, [term]) for term in several}
-        inputs = {name for graph in self.graphs.values() for block in graph.blocks for name in block.inputs}
-        leaves = {name for graph in self.graphs.values() for name in graph.leaves}
+        needed = {name for graph in self.graphs.values() for name in graph.inputs & graph.leaves.keys()}
         self.integrated = ("q", "v", *map(extra_leaf, self.dynamics.states))
-        self.needed = (inputs & leaves).difference(self.integrated, ("a",))
+        self.needed = needed.difference(self.integrated, ("a",))
         super().__init__(solution)
 
     def _states(self, times: Array) -> Array:
@@ -295,8 +294,7 @@ class SystemRates:
         dynamics: Any = problem.dynamics
         equations = dynamics.equations[0].term
         self._graph, self._equations = graph_of(problem, [equations]), equations.quantity
-        inputs = {name for block in self._graph.blocks for name in block.inputs}
-        self.needed = inputs & set(self._graph.leaves)
+        self.needed = self._graph.inputs & self._graph.leaves.keys()
 
     def at(self, x: Array, others: Values) -> Array:
         """f (K, n), which is x' less what the equations x' - f = 0 leave; x' may be anything, so it is zero.

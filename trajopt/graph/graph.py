@@ -32,15 +32,19 @@ from trajopt.graph.quantities import TIME_LEAVES, term_of
 
 
 class Graph:
-    """Blocks in an order in which every input is known before use; `ChainRule` differentiates them."""
+    """Blocks in an order in which every input is known before use; `ChainRule` differentiates them.
+
+    width : of every quantity
+    inputs : quantities that a block asks for
+    """
 
     def __init__(self, leaves: Mapping[str, int], blocks: Iterable[Block]) -> None:
         self.leaves = dict(leaves)
-        self.order = {leaf: position for position, leaf in enumerate(self.leaves)}
         self.blocks = _in_order_of_use(self.leaves, list(blocks))
-        self.width = dict(self.leaves)
+        self.width, self.inputs = dict(self.leaves), set[str]()
         for block in self.blocks:
             self.width.update(block.outputs)
+            self.inputs.update(block.inputs)
 
     def with_blocks(self, other: Mapping[Block, Block]) -> Graph:
         """The graph with other blocks of the same inputs, outputs and patterns in the place of some."""
@@ -123,11 +127,13 @@ class Graph:
         return total
 
     def _add_pair(self, total: Pairs, leaf: str, other: str, product: Array, mirrored: bool) -> None:
-        if not mirrored and self.order[leaf] > self.order[other]:
+        order = list(self.leaves)
+        is_turned = order.index(leaf) > order.index(other)
+        if not mirrored and is_turned:
             return  # the same input on both sides: the transposed pair is the one that is kept
         if leaf == other and mirrored:
             product = product | product.T
-        if self.order[leaf] > self.order[other]:
+        if is_turned:
             leaf, other, product = other, leaf, product.T
         total[leaf, other] = total.get((leaf, other), False) | product
 

@@ -51,7 +51,9 @@ def dynamics_blocks(problem: ProblemData, wanted: Iterable[str], known: Iterable
     known : quantities that are computed otherwise
     """
     table, blocks = problem.quantities, {}
-    known = {*known, *(f"{DESIGN}{name}" for name in problem.designs)}
+    known = set(known)
+    if problem.designs:
+        known.update(f"{DESIGN}{name}" for name in problem.designs)
     wanted = set(wanted) - known
     while wanted:
         for together in table.by_block(wanted):
@@ -133,9 +135,8 @@ def refuse_idle_unknowns(problem: ProblemData, graph: Graph, used: Iterable[str]
                 f"the control '{name}' enters no equation, cost or constraint, so nothing decides it: "
                 "use it in one, or leave it out"
             )
-    asked = _inputs(graph.blocks) if problem.designs else set()
     for name in problem.designs:
-        if f"{DESIGN}{name}" in graph.width and f"{DESIGN}{name}" not in asked:
+        if f"{DESIGN}{name}" in graph.width and f"{DESIGN}{name}" not in graph.inputs:
             raise ProblemError(
                 f"'{name}' is designed, but nothing that is minimized or bounded depends on it: springs and "
                 "dampers change trajopt.Quantity('motor_torque') alone, so use that, or leave the design out"

@@ -244,10 +244,9 @@ class SolutionData(Answer):
         """Several terms at once: quantity -> (..., width)."""
         time = numbers(t, "the times")
         graph = self._graph(several)
-        needed = {term.quantity for term in several}.union(*(block.inputs for block in graph.blocks))
-        flat = graph.values(self.leaves(time.ravel(), needed))
-        found = {term.quantity: flat[term.quantity] for term in several}
-        return {name: each.reshape(*time.shape, each.shape[-1]) for name, each in found.items()}
+        asked = [term.quantity for term in several]
+        flat = graph.values(self.leaves(time.ravel(), graph.inputs.union(asked)))
+        return {name: flat[name].reshape(*time.shape, flat[name].shape[-1]) for name in asked}
 
     # -- the problem --------------------------------------------------------------------------------------
 

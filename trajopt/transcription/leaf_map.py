@@ -123,8 +123,8 @@ def basis_at(nodes: Nodes, bases: Sequence[SplineBasis]) -> Array:
 
 def _global_jacobians(nodes: Nodes, layout: Layout) -> dict[str, Array]:
     """Constant Jacobians of time, durations and parameters at the nodes by durations and parameters."""
-    arcs = len(layout.bases)
-    shape = (nodes.count, 1, layout.global_count)
+    arcs, shared = len(layout.bases), layout.size - layout.control_point_count
+    shape = (nodes.count, 1, shared)
     time, total, own = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     every = np.arange(nodes.count)
     own[every, 0, nodes.arc] = 1.0
@@ -134,7 +134,7 @@ def _global_jacobians(nodes: Nodes, layout: Layout) -> dict[str, Array]:
     found = {"t": time, "duration": total, "arc_duration": own}
     for name, place in layout.parameters.items():
         width = place.stop - place.start
-        selection = np.zeros((nodes.count, width, layout.global_count))
+        selection = np.zeros((nodes.count, width, shared))
         first = place.start - layout.control_point_count
         selection[:, np.arange(width), first + np.arange(width)] = 1.0
         found[parameter_leaf(name)] = selection

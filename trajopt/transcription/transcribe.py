@@ -198,8 +198,7 @@ def _evaluated(
                 f"'{quantity}' depends on no unknown, so it can be neither minimized nor bounded: "
                 "let it depend on the node, or leave it out"
             )
-    inputs = {name for block in joined.blocks for name in block.inputs}
-    leaves = (inputs | used).intersection(graph.leaves) or {"q"}
+    leaves = (joined.inputs | used).intersection(graph.leaves) or {"q"}
     return joined, LeafMap.of(spline_map, N, leaves, kept)
 
 

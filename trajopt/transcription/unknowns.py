@@ -84,11 +84,6 @@ class Layout:
         """The number of curves with the joints' basis."""
         return self.groups[0].curve_count
 
-    @property
-    def global_count(self) -> int:
-        """The number of durations and parameters: the unknowns that every node depends on."""
-        return self.size - self.control_point_count
-
     def curve(self, x: Array) -> Curve:
         """The joint and additional curves of x."""
         joints, *apart = (CurveGroup(group.bases, group.control_points(x)) for group in self.groups)
