@@ -19,7 +19,7 @@ from pathlib import Path
 import trajopt
 from problems import catalogue
 from trajopt import Solution
-from trajopt.checks.limit_violations import largest_violations
+from trajopt.certificates.limit_violations import largest_violations
 
 REPEATS = 5
 SOLVERS = {

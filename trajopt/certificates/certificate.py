@@ -19,11 +19,11 @@ from trajopt.certificates.arc_problem import arc_problem, multipliers_read_back
 from trajopt.certificates.certificate_lines import CertificateLine, certificate_lines, equation_tolerance
 from trajopt.certificates.certificate_record import CertificateRecord
 from trajopt.certificates.certified_lines import CertifiedLines
+from trajopt.certificates.limit_violations import largest_violations
 from trajopt.certificates.saved_claims import certificate_contradictions
 from trajopt.certificates.sign_check import component_label
 from trajopt.certificates.switching_structure import Saturation, Structure
 from trajopt.checks.check_result import CheckResult, worst_of_each
-from trajopt.checks.limit_violations import largest_violations
 from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.simulation import Simulation, simulate
 from trajopt.problem.problem import ProblemData

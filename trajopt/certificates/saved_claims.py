@@ -12,7 +12,7 @@ import numpy as np
 
 from trajopt.base.tolerances import BETWEEN, CLAIMED
 from trajopt.certificates.certificate_record import CertificateRecord
-from trajopt.checks.limit_violations import limit_ranges
+from trajopt.certificates.limit_violations import limit_ranges
 from trajopt.solution.records import looser_tolerances
 from trajopt.solution.solution import SolutionData
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.tolerances import CONTROL_POINT_ROUNDING, NOT_ZERO
+from trajopt.certificates.limit_violations import largest_violations
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
-from trajopt.checks.limit_violations import largest_violations
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import costs_at, program_of
 from trajopt.splines.node_sets import END, START

@@ -27,7 +27,7 @@ from trajopt.checks.check_times import (
     single_times,
 )
 from trajopt.checks.path_equations import scale_of
-from trajopt.checks.peaks import Peaks, search
+from trajopt.checks.peaks_between_nodes import Peaks, search
 from trajopt.checks.scales import equation_scales, periodicity_scales
 from trajopt.graph.protocols.block import Values
 from trajopt.problem.costs_and_constraints import Constraint

@@ -18,7 +18,7 @@ import numpy as np
 
 from trajopt.base.arguments import check_count, check_positive, pluralize
 from trajopt.base.arrays import Array
-from trajopt.checks.peaks import LimitPeaks, limit_peaks
+from trajopt.checks.peaks_between_nodes import LimitPeaks, limit_peaks
 from trajopt.checks.scales import LIMIT_ACCURACY
 from trajopt.refinement.rounds import Rounds, iterations_on, run_rounds, unless_smaller
 from trajopt.solution.solution import Answer, SolutionData

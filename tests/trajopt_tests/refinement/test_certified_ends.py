@@ -11,10 +11,10 @@ from hand_written import TwoLinkArm, fastest, least_effort, two_link_minimum_tim
 import dynamics
 import trajopt
 from trajopt.base import errors
+from trajopt.certificates.limit_violations import largest_violations
 from trajopt.certified.added_nodes import NodeRefinement
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.time_scaling import time_scaled
-from trajopt.checks.limit_violations import largest_violations
 from trajopt.solvers.run import TimedSolver
 from trajopt.solvers.solver import Run
 

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.certificates.limit_violations import limit_ranges
 from trajopt.certified.bracketing.control_point_gain import gain_of_control_points
 from trajopt.certified.search_settings import SearchSettings
-from trajopt.checks.limit_violations import limit_ranges
 from trajopt.checks.optimality.gain_indicator import times_in_spans
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData

@@ -16,9 +16,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trajopt.certificates.limit_violations import limit_ranges
 from trajopt.certificates.switching_structure import ActiveInterval, Saturation
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
-from trajopt.checks.limit_violations import limit_ranges
 from trajopt.graph.quantities import TORQUES
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData

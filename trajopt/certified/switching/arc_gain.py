@@ -9,8 +9,8 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.certificates.arc_problem import AT_BORDER, BETWEEN, ArcRows, free_arcs
 from trajopt.certificates.first_order_gain import FirstOrderGain, impulses_by_component
+from trajopt.certificates.limit_violations import limit_ranges
 from trajopt.certificates.switching_structure import ArcSettings, Structure
-from trajopt.checks.limit_violations import limit_ranges
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.solution import SolutionData

@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.certificates.arc_problem import ArcRows, Part
+from trajopt.certificates.limit_violations import limit_ranges
 from trajopt.certificates.sign_check import Contradiction
 from trajopt.certificates.switching_structure import Saturation, Structure
-from trajopt.checks.limit_violations import limit_ranges
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem import ProblemData

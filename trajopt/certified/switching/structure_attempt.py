@@ -19,6 +19,7 @@ from trajopt.base.errors import TrajoptError
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.certificates.arc_problem import arc_problem, is_free, read_back
 from trajopt.certificates.certificate import Certificate
+from trajopt.certificates.limit_violations import largest_violations
 from trajopt.certificates.sign_check import Contradiction, component_label, sign_check
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.certified.search_settings import SearchSettings
@@ -36,7 +37,6 @@ from trajopt.certified.switching.structure_correction import (
     without_idle,
 )
 from trajopt.checks.check_result import CheckResult
-from trajopt.checks.limit_violations import largest_violations
 from trajopt.problem.problem import ProblemData
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.run import SolvesStopped

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from trajopt.base.arrays import runs
 from trajopt.base.tolerances import NOT_ZERO
 from trajopt.certificates.arc_problem import free_arcs
+from trajopt.certificates.limit_violations import limit_ranges
 from trajopt.certificates.sign_check import Contradiction
 from trajopt.certificates.switching_structure import Saturation, Structure
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.checks.check_result import CheckResult
-from trajopt.checks.limit_violations import limit_ranges
 from trajopt.graph.quantities import TORQUES
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.limit_order import limit_order

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.tolerances import NOT_ZERO
+from trajopt.certificates.limit_violations import limit_ranges
 from trajopt.certificates.switching_structure import ActiveInterval, Structure
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
 from trajopt.certified.switching.active_intervals import (
@@ -14,7 +15,6 @@ from trajopt.certified.switching.active_intervals import (
     LimitDetection,
     largest_multiplier,
 )
-from trajopt.checks.limit_violations import limit_ranges
 from trajopt.problem.limit_order import limit_order
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData

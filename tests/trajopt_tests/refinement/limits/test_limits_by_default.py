@@ -7,7 +7,7 @@ import pytest
 from hand_written import PointMasses
 
 import trajopt
-from trajopt.checks.peaks import limit_peaks
+from trajopt.checks.peaks_between_nodes import limit_peaks
 
 TIMES = np.linspace(0.0, 1.0, 40_001)  # normalised
 
