@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.arguments import real_array, short_repr
-from dynamics.errors import ModelError, ShapeError
+from dynamics.errors import JointError, ModelError, ShapeError
 from dynamics.model.array_field import ArrayField, new_array
 from dynamics.model.checks.validation import checked_reference, finite_array, rotation_matrix
 from dynamics.model.rotation import about_axis
@@ -33,6 +33,8 @@ KINDS = MappingProxyType(
 MAY_BE_ZERO = ("length",)  # a capsule of length zero is a sphere
 # A cloud is computed with point by point: 5000 points on 59 spheres at 80 nodes are 24 million distances.
 MOST_POINTS = 5000
+ROUNDED = 0.05  # as far as the length of a quaternion of a few digits is from one
+WHOLE_TURN = 2.0 * np.pi * (1.0 + 1e-6)  # rad, of angles given as 6.28319, too
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,11 +218,15 @@ def rotation_of(given: ArrayLike | None, what: str) -> np.ndarray:
     if shape == (3,):
         vector = finite_array(given, (3,), what)
         angle = float(np.linalg.norm(vector))
+        if angle > WHOLE_TURN:
+            raise JointError(
+                f"{what} is a rotation vector of {angle:.6g} rad, more than a turn: give rad, no degrees"
+            )
         return about_axis(vector / angle, angle) if angle > 0.0 else np.eye(3)
     quaternion = finite_array(given, (4,), what)
     length = float(np.linalg.norm(quaternion))
-    if length == 0.0:
-        raise ShapeError(f"{what} is a quaternion of length zero; give x, y, z, w of length one")
+    if abs(length - 1.0) > ROUNDED:
+        raise ShapeError(f"{what} is a quaternion of length {length:.6g}; give x, y, z, w of length one")
     x, y, z, w = quaternion / length
     hat = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.eye(3) + 2.0 * w * hat + 2.0 * (hat @ hat)

@@ -43,7 +43,9 @@ def test_the_normal_of_a_half_space_is_its_z_axis():
         (lambda: dynamics.point_cloud(np.zeros((10_000, 3))), "at most 5000"),
         (lambda: dynamics.point_cloud(np.zeros((0, 3))), "at least one point"),
         (lambda: dynamics.Shape("cone", (1.0,)), "one of sphere, capsule"),
-        (lambda: dynamics.box((1, 1, 1), rotation=(0, 0, 0, 0)), "length zero"),
+        (lambda: dynamics.box((1, 1, 1), rotation=(0, 0, 0, 0)), "quaternion of length 0;"),
+        (lambda: dynamics.box((1, 1, 1), rotation=(0, 0, 1, 90)), "quaternion of length 90.0056; give x, y"),
+        (lambda: dynamics.box((1, 1, 1), rotation=(180, 0, 0)), "of 180 rad, .* give rad, no degrees"),
     ],
 )
 def test_what_cannot_exist_is_named(make, message):
