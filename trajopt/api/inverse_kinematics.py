@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import numbers, short_repr
-from trajopt.base.errors import OptionError, ShapeError
+from trajopt.base.errors import OptionError, ReachWarning, ShapeError
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.quantities import described_joints
 from trajopt.problem.dynamics_check import check_dynamics
 from trajopt.problem.nearest_pose import nearest_pose
+from trajopt.solvers.solver_constants import FEASIBILITY
 
 
 def inverse_kinematics(
@@ -27,8 +29,8 @@ def inverse_kinematics(
         minimize sum of |quantity(q) - target|^2   subject to   q_lower <= q <= q_upper
 
     targets : "position:tool" -> (3,) m, "orientation:tool" -> (9,) row by row, "centre_of_mass" -> (3,), ...
-    Joints that no target depends on keep their positions. Out of reach, the nearest pose is returned: compare
-    where it matters. Angles are the nearest to those of q
+    Joints that no target depends on keep their positions. Out of reach, the nearest pose is returned, with a
+    `ReachWarning`. Angles are the nearest to those of q
     that are the same pose, without turns in between. Nakamura and Hanafusa, 1986.
     """
     if not isinstance(targets, Mapping) or not targets:
@@ -62,7 +64,23 @@ def inverse_kinematics(
         if source == "q":
             moving |= np.any(depends, axis=0)
     found = nearest_pose(residual, slope, inside, limits, ~moving, tolerance, iterations)
+    _warn_of_misses(residual(found), [name for name in names for _ in range(block.outputs[name])], tolerance)
     return without_turns(found, inside, dynamics)
+
+
+def _warn_of_misses(missed: NDArray, owners: list[str], tolerance: float) -> None:
+    """A ReachWarning where a target is missed by more than what a search to the tolerance leaves."""
+    size = {name: 0.0 for name in owners}
+    for name, part in zip(owners, missed, strict=True):
+        size[name] = float(np.hypot(size[name], part))
+    worst = max(size, key=lambda name: size[name])
+    if size[worst] > max(FEASIBILITY, tolerance):
+        warnings.warn(
+            f"no pose was found that reaches the target of {worst}: the nearest one misses it by "
+            f"{size[worst]:.4g}; move the target, or start from another pose",
+            ReachWarning,
+            stacklevel=3,
+        )
 
 
 def without_turns(q: NDArray, start: NDArray, dynamics: Dynamics) -> NDArray:

@@ -21,6 +21,7 @@ TrajoptError (a ValueError)
 
 KinkWarning (UserWarning)      a term whose value or slope jumps, which solvers cannot differentiate
 LoopWarning (UserWarning)      values of joints of a closed loop that do not fit each other
+ReachWarning (UserWarning)     a pose that is nearest to a target, which it does not reach
 """
 
 from __future__ import annotations
@@ -118,6 +119,10 @@ class KinkWarning(UserWarning):
 
 class LoopWarning(UserWarning):
     """Values at an end of the motion do not fit its closed loops, which determine some of them."""
+
+
+class ReachWarning(UserWarning):
+    """No pose was found that reaches a target: the nearest one is given."""
 
 
 def _begin_alike(one: str, other: str) -> bool:

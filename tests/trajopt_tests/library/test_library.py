@@ -106,6 +106,15 @@ def test_inverse_kinematics_finds_a_pose_that_another_pose_has():
         trajopt.inverse_kinematics(model, {names[0]: [0.0, 0.0]}, POSE)
 
 
+def test_inverse_kinematics_warns_of_a_target_out_of_reach():
+    """The nearest pose stretches the arm, whose two links of 0.4 m end 4.2 m short of a point 5 m away."""
+    link = {"a": 0.4, "mass": 0.5, "inertia": np.diag([0.0, 0.1, 0.1])}
+    arm = dynamics.from_dh([{**link, "name": "upper"}, {**link, "name": "lower"}])
+    with pytest.warns(errors.ReachWarning, match=r"target of position:lower_tip: .* misses it by 4.2;"):
+        found = trajopt.inverse_kinematics(arm, {"position:lower_tip": [3.0, 4.0, 0.0]}, [0.1, 0.4])
+    assert found == pytest.approx([np.arctan2(4.0, 3.0), 0.0], abs=1e-4)
+
+
 def test_inverse_kinematics_leaves_joints_alone_that_no_target_depends_on():
     """The second of two arms in one tree moved the first one away."""
     arms = problems.two_arms.build().dynamics
@@ -123,7 +132,8 @@ def test_inverse_kinematics_leaves_out_whole_turns():
     start = POSE + np.array([0.0, 0.0, 0.0, 0.0, 1.0, 3.0])
     found = trajopt.inverse_kinematics(model, {"position:wrist_3_link": target}, start)
     assert np.abs(found - start).max() <= np.pi
-    turned = trajopt.inverse_kinematics(model, {"position:wrist_3_link": target + 0.2}, start)
+    with pytest.warns(errors.ReachWarning, match="misses it by 0.1"):
+        turned = trajopt.inverse_kinematics(model, {"position:wrist_3_link": target + 0.2}, start)
     assert np.abs(turned - start).max() <= np.pi
 
 
