@@ -358,9 +358,10 @@ def parts_of(given: Any, kind: type, what: str) -> tuple[Any, ...]:
 def checked_model(model: object) -> KinematicTree:
     """`model` itself; DynamicsError where it is no RigidBodyModel."""
     if not isinstance(model, KinematicTree):
-        raise DynamicsError(
-            f"the model is {short_repr(model)}, a {type(model).__name__}; give a RigidBodyModel"
+        wanted = (
+            "its `model`" if isinstance(getattr(model, "model", None), KinematicTree) else "a RigidBodyModel"
         )
+        raise DynamicsError(f"the model is {short_repr(model)}, a {type(model).__name__}; give {wanted}")
     return model
 
 

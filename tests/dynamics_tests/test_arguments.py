@@ -4,6 +4,7 @@ import datetime
 import decimal
 import fractions
 import inspect
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -73,6 +74,11 @@ def test_the_table_of_functions_holds_those_of_a_model():
 def test_a_model_that_is_none_is_named(name, wrong):
     with pytest.raises(dynamics.DynamicsError, match="give a RigidBodyModel"):
         call(name, *[RIGHT] * OF_A_MODEL[name], model=wrong)
+
+
+def test_what_holds_a_model_is_no_model_itself():
+    with pytest.raises(dynamics.DynamicsError, match="a SimpleNamespace; give its `model`"):
+        dynamics.crba(SimpleNamespace(model=ARM), np.zeros(ARM.n))
 
 
 @pytest.mark.parametrize("wrong", NO_NUMBERS.values(), ids=list(NO_NUMBERS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +26,12 @@ def check_dynamics(dynamics: Any) -> None:
         raise ProblemError(
             f"the dynamics is the class {dynamics.__name__} itself: make one, {dynamics.__name__}(...)"
         )
+    if isinstance(dynamics, str | os.PathLike):
+        raise ProblemError(
+            f"the dynamics is {arguments.short_repr(dynamics)}: give dynamics.load_urdf(path) of a file"
+        )
+    if not hasattr(dynamics, "n") and hasattr(dynamics, "model"):
+        raise ProblemError(f"the dynamics is a {called}: give its `model`")
     for part, meaning in PARTS.items():
         if not hasattr(dynamics, part):
             raise ProblemError(f"the dynamics {called} has no `{part}`, {meaning}: see docs/own_dynamics.md")

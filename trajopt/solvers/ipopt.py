@@ -134,7 +134,8 @@ class Ipopt(SolverSettings):
         check_choice("library", self.library, ("casadi", "cyipopt", None))
         check_instance("options", self.options, Mapping, "a dictionary, option -> value")
         for name in _OWN_FIELDS.keys() & self.options.keys():
-            raise OptionError(f"options[{name!r}]: set it as Ipopt({_OWN_FIELDS[name]}=...)")
+            own = _OWN_FIELDS[name]
+            raise OptionError(f"options[{name!r}]: set it as Ipopt({own}=...), --option {own}=...")
         # The table needs a library of IPOPT: loaded only where there is a name to check.
         converted = converted_options(self.options, _option_table(self.library)) if self.options else {}
         object.__setattr__(self, "options", MappingProxyType(converted))

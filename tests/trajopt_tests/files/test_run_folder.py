@@ -11,6 +11,7 @@ import pytest
 
 from trajopt.base.errors import ResultFolderError
 from trajopt.base.files import run_folder
+from trajopt.base.files.atomic_file import write_text
 from trajopt.base.files.run_folder import MANIFEST, RunFolder, locked, manifest, mixture
 
 OUTSIDE = ("../../victim.txt", "/etc/hosts", "..", ".", "", "b/..", "..\\victim.txt", "C:victim.txt", "a\0b")
@@ -183,3 +184,9 @@ def test_a_read_only_folder_is_refused(tmp_path):
     with pytest.raises(ResultFolderError, match="Permission denied"), locked(tmp_path):
         pass
     tmp_path.chmod(0o700)
+
+
+def test_a_file_in_a_folder_that_is_not_there_is_named_without_its_part(tmp_path):
+    with pytest.raises(ResultFolderError, match=r"x.csv cannot be written, as .* no folder .*none: make"):
+        write_text(tmp_path / "none" / "x.csv", "1")
+    assert not (tmp_path / "none").exists()

@@ -59,7 +59,9 @@ def test_a_missing_part_is_named_when_the_problem_is_made(part):
             r"limits.q_lower of .* is of shape \(3,\): give an array of shape \(2,\)",
         ),
         (SimpleNamespace, "the dynamics is the class SimpleNamespace itself: make one"),
-        ("ur5", "the dynamics str has no `n`"),
+        ("ur5.urdf", r"the dynamics is 'ur5.urdf': give dynamics.load_urdf\(path\) of a file"),
+        (SimpleNamespace(model=1.0), "the dynamics is a SimpleNamespace: give its `model`"),
+        (5.0, "the dynamics float has no `n`"),
     ],
 )
 def test_a_part_of_the_wrong_size_is_named_when_the_problem_is_made(dynamics, message):

@@ -255,7 +255,10 @@ def test_nothing_is_printed(capfd):
         ({"time_limit": -1}, "time_limit = -1: expected a finite number above 0 or None"),
         ({"feasibility": np.nan}, "feasibility = nan: expected"),
         ({"hessian": "bfgs"}, "hessian = 'bfgs': expected 'exact' or 'lbfgs'"),
-        ({"options": {"max_iter": 5}}, r"options\['max_iter'\]: set it as Ipopt\(max_iterations=...\)"),
+        (
+            {"options": {"max_iter": 5}},
+            r"options\['max_iter'\]: set it as Ipopt\(max_iterations=...\), --option max_iterations=",
+        ),
         ({"options": {"mu_stratgy": "adaptive"}}, "'mu_stratgy' is not an option .*mean 'mu_strategy'"),
         ({"options": {"xyzzy": 1}}, "'xyzzy' is not an option of IPOPT; they are listed"),
         ({"options": {"mu_strategy": "both"}}, "mu_strategy = 'both': expected one of monotone, adaptive"),

@@ -9,11 +9,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from trajopt.base.errors import ResultFolderError
+
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A stream for the new content of a file: whatever happens, others see the old content or the new."""
     target = Path(path)
+    if not target.parent.is_dir():
+        raise ResultFolderError(
+            f"{target} cannot be written, as there is no folder {target.parent}: make it first"
+        )
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream:

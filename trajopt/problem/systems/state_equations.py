@@ -127,6 +127,10 @@ def checked_column(returned: Any, what: str, kind: str, names: Sequence[str]) ->
     """The value of a user's function as one expression; ShapeError unless it has one entry per name."""
     from trajopt.graph.expression import expression_of
 
+    if returned is None:
+        raise ShapeError(
+            f"the {what} of the system are None: return a list with one expression for each of {kind}"
+        )
     found = expression_of(returned)
     if found.shape != (len(names), 1):
         raise ShapeError(

@@ -189,6 +189,13 @@ def test_a_control_of_a_robot_drives_it():
 # -- bad input ----------------------------------------------------------------------------------------------
 
 
+def test_rates_that_return_nothing_are_named():
+    problem = trajopt.Problem(trajopt.system(("x", "v"), ("u",), lambda node: None))
+    problem.start_at(x=[0.0, 0.0])
+    with pytest.raises(ShapeError, match=r"the rates of the system are None: return a list"):
+        trajopt.solve(problem)
+
+
 def test_rates_of_the_wrong_number_are_refused_with_the_states():
     wrong = trajopt.system(("x", "v"), ("u",), lambda node: [node.u])
     with pytest.raises(ShapeError, match=r"1 components but there are 2 states \(x, v\)"):
