@@ -35,7 +35,7 @@ class ClearanceRows:
         self.clearances, self.reach = clearances, reach
         self.inputs: Mapping[str, int] = {"q": clearances.model.n}
         self.outputs: Mapping[str, int] = {"clearance": width}
-        self._pairs = np.empty((0, width), np.int64)  # of the rows at the nodes of the last call
+        self._pairs: dict[int, Array] = {}  # number of nodes -> of their rows, in the last call with so many
 
     def value(self, u: Mapping[str, Array]) -> dict[str, Array]:
         """min(d, reach) of every row, (nodes, width)."""
@@ -80,11 +80,15 @@ class ClearanceRows:
         return node[close], row[close], pair[close]
 
     def _assigned(self, distances: Array) -> Array:
-        """The pair of every row, (nodes, width): pairs within reach, in the rows that they had."""
-        if self._pairs.shape[0] != len(distances):
-            self._pairs = np.full((len(distances), self.outputs["clearance"]), FREE)
-        self._pairs = rows_taken(self._pairs, self._wanted(distances))
-        return self._pairs
+        """The pair of every row, (nodes, width): pairs within reach, in the rows that they had.
+
+        A check at other times between two calls does not change them: multipliers belong to rows.
+        """
+        before = self._pairs.get(len(distances))
+        if before is None:
+            before = np.full((len(distances), self.outputs["clearance"]), FREE)
+        pairs = self._pairs[len(distances)] = rows_taken(before, self._wanted(distances))
+        return pairs
 
     def _wanted(self, distances: Array) -> Array:
         """Which pairs have a row, (nodes, pairs): those within reach, the closest where they are too many."""
@@ -98,17 +102,17 @@ def rows_taken(pairs: Array, wanted: Array) -> Array:
     """The pair of every row, (nodes, width), after a change.
 
     pairs : (nodes, width) before; wanted : (nodes, pairs) bool, at most `width` of a node. Those that stay
-    keep their rows; the others enter rows that are free, both in ascending order.
+    keep their rows. A pair enters row (its number modulo width), or the next one that is free: so a program
+    that is built again has mostly the same rows, to which multipliers belong.
     """
-    node = np.arange(len(pairs))[:, None]
+    node, width = np.arange(len(pairs))[:, None], pairs.shape[1]
     staying = (pairs != FREE) & wanted[node, pairs]  # FREE looks up the last pair, which is then left out
     taken = np.where(staying, pairs, FREE)
     entering = wanted.copy()
     entering[np.broadcast_to(node, pairs.shape)[staying], pairs[staying]] = False
-    at, pair = np.nonzero(entering)
-    place = (np.cumsum(entering, axis=1) - 1)[at, pair]  # among those that enter at their node
-    free = np.argsort(staying, axis=1, kind="stable")  # free rows first
-    taken[at, free[at, place]] = pair
+    for at, pair in zip(*np.nonzero(entering), strict=True):
+        free = np.flatnonzero(taken[at] == FREE)
+        taken[at, free[np.argmin((free - pair) % width)]] = pair
     return taken
 
 

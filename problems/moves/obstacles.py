@@ -30,13 +30,15 @@ def keep_clear(problem: Any, clearances: Clearances, clearance: float, path: Arr
     """Add d >= clearance, m, for all pairs of shapes; a node's rows are those of pairs within 5 cm of it.
 
     path : (k, n), configurations near which the motion begins; how many pairs are close there says how many
-    rows a node gets, half as many more, from 16 to 64. Raises OptionError for a clearance of zero or less.
+    rows a node gets, half as many more, from 16 to 64. Between nodes a clearance may be missed by 0.05 mm, as
+    violations are compared with the 5 cm. Raises OptionError for a clearance of zero or less.
     """
     check_positive("clearance", clearance)
     reach = clearance + REACH
     close = int((clearances.distances(path, reach) < reach).sum(axis=1).max(initial=0))
     width = min(max(FEWEST, close + close // 2), MOST)
-    problem.subject_to(clearance_term(clearances, reach, width), lower=clearance, name="clearance")
+    term = clearance_term(clearances, reach, width)
+    problem.subject_to(term, lower=clearance, scale=REACH, name="clearance")
 
 
 def least_clearances(clearances: Clearances, motion: Any, reach: float = REACH) -> tuple[Array, Array]:

@@ -43,7 +43,8 @@ class Constraint:
         control points of the curve are bounded (sufficient; for q, v, a and jerk); or "implied", an equation
         that follows from others to the order of the scheme: it has no rows, and `verify` checks it
     continuous : whether the term is a curve that cannot jump: limits then hold at the ends of the motion, too
-    scale : (width,) what residuals of an equation are compared with; None: the sizes of what it adds up
+    scale : (width,) what violations are compared with; None: the sizes of what an equation adds up, and of
+        the bounds of a limit
     """
 
     term: Any
@@ -81,14 +82,17 @@ class Constraint:
     ) -> NDArray[np.float64]:
         """(2, width): what violations of the lower and of the upper side are compared with.
 
-        Of an equation its scale. Of a limit the larger of its two bounds in size: a drive that may give 150
-        N m is off by a part of these. But at most the range between them, which is smaller where both are far
-        from zero, and at most the side's own bound or the largest size of a value, `reach` (width,): a bound
-        beyond all that happens must not loosen the other side. Without another bound, the bound itself; one
-        unit where that is zero, or the scale of an equation where it is smaller.
+        The constraint's own scale, where it has one. Of an equation its scale. Of a limit the larger of its
+        two bounds in size: a drive that may give 150 N m is off by a part of these. But at most the range
+        between them, which is smaller where both are far from zero, and at most the side's own bound or the
+        largest size of a value, `reach` (width,): a bound beyond all that happens must not loosen the other
+        side. Without another bound, the bound itself; one unit where that is zero, or the scale of an
+        equation where it is smaller.
 
         equation_scale : (width,), that of an equation of this term where `needs_scale`, else None
         """
+        if self.scale is not None:
+            return np.stack([self.scale, self.scale])
         own = np.stack([self.lower, self.upper])
         other, size = own[::-1], np.abs(own)
         with np.errstate(invalid="ignore"):

@@ -111,6 +111,7 @@ class ProblemData(ProblemParts):
         over: Over = "path",
         name: str | None = None,
         hold: Literal["nodes", "hull"] = "nodes",
+        scale: float | None = None,
     ) -> None:
         """Add lower <= term <= upper, or term = equals, with bounds (width,) or a number for all components.
 
@@ -119,18 +120,21 @@ class ProblemData(ProblemParts):
         over : "path", "start", "end", a window (s0, s1) of normalised time, single times [t1, t2] in seconds,
             `Instants`, `ArcNodes` or `Neighbours`
         hold : "nodes", or "hull" to bound the control points of q, v, a or jerk, which bounds them for all t
+        scale : in the term's unit, what violations are compared with: between nodes 0.001 of it is allowed.
+            Of a limit its bound by default: 0.05 m for a distance that must stay above 0.002 m, for instance
         Raises ShapeError, NotFiniteError, InfeasibleBoundsError or OptionError for what cannot be meant.
         """
         if isinstance(term, Integral):
             term.check_over(over, PATH)
             term_checks.check_hold(hold, term.name, has_hull=False)
+            term_checks.check_scale(scale, term.name, has_scale=False)
             self.integrals.append(integral_constraint(self, term, (lower, upper, equals), name))
             return
         width = self.width_of_term(term)
         label = term_checks.label_of(name, term)
         if has_kinks(term):
             for piece, low, high, called in list(smooth_bounds(term, lower, upper, equals, label)):
-                self.subject_to(piece, low, high, over=over, name=called, hold=hold)
+                self.subject_to(piece, low, high, over=over, name=called, hold=hold, scale=scale)
             return
         names = self.component_names(term.quantity, width)
         low, high = input_checks.bounds_or_value(lower, upper, equals, width, label, names)
@@ -141,7 +145,9 @@ class ProblemData(ProblemParts):
         term_checks.check_hold(hold, label, term.quantity in SPLINE_LEAVES and over == PATH)
         curve = self.extras.get(term.quantity.removeprefix(EXTRA)) if is_extra(term.quantity) else None
         continuous = term.quantity == "q" or (curve is not None and curve.is_state)
-        self.constraints.append(Constraint(term, low, high, over, label, hold, continuous))
+        term_checks.check_scale(scale, label, has_scale=True)
+        sizes = None if scale is None else np.full(low.size, float(scale))
+        self.constraints.append(Constraint(term, low, high, over, label, hold, continuous, sizes))
 
     def start_at(self, q: Values = None, v: Values = None, a: Values = None, *, x: Values = None) -> None:
         """Fix positions q, velocities v, accelerations a at t = 0, (n,) each, or the states x of a system.

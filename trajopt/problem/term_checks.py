@@ -96,6 +96,15 @@ def check_hold(hold: str, label: str, has_hull: bool) -> None:
         )
 
 
+def check_scale(scale: Any, label: str, has_scale: bool) -> None:
+    """Raise OptionError for a scale that is not above zero, or of an integral, which has its own."""
+    arguments.check_positive(f"the scale of '{label}'", scale, optional=True)
+    if scale is not None and not has_scale:
+        raise OptionError(
+            f"'{label}' is an integral, whose violations are compared with its bounds: no scale"
+        )
+
+
 def check_whole_arc(over: NodeSet, low: Array, high: Array, trajectory: Trajectory, label: str) -> None:
     """OptionError for an equation inside an arc that leaves out an end where the equations of motion hold."""
     if not isinstance(over, ArcNodes) or over.part != "inside" or not np.any(low == high):

@@ -57,7 +57,7 @@ class LimitNodes:
     newton : whether Newton's method is tried in every round before the solver. It finds no optimum where the
         rows of a program change with the motion, as those of clearances do
 
-    All further solves together take at most twice the iterations of the first, at least 200.
+    Every further solve takes at most twice the iterations of the first, at least 200.
     """
 
     takes_links: ClassVar[bool] = True
@@ -72,21 +72,18 @@ class LimitNodes:
 
     def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
         """The answer, of a problem or of phases, whose limits are violated least between nodes."""
-        most = solution.iterations + iterations_on(solution.iterations)
+        most = iterations_on(solution.iterations)
 
         def ended(rounds: Rounds[list[LimitPeaks]]) -> str | None:
             last, found = rounds.last.answer, rounds.last.measure
             fine = _largest(found) <= self.accuracy or not any(own.size for own in self._times(rounds))
-            spent = rounds.count == self.rounds or last.iterations >= most
-            return "" if not last.converged or fine or spent else None
+            return "" if not last.converged or fine or rounds.count == self.rounds else None
 
         def finer(rounds: Rounds[list[LimitPeaks]]) -> Any:
             last = rounds.last.answer
-            run = Run(
-                max_iterations=most - last.iterations, start_kind=StartKind.SAME_MOTION, callback=progress
-            )
+            run = Run(max_iterations=most, start_kind=StartKind.SAME_MOTION, callback=progress)
             asked = asked_with_limit_nodes(last, self._times(rounds))
-            own = _newton_first(last, solver) if self.newton and not _newton_failed(rounds) else solver
+            own = _from_answer(last, solver, self.newton and not _newton_failed(rounds))
             return solve_once(asked, own, run)
 
         if not solution.converged:
@@ -146,23 +143,27 @@ def _thirds(solution: SolutionData) -> Array:
     return np.concatenate([nodes[:-1] + steps, nodes[1:] - steps])
 
 
-def _newton_first(answer: Answer, solver: Solver) -> Solver:
-    """Newton's method from an answer on fewer limit nodes; where it does not suit or fails, the solver.
+def _from_answer(answer: Answer, solver: Solver, newton: bool) -> Solver:
+    """What begins with the multipliers of an answer on fewer limit nodes; where it fails, the solver does.
 
-    A solver without a tolerance, or without second derivatives, stays as it is.
+    Newton's method, or the dense interior-point method, which takes half the iterations with them; IPOPT
+    takes more than without. A solver without a tolerance, or without second derivatives, stays as it is.
     """
     if isinstance(solver, TimedSolver):
-        return replace(solver, solver=_newton_first(answer, solver.solver))
-    tol = getattr(solver, "tol", None)
-    if tol is None or not takes_hessian(solver):
+        return replace(solver, solver=_from_answer(answer, solver.solver, newton))
+    tol, first = getattr(solver, "tol", None), getattr(solver, "alone", None)
+    if newton and tol is not None and takes_hessian(solver):
+        first = ActiveSetNewton(tol, NewtonFromMotion.shift, NewtonFromMotion.finer)
+    if first is None:
         return solver
 
     def known(nlp: Any) -> WarmStart | None:
         own: Any = getattr(nlp, "unscaled", None) or nlp
-        start = start_on_more_nodes(answer, own) if nlp.variable_count <= DENSE else None
+        small = nlp.variable_count <= DENSE or not newton
+        start = start_on_more_nodes(answer, own) if small else None
         return start if start is None or own is nlp else scaled_point(start, own.unknown_sizes)
 
-    return Fallback(ActiveSetNewton(tol, NewtonFromMotion.shift, NewtonFromMotion.finer), solver, known)
+    return Fallback(first, solver, known)
 
 
 def start_on_more_nodes(answer: Answer, program: NLP | LinkedProgram) -> WarmStart | None:

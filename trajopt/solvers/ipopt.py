@@ -26,7 +26,13 @@ from trajopt.solvers.monitor import Monitor
 from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, kkt_residuals
 from trajopt.solvers.run import SolverSettings
 from trajopt.solvers.solver import Program, Result, Run, StartKind, Status, WarmStart
-from trajopt.solvers.solver_constants import BOUND_RELAXATION, FEASIBILITY, WARM_BARRIER, WARM_PUSH
+from trajopt.solvers.solver_constants import (
+    BOUND_RELAXATION,
+    FEASIBILITY,
+    FURTHER_ROWS,
+    WARM_BARRIER,
+    WARM_PUSH,
+)
 
 # IpReturnCodes.h of IPOPT 3.14, complete.
 _STATUSES = {
@@ -95,8 +101,8 @@ _NEAR_START = {"mu_init": 1e-3, "bound_mult_init_method": "mu-based", **dict.fro
 _NEAR_OPTIMUM = {"mu_init": 1e-5, "bound_mult_init_method": "mu-based"}
 _BY_START_KIND: Mapping[StartKind, Mapping[str, Any]] = {
     StartKind.NEAR_START: _NEAR_START,
-    StartKind.NEAR_BOUNDS: {**_NEAR_START, **dict.fromkeys(_PUSHED, 1e-4)},
-    StartKind.SAME_MOTION: {**_NEAR_OPTIMUM, **dict.fromkeys(_PUSHED, 1e-4)},
+    StartKind.NEAR_BOUNDS: {**_NEAR_START, **dict.fromkeys(_PUSHED, FURTHER_ROWS)},
+    StartKind.SAME_MOTION: {**_NEAR_OPTIMUM, **dict.fromkeys(_PUSHED, FURTHER_ROWS)},
     StartKind.NEAR_OPTIMUM: {**_NEAR_OPTIMUM, **dict.fromkeys(_PUSHED, 1e-6)},
 }
 _OWN_FIELDS: Mapping[str, str] = {

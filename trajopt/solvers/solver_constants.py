@@ -16,6 +16,9 @@ BOUND_RELAXATION = 1e-10
 #: the range between two, and the least multiplier; and their first barrier parameter.
 WARM_PUSH, WARM_BARRIER = 1e-9, 1e-7
 
+#: Both, where the start solves a program that lacks a few of the rows.
+FURTHER_ROWS = 1e-4
+
 #: Of the largest entry of a Hessian: curvature that counts as none.
 FLAT = 1e-10
 

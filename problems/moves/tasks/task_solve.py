@@ -23,7 +23,7 @@ from trajopt.base.errors import NotFiniteError, ShapeError
 # Panda that carries a cup past a post stopped after 300 iterations, this method took 75), and Newton's method
 # mostly finds no step from one round of limit nodes to the next, which took a third of the seconds; easy
 # tasks, where it finds one, take longer without it.
-AMONG_OBSTACLES = trajopt.DenseInteriorPoint(tol=1e-5, max_iterations=300)
+AMONG_OBSTACLES = trajopt.DenseInteriorPoint(tol=1e-6, max_iterations=300)
 
 
 def solved(
@@ -42,18 +42,20 @@ def solved(
 
 
 def _solution(problem: TaskProblem, time_limit: float | None) -> Any:
-    """With clearances by `AMONG_OBSTACLES`; where that finds no optimum, and without any, by default."""
+    """With clearances by `AMONG_OBSTACLES`, by IPOPT where limits are missed then; without, by default."""
     asked, refine, begin = problem.asked, trajopt.LimitNodes(accuracy=MARGIN), time.monotonic()
-    if any(problem.task.clearances(model) is not None for model in problem.models):
-        quick = replace(refine, newton=False)
-        found = trajopt.solve(asked, AMONG_OBSTACLES, refine=quick, starts=1, time_limit=time_limit)
-        if found.converged or found.status is trajopt.Status.INTERRUPTED:
+    if all(problem.task.clearances(model) is None for model in problem.models):
+        return trajopt.solve(asked, refine=refine, starts=1, time_limit=time_limit)
+    refine = replace(refine, newton=False)
+    found = trajopt.solve(asked, AMONG_OBSTACLES, refine=refine, starts=1, time_limit=time_limit)
+    if found.status is trajopt.Status.INTERRUPTED or (found.converged and not found.warning):
+        return found
+    if time_limit is not None:
+        time_limit -= time.monotonic() - begin
+        if time_limit <= 0.0:
             return found
-        if time_limit is not None:
-            time_limit -= time.monotonic() - begin
-            if time_limit <= 0.0:
-                return found
-    return trajopt.solve(asked, refine=refine, starts=1, time_limit=time_limit)
+    other = trajopt.solve(asked, refine=refine, starts=1, time_limit=time_limit)
+    return other if other.converged or not found.converged else found
 
 
 def _given_paths(task: StatedTask, paths: Any) -> list[list[Array]]:

@@ -151,7 +151,8 @@ def taken_one_by_one(pairs, wanted):
             row[k] = pair if pair != FREE and wished[pair] else FREE
         for pair in np.flatnonzero(wished):
             if pair not in row:
-                row[list(row).index(FREE)] = pair
+                later = [*range(pair % row.size, row.size), *range(pair % row.size)]
+                row[next(k for k in later if row[k] == FREE)] = pair
     return found
 
 

@@ -153,3 +153,20 @@ def test_a_time_limit_holds_for_both_solvers_together(monkeypatch):
     monkeypatch.setattr("trajopt.solve", solve)
     motion = around(moves.Scene([WALL])).solve(time_limit=1e-3)
     assert not motion.converged and calls[0] == 1e-3 and all(limit < 1e-3 for limit in calls[1:])
+
+
+@pytest.mark.long
+def test_the_report_of_a_task_of_several_arcs_agrees_that_all_of_it_holds():
+    """Continuity between arcs and goals to 1e-6 of their scales, as `verify` asks for."""
+    task = moves.Task(arm(), moves.Scene([WALL]), clearance=0.01)
+    task.start(q=AT_LEFT)
+    task.attach("can", "tool0", mass=1.0)
+    task.via("tool0", position=(0.45, 0.0, 0.6))
+    task.to("tool0", position=RIGHT, rotation=DOWN, tolerance=(1e-3, 0.01))
+    task.detach("can")
+    task.to(q=AT_LEFT)
+    task.limits(acceleration=15.0, jerk=500.0, tool_speed=1.5)
+    motion = task.solve()
+    assert motion.converged, motion
+    report = motion.solution.verify()
+    assert report.verdict == "PASS", report.reason

@@ -21,6 +21,22 @@ LARGEST = 400  # unknowns and equations together: above, sparse algebra is faste
 
 
 @dataclass(frozen=True)
+class DenseSteps(SolverSettings):
+    """The method without IPOPT: STEP_TOO_SMALL where it gets stuck or takes too many steps."""
+
+    feasibility: float = FEASIBILITY
+
+    def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
+        """Whether it is made for a program, which it solves from the multipliers of a start."""
+        return start is not None and start.has_multipliers and _is_small(nlp)
+
+    def _solved(self, nlp: Program, start: WarmStart | None, run: Run) -> Result:
+        monitor = self._monitor(nlp, start, run, shorten=True)
+        with monitor.interruptible(), np.errstate(all="ignore"):
+            return InteriorPointRun(monitor, self.tol, run.start_kind).result(self.max_iterations)
+
+
+@dataclass(frozen=True)
 class DenseInteriorPoint(SolverSettings):
     """The settings of one run of the dense interior-point method.
 
@@ -46,21 +62,24 @@ class DenseInteriorPoint(SolverSettings):
 
         return f"own, LAPACK of scipy {scipy.__version__}"
 
+    @property
+    def alone(self) -> DenseSteps:
+        """Without IPOPT."""
+        return DenseSteps(self.tol, self.max_iterations, self.time_limit, self.feasibility)
+
     def _solved(self, nlp: Program, start: WarmStart | None, run: Run) -> Result:
-        run = Run(callback=run.callback).within(self.time_limit)
         ipopt = Ipopt(self.tol, self.max_iterations, feasibility=self.feasibility)
+        later = Run(callback=run.callback).within(self.time_limit)
         if not _is_small(nlp):
-            return ipopt.solve(nlp, start, run)
-        monitor = self._monitor(nlp, start, run, shorten=True)
-        with monitor.interruptible(), np.errstate(all="ignore"):
-            found = InteriorPointRun(monitor, self.tol).result(self.max_iterations)
+            return ipopt.solve(nlp, start, later)
+        found = self.alone.solve(nlp, start, replace(later, start_kind=run.start_kind))
         if found.status is not Status.STEP_TOO_SMALL:
             return found
         left = self.max_iterations - found.iterations - 1
         if left < 0:
             return replace(found, status=Status.ITERATION_LIMIT, detail="")
         note = f"by IPOPT after {found.iterations} dense steps"
-        found = continued(found, replace(ipopt, max_iterations=left), nlp, start, run)
+        found = continued(found, replace(ipopt, max_iterations=left), nlp, start, later)
         return replace(found, detail=f"{found.detail}; {note}" if found.detail else note)
 
 

@@ -30,7 +30,8 @@ class Residuals:
         self.dual_scale = kkt_scale(size, count)
         self.product_scale = kkt_scale(total, z.size)
         self.dual = max(largest(self.of_unknowns), largest(self.of_slacks))
-        self.infeasibility = max(self.dual / self.dual_scale, largest(self.primal))
+        self.violation = largest(self.primal)
+        self.infeasibility = max(self.dual / self.dual_scale, self.violation)
 
     def error(self, barrier: float = 0.0) -> float:
         return max(self.infeasibility, largest(self.products - barrier) / self.product_scale)

@@ -12,8 +12,16 @@ from trajopt.solvers.dense.newton_step import Direction, NewtonStep, Residuals
 from trajopt.solvers.dense.slack_program import Iterate, Multipliers, Point, SlackProgram, Slopes
 from trajopt.solvers.monitor import Monitor, Refusal
 from trajopt.solvers.optimality.kkt import is_optimal_to_rounding, multipliers_of
-from trajopt.solvers.solver import Result, Status, WarmStart
-from trajopt.solvers.solver_constants import FEASIBILITY, MOST_STEPS, WARM_BARRIER, WARM_PUSH
+from trajopt.solvers.run import SolverSettings
+from trajopt.solvers.solver import Result, StartKind, Status, WarmStart
+from trajopt.solvers.solver_constants import (
+    FEASIBILITY,
+    FURTHER_ROWS,
+    LITTLE,
+    MOST_STEPS,
+    WARM_BARRIER,
+    WARM_PUSH,
+)
 
 LARGEST_ESTIMATE = 1e3  # multipliers estimated at the start: larger ones are not used
 FAR = 1e10  # kappa_Sigma: between z t / mu and its inverse
@@ -23,16 +31,22 @@ PUSH = 1e-2  # off limits at a start without multipliers: kappa_1 and kappa_2
 class InteriorPointRun:
     """The iterates of one solve."""
 
-    def __init__(self, monitor: Monitor, tol: float) -> None:
+    def __init__(self, monitor: Monitor, tol: float, start_kind: StartKind | None = None) -> None:
         self.monitor, self.tol = monitor, tol
+        self.lacks_rows = start_kind is StartKind.SAME_MOTION
         self.program, self.shifts = SlackProgram(monitor), Shifts()
         self.entries: list[tuple[float, float]] = []
         self.first = 0.0  # violation where the filter begins
         self.length = np.nan  # largest change of an unknown in the last step
 
     def result(self, most: int) -> Result:
-        """The optimum, or the best iterate; STEP_TOO_SMALL where it gets stuck or takes too many steps."""
-        monitor, number = self.monitor, 0
+        """The optimum, or the best iterate; STEP_TOO_SMALL where it gets stuck or takes too many steps.
+
+        After an optimum to a tolerance that is coarse, a few more steps make the rows hold better than that:
+        rows of large slopes are scaled by these, and curves would not meet to what reports ask for.
+        """
+        monitor, number, optimum, before = self.monitor, 0, None, np.inf
+        little = max(LITTLE * self.tol, SolverSettings.tol)
         try:
             at, rule = self._start()
             while True:
@@ -41,7 +55,11 @@ class InteriorPointRun:
                     number, answer, at.point.rows, at.point.f, residuals.dual, self.length
                 )
                 if residuals.error() <= self.tol:
-                    return monitor.result(Status.CONVERGED, answer, number, "")
+                    optimum = answer
+                if optimum is not None:
+                    if residuals.violation <= little or residuals.violation > 0.5 * before:
+                        break
+                    before = residuals.violation
                 if not goes_on or number in (most, MOST_STEPS):
                     break
                 stepped = self._step(at, residuals, rule)
@@ -54,13 +72,16 @@ class InteriorPointRun:
                 at, number = stepped, number + 1
         except Refusal:
             pass  # the monitor knows why
+        if optimum is not None:
+            return monitor.result(Status.CONVERGED, optimum, number, "")
         status = Status.ITERATION_LIMIT if number == most else Status.STEP_TOO_SMALL
         return monitor.result(status, None, number, "")
 
     def _start(self) -> tuple[Iterate, BarrierRule]:
         """The start, moved off limits, with multipliers and the rule of its barrier parameter."""
         program, start = self.program, self.monitor.start
-        push = WARM_PUSH if start.has_multipliers else PUSH
+        warm = (FURTHER_ROWS, FURTHER_ROWS) if self.lacks_rows else (WARM_PUSH, WARM_BARRIER)
+        push, barrier = warm if start.has_multipliers else (PUSH, 0.0)
         x, count = start.y[program.free], program.rows.size
         s = program.inside(np.concatenate([np.zeros(count), x[program.bounded]]), push)
         x[program.bounded] = s[count:]
@@ -68,18 +89,18 @@ class InteriorPointRun:
         point = program.point(x, program.inside(s, push))
         slopes = program.slopes(x)
         if start.has_multipliers:
-            multipliers, barrier = self._known(start), WARM_BARRIER
+            multipliers = self._known(start, push)
         else:
             multipliers = self._estimate(slopes)
             barrier = float(point.t.mean()) if point.t.size else 0.0
         rule = BarrierRule(barrier, self.tol, is_free=not start.has_multipliers)
         return Iterate(point, slopes, multipliers), rule
 
-    def _known(self, start: WarmStart) -> Multipliers:
+    def _known(self, start: WarmStart, least: float) -> Multipliers:
         program = self.program
         rows, low, high = multipliers_of(program.nlp, start)
         y = np.concatenate([rows[program.rows], (high - low)[program.free[program.bounded]]])
-        z = np.maximum(-program.sign * y[program.side], WARM_PUSH)
+        z = np.maximum(-program.sign * y[program.side], least)
         return Multipliers(y, rows[program.equations], z)
 
     def _estimate(self, slopes: Slopes) -> Multipliers:

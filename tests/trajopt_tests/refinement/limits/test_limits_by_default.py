@@ -7,6 +7,7 @@ import pytest
 from hand_written import PointMasses
 
 import trajopt
+from trajopt.base import errors
 from trajopt.checks.peaks_between_nodes import limit_peaks
 
 TIMES = np.linspace(0.0, 1.0, 40_001)  # normalised
@@ -233,3 +234,34 @@ def test_a_bounded_integral_is_compared_with_its_bound():
     report = trajopt.solve(problem, starts=1).verify()
     line = next(v for v in report.violations if "integral" in v.label or "oscillating" in v.label)
     assert line.scale == pytest.approx(3.0)
+
+
+def test_a_limit_with_a_scale_of_its_own_is_compared_with_it():
+    """0.001 of the scale may be missed between nodes: of 1.2 by default, of 6 where that is said."""
+    coarse = trajopt.solve(limited(speed, -np.inf, 1.2, scale=6.0), refine=None)
+    (line,) = [each for each in coarse.verify().violations if each.name == "limit"]
+    assert line.scale == 6.0
+    assert coarse.limit_excess == pytest.approx(excess(coarse, speed, -np.inf, 1.2) / 6.0, rel=1e-5)
+    assert coarse.limit_excess > 1e-3
+    solution = trajopt.solve(limited(speed, -np.inf, 1.2, scale=6.0))
+    assert excess(solution, speed, -np.inf, 1.2) < 6e-3
+    assert solution.verify().verdict == "PASS"
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, np.nan, "1 m", [1.0, 2.0]])
+def test_a_scale_is_a_number_above_zero(scale):
+    problem = trajopt.Problem(PointMasses(1), trajopt.Trajectory.uniform(5, duration=1.0))
+    with pytest.raises(errors.OptionError, match="the scale of 'speed'"):
+        problem.subject_to(speed, upper=1.2, scale=scale)
+
+
+def test_an_integral_has_no_scale():
+    problem = trajopt.Problem(PointMasses(1), trajopt.Trajectory.uniform(5, duration=1.0))
+    with pytest.raises(errors.OptionError, match="is an integral"):
+        problem.subject_to(trajopt.integral(speed), upper=1.2, scale=1.0)
+
+
+def test_the_dense_method_starts_on_more_nodes_with_the_multipliers_it_has():
+    solution = trajopt.solve(fastest(), trajopt.DenseInteriorPoint(), refine=trajopt.LimitNodes(newton=False))
+    assert any(solution.limit_points) and solution.converged and "IPOPT" not in solution.detail
+    assert solution.objective == pytest.approx(trajopt.solve(fastest()).objective, rel=1e-6)
