@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
-SHARE = 0.5  # of the accuracy: peaks above become nodes, too, as they grow when others are held down
 FAR = 0.1  # of a limit's size: above it, the first round adds two nodes in every interval
 
 
@@ -70,6 +69,11 @@ class LimitNodes:
         check_positive("accuracy", self.accuracy)
         check_count("rounds", self.rounds, 1)
 
+    @property
+    def _least_peak(self) -> float:
+        """Smaller than the accuracy: peaks below that grow when others are held down."""
+        return 0.5 * self.accuracy
+
     def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
         """The answer, of a problem or of phases, whose limits are violated least between nodes."""
         most = iterations_on(solution.iterations)
@@ -90,7 +94,7 @@ class LimitNodes:
             return solution
         rounds = run_rounds(
             solution,
-            measure=lambda answer: [limit_peaks(part, SHARE * self.accuracy) for part in answer.parts],
+            measure=lambda answer: [limit_peaks(part, self._least_peak) for part in answer.parts],
             ended=ended,
             finer=finer,
             objection=unless_smaller(_largest),
@@ -116,7 +120,7 @@ class LimitNodes:
         every interval between nodes, as peaks that are held down let others grow beside them.
         """
         return [
-            _thirds(part) if rounds.count == 0 and own.largest > FAR else own.above(SHARE * self.accuracy)
+            _thirds(part) if rounds.count == 0 and own.largest > FAR else own.above(self._least_peak)
             for part, own in zip(rounds.last.answer.parts, rounds.last.measure, strict=True)
         ]
 
