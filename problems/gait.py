@@ -25,13 +25,14 @@ from problems.human.assessment.outputs import remarks as remarks
 from problems.human.body.model import ACTIVE, TABLE_HEIGHT
 from problems.human.body.own_model import own_mass, own_skeleton
 from problems.human.body.person import Person, chosen_height
-from problems.human.gait.formulation import formulation, refuse_imposed_contact
+from problems.human.gait.formulation import DEFAULT, formulation, refuse_imposed_contact
 from problems.human.gait.gait_problem import gait_problem
 from problems.human.gait.gait_solver import PATIENCE, gait_solver
 from problems.human.gait.step import LIMIT_NODES, Step, warn_of_untested_speed
 from problems.human.gait.step_limits import StepLimits
 from problems.human.motions.tracking import track_motion
-from problems.human.predicted.predicted_step import predicted_solver, predicted_step
+from problems.human.predicted.predicted_step import SOLVED, predicted_solver, predicted_step
+from problems.human.predicted.solved_walk import IMPOSED, guess_solved_walk
 from problems.human.predicted.stances import step_trajectory
 from problems.human.predicted.tendons import achilles_tendons
 from problems.recipe import recipe
@@ -118,8 +119,8 @@ def build(
     springs : whether passive stiffness and damping take their part of each torque
     smoothness : s^4, weight of squared accelerations of joints
     without : step constraints to leave out, names of problems.human.gait.step_constraints with commas between
-    start : where the search starts, "standing" upright, a "measured" gait, which is the default with imposed
-        contact, or, with predicted contact alone and by default, a walk that was "solved" before
+    start : where the search starts, "standing" upright, a "measured" gait, by default with the thesis's cost,
+        or a walk that was "solved" before, the nearest of six, by default and only with the sourced cost
     track : a file of measured angles (.mot, .sto, .csv), or of markers of `model` (.trc), which the walk
         also keeps near, beside the cost; its step is between track_window, s, the strikes of the right and of
         the left heel. track_weight and track_names, a table of names, as in `problems.human.motions.tracking`
@@ -162,15 +163,19 @@ def build(
         return problem
     if tendons:
         raise OptionError("tendons are for contact='predicted' only: leave out one of them")
+    near = start == SOLVED and cost == DEFAULT
     problem = gait_problem(
         "gait", person, (step,), limits,
         moving=ACTIVE, intervals=intervals, nodes_per_span=nodes_per_span, springs=springs,
-        smoothness=smoothness, without=without, start=start, cost=cost, weights=weights,
+        smoothness=smoothness, without=without, start=None if near else start, cost=cost, weights=weights,
         body=own_skeleton(model, person) if model else None,
     )  # fmt: skip
+    if near:
+        guess_solved_walk(problem, (step,), IMPOSED)
     if track:
         track_motion(problem, track, track_window, track_weight, track_names, model)
-    solver = gait_solver((step,), contact_drift, intervals)
-    starts = own.starts if solver.patience == PATIENCE else 1  # several where each takes seconds
+    solver = gait_solver((step,), contact_drift, intervals, near)
+    # Several where each takes seconds, and the first is not the best of several already.
+    starts = own.starts if solver.patience == PATIENCE and not near else 1
     problem.recommend(solver, trajopt.LimitNodes(), starts)
     return problem

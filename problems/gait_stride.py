@@ -98,7 +98,9 @@ def build(
         contact_tolerance, contact_drift, penetration, friction, knee=swing_knee,
         clearance=own.chosen("clearance", clearance), sole=own.chosen("sole", sole),
     )  # fmt: skip
-    weights, start = own.chosen_weights(power, steadiness, force_rate), own.start if start is None else start
+    weights = own.chosen_weights(power, steadiness, force_rate)
+    if start is None:
+        start = own.start if contact == "predicted" else "measured"
     smoothness, stiffer = own.chosen("smoothness", smoothness), {"knee_r_flex": knee_stiffness}
     if contact == "predicted":
         refuse_imposed_contact(given)

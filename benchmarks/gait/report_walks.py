@@ -27,7 +27,7 @@ STRIDES: dict[str, dict[str, Any]] = {
 
 
 def solved(problem: Any = gait, **parameters: Any) -> trajopt.Solution:
-    """A gait as its problem recommends to solve it, from the measured start unless another is given."""
+    """A gait as its problem recommends to solve it, from its default start unless another is given."""
     return timed(problem, **parameters)[0]
 
 

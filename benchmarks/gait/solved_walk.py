@@ -1,4 +1,4 @@
-"""Solves and stores the walks from which predicted steps start: `python -m benchmarks.gait.solved_walk`."""
+"""Solves and stores the walks from which steps start: `python -m benchmarks.gait.solved_walk`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ from pathlib import Path
 
 import trajopt
 from problems import gait
-from problems.human.predicted.solved_walk import WALKS, solved_curves, table_of
+from problems.human.predicted.solved_walk import IMPOSED, WALKS, solved_curves, table_of
 
 FOLDER = Path(__file__).resolve().parents[2] / "problems" / "human" / "data"
-STARTS = ("measured", "solved")
+STARTS = {
+    "predicted": (WALKS, ("measured", "solved")),
+    "imposed": (IMPOSED, ("measured", "standing", "solved")),
+}
 
 
 def main() -> None:
-    """Replace every stored walk by the best one found from the measured start and from itself."""
-    for file, (speed, length) in WALKS.items():
-        asked = {"speed": speed, "step_length": length}
-        store(file, (gait.build(contact="predicted", start=start, **asked) for start in STARTS))
+    """Replace every stored walk by the best one found from other starts and from itself."""
+    for contact, (stored, starts) in STARTS.items():
+        for file, (speed, length) in stored.items():
+            asked = {"contact": contact, "speed": speed, "step_length": length}
+            store(file, (gait.build(start=start, **asked) for start in starts))
 
 
 def store(file: str, problems: Iterable[trajopt.Problem]) -> None:

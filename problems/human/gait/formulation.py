@@ -42,8 +42,9 @@ class Formulation:
     last_on : the point of the trailing foot that leaves the ground last
     smoothness : s^4, weight of squared accelerations of joints
     split : how the feet share the reaction
-    starts : of one step, of which the lowest optimum is the answer, unless its motion is finer
-    start : from where the search starts
+    starts : of one step, of which the lowest optimum is the answer, unless its motion is finer or it starts
+        from a walk that was solved
+    start : from where the search for one step starts
     weights : of the sourced cost
     """
 
@@ -95,7 +96,7 @@ FORMULATIONS = MappingProxyType({
     "sourced": Formulation(
         intervals=5, constraints=tuple(name for name in STEP_CONSTRAINTS if name not in POSTURE_DEMANDS),
         toe_off=0.28, step_width=0.13 * LEG_LENGTH, toe_out=7.0, sole=SOLE_HALF_WIDTH, clearance=0.015,
-        last_on="toe", smoothness=0.0, split="opposing", starts=2, start="measured",
+        last_on="toe", smoothness=0.0, split="opposing", starts=2, start="solved",
     ),
     "thesis": Formulation(
         intervals=3, constraints=tuple(name for name in STEP_CONSTRAINTS if name not in ARM_DEMANDS),

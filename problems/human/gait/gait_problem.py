@@ -36,7 +36,7 @@ def gait_problem(
     stiffer: Mapping[str, float] = MappingProxyType({}),
     smoothness: float = 0.0,
     without: str = "",
-    start: str = "measured",
+    start: str | None = "measured",
     cost: str = "sourced",
     weights: CostWeights | None = None,
     body: Any = None,
@@ -45,6 +45,7 @@ def gait_problem(
 
     cost : "sourced", which takes `weights` (see `sourced_cost`), or "thesis", effort alone
     names : of the step constraints, by default those that belong to the cost
+    start : as in `set_initial_guess`, or None for a guess that the caller gives
     body : a robot that walks instead of the skeleton of `person`, whose names it has (`own_skeleton`)
     """
     constraints = formulation(cost).constraints if names is None else names
@@ -68,7 +69,8 @@ def gait_problem(
         problem.minimize(effort(model, springs, stiffer, person.size))
     minimize_accelerations(problem, model, smoothness)
     subject_to_step_constraints(problem, steps, limits, constraints, without)
-    set_initial_guess(problem, steps, start)
+    if start is not None:
+        set_initial_guess(problem, steps, start)
     return problem
 
 

@@ -25,6 +25,7 @@ from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person
 from problems.human.gait.effort import minimize_accelerations
 from problems.human.gait.gait_problem import subject_to_periodicity
+from problems.human.gait.gait_solver import MARGIN, NEAR
 from problems.human.gait.initial_guess import Start, set_initial_guess
 from problems.human.gait.reach import check_reach
 from problems.human.gait.sourced_cost import CostWeights, minimize_sourced_cost, muscle_torques
@@ -47,13 +48,6 @@ from trajopt.base.arguments import check_choice
 
 SOLVED = "solved"  # the start from the stored walk
 STARTS = (SOLVED, "measured", "standing")
-# A start near the optimum: with a first barrier of 1e-5 up to 40 iterations where 1e-6 takes 16. Pushes keep
-# IPOPT from moving the start away from what is active.
-_PUSHED = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac")
-NEAR = MappingProxyType({"mu_strategy": "monotone", "mu_init": 1e-6, **dict.fromkeys(_PUSHED, 1e-3)})
-# Six of ten rows are torque limits, of which few are near: without the far ones an iteration takes two thirds
-# of the time. All other rows enter at once, as rounds from a motion without them take several times as many.
-MARGIN = 0.1
 
 
 def predicted_step(

@@ -1,7 +1,8 @@
-"""The walks and runs from which the search for a step with predicted contact starts: some solved before.
+"""The walks and runs from which the search for a step starts: some solved before.
 
-The files of WALKS, `data/solved_walk.csv` for one, have the joints and the forces of the steps that
-`python -m benchmarks.gait.solved_walk` found, and those of RUNS, with stretches of tendons, the steps of
+The files of WALKS, `data/solved_walk.csv` for one, have the joints and the forces of the steps with
+predicted contact that `python -m benchmarks.gait.solved_walk` found, those of IMPOSED the joints and the
+smooth reaction of its steps with imposed contact, and those of RUNS, with stretches of tendons, the steps of
 `python -m benchmarks.running.solved_run`: polynomials of degree SAMPLES - 1 on every interval of their
 mesh, by their values, so that accelerations and forces are those that were found. The walk whose speed and
 step length are nearest is stretched to the step that is asked for: the way by the step length, the pelvis by
@@ -33,6 +34,12 @@ WALKS = MappingProxyType({
     "solved_walk_slow.csv": (0.7, 0.45), "solved_walk_easy.csv": (1.05, 0.55), FILE: (1.2, 0.62),
     "solved_walk_brisk.csv": (1.35, 0.70), "solved_walk_short.csv": (1.45, 0.62),
     "solved_walk_fast.csv": (1.7, 0.73),
+})  # fmt: skip
+# The same of walks with imposed contact and the sourced cost, from which `gait` starts by default.
+IMPOSED = MappingProxyType({
+    "imposed_walk_slow.csv": (0.7, 0.45), "imposed_walk_easy.csv": (1.05, 0.55),
+    "imposed_walk.csv": (1.2, 0.62), "imposed_walk_brisk.csv": (1.35, 0.70),
+    "imposed_walk_short.csv": (1.45, 0.62), "imposed_walk_fast.csv": (1.7, 0.73),
 })  # fmt: skip
 # The same of runs, from which `running` starts.
 RUNS = MappingProxyType({"solved_run.csv": (3.0, 1.08), "solved_run_fast.csv": (4.0, 1.38)})

@@ -121,7 +121,8 @@ def test_springs_help_the_muscles_of_every_joint_that_has_any():
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("cost", "start"), [("sourced", "measured"), ("thesis", "standing"), ("thesis", "measured")]
+    ("cost", "start"),
+    [("sourced", "measured"), ("sourced", "solved"), ("thesis", "standing"), ("thesis", "measured")],
 )
 def test_a_walk_is_predicted_that_balances_and_repeats_itself_mirrored(cost, start):
     solution = trajopt.solve(gait.build(cost=cost, start=start), progress="silent")

@@ -112,7 +112,7 @@ def test_plantarflexors_alone_are_stronger():
         ({"cost": "thesis"}, "the cost 'thesis' has imposed contact"),
         ({"track": "walk.trc"}, "'walk.trc' has markers: give the model that has them"),
         ({"start": "sitting"}, "start"),
-        ({"contact": "imposed", "start": "solved"}, "use 'standing' or 'measured'"),
+        ({"contact": "imposed", "cost": "thesis", "start": "solved"}, "use 'standing' or 'measured'"),
         ({"contact": "guessed"}, "use 'imposed' or 'predicted'"),
     ],
 )
