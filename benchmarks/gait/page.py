@@ -17,7 +17,8 @@ Written by `python -m benchmarks.gait`, one part alone for example by `python -m
 cost of Barman's thesis with `--cost thesis`; one BLAS thread. The gait itself, with its criteria and
 pictures, is on [its own page](gait.md). All numbers: [gait_benchmark.json](gait_benchmark.json). Solves are
 without limit nodes, but for those between the nodes."""
-DEFAULT = "The cost with sources, the default of `gait`."
+DEFAULT = """The cost with sources, the default of `gait`. The default run starts from a stored walk, all
+others from the measured start."""
 OF_THE_THESIS = """## The thesis's cost
 
 `cost="thesis"`, six control points. All but the part between the nodes was measured before the gaits got

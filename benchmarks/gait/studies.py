@@ -59,7 +59,7 @@ def between_nodes(cost: str) -> list[dict[str, Any]]:
     found = []
     for speed in SPEEDS:
         for length in LENGTHS:
-            problem = gait.build(cost=cost, speed=speed, step_length=length)
+            problem = gait.build(cost=cost, speed=speed, step_length=length, start="measured")
             began = time.process_time()
             plain = trajopt.solve(problem, refine=None, starts=1, progress="silent")
             solved_at = time.process_time()
