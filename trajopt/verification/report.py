@@ -39,6 +39,7 @@ class Report(Verdict):
     balance : of a robot on feet, the force and moment that are missing between nodes; None of others
     designs : properties of the robot that follow from parameters, and their values
     unbuilt : why a robot with these properties cannot exist; empty where it can
+    unmended : whether nodes were added for limits that are still exceeded between nodes
     objective : sum of all costs
     rounding : objectives below are rounding errors: 1e-13 divided by the factor of the costs in the NLP
     """
@@ -55,6 +56,7 @@ class Report(Verdict):
     minimality: Minimality = field(default_factory=Minimality)
     designs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     unbuilt: str = ""
+    unmended: bool = False
     rounding: float = 0.0
     balance: BaseBalance | None = None
 
@@ -159,6 +161,8 @@ class Report(Verdict):
             return ""
         if missed.equation:
             return f"; refine=trajopt.Refined(tol={self.accuracy:.2g}) halves intervals there"
+        if self.unmended:
+            return "; nodes that were added for limits did not mend it: solve on more intervals"
         given = "" if self.limit_accuracy == LIMIT_ACCURACY else f"accuracy={self.limit_accuracy:.2g}"
         return f"; refine=trajopt.LimitNodes({given}) adds nodes there"
 

@@ -78,6 +78,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
             for name, design in problem.designs.items()
         },
         unbuilt=solution.unbuilt,
+        unmended=bool(solution.warning),
         rounding=0.0 if program is None else ZERO_COST / program.nlp.objective_scale,
         **fields_of(solution, solution.title, kkt, accuracy),
     )

@@ -46,6 +46,14 @@ def test_limits_hold_between_nodes_to_the_accuracy_that_is_asked(over, accuracy)
     assert all(s in refined.problem.trajectory.nodes.s for s in refined.limit_points[0])
 
 
+def test_a_report_does_not_advise_what_was_tried():
+    """One round is too few for an accuracy of 1e-7: more intervals are advised, not the same again."""
+    tried = trajopt.solve(slide(), refine=trajopt.LimitNodes(1e-7, rounds=1))
+    assert tried.warning
+    report = tried.verify(1e-7)
+    assert report.verdict == "FAIL" and report.reason.endswith("did not mend it: solve on more intervals")
+
+
 def test_limits_that_hold_cost_no_further_solve():
     plain = trajopt.solve(slide(), refine=None)
     again = trajopt.LimitNodes(accuracy=1.0).refine(plain, None)
