@@ -2,10 +2,10 @@
 
 With `--cost thesis` the first five are of the thesis's cost, else of the default one; `casadi` is always of
 the thesis's. `score`, `mesh`, `lengths` and `speeds` compare the default walk with people, `predicted`,
-`predicted_speeds` and `slopes` one whose contact is predicted; `impossible` asks for steps that nobody can
-walk. Every part (all of them without a name) replaces its own numbers in docs/gait_benchmark.json; the page
-docs/gait_benchmark.md with its figures and the scoreboard in docs/gait.md are then written anew from all
-numbers (`page` alone: nothing is measured).
+`predicted_speeds`, `predicted_lengths` and `slopes` one whose contact is predicted; `impossible` asks for
+steps that nobody can walk. Every part (all of them without a name) replaces its own numbers in
+docs/gait_benchmark.json; the page docs/gait_benchmark.md with its figures and the scoreboard in docs/gait.md
+are then written anew from all numbers (`page` alone: nothing is measured).
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "lengths": score.preferred_lengths,
     "speeds": walkable.speeds,
     "predicted_speeds": walkable.predicted_speeds,
+    "predicted_lengths": predicted.lengths,
     "impossible": walkable.impossible,
 }
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import trajopt
-from benchmarks.gait.score import AT_TRIAL, AT_WINTER, as_table, headlined
+from benchmarks.gait.score import AT_TRIAL, AT_WINTER, LENGTHS, SPEEDS, as_table, headlined
 from problems import gait
 from problems.human.assessment.criteria import credibility
 from problems.human.assessment.measured import TRIAL, WINTER
@@ -46,6 +46,21 @@ def slopes() -> list[dict[str, Any]]:
             "mean": mean_correlation(scores(solution)), "iterations": solution.iterations,
             "cost": metabolic_cost(solution), "people": measured_cost(slope),
         }))  # fmt: skip
+    return found
+
+
+def lengths() -> list[dict[str, Any]]:
+    """Metabolic cost of walks with predicted contact over step lengths around the one that people prefer."""
+    found = []
+    for speed, people in SPEEDS.items():
+        for step_length in (part * people for part in LENGTHS):
+            problem = gait.build(contact="predicted", speed=speed, step_length=step_length)
+            solution = trajopt.solve(problem, refine=None, starts=1, progress="silent")
+            found.append(headlined(f"{speed} m/s, {step_length:.3f} m", {
+                "speed": speed, "step_length": step_length, "people": people,
+                "status": solution.status.name.lower(), "objective": solution.objective,
+                "mean": mean_correlation(scores(solution)), "cost": metabolic_cost(solution),
+            }))  # fmt: skip
     return found
 
 

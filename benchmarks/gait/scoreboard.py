@@ -86,6 +86,11 @@ def terms_per_metre(found: Sequence[Mapping[str, Any]]) -> str:
     return table(["cost per metre", *names], rows)
 
 
+def metabolic_lengths(found: Sequence[Mapping[str, Any]]) -> str:
+    """The same of the metabolic cost, which is per metre already."""
+    return preferred([{**each, "objective": each["cost"] * each["step_length"]} for each in found])
+
+
 def preferred(found: Sequence[Mapping[str, Any]]) -> str:
     """Cost per metre over step lengths, and the length at which a parabola through them is least."""
     rows = []
@@ -193,7 +198,8 @@ def impossible(found: Sequence[Mapping[str, Any]]) -> str:
 
 TABLES = {
     "score": score, "mesh": mesh, "predicted": predicted, "lengths": lengths, "speeds": speeds,
-    "predicted_speeds": speeds, "slopes": slopes, "impossible": impossible,
+    "predicted_speeds": speeds,
+    "predicted_lengths": metabolic_lengths, "slopes": slopes, "impossible": impossible,
 }  # fmt: skip
 HEADINGS = [
     "walk", "mean correlation", "objective", "vertical reaction: peak, valley, peak (BW)",

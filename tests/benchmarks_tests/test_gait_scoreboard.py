@@ -45,6 +45,9 @@ def test_the_least_cost_per_metre_is_found_between_step_lengths_or_at_their_end(
     text = scoreboard.lengths(rows)
     assert "| 0.62 | 0.59 |" in text
     assert "| cost per metre | effort | power |" in text and "m/s, 0.50 m | 1.000 | 0.014 |" in text
+    metabolic = [row | {"objective": 1.0, "cost": 2.0 + y} for row, y in zip(rows, parabola, strict=True)]
+    text = scoreboard.metabolic_lengths(metabolic)
+    assert "| 0.62 | 0.59 |" in text and "0.50 m: 2.014" in text
 
 
 def test_tables_are_filled_where_the_page_has_a_place_for_them(tmp_path):
