@@ -23,7 +23,8 @@ from problems.human.gait.formulation import PREDICTED
 
 MESHES = (2, 4, 5, 6, 8)  # intervals in each arc of single support
 EVENTS = ("foot-flat", "toe-off", "heel-off")
-SLOPES, ON_SLOPES = (-0.08, 0.0, 0.08), {"speed": 1.2, "step_length": 0.65}
+SLOPES = (-0.08, 0.0, 0.08)
+ON_SLOPES: dict[str, Any] = {"speed": 1.2, "step_length": 0.65}
 MOVED = 0.2  # of its time, an event of the initial guess
 
 
@@ -94,6 +95,7 @@ def row(
     asked = dict(step, intervals=PREDICTED.intervals, contact="predicted") | (parameters or {})
     problem = gait.build(**asked)
     if event is not None:
+        assert problem.guessed_durations is not None
         problem.guess(duration=moved_durations(problem.guessed_durations, *event))
     began = time.process_time()
     solution = trajopt.solve(problem, refine=None, starts=1, progress="silent")
