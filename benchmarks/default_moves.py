@@ -8,8 +8,9 @@ the straight line.
 Printed for every arm: how many moves converged; the largest excess of a torque, speed or position over its
 limit, in percent of the larger of the limit's two bounds in size, at 20,001 uniform times; what an integrator
 does with the torques found, clipped at their limits (the largest error of a joint at the end, rad, by SciPy's
-DOP853 with a relative tolerance of 1e-10 on the forward dynamics, and by MuJoCo where it is installed, in
-steps of 1 ms, over the motion and restarted at every knot: `mujoco_replay`); and processor seconds.
+DOP853, or Radau where joints have damping, with a relative tolerance of 1e-10 on the forward dynamics, and by
+MuJoCo where it is installed, in steps of 1 ms, over the motion and restarted at every knot: `mujoco_replay`);
+and processor seconds.
 
 --way : default; mesh (limits at the nodes of the mesh alone); dense (DenseInteriorPoint); certified
 --moves : moves of every arm and payload, 30;   --robots : some of ur5 ur10 panda xarm7 kinova
@@ -30,7 +31,7 @@ from scipy.integrate import solve_ivp
 
 import dynamics
 import trajopt
-from benchmarks.mujoco_replay import replay_errors
+from benchmarks.mujoco_replay import MOTORS, replay_errors
 from benchmarks.shared.timing import loaded_machine
 
 ROBOTS = {
@@ -119,7 +120,7 @@ def excess(solution: trajopt.Solution) -> float:
     limits = solution.limits
     t = np.linspace(0.0, solution.duration, SAMPLES)
     tracks = (
-        (solution.tau(t), limits.torque_lower, limits.torque_upper),
+        (solution.value(MOTORS, t), limits.torque_lower, limits.torque_upper),
         (solution.v(t), -limits.velocity, limits.velocity),
         (solution.q(t), limits.q_lower, limits.q_upper),
     )
@@ -132,16 +133,22 @@ def excess(solution: trajopt.Solution) -> float:
 
 
 def end_error(model: dynamics.RigidBodyModel, solution: trajopt.Solution) -> float:
-    """The largest error of a joint at the end, rad, where torques clipped at their limits drive the arm."""
-    n, goal = model.n, solution.q(solution.duration)
+    """The largest error of a joint at the end, rad, where torques clipped at their limits drive the arm.
+
+    By DOP853, or by Radau's method where joints have damping, which makes small links stiff.
+    """
+    n, goal, limits = model.n, solution.q(solution.duration), model.limits
+    damping = np.array([body.joint.damping for body in model.bodies])
+    method = "Radau" if damping.any() else "DOP853"
 
     def rates(t: float, state: np.ndarray) -> np.ndarray:
-        tau = np.clip(solution.tau(t), model.limits.torque_lower, model.limits.torque_upper)
+        motors = np.clip(solution.value(MOTORS, t), limits.torque_lower, limits.torque_upper)
+        tau = motors - damping * state[n:]
         return np.concatenate([state[n:], dynamics.aba(model, state[:n], state[n:], tau)])
 
     state = np.concatenate([solution.q(0.0), solution.v(0.0)])
     for begin, end in zip(solution.knot_times[:-1], solution.knot_times[1:], strict=True):
-        state = solve_ivp(rates, (begin, end), state, "DOP853", rtol=1e-10, atol=1e-12).y[:, -1]
+        state = solve_ivp(rates, (begin, end), state, method, rtol=1e-10, atol=1e-12).y[:, -1]
     return float(np.abs(state[:n] - goal).max())
 
 

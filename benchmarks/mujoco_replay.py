@@ -17,6 +17,7 @@ import dynamics
 import trajopt
 
 STEP = 1e-3  # s, or a little less, so that steps fill the motion
+MOTORS = trajopt.Quantity("motor_torque")
 KINDS = {"revolute": "hinge", "prismatic": "slide"}
 
 
@@ -55,6 +56,12 @@ def mjcf(model: dynamics.RigidBodyModel) -> str:
     )
 
 
+def driving_torques(model: dynamics.RigidBodyModel, solution: trajopt.Solution, t: Any) -> np.ndarray:
+    """What moves the joints, (k, n): torques of the motors, clipped, less what damping takes in the plan."""
+    motors, limits = solution.value(MOTORS, t), model.limits
+    return solution.tau(t) + np.clip(motors, limits.torque_lower, limits.torque_upper) - motors
+
+
 def replay_errors(
     model: dynamics.RigidBodyModel, solution: trajopt.Solution, step: float = STEP
 ) -> tuple[float, float]:
@@ -66,7 +73,6 @@ def replay_errors(
     mujoco: Any = importlib.import_module("mujoco")
     peer = mujoco.MjModel.from_xml_string(mjcf(model))
     places = [peer.joint(name).qposadr[0] for name in model.joint_names]
-    limits = model.limits
 
     def driven(edges: np.ndarray, restarted: bool) -> float:
         state, worst = mujoco.MjData(peer), 0.0
@@ -77,7 +83,7 @@ def replay_errors(
             count = int(np.ceil((last - first) / step))
             peer.opt.timestep = (last - first) / count
             middles = first + (np.arange(count) + 0.5) * peer.opt.timestep
-            for torque in np.clip(solution.tau(middles), limits.torque_lower, limits.torque_upper):
+            for torque in driving_torques(model, solution, middles):
                 state.qfrc_applied[places] = torque
                 mujoco.mj_step(peer, state)
             worst = max(worst, float(np.abs(state.qpos[places] - solution.q(last)).max()))

@@ -203,6 +203,8 @@ def test_what_only_robots_have_is_refused_without_one():
     with pytest.raises(OptionError, match="torques are given"):
         trajopt.system(("x",), (), len, torques=len)
     with pytest.raises(ProblemError, match="has no `n`"):
+        trajopt.system(("x",), (), len, dynamics=object())
+    with pytest.raises(ProblemError, match=r"the dynamics is 'arm': give dynamics.load_urdf"):
         trajopt.system(("x",), (), len, dynamics="arm")
 
 
