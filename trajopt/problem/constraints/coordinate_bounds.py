@@ -69,10 +69,11 @@ def locked_bounds(
     """(joint, lower and upper bounds of q) that hold joints at one position, or one each."""
     if not joints:
         raise OptionError("no joint is named: use, for example, problem.lock('elbow', at=0.5)")
+    places = [index_of(joint, names) for joint in joints]
     positions = equal_to(at, len(joints), "the position of a lock", joints)
     found = []
-    for joint, position in zip(joints, positions, strict=True):
-        own = np.arange(len(names)) == index_of(joint, names)
+    for joint, place, position in zip(joints, places, positions, strict=True):
+        own = np.arange(len(names)) == place
         found.append((joint, np.where(own, position, -np.inf), np.where(own, position, np.inf)))
     return found
 
