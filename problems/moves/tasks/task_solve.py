@@ -55,7 +55,9 @@ def _solution(problem: TaskProblem, time_limit: float | None) -> Any:
         if time_limit <= 0.0:
             return found
     other = trajopt.solve(asked, refine=refine, starts=1, time_limit=time_limit)
-    return other if other.converged or not found.converged else found
+    if found.converged and not (other.converged and other.limit_excess < found.limit_excess):
+        return found
+    return other
 
 
 def _given_paths(task: StatedTask, paths: Any) -> list[list[Array]]:
