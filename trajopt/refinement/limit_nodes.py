@@ -151,7 +151,8 @@ def _from_answer(answer: Answer, solver: Solver, newton: bool) -> Solver:
     """What begins with the multipliers of an answer on fewer limit nodes; where it fails, the solver does.
 
     Newton's method, or the dense interior-point method, which takes half the iterations with them in tasks
-    among obstacles; IPOPT takes more than without. A solver without a tolerance, or without second derivatives, stays as it is.
+    among obstacles; IPOPT takes more than without. A solver without a tolerance, or without second
+    derivatives, stays as it is.
     """
     if isinstance(solver, TimedSolver):
         return replace(solver, solver=_from_answer(answer, solver.solver, newton))
