@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import Any
 
 from trajopt.base.arguments import short_repr
-from trajopt.base.errors import UnknownNameError, near_matches
+from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.graph.declared_quantities import DEFINED, LEAVES, STANDARD, DeclaredQuantity
 from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
 
@@ -88,6 +88,24 @@ def entry(quantity: str, component: int, width: int, components: Callable[[str, 
     """The name of a component in messages, `term 'power', component knee`; `components` : names of all."""
     label = components(quantity, width)[component]
     return f"{term_of(quantity)}, component {label}" if label else term_of(quantity)
+
+
+def quantity_of(term: Any) -> str:
+    """The quantity of a term; OptionError for an object that is no term."""
+    quantity = getattr(term, "quantity", None)
+    if not isinstance(quantity, str):
+        raise no_term(term)
+    return quantity
+
+
+def no_term(given: Any) -> OptionError:
+    """The error for an object that is no term."""
+    hint = "decorate the function with @trajopt.term" if callable(given) else "use a term such as trajopt.tau"
+    if isinstance(given, str):
+        hint = f"use trajopt.tau or, of a system, trajopt.state({short_repr(given)})"
+    return OptionError(
+        f"{short_repr(given)} is no term: {hint}, or write a class with name, quantity and blocks"
+    )
 
 
 def slices_of(widths: Mapping[str, int]) -> dict[str, slice]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -28,6 +28,7 @@ from trajopt.graph.quantities import (
     described_joints,
     extra_leaf,
     parameter_leaf,
+    quantity_of,
     rate_leaf,
 )
 from trajopt.problem import term_checks
@@ -57,6 +58,8 @@ from trajopt.terms.block_term import BlockTerm
 from trajopt.terms.term import ComponentTerm, SliceTerm, StateTerm, components_read, operands_of
 
 PURE = "1"  # the unit of a number without one
+
+TracedTerms = tuple[tuple[Any, tuple[Block, ...]], ...]  # the terms of one quantity, each with its blocks
 
 T = TypeVar("T")
 P = TypeVar("P", bound="ProblemParts")
@@ -88,7 +91,7 @@ class ProblemParts:
     solver: Solver | None = field(default=None, init=False)
     refinement: Refinement | None = field(default=None, init=False)
     starts: int = field(default=1, init=False)
-    _blocks: dict[Any, tuple[Block, ...]] = field(default_factory=dict, init=False, repr=False)
+    _blocks: dict[str, TracedTerms] = field(default_factory=dict, init=False, repr=False)
     _tested_blocks: set[Any] = field(default_factory=set, init=False, repr=False)
     _quantities: QuantityTable | None = field(default=None, init=False, repr=False)
 
@@ -157,13 +160,16 @@ class ProblemParts:
 
     def blocks_of(self, term: Any) -> tuple[Block, ...]:
         """The blocks of a term, traced once however often the term is used."""
-        if not isinstance(term, Hashable) or term not in self._blocks:
-            if not implements(term, Term):
-                raise term_checks.no_term(term)
-            table, data = self.quantities, self.datasets.values()
-            self._blocks[term] = term_checks.checked_blocks(term, self.dynamics, table, data, self._blocks)
-            term_checks.check_components(term, self.width_of_term(term))
-        return self._blocks[term]
+        quantity = quantity_of(term)
+        known = self._blocks.get(quantity, ())
+        for other, blocks in known:
+            if other is term or other == term:
+                return blocks
+        table, data = self.quantities, self.datasets.values()
+        blocks = term_checks.checked_blocks(term, self.dynamics, table, data, known)
+        self._blocks[quantity] = (*known, (term, blocks))
+        term_checks.check_components(term, self.width_of_term(term))
+        return blocks
 
     def width_of_term(self, term: Any) -> int:
         """Number of components of a term."""
@@ -178,8 +184,8 @@ class ProblemParts:
         Else the names that its term gives them, or axes, or numbers; the name of a scalar is empty.
         """
         key, table = bare(quantity), self.quantities
-        term = next((term for term in self._blocks if term.quantity == key), None)
-        names = (_names_of_term(term, self._blocks[term], table) if term else ()) or table.components(key)
+        known = self._blocks.get(key)
+        names = (_names_of_term(*known[0], table) if known else ()) or table.components(key)
         if len(names) == width:
             return list(names)
         return [""] if width == 1 else [str(i) for i in range(width)]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from trajopt.base import arguments
-from trajopt.base.arguments import implements, short_repr
+from trajopt.base.arguments import implements
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.data import Data, DataBlock
@@ -18,7 +18,7 @@ from trajopt.graph.graph import completed
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.protocols.term import NamedTerm, Term
-from trajopt.graph.quantities import QuantityTable, is_parameter, term_of
+from trajopt.graph.quantities import QuantityTable, is_parameter, no_term, term_of
 from trajopt.splines.node_sets import END, PATH, ArcNodes, NodeSet, no_cost
 from trajopt.splines.over import Over, node_set
 from trajopt.splines.trajectory import Trajectory
@@ -30,9 +30,14 @@ def checked_blocks(
     dynamics: Dynamics,
     table: QuantityTable,
     datasets: Iterable[Data],
-    known: Mapping[Any, tuple[Block, ...]],
+    known: Iterable[tuple[Any, tuple[Block, ...]]],
 ) -> tuple[Block, ...]:
-    """The blocks of a term, with those of its data; raises the errors of the checks below."""
+    """The blocks of a term, with those of its data; raises the errors of the checks below.
+
+    known : other terms of the same quantity, and their blocks
+    """
+    if not implements(term, Term):
+        raise no_term(term)
     blocks = tuple(completed(block) for block in term.blocks(table))
     check_name(term, blocks, known)
     wanted = {term.quantity}.union(*(block.inputs for block in blocks))
@@ -43,29 +48,17 @@ def checked_blocks(
     return (*(DataBlock(data) for data in datasets if data.quantity in wanted), *blocks)
 
 
-def check_name(term: Term, blocks: tuple[Block, ...], known: Mapping[Any, tuple[Block, ...]]) -> None:
-    """Raise OptionError where another known term of the same name computes something else.
+def check_name(term: Term, blocks: tuple[Block, ...], known: Iterable[tuple[Any, tuple[Block, ...]]]) -> None:
+    """Raise OptionError where another known term of the same quantity computes something else.
 
     Quantities are distinguished by their names: of two terms of one name only one would count.
     """
-    for other, theirs in known.items():
-        if other.quantity != term.quantity:
-            continue
+    for _, theirs in known:
         for block, same in zip(blocks, theirs[-len(blocks) :], strict=False):
             if isinstance(block, ExpressionBlock) and not block.equals(same):
                 raise OptionError(
                     f"two different terms are called '{term.name}': give each a name of its own"
                 )
-
-
-def no_term(given: Any) -> OptionError:
-    """The error for an object that is no term."""
-    hint = "decorate the function with @trajopt.term" if callable(given) else "use a term such as trajopt.tau"
-    if isinstance(given, str):
-        hint = f"use trajopt.tau or, of a system, trajopt.state({short_repr(given)})"
-    return OptionError(
-        f"{short_repr(given)} is no term: {hint}, or write a class with name, quantity and blocks"
-    )
 
 
 def label_of(given: Any, term: Any, ending: str = "") -> str:

@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajopt.base.arguments import implements, numbers, pluralize, short_repr
+from trajopt.base.arguments import numbers, pluralize, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.printable_text import printable
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Values
-from trajopt.graph.protocols.term import Term
-from trajopt.graph.quantities import TIME_LEAVES, parameter_leaf
+from trajopt.graph.quantities import TIME_LEAVES, parameter_leaf, quantity_of
 from trajopt.problem.constraints.designs import as_built
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
-from trajopt.problem.term_checks import no_term
 from trajopt.solution.rebuilt_problem import rebuilt_problem
 from trajopt.solution.records import SolveRecord
 from trajopt.solvers.solver import Status, WarmStart
@@ -294,14 +292,12 @@ class SolutionData(Answer):
         return (table.components("tau") if named else ()) or self.joint_names
 
     def _graph(self, several: list[Any]) -> Graph:
-        known = vars(self).setdefault("_graphs", {})
-        for term in several:
-            if not implements(term, Term):
-                raise no_term(term)
-        key = tuple(several)
-        if key not in known:
-            known[key] = graph_of(self.as_built, several)
-        return known[key]
+        graphs: dict[tuple[str, ...], tuple[list[Any], Graph]] = vars(self).setdefault("_graphs", {})
+        quantities = tuple(map(quantity_of, several))
+        known = graphs.get(quantities)
+        if known is None or known[0] != several:
+            known = graphs[quantities] = list(several), graph_of(self.as_built, several)
+        return known[1]
 
     def leaves(self, time: NDArray, needed: Container[str] | None = None) -> Values:
         """The leaves of every graph at times (K,): quantity -> (K, width); of the spline's, those needed."""

@@ -54,7 +54,7 @@ def check_problem(problem: ProblemData, graph: Graph | None = None) -> None:
     graph : of all that is minimized or bounded, where it is known already
     """
     graph = graph or graph_of(problem, [each.term for each in (*problem.costs, *problem.stated)])
-    lasting = {block for blocks in problem._blocks.values() for block in blocks}
+    lasting = {block for terms in problem._blocks.values() for _, blocks in terms for block in blocks}
     # Blocks of the dynamics are made anew for every graph; their outputs identify them.
     key = {block: block if block in lasting else tuple(block.outputs) for block in graph.blocks}
     checked = problem._tested_blocks
