@@ -23,7 +23,7 @@ from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import RunRecord
 from trajopt.solution.solution import Answer, SolutionData
 from trajopt.solution.solve_once import answer_at
-from trajopt.solvers.newton.kkt_factors import Matrices
+from trajopt.solvers.matrices import Matrices
 from trajopt.solvers.newton.newton import ActiveSetNewton
 from trajopt.solvers.progress import iteration_callback
 from trajopt.solvers.run import Fallback, check_solver, create, run_solver, takes_hessian

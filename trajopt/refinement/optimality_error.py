@@ -24,8 +24,8 @@ from trajopt.checks.optimality.gain_indicator import SIGNIFICANT_DENSITY
 from trajopt.refinement.carried_multipliers import carried_multipliers
 from trajopt.refinement.knots import uniformly_refined
 from trajopt.solution.solution import SolutionData
+from trajopt.solvers.matrices import sparse_hessian, sparse_jacobian
 from trajopt.solvers.optimality.kkt import active_set, lagrangian_gradient
-from trajopt.transcription.derivatives.sparse_entries import sparse_hessian, sparse_jacobian
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
 

@@ -7,7 +7,7 @@ At a node of arc a, with control points P and the arc's duration T_a,
 so every leaf is z = Q / T^l with Q = B_l P linear in x (`SplineMap`), and in y (`LeafMap`). Additional curves
 (contact forces, for example) are columns of P, of order 0, or have P and B of their own, as controls do.
 Derivatives by z become derivatives by (Q, T) node by node, with dz/dT = -l z / T at fixed Q; the rest is a
-constant sparse matrix (`sparse_entries`).
+constant sparse matrix (`solvers/matrices.py`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from trajopt.base.content_cache import cached_if_small, keyed
 from trajopt.graph.protocols.block import Values
 from trajopt.graph.quantities import SplineLeaf, parameter_leaf, slices_of
 from trajopt.problem.problem import ProblemData
+from trajopt.solvers.matrices import Entries, entries_of_rows, matrix_of_parts
 from trajopt.splines.basis import HIGHEST_DERIVATIVE, SplineBasis
 from trajopt.splines.trajectory import Nodes
-from trajopt.transcription.derivatives.sparse_entries import Entries, entries_of_rows, matrix_of_parts
 from trajopt.transcription.unknowns import CurvePlaces, Layout, layout_of
 
 

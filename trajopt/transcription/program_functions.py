@@ -24,8 +24,8 @@ from trajopt.base.errors import EvaluationError
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Pairs, Values
+from trajopt.solvers.matrices import EntryMap, hessian_map, jacobian_map, row_scaled
 from trajopt.transcription.derivatives.hessian import SecondDerivatives
-from trajopt.transcription.derivatives.sparse_entries import EntryMap, hessian_map, jacobian_map, row_scaled
 from trajopt.transcription.leaf_map import LeafMap, LeafPoint
 from trajopt.transcription.row_groups import Objective, RowGroup
 

@@ -26,7 +26,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT, SAME_OPTIMUM
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import ZERO_COST
-from trajopt.solvers.matrices import Triplets
+from trajopt.solvers.matrices import Triplets, sparse_hessian, sparse_jacobian
 from trajopt.solvers.newton.newton import MOST_STEPS
 from trajopt.solvers.newton.sparse_kkt import Patterns, SparseKkt
 from trajopt.solvers.optimality.kkt import (
@@ -38,7 +38,6 @@ from trajopt.solvers.optimality.kkt import (
 )
 from trajopt.solvers.solver import WarmStart
 from trajopt.solvers.solver_constants import DENSE, DEPENDENT
-from trajopt.transcription.derivatives.sparse_entries import sparse_hessian, sparse_jacobian
 from trajopt.transcription.nlp import NLP
 
 NOT_REBUILT = "whether the motion is a minimum was not looked at: its program cannot be built again"

@@ -15,9 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from trajopt.solvers.matrices import independent_rows, largest_entry, row_lengths, shifted
+from trajopt.solvers.matrices import (
+    Matrices,
+    independent_rows,
+    largest_entry,
+    row_lengths,
+    shifted,
+    sparse_steps_pay,
+)
 from trajopt.solvers.monitor import Monitor
-from trajopt.solvers.newton.kkt_factors import Matrices, sparse_steps_pay
 from trajopt.solvers.newton.quadratic_program import QuadraticProgram, QuadraticSolution, minimum_by_homotopy
 from trajopt.solvers.newton.sparse_kkt import SparseKkt
 from trajopt.solvers.optimality.kkt import KKT, kkt_residuals_of, multipliers_of

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.solvers.matrices import Matrices
 from trajopt.solvers.monitor import Monitor
-from trajopt.solvers.newton.kkt_factors import Matrices
 from trajopt.solvers.newton.newton import NewtonIterates, Values
 from trajopt.solvers.newton.quadratic_program import QuadraticSolution
 from trajopt.solvers.optimality.kkt import KKT

@@ -24,8 +24,8 @@ from trajopt.base.arrays import Array
 from trajopt.base.content_cache import cached_if_small
 from trajopt.graph.chain_rule import ChainRule, increase
 from trajopt.graph.protocols.block import Pairs, Values
+from trajopt.solvers.matrices import Entries, all_entries, product_entries
 from trajopt.transcription.derivatives.inner_curvature import InnerCurvature, InnerProducts
-from trajopt.transcription.derivatives.sparse_entries import Entries, all_entries, product_entries
 from trajopt.transcription.leaf_map import LeafGroup, LeafMap, LeafPoint
 
 WIDE_GROUP = 10  # curves in a group above which second derivatives are multiplied pair by pair of leaves

@@ -23,8 +23,8 @@ from trajopt.base.arrays import Array
 from trajopt.base.content_cache import cached_if_small
 from trajopt.base.errors import DegreesOfFreedomError
 from trajopt.base.tolerances import AGREEMENT
+from trajopt.solvers.matrices import matrix_of_parts
 from trajopt.solvers.solver_constants import ROUNDING
-from trajopt.transcription.derivatives.sparse_entries import matrix_of_parts
 from trajopt.transcription.linear_equations.component import (
     RANK_TOLERANCE,
     ComponentSolution,

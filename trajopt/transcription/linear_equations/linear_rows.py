@@ -17,8 +17,8 @@ from trajopt.base.arrays import Array
 from trajopt.graph.quantities import SPLINE_LEAVES, is_extra, is_parameter
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
+from trajopt.solvers.matrices import matrix_of_parts
 from trajopt.splines.node_sets import END, START, ArcNodes
-from trajopt.transcription.derivatives.sparse_entries import matrix_of_parts
 from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.unknowns import FIXED_DURATION, RowLabel, arc_where_several, continuity_name
 

@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from trajopt.base.arrays import Array
-from trajopt.transcription.derivatives.sparse_entries import matrix_of_parts
+from trajopt.solvers.matrices import matrix_of_parts
 from trajopt.transcription.leaf_map import SplineMap
 from trajopt.transcription.linear_equations.elimination import Elimination, GeneralSolution
 

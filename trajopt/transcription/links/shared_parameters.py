@@ -19,7 +19,7 @@ from scipy import sparse
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.base.tolerances import AGREEMENT
-from trajopt.transcription.derivatives.sparse_entries import matrix_of_parts
+from trajopt.solvers.matrices import matrix_of_parts
 from trajopt.transcription.links.link_constraints import Copy, LinkedProblems
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import ProgramStructure

@@ -8,10 +8,10 @@ from small_nlps import INF, quadratic_with_rows
 
 import trajopt
 from trajopt import Ipopt
-from trajopt.solvers.matrices import row_lengths, shifted
-from trajopt.solvers.newton import kkt_factors
-from trajopt.solvers.newton.kkt_factors import Matrices, factorized, sparse_steps_pay
+from trajopt.solvers import matrices
+from trajopt.solvers.matrices import Matrices, row_lengths, shifted, sparse_steps_pay
 from trajopt.solvers.newton.newton import ActiveSetNewton
+from trajopt.solvers.newton.quadratic_program import factorized
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.run import Fallback
 from trajopt.solvers.solver import WarmStart
@@ -106,7 +106,7 @@ def test_constraints_that_depend_on_each_other_have_no_sparse_factors():
 
 
 def test_a_limit_that_is_stated_twice_is_one_for_sparse_steps_too(monkeypatch):
-    monkeypatch.setattr(kkt_factors, "DENSEST", np.inf)
+    monkeypatch.setattr(matrices, "DENSEST", np.inf)
     A = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
     lower, upper = np.array([-INF, -INF, 0.25]), np.array([1.0, 1.0, INF])
     nlp = quadratic_with_rows(2.0 * np.eye(2), [0.0, -4.0], A, lower, upper)
