@@ -101,7 +101,7 @@ class PublicAnswer(Answer):
 
         Sampled between the nodes, which takes about a millisecond; 0 where all such limits hold.
         """
-        from trajopt.checks.peaks_between_nodes import limit_peaks
+        from trajopt.refinement.limit_nodes import limit_peaks
 
         return max(limit_peaks(part).largest for part in self.parts)
 

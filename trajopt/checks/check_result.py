@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from trajopt.checks.check_times import Interval
 from trajopt.problem.costs_and_constraints import Constraint
 
 READABLE = 40  # lines of a page; beyond, it has the worst component of each constraint only
@@ -19,6 +18,13 @@ AT_TIMES = 1e-6  # of its scale: the tolerance of equations at single times, of 
 
 
 Line = TypeVar("Line", bound="OfComponent")
+
+
+class Interval(NamedTuple):
+    """All times from first to last, seconds; one time where they are equal."""
+
+    first: float
+    last: float
 
 
 class Worst(NamedTuple):

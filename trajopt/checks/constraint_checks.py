@@ -16,18 +16,26 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_result import AT_TIMES, NOWHERE, CheckResult, ControlPointBound, Place, Worst
-from trajopt.checks.check_times import (
-    Density,
+from trajopt.checks.check_result import (
+    AT_TIMES,
+    NOWHERE,
+    CheckResult,
+    ControlPointBound,
     Interval,
+    Place,
+    Worst,
+)
+from trajopt.checks.path_equations import scale_of
+from trajopt.checks.samples_and_peaks import (
+    Density,
+    Peaks,
     has_place,
     interval_of,
     intervals_of,
     node_samples,
+    search,
     single_times,
 )
-from trajopt.checks.path_equations import scale_of
-from trajopt.checks.peaks_between_nodes import Peaks, search
 from trajopt.checks.scales import equation_scales, periodicity_scales
 from trajopt.graph.protocols.block import Values
 from trajopt.problem.costs_and_constraints import Constraint

@@ -15,11 +15,11 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import BETWEEN
-from trajopt.checks.check_result import AT_TIMES, CheckResult, IntegralEnds, Worst
-from trajopt.checks.check_times import Interval, interval_of, node_samples, single_times
+from trajopt.checks.check_result import AT_TIMES, CheckResult, IntegralEnds, Interval, Worst
 from trajopt.checks.optimality.cancellation import size_of_parts, size_of_rounding
 from trajopt.checks.path_equations import LEAST_SIZE
 from trajopt.checks.proofs import OF_MARGIN, term_models
+from trajopt.checks.samples_and_peaks import interval_of, node_samples, single_times
 from trajopt.problem.constraints.integrals import IntegralConstraint
 from trajopt.problem.costs_and_constraints import Cost
 from trajopt.solution.solution import SolutionData, confirmed_mesh_of

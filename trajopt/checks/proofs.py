@@ -13,8 +13,7 @@ from functools import partial
 from typing import Any
 
 from trajopt.base.arguments import implements
-from trajopt.checks.check_result import CheckResult
-from trajopt.checks.check_times import Interval
+from trajopt.checks.check_result import CheckResult, Interval
 from trajopt.graph.protocols.block import AnyArithmeticBlock
 from trajopt.graph.quantities import parameter_leaf
 from trajopt.problem.problem_graph import graph_of

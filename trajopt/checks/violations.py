@@ -14,12 +14,12 @@ import numpy as np
 
 from trajopt.base.tolerances import BETWEEN
 from trajopt.checks.check_result import AT_TIMES, CheckResult, OfComponent
-from trajopt.checks.check_times import CHECK_DENSITY, dense_samples, node_samples
 from trajopt.checks.constraint_checks import ConstraintChecks, end_checks
 from trajopt.checks.integral_checks import integral_checks
 from trajopt.checks.path_equations import torque_equations
 from trajopt.checks.proofs import suprema
 from trajopt.checks.residual_forces import UNIT, residual_forces
+from trajopt.checks.samples_and_peaks import CHECK_DENSITY, dense_samples, node_samples
 from trajopt.solution.solution import SolutionData
 from trajopt.taylor_models.suprema import Supremum
 

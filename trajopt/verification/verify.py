@@ -15,7 +15,6 @@ import numpy as np
 from trajopt.base.arguments import number
 from trajopt.base.errors import OptionError, TrajoptError
 from trajopt.checks.base_balance import base_balance
-from trajopt.checks.check_times import CHECK_DENSITY, sample_times
 from trajopt.checks.integral_checks import cost_checks
 from trajopt.checks.path_equations import (
     EquationResidual,
@@ -23,6 +22,7 @@ from trajopt.checks.path_equations import (
     path_equations,
     torque_equations,
 )
+from trajopt.checks.samples_and_peaks import CHECK_DENSITY, sample_times
 from trajopt.checks.simulation import simulate
 from trajopt.checks.violations import Violation, violations
 from trajopt.solution.solution import SolutionData

@@ -10,10 +10,10 @@ from hand_written import PointMasses
 import trajopt
 from trajopt.certificates.certificate_lines import certificate_lines
 from trajopt.certificates.limit_violations import largest_violations
-from trajopt.checks.check_times import CHECK_DENSITY, Density, sample_times
 from trajopt.checks.constraint_checks import ConstraintChecks
-from trajopt.checks.peaks_between_nodes import Peaks, limit_peaks
+from trajopt.checks.samples_and_peaks import CHECK_DENSITY, Density, Peaks, sample_times
 from trajopt.checks.violations import violations
+from trajopt.refinement.limit_nodes import limit_peaks
 
 
 @pytest.fixture(scope="module")

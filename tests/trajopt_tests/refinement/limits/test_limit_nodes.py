@@ -8,9 +8,8 @@ from hand_written import PointMasses
 
 import trajopt
 from trajopt.base.errors import OptionError
-from trajopt.checks.peaks_between_nodes import limit_peaks
 from trajopt.checks.scales import LIMIT_ACCURACY
-from trajopt.refinement.limit_nodes import with_limit_nodes
+from trajopt.refinement.limit_nodes import limit_peaks, with_limit_nodes
 
 
 @trajopt.term(components=["speed", "other way"])

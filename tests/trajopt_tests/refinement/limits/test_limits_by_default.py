@@ -8,7 +8,7 @@ from hand_written import PointMasses
 
 import trajopt
 from trajopt.base import errors
-from trajopt.checks.peaks_between_nodes import limit_peaks
+from trajopt.refinement.limit_nodes import limit_peaks
 
 TIMES = np.linspace(0.0, 1.0, 40_001)  # normalised
 

@@ -1,36 +1,157 @@
-"""The search for the largest violations of bounds over time: local maxima of samples, narrowed between them.
+"""The times at which a motion is checked, and the largest violations of bounds at and between them.
 
-The lower and the upper side of every bounded component are searched by themselves, in the unit of the
-component: what is found does not depend on what violations are compared with. `limit_peaks` then compares
-those of a problem's limits with the sizes of these.
+Every constraint over a part of the motion has an interval of seconds here, `interval_of`, and every check
+that samples an interval takes its times from `sample_times`, as near to each other as a `Density` says: the
+nodes, times between them, and both sides of every breakpoint. `search` finds local maxima of the samples and
+narrows them between these. The lower and the upper side of every bounded component are searched by
+themselves, in the unit of the component: what is found does not depend on what violations are compared with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.check_result import Sides, Worst
-from trajopt.checks.check_times import (
-    CHECK_DENSITY,
-    Density,
-    interval_of,
-    intervals_of,
-    node_samples,
-    sample_times,
-)
-from trajopt.checks.scales import equation_scales
+from trajopt.checks.check_result import Interval, Sides, Worst
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import side_violations
+from trajopt.splines.basis import BORDER_SIDE, SAME_TIME
+from trajopt.splines.curve import Curve
+from trajopt.splines.instants import Instants
+from trajopt.splines.node_sets import ArcNodes, MotionEnd, MotionSamples, NodeSet, TimeWindow
 
 ROUNDS, POINTS = 3, 17  # each round narrows a bracket eight-fold, from two samples to 1/256 of one
 MOST_PEAKS = 16  # of one side of a component that are narrowed: those that may reach highest
 TOGETHER = 256  # peaks whose brackets are evaluated at once: terms may have hundreds of components
+
+
+@dataclass(frozen=True)
+class Density:
+    """The density of the samples of an interval.
+
+    between : times per interval between neighbouring nodes
+    whole : evenly spaced times over the whole motion
+    least : evenly spaced times over an interval, where it has fewer of these
+    """
+
+    between: int
+    whole: int = 0
+    least: int = 0
+
+    def thinned(self, by: int) -> Density:
+        """One of `by` times."""
+        return Density(-(-self.between // by), -(-self.whole // by), self.least)
+
+
+CHECK_DENSITY = Density(between=10, whole=2000, least=64)  # of reports, certificates and limit nodes
+SEARCH_DENSITY = Density(between=8)  # of certified solutions, searched in every round
+
+
+def interval_of(over: NodeSet, curve: Curve) -> Interval:
+    """The times that a node set stands for, its ends from inside where a quantity may jump there."""
+    T, side = curve.duration, BORDER_SIDE * curve.duration
+    if isinstance(over, MotionEnd):
+        time = 0.0 if over.end == "start" else T
+        return Interval(time, time)
+    if isinstance(over, TimeWindow):
+        first, last = curve.time_at(np.array([over.first, over.last]) * len(curve.bases))
+    elif isinstance(over, ArcNodes):
+        start, end = curve.starts[over.arc : over.arc + 2]
+        inside = SAME_TIME * (end - start)
+        if isinstance(over.part, tuple):
+            first, last = curve.time_at(over.arc + np.array(over.part))
+        elif over.part == "start":
+            first = last = start
+        elif over.part == "end":
+            first = last = end if end >= T else end - side
+        elif over.part == "whole":
+            first, last = start, end
+        else:
+            first, last = start + inside, end - inside
+        if first == last:
+            return Interval(float(first), float(last))
+    elif isinstance(over, Instants):
+        times = single_times(over, curve)
+        return Interval(float(times[0]), float(times[-1]))
+    else:
+        first, last = 0.0, T
+    first, last = first if first <= 0.0 else first + side, last if last >= T else last - side
+    if not first < last:  # a window that is shorter than rounding
+        first = last = 0.5 * (first + last)
+    return Interval(float(first), float(last))
+
+
+def intervals_of(solution: SolutionData, constraints: Iterable[Constraint]) -> dict[Constraint, Interval]:
+    """The constraints that are meant for all times of an interval of the motion, and that interval."""
+    found = {}
+    for each in constraints:
+        if has_place(solution, each) and not (each.over.is_difference or isinstance(each.over, Instants)):
+            interval = interval_of(each.over, solution.curve)
+            if interval.first < interval.last:
+                found[each] = interval
+    return found
+
+
+def has_place(solution: SolutionData, constraint: Constraint) -> bool:
+    """Whether the arcs that a constraint names are arcs of the motion."""
+    named = isinstance(constraint.over, ArcNodes | TimeWindow) or constraint.over.is_difference
+    return not named or len(solution.problem.trajectory.arcs) == len(solution.curve.bases)
+
+
+def single_times(over: NodeSet, curve: Curve) -> Array:
+    """The times (k,) of a set of single instants; where a quantity may jump, from before."""
+    if not isinstance(over, Instants):
+        return np.array([interval_of(over, curve).first])
+    times, side = np.array(over.times), BORDER_SIDE * curve.duration
+    if over.clock == "progress":
+        times = curve.time_at(times * len(curve.bases))
+    inner = curve.knot_times[1:-1]
+    jumps = np.any(np.abs(times[:, None] - inner) <= SAME_TIME * curve.duration, axis=1)
+    return np.clip(times, 0.0, curve.duration) - side * jumps
+
+
+def sample_times(solution: SolutionData, density: Density, interval: Interval | None = None) -> Array:
+    """Times (K,) in an interval, the whole motion by default: nodes, times between, both sides of knots."""
+    curve, nodes = solution.curve, np.unique(solution.node_times)
+    T, side = curve.duration, BORDER_SIDE * curve.duration
+    first, last = (0.0, T) if interval is None else (interval.first, interval.last)
+    fractions = np.arange(density.between) / density.between
+    between = (nodes[:-1, None] + np.diff(nodes)[:, None] * fractions).ravel()
+    knots, ends = curve.knot_times[1:-1], np.array([first, last])
+    every = [ends, between, nodes[-1:], knots - side, knots, knots + side]
+    # Intervals share the grid of the whole motion: their terms are evaluated together.
+    every.append(np.linspace(0.0, T, density.whole + 1))
+    if density.whole * (last - first) < density.least * T:
+        every.append(np.linspace(first, last, density.least + 1))
+    times = np.concatenate(every)
+    times = np.unique(times[(times >= first) & (times <= last)])
+    # Grids share times, equal but for rounding: one of a pair stands, or no peak lies between neighbours.
+    times = times[np.append(True, np.diff(times) > 0.25 * side)]
+    times[-1] = last
+    return times
+
+
+def dense_samples(solution: SolutionData, density: Density = CHECK_DENSITY) -> MotionSamples:
+    """The times of a density over the whole motion."""
+    return MotionSamples.at(solution.curve, sample_times(solution, density))
+
+
+def node_samples(solution: SolutionData) -> MotionSamples:
+    """The nodes alone; of two at one time, each lies on its side of the breakpoint that they share."""
+    curve, times, side = solution.curve, solution.node_times, BORDER_SIDE * solution.duration
+    # Each border is the last node of one arc and the first of the next.
+    firsts = 1 + np.searchsorted(times, curve.starts[1:-1] - 2.0 * side)
+    arc = np.searchsorted(firsts, np.arange(times.size), side="right")
+    pair = np.append((np.diff(times) <= side) & (np.diff(arc) == 0), False)
+    apart = times + side * (np.roll(pair, 1).astype(float) - pair)
+    nodes = MotionSamples.at(curve, apart, arc)
+    last = np.where(arc == len(curve.bases) - 1, curve.starts[arc + 1], curve.starts[arc + 1] - side)
+    return replace(nodes, times=np.clip(apart, curve.starts[arc], last))
 
 
 def violations_of_sides(constraint: Constraint, values: Array) -> Array:
@@ -196,91 +317,3 @@ def _of_components(solution: SolutionData, term: Any, times: Array, component: A
         values = solution.value(term, times[some])
         found.append(values[np.arange(len(values)), :, component[some]])
     return np.concatenate(found)
-
-
-@dataclass(frozen=True, eq=False)
-class LimitPeaks:
-    """Local maxima of the violations of limits between nodes.
-
-    times : seconds, (k,);  values : the violation in the unit of its limit, (k,)
-    relative : the violation, relative to the size of its limit, (k,)
-    spacing : seconds, of the samples around each, (k,)
-    labels : the limit of each
-    """
-
-    times: Array
-    values: Array
-    relative: Array
-    spacing: Array
-    labels: tuple[str, ...] = ()
-
-    @property
-    def largest(self) -> float:
-        """The largest violation, relative to its limit's size; 0 where all limits hold."""
-        return float(self.relative.max(initial=0.0))
-
-    @property
-    def sentence(self) -> str:
-        """Which limit is violated most, when and by how much."""
-        worst = int(np.argmax(self.relative))
-        return (
-            f"{self.labels[worst]}: exceeded between nodes by {self.relative[worst]:.2%} of the limit at "
-            f"t = {self.times[worst]:.6g} s"
-        )
-
-    def above(self, least: float) -> Array:
-        """Times (m,) of the peaks above `least`, the highest of those that are neighbours."""
-        found: list[float] = []
-        for peak in np.argsort(-self.relative, kind="stable"):
-            if self.relative[peak] <= least:
-                break
-            if np.abs(np.array(found) - self.times[peak]).min(initial=np.inf) > self.spacing[peak]:
-                found.append(float(self.times[peak]))
-        return np.sort(found)
-
-
-def limit_peaks(
-    solution: SolutionData,
-    least: float = 0.0,
-    density: Density = CHECK_DENSITY,
-    limits: Sequence[Constraint] | None = None,
-) -> LimitPeaks:
-    """The finite peaks of limits where these are violated.
-
-    limits : inequalities over intervals of time; by default all that the program holds at nodes: those that
-        it holds for all times, by control points, are left out
-    least : relative to a limit's size; a limit of which no sample exceeds that is not searched for peaks
-        between samples
-    """
-    asked = filter(_at_nodes_alone, solution.problem.constraints) if limits is None else limits
-    stated = list(intervals_of(solution, asked))
-    scaled = [limit for limit in stated if limit.needs_scale]
-    scales = equation_scales(solution, scaled, node_samples(solution)) if scaled else {}
-    exceeded = [
-        peaks.constraint
-        for peaks in search(solution, stated, density, most=0)
-        if np.any(_relative(peaks, peaks.highest, np.arange(peaks.highest.size), scales) > least)
-    ]
-    found, labels = [(np.empty(0),) * 4], []
-    for peaks in search(solution, exceeded, density, above=0.0, most=None):
-        relative = _relative(peaks, peaks.values, peaks.side, scales)
-        own = relative > 0.0
-        found.append((peaks.times[own], peaks.values[own], relative[own], peaks.spacing[own]))
-        name, width = peaks.constraint.name, peaks.constraint.lower.size
-        components = solution.problem.component_names(peaks.constraint.term.quantity, width)
-        labels += [", ".join(filter(None, (name, components[side % width]))) for side in peaks.side[own]]
-    times, values, relative, spacing = map(np.concatenate, zip(*found, strict=True))
-    return LimitPeaks(times, values, relative, spacing, tuple(labels))
-
-
-def _at_nodes_alone(constraint: Constraint) -> bool:
-    """Whether it is a limit that the program holds at nodes, and not for all times by control points."""
-    return bool(np.any(constraint.lower != constraint.upper)) and constraint.hold == "nodes"
-
-
-def _relative(peaks: Peaks, values: Array, side: Array, scales: Mapping[Constraint, Array]) -> Array:
-    """Violations of some sides of a constraint, relative to its sizes; 0 of those that are equations."""
-    constraint = peaks.constraint
-    limit = (constraint.lower != constraint.upper)[side % constraint.lower.size]
-    sizes = constraint.side_scales(peaks.reach, scales.get(constraint)).ravel()[side]
-    return np.where(limit, values / sizes, 0.0)
