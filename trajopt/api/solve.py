@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -136,14 +137,16 @@ def solve(
         np.errstate(all="ignore"),
     ):
         timed = TimedSolver(solver, Run(deadline=deadline, callback=callback))
-        first = _from_starts(problem, timed, starts, coarse_to_fine)
+        first, *others = _from_starts(problem, timed, starts, coarse_to_fine)
         if chosen is None and not first.converged and worth_other_ways(first, timed):
             first = solved_otherwise(problem, timed, first)
-        answer = replace(first, run=run).as_instance_of(Solution, PhasesSolution)
-        for each in _in_turn(refine):
-            if isinstance(each, LimitNodes) or time.monotonic() < deadline:  # which looks at limits even then
-                answer = _refined(each, answer, without_checkpoints(solver), deadline, callback)
-        answer = replace(answer, run=run, levels=first.levels, starts=first.starts, solves=tuple(solves))
+        refined = partial(_refined_in_turn, refine, run, without_checkpoints(solver), deadline, callback)
+        answer = refined(first)
+        if isinstance(refine, LimitNodes):
+            for other in others:
+                if other.objective < answer.objective and time.monotonic() < deadline:
+                    answer = _better(answer, refined(other), other)
+        answer = replace(answer, run=run, solves=tuple(solves))
         return answer.as_instance_of(Solution, PhasesSolution)
 
 
@@ -152,19 +155,19 @@ def _from_starts(
     timed: TimedSolver,
     starts: int | Literal["auto"],
     coarse_to_fine: bool | Literal["auto"],
-) -> Any:
-    """The answer from one start or several, over coarse meshes or on the problem's own at once."""
+) -> list[Any]:
+    """The answer of one start, or those of several, the best first, over coarse meshes or on the own one."""
     # A solver's own time limit holds for all meshes and starts together.
     timed = replace(timed, run=timed.run.within(getattr(timed.solver, "time_limit", None)))
     by_levels = coarse_first(problem, timed.solver) if coarse_to_fine == "auto" else coarse_to_fine
     rule = start_rule(problem, timed.solver) if coarse_to_fine else ONE
     rule = rule if starts == "auto" else given_rule(problem, starts)
-    solution = (solve_on_levels if by_levels else solved_on_mesh)(problem, timed)
+    found = [solution := (solve_on_levels if by_levels else solved_on_mesh)(problem, timed)]
     if rule.count > 1 and (solution.converged or rule.after_failure):
-        solution = best_of_starts(problem, timed, solution, rule)
-    if starts != 1 and worth_retrying(solution, timed):
-        return best_of_starts(problem, timed, solution, RETRIES)
-    return solution
+        found = best_of_starts(problem, timed, solution, rule)
+    if starts != 1 and worth_retrying(found[0], timed):
+        return best_of_starts(problem, timed, found[0], RETRIES)
+    return found
 
 
 def _in_turn(refine: Refinement | None) -> list[Refinement]:
@@ -172,6 +175,38 @@ def _in_turn(refine: Refinement | None) -> list[Refinement]:
     if refine is None:
         return []
     return [refine] if getattr(refine, "holds_limits", True) else [refine, LimitNodes()]
+
+
+def _refined_in_turn(
+    refine: Refinement | None,
+    run: RunRecord,
+    solver: Solver,
+    deadline: float,
+    callback: Callback | None,
+    first: Any,
+) -> Any:
+    """An answer after its refinements, with the tables of meshes and starts that it had before."""
+    answer = replace(first, run=run).as_instance_of(Solution, PhasesSolution)
+    for each in _in_turn(refine):
+        if isinstance(each, LimitNodes) or time.monotonic() < deadline:  # which looks at limits even then
+            answer = _refined(each, answer, solver, deadline, callback)
+    return replace(answer, levels=first.levels, starts=first.starts)
+
+
+def _better(answer: Any, other: Any, unrefined: Any) -> Any:
+    """The lower of two refined answers, with the iterations and seconds of both.
+
+    A motion whose limits are missed between nodes replaces none that holds them.
+    unrefined : the second as it was before, whose iterations and seconds the first contains as well
+    """
+    lower = (
+        other.converged and other.objective < answer.objective and bool(other.warning) <= bool(answer.warning)
+    )
+    return replace(
+        other if lower else answer,
+        iterations=answer.iterations + other.iterations - unrefined.iterations,
+        seconds=answer.seconds + other.seconds - unrefined.seconds,
+    )
 
 
 def _refined(

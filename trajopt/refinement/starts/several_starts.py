@@ -6,8 +6,8 @@ earlier starts found or, narrowly or widely, the problem's guess, seeded by its 
 own, and what was found from it, are perturbed the least. They are solved on the coarsest mesh; half as many
 different optima are carried to the next finer mesh, half of those to the one after it, and so on. Where the
 problem's own mesh is the only one, more than two further starts are ranked on it, if the solver can, and the
-best of them solved. The lowest objective of a converged solve on the problem's own mesh wins. Where none
-converged there, or start 0 alone, further guesses are solved on it, swings first.
+best of them solved. The lowest objective of a converged solve on the problem's own mesh comes first. Where
+none converged there, or start 0 alone, further guesses are solved on it, swings first.
 """
 
 from __future__ import annotations
@@ -72,8 +72,10 @@ class _Start:
         return StartSolves(self.number, solves, self.same_as, self.finished)
 
 
-def best_of_starts(asked: Asked, timed: TimedSolver, first: Any, rule: StartRule) -> Any:
-    """The best answer of several starts, with the table of all; seconds and iterations are those of all.
+def best_of_starts(asked: Asked, timed: TimedSolver, first: Any, rule: StartRule) -> list[Any]:
+    """Different optima of several starts on the own mesh, the best first, each with the table of all.
+
+    Seconds and iterations of each are those of all starts. Where none converged there is one answer.
 
     first : what start 0 led to, as without further starts; where it is the best of several starts, what
         these found on their meshes stays in the table
@@ -93,17 +95,22 @@ def best_of_starts(asked: Asked, timed: TimedSolver, first: Any, rule: StartRule
     finished = [start for start in starts if start.finished]
     lowest = min(start.value for start in finished)
     chosen = next((start for start in finished if equal(start.value, lowest)), finished[0])
-    table = StartTable(_rows(starts, first.starts), chosen.number)
-    solves = [solve for row in table.starts for solve in row.solves]
+    others = [start for start in finished if np.isfinite(start.value) and not equal(start.value, lowest)]
+    different = [start for start in others if start.same_as is None]
+    rows = _rows(starts, first.starts)
+    solves = [solve for row in rows for solve in row.solves]
     every = summed(chosen.answer, *(start.answer for start in starts if start.answer is not None))
-    return replace(
-        every,
-        levels=chosen.answer.levels,
-        starts=table,
-        iterations=sum(solve.iterations for solve in solves),
-        seconds=sum(solve.seconds for solve in solves),
-        **{"known_phases" if isinstance(asked, Phases) else "known_problem": asked},
-    )
+    return [
+        replace(
+            start.answer,
+            starts=StartTable(rows, start.number),
+            iterations=sum(solve.iterations for solve in solves),
+            seconds=sum(solve.seconds for solve in solves),
+            timings=every.timings,
+            **{"known_phases" if isinstance(asked, Phases) else "known_problem": asked},
+        )
+        for start in (chosen, *sorted(different, key=lambda start: start.value))
+    ]
 
 
 def _rows(starts: Sequence[_Start], earlier: StartTable | None) -> tuple[StartSolves, ...]:
