@@ -89,7 +89,8 @@ def solve(
         be confirmed, finds the true optimum; the solution then has a `certificate`.
         `trajopt.Refined(...)` halves knot intervals until estimated errors are small
     starts : with several, perturbed guesses are solved on a coarse mesh too, and the best different optima
-        carried to the problem's own; the solution has the table, `solution.starts`. Once several starts agree
+        carried to the problem's own, where the one that is best once its limits hold between nodes wins; the
+        solution has the table, `solution.starts`. Once several starts agree
         on the lowest optimum, the others are left out; where none of them finds a solution, further ones are
         tried. "auto": up to 8 where nothing is guessed and motions are known to have several optima: 4 joints
         or more, or a turn of more than 90 degrees, in a free duration, joints without motors, and systems

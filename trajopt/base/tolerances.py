@@ -1,14 +1,26 @@
-"""Tolerances that several rooms share: of rounding, between nodes, and of reported numbers."""
+"""Tolerances: what a report's PASS and a certificate allow, of rounding, and of reported numbers.
+
+`verification/report.py` and `verdict.py` compare with the first ones.
+"""
 
 from __future__ import annotations
 
-#: Relative difference of one number that was computed in two ways. Sums of some hundred terms, and functions
-#: of them, keep ten digits; numbers that differ in meaning differ by more.
-AGREEMENT = 1e-9
+#: Of its scale: the tolerance of equations at single times, of what holds at nodes, of jumps.
+AT_TIMES = 1e-6
 
 #: Of the scale of an equation, an integral or a cost, and of the range of a limit: what `verify` allows
 #: between nodes, the most that a certificate allows, and what `solve` halves intervals for.
 BETWEEN = 1e-2
+
+#: Of a limit's size: by how much `solve` and `verify` let limits be exceeded between nodes.
+LIMIT_ACCURACY = 1e-3
+
+#: The KKT error that PASS allows, and the largest after a solve whose own tolerance was loose.
+OPTIMAL, LOOSEST = 1e-5, 1e-2
+
+#: Relative difference of one number that was computed in two ways. Sums of some hundred terms, and functions
+#: of them, keep ten digits; numbers that differ in meaning differ by more.
+AGREEMENT = 1e-9
 
 #: Relative difference of two objectives below which they are those of one optimum.
 SAME_OPTIMUM = 1e-6

@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from trajopt.base.tolerances import BETWEEN
-from trajopt.checks.check_result import AT_TIMES, CheckResult, OfComponent
+from trajopt.base.tolerances import AT_TIMES, BETWEEN
+from trajopt.checks.check_result import CheckResult, OfComponent
 from trajopt.checks.constraint_checks import ConstraintChecks, end_checks
 from trajopt.checks.integral_checks import cost_results, integral_checks
 from trajopt.checks.proofs import suprema

@@ -8,11 +8,10 @@ from typing import Any
 
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
-from trajopt.base.tolerances import BETWEEN
+from trajopt.base.tolerances import AT_TIMES, BETWEEN
 from trajopt.certificates.certificate import Certificate, row
 from trajopt.certificates.certificate_lines import CertificateLine
 from trajopt.certificates.certified_lines import CertifiedLines
-from trajopt.checks.check_result import AT_TIMES
 from trajopt.checks.link_violations import LinkViolation, disagreements, link_violations
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import Certification, looser_tolerances

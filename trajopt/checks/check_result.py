@@ -14,7 +14,6 @@ import numpy as np
 from trajopt.problem.costs_and_constraints import Constraint
 
 READABLE = 40  # lines of a page; beyond, it has the worst component of each constraint only
-AT_TIMES = 1e-6  # of its scale: the tolerance of equations at single times, of what holds at nodes, of jumps
 
 
 Line = TypeVar("Line", bound="OfComponent")

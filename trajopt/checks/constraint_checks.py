@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.base.tolerances import AT_TIMES
 from trajopt.checks.check_result import (
-    AT_TIMES,
     NOWHERE,
     CheckResult,
     ControlPointBound,

@@ -14,8 +14,8 @@ from typing import Any, Literal
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.tolerances import BETWEEN
-from trajopt.checks.check_result import AT_TIMES, CheckResult, IntegralEnds, Interval, Worst
+from trajopt.base.tolerances import AT_TIMES, BETWEEN
+from trajopt.checks.check_result import CheckResult, IntegralEnds, Interval, Worst
 from trajopt.checks.optimality.cancellation import size_of_parts, size_of_rounding
 from trajopt.checks.path_equations import LEAST_SIZE
 from trajopt.checks.proofs import OF_MARGIN, term_models

@@ -13,8 +13,6 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.node_sets import MotionSamples
 
-LIMIT_ACCURACY = 1e-3  # of a limit's size: by what `solve` and `verify` let limits be exceeded between nodes
-
 
 def equation_scales(
     solution: SolutionData,

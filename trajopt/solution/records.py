@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from trajopt.base.arguments import pluralize
 from trajopt.base.files.array_file import ArrayFile
+from trajopt.base.tolerances import SAME_OPTIMUM
 from trajopt.base.version import __version__
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.solvers.optimality.kkt import KKT
@@ -224,7 +225,7 @@ class StartSolves:
 class StartTable:
     """All starts of an answer; what is known of it: a local optimum, the best of so many starts.
 
-    chosen : number of the start whose solution was returned
+    chosen : number of the start whose solution was returned, the best once its limits hold between nodes
     """
 
     starts: tuple[StartSolves, ...]
@@ -244,11 +245,16 @@ class StartTable:
         if self.converged_count == 0:
             return f"none of {len(self.starts)} starts converged"
         own = self.starts[0].solves[-1]
+        last = {start.number: start.solves[-1] for start in finished}
+        value = last[self.chosen].objective if self.chosen in last else float("nan")
+        below = value - SAME_OPTIMUM * abs(value)
+        lower = [number for number, each in last.items() if each.converged and each.objective < below]
+        ranked = f"; start {lower[0]} was lower before its limits held between nodes" if lower else ""
         failed = "" if own.converged else f"; the problem's own guess did not ({own.status})"
         return (
             f"a local optimum, the best of {len(self.starts)} starts: {self.converged_count} converged, "
             f"{len(finished)} were carried to the final mesh and ended in {different} different {optima}"
-            f"{failed}"
+            f"{ranked}{failed}"
         )
 
     def __str__(self) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import TrajoptError
 from trajopt.base.printable_text import printable
-from trajopt.checks.check_result import AT_TIMES
+from trajopt.base.tolerances import AT_TIMES
 from trajopt.checks.link_violations import (
     OF_ALL,
     LinkViolation,

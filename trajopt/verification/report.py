@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.printable_text import printable
-from trajopt.base.tolerances import AGREEMENT
+from trajopt.base.tolerances import AGREEMENT, AT_TIMES, LIMIT_ACCURACY
 from trajopt.checks.base_balance import BaseBalance
-from trajopt.checks.check_result import AT_TIMES, worst_of_each
+from trajopt.checks.check_result import worst_of_each
 from trajopt.checks.integral_checks import CostCheck
 from trajopt.checks.path_equations import EquationResidual
-from trajopt.checks.scales import LIMIT_ACCURACY
 from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
 from trajopt.checks.violations import Violation
 from trajopt.verification.minimality import Minimality

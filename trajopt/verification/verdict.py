@@ -10,15 +10,12 @@ import numpy as np
 
 from trajopt.base.arguments import LISTED
 from trajopt.base.facts import Facts
-from trajopt.base.tolerances import BETWEEN, ESTIMATED
+from trajopt.base.tolerances import BETWEEN, ESTIMATED, LIMIT_ACCURACY, LOOSEST, OPTIMAL
 from trajopt.checks.path_equations import EquationResidual
-from trajopt.checks.scales import LIMIT_ACCURACY
 from trajopt.checks.violations import Violation
 from trajopt.solution.solution import Answer
 from trajopt.solvers.optimality.kkt import KKT
 
-OPTIMAL = 1e-5  # KKT error
-LOOSEST = 1e-2  # KKT error that is none after a solve with a loose tolerance
 COARSE_ABOVE = BETWEEN  # of all costs: an error of the optimum as large as a cost may be off between nodes
 COARSE = "solve on more intervals, or with refine=trajopt.Refined()"
 

@@ -8,7 +8,7 @@ from hand_written import PointMasses
 
 import trajopt
 from trajopt.base.errors import OptionError
-from trajopt.checks.scales import LIMIT_ACCURACY
+from trajopt.base.tolerances import LIMIT_ACCURACY
 from trajopt.refinement.limit_nodes import limit_peaks, with_limit_nodes
 
 
