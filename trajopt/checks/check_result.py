@@ -140,10 +140,6 @@ class CheckResult(OfComponent):
         return self.place is not None
 
     @property
-    def is_limit_over_time(self) -> bool:
-        return self.over_time and not self.equation
-
-    @property
     def scale(self) -> float:
         """The smaller scale of the sides that have a bound."""
         bounded = np.isfinite([self.lower, self.upper])

@@ -133,20 +133,26 @@ def sampled_range(
 def decided(
     proved: IntegralRange,
     sampled: Callable[[], IntegralRange],
-    violations: Callable[[IntegralRange], tuple[Array, Array]],
+    bounds: tuple[Array, Array],
     scale: Callable[[IntegralRange], Array],
     accuracy: float,
 ) -> Iterator[CheckResult]:
-    """Violations of bounds on integrals, or differences to reported values, as results without names.
+    """Violations of bounds on integrals, or of reported values, which are both bounds, without names.
 
     A range decides whose violations are all within the tolerance or all beyond. Of a quadrature the largest
     violation in the range counts, which its estimated error widens. At the nodes stands what a violation is
     at least, proved or estimated; at any time an upper bound where it is tolerated, else a lower one.
 
-    violations : what they are at least and at most, (width,) each, anywhere in ranges
     scale : of all components, what violations in these ranges are compared with
     accuracy : of the scale: the tolerance
     """
+    lower, upper = bounds
+
+    def violations(of: IntegralRange) -> tuple[Array, Array]:
+        """What they are at least and at most anywhere in a range, (width,) each."""
+        at_ends = [np.maximum(lower - end, end - upper) for end in (of.low, of.high)]
+        return np.maximum(lower - of.high, of.low - upper), np.maximum(0.0, np.maximum(*at_ends))
+
     with np.errstate(invalid="ignore"):  # an infinite end beside a missing bound decides nothing
         (least, most), tolerance = violations(proved), accuracy * scale(proved)
     holds, fails = most <= tolerance, least > tolerance
@@ -228,17 +234,13 @@ def _measured(
             lower = (bounded.lower - of.low) / below > (of.high - bounded.upper) / above
         return np.where(np.isinf(above) | (lower & np.isfinite(below)), below, above)
 
-    def violations(of: IntegralRange) -> tuple[Array, Array]:
-        least = np.maximum(bounded.lower - of.high, of.low - bounded.upper)
-        return least, np.maximum(bounded.violation(of.low), bounded.violation(of.high))
-
     def sampled() -> IntegralRange:
         return sampled_range(solution, term, bounded.over, bound, accuracy)
 
     proved = IntegralRange.unknown(bound.size)
     if enclose:
         proved = enclosed_range(solution, term, bounded.over, bound, accuracy)
-    return decided(proved, sampled, violations, scale, accuracy)
+    return decided(proved, sampled, (bounded.lower, bounded.upper), scale, accuracy)
 
 
 @dataclass(frozen=True)
@@ -308,15 +310,14 @@ def _difference(
         sought = least if range_of is enclosed_range else min(least, size)
         return _summed(solution, costs, sought, accuracy, range_of)
 
-    def away(of: IntegralRange) -> tuple[Array, Array]:
-        most = np.maximum(np.abs(of.low - reported), np.abs(of.high - reported))
-        return np.maximum(of.low - reported, reported - of.high), most
-
-    def scale(of: IntegralRange) -> Array:
-        return np.maximum(of.size, least)
-
-    proved = summed(enclosed_range) if enclose else IntegralRange.unknown(1)
-    (found,) = decided(proved, lambda: summed(sampled_range), away, scale, accuracy)
+    proved, value = summed(enclosed_range) if enclose else IntegralRange.unknown(1), np.array([reported])
+    (found,) = decided(
+        proved,
+        lambda: summed(sampled_range),
+        (value, value),
+        lambda of: np.maximum(of.size, least),
+        accuracy,
+    )
     return found
 
 

@@ -122,7 +122,7 @@ def violations(
     """
     results, provable = ConstraintChecks(solution).results(CHECK_DENSITY), False
     of_limits = accuracy if of_limits is None else of_limits
-    allowed = [of_limits if each.is_limit_over_time else accuracy for each in results]
+    allowed = [of_limits if each.over_time and not each.equation else accuracy for each in results]
     found = [Violation.of(result, own or 0.0) for result, own in zip(results, allowed, strict=True)]
     if accuracy is not None and solution.problem.dynamics.n <= MOST_JOINTS:
         each = zip(results, allowed, strict=True)

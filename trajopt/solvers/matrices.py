@@ -211,6 +211,18 @@ class EntryMap:
     rows: Array
     columns: Array
 
+    @staticmethod
+    def of(entries: Entries, raw_size: int) -> EntryMap:
+        """The map to entries in order of their rows and columns; those that stand twice add up."""
+        width = int(entries.column.max(initial=0)) + 1
+        keys = entries.row.astype(np.int64) * width + entries.column
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        starts = np.flatnonzero(np.diff(keys, prepend=-1))
+        parts = (entries.factor[order], entries.index[order], np.append(starts, keys.size))
+        matrix = sparse.csr_array(parts, shape=(starts.size, raw_size))
+        return EntryMap(matrix, *np.divmod(keys[starts], width))
+
     def chosen(self, mask: Array, width: int) -> tuple[sparse.csr_array, Array]:
         """The map to the entries in `mask` from the lines of raw that they need, and which lines these are.
 
@@ -235,22 +247,6 @@ class Entries:
     row: Array
     column: Array
     factor: Array
-
-
-def jacobian_map(entries: Entries, weights: sparse.csr_array, raw_size: int, first_row: int) -> EntryMap:
-    """Entries of weights @ (raw Jacobian of every node and component), rows counted from `first_row`."""
-    origin, row, weight = entries_of_rows(weights.tocsc(), entries.row)
-    found = Entries(
-        entries.index[origin], first_row + row, entries.column[origin], entries.factor[origin] * weight
-    )
-    return _entry_map(found, raw_size)
-
-
-def hessian_map(entries: Entries, raw_size: int) -> EntryMap:
-    """Lower triangle of M + M' from the entries of M."""
-    a, b = entries.row, entries.column
-    factor = entries.factor * np.where(a == b, 2.0, 1.0)
-    return _entry_map(Entries(entries.index, np.maximum(a, b), np.minimum(a, b), factor), raw_size)
 
 
 def product_entries(
@@ -299,14 +295,3 @@ def entries_of_rows(matrix: sparse.csr_array | sparse.csc_array, rows: Array) ->
     origin = np.repeat(np.arange(rows.size), counts)
     place = np.arange(origin.size) + np.repeat(first - np.cumsum(counts) + counts, counts)
     return origin, matrix.indices[place], matrix.data[place]
-
-
-def _entry_map(entries: Entries, raw_size: int) -> EntryMap:
-    width = int(entries.column.max(initial=0)) + 1
-    keys = entries.row.astype(np.int64) * width + entries.column
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    parts = (entries.factor[order], entries.index[order], np.append(starts, keys.size))
-    matrix = sparse.csr_array(parts, shape=(starts.size, raw_size))
-    return EntryMap(matrix, *np.divmod(keys[starts], width))

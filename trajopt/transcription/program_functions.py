@@ -24,7 +24,7 @@ from trajopt.base.errors import EvaluationError
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.graph import Graph
 from trajopt.graph.protocols.block import Pairs, Values
-from trajopt.solvers.matrices import EntryMap, hessian_map, jacobian_map, row_scaled
+from trajopt.solvers.matrices import Entries, EntryMap, entries_of_rows, row_scaled
 from trajopt.transcription.derivatives.hessian import SecondDerivatives
 from trajopt.transcription.leaf_map import LeafMap, LeafPoint
 from trajopt.transcription.row_groups import Objective, RowGroup
@@ -312,14 +312,23 @@ def program_maps(
 def _jacobian_map(
     leaf_map: LeafMap, pattern: Array, stride: int, weights: sparse.csr_array, first_row: int
 ) -> EntryMap:
-    """The entries of the Jacobian from `first_row` on; pattern and stride as in `jacobian_entries`."""
-    entries, raw_size = leaf_map.jacobian_entries(pattern, stride)
-    return jacobian_map(entries, weights, raw_size, first_row)
+    """Entries of weights @ (raw Jacobian of every node and component), rows counted from `first_row`.
+
+    pattern, stride : as in `jacobian_entries`
+    """
+    raw, raw_size = leaf_map.jacobian_entries(pattern, stride)
+    origin, row, weight = entries_of_rows(weights.tocsc(), raw.row)
+    factor = raw.factor[origin] * weight
+    return EntryMap.of(Entries(raw.index[origin], first_row + row, raw.column[origin], factor), raw_size)
 
 
 @cached_if_small
 def _hessian_map(second: SecondDerivatives, pattern: Array, has_adjoint: Array) -> EntryMap:
-    return hessian_map(*second.entries(pattern, has_adjoint))
+    """Lower triangle of M + M' from the entries of M."""
+    raw, raw_size = second.entries(pattern, has_adjoint)
+    a, b = raw.row, raw.column
+    factor = raw.factor * np.where(a == b, 2.0, 1.0)
+    return EntryMap.of(Entries(raw.index, np.maximum(a, b), np.minimum(a, b), factor), raw_size)
 
 
 def _row_weights(chain: ChainRule, groups: Sequence[RowGroup], kept: Array) -> sparse.csr_array:
