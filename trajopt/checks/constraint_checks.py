@@ -44,7 +44,7 @@ from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData, confirmed_mesh_of
 from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.splines.instants import Instants
-from trajopt.splines.node_sets import END, PATH, MotionSamples
+from trajopt.splines.node_sets import END, PATH
 from trajopt.splines.polynomial_bounds import Pieces, jumping, pieces_of, pieces_of_group, upper_bound
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms import term as terms
@@ -58,31 +58,22 @@ class ConstraintChecks:
     """The checks of all constraints of one motion.
 
     stated : the constraints, those implied by curves and parameters last
+    nodes : of the motion
+    values : every constraint's term at all nodes: quantity -> (K, width)
+    scales : (width,), of equations, and of limits that zero says nothing of
     """
 
     def __init__(self, solution: SolutionData) -> None:
         self.solution, self.problem, self.curve = solution, solution.problem, solution.curve
         self.stated, self.leaves = _stated(self.problem), self.problem.spline_leaves
-
-    @cached_property
-    def nodes(self) -> MotionSamples:
-        """The nodes of the motion."""
-        return node_samples(self.solution)
+        self.nodes, terms_stated = node_samples(solution), [c.term for c in self.stated]
+        self.values: Values = solution.values(terms_stated, self.nodes.times) if self.stated else {}
+        self.scales = equation_scales(solution, [c for c in self.stated if c.needs_scale], self.nodes)
 
     @cached_property
     def trajectory(self) -> Trajectory | None:
         """The trajectory whose nodes these are."""
         return confirmed_mesh_of(self.solution)
-
-    @cached_property
-    def values(self) -> Values:
-        """Every constraint's term at all nodes: quantity -> (K, width)."""
-        return self.solution.values([c.term for c in self.stated], self.nodes.times) if self.stated else {}
-
-    @cached_property
-    def scales(self) -> dict[Constraint, Array]:
-        """Scales (width,) of equations, and of limits that zero says nothing of."""
-        return equation_scales(self.solution, [c for c in self.stated if c.needs_scale], self.nodes)
 
     def results(self, density: Density, only: Iterable[Constraint] | None = None) -> list[CheckResult]:
         """In the order of the constraints; those that are sampled are evaluated together."""

@@ -85,7 +85,9 @@ def part_sums(solution: SolutionData, several: Sequence[Any], times: Array) -> d
         return {}
     graph = graph_of(solution.problem, several)
     problem, z = solution.problem, solution.leaves(times)
-    bounds, travel = _bounds_of_curves(problem) if problem.extras else {}, _least_travel(problem, z["q"])
+    bounds, travel = _bounds_of_curves(problem) if problem.extras else {}, 0.0
+    if problem.quantities.knows("tau"):  # a robot, however far from its origin; states have other units
+        travel = LEAST_TRAVEL * min(1.0, float(np.abs(z["q"]).max(initial=0.0)))
     least = {"q": travel, "v": travel / solution.duration}
     with np.errstate(all="ignore"):
         values = graph.values(z)
@@ -102,12 +104,6 @@ def part_sums(solution: SolutionData, several: Sequence[Any], times: Array) -> d
         own = np.where(of_time[rows], np.abs(values[term.quantity]), sums[:, rows])
         found[term.quantity] = np.where(np.isfinite(own), own, 0.0)
     return found
-
-
-def _least_travel(problem: ProblemData, q: Array) -> float:
-    """Of a robot's joints, the travel that counts at least; 0 for systems, whose states have other units."""
-    largest = min(1.0, float(np.abs(q).max(initial=0.0)))  # however far from its origin the robot is
-    return LEAST_TRAVEL * largest if problem.quantities.knows("tau") else 0.0
 
 
 def _size(leaf: str, values: Array, bound: Array | float, least: float) -> Array:
