@@ -29,6 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trajopt.solvers.matrices import sparse_jacobian
 from trajopt.solvers.optimality.kkt import kkt_residuals
 from trajopt.solvers.solver import Program, Result, Status, WarmStart
 from trajopt.solvers.solver_constants import LITTLE, ROUNDING
@@ -72,13 +73,12 @@ class LinearisedViolation:
 def linearised_violation(nlp: Program, y: np.ndarray, tolerance: float) -> LinearisedViolation:
     """The violation of the linearised rows at y, which must be within its bounds, to 0.1 `tolerance`."""
     from scipy.optimize import linprog
-    from scipy.sparse import coo_matrix, hstack, vstack
+    from scipy.sparse import hstack, vstack
 
     rows, values = np.asarray(nlp.rows(y), dtype=float), np.asarray(nlp.jacobian(y), dtype=float)
     if not (np.isfinite(rows).all() and np.isfinite(values).all()):
         return LinearisedViolation(np.nan, np.nan)
-    shape = (nlp.row_count, nlp.variable_count)
-    jacobian = coo_matrix((values, (nlp.jacobian_rows, nlp.jacobian_columns)), shape=shape).tocsr()
+    jacobian = sparse_jacobian(nlp, values)
     # Divided by w, every row yields to the same s.
     scale = np.maximum(1.0, abs(jacobian).max(axis=1).toarray().ravel()) if rows.size else np.ones(0)
     jacobian = jacobian.multiply(1.0 / scale[:, None]).tocsr()

@@ -14,9 +14,9 @@ import time
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from trajopt.solvers.matrices import sparse_jacobian
 from trajopt.solvers.newton.damping import POOR, Damping
 from trajopt.solvers.optimality.kkt import side_violations
 from trajopt.solvers.solver import Program
@@ -44,13 +44,12 @@ def least_violation(
 
     y = np.clip(np.asarray(start, dtype=float), nlp.lower, nlp.upper)
     r, damping, found = distances(y), Damping(), []
-    places, shape = (nlp.jacobian_rows, nlp.jacobian_columns), (nlp.row_count, y.size)
     for _ in range(MOST_STEPS):
         found.append(0.5 * float(r @ r))
         slow = len(found) > LOOK_BACK and found[-LOOK_BACK - 1] - found[-1] < LITTLE * found[-1]
         if slow or not 0.0 < found[-1] < np.inf or time.perf_counter() - began > seconds:
             break
-        J = sparse.csr_array((weights[nlp.jacobian_rows] * nlp.jacobian(y), places), shape=shape)
+        J = sparse_jacobian(nlp, weights[nlp.jacobian_rows] * nlp.jacobian(y))
         A, violated = J[r != 0.0], r[r != 0.0]
         gradient, normal = A.T @ violated, (A.T @ A).toarray()
         if not np.all(np.isfinite(normal)):
