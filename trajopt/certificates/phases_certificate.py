@@ -13,8 +13,9 @@ from trajopt.certificates.certificate import Certificate, row
 from trajopt.certificates.certificate_lines import CertificateLine
 from trajopt.certificates.certified_lines import CertifiedLines
 from trajopt.checks.link_violations import LinkViolation, disagreements, link_violations
+from trajopt.solution.asked_tolerances import looser_tolerances
 from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.records import Certification, looser_tolerances
+from trajopt.solution.records import Certification
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import KKT
 from trajopt.solvers.solver_constants import ROUNDING

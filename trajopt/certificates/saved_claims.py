@@ -13,7 +13,7 @@ import numpy as np
 from trajopt.base.tolerances import BETWEEN, CLAIMED
 from trajopt.certificates.certificate_record import CertificateRecord
 from trajopt.certificates.limit_violations import limit_ranges
-from trajopt.solution.records import looser_tolerances
+from trajopt.solution.asked_tolerances import looser_tolerances
 from trajopt.solution.solution import SolutionData
 
 AT_BOUND = BETWEEN  # of a limit's range: a component that is as near to a bound between nodes is saturated

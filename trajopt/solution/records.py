@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import sys
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,10 +36,6 @@ BLAS_SETTINGS = ("OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS")
 MOST_WRITTEN = 100  # numbers of an array: longer ones are shortened
 COLUMNS = ("solve", "iteration", "objective", "violation")  # of the table of solves that a file holds
 HEADER = f"{'spans':>6} {'objective':>16} {'iter.':>6} {'seconds':>9}  outcome"
-ASKED = {  # tolerances of a certificate as the arguments of a run have them
-    "tolerance": re.compile(r"Certified\(tol=([^,)]+)"),
-    "equation_tolerance": re.compile(r"Certified\(.*equation_tol=([^,)]+)"),
-}
 NO_STRUCTURE = "switching structures are searched for in single problems"
 
 
@@ -385,20 +380,3 @@ class Certification:
     rounds: int
     reason: str = NO_STRUCTURE
     failed: str = ""
-
-
-def looser_tolerances(certified: Any, run: RunRecord | None) -> Iterator[str]:
-    """Tolerances of a certificate that are larger than those that its run was asked for, in words."""
-    written = "" if run is None else run.arguments.get("refine", "")
-    for name, pattern in ASKED.items():
-        asked, given = pattern.search(written), getattr(certified, name)
-        if asked and given is not None and not given <= _number(asked[1], certified.tolerance):
-            yield f"certificate: its {name} is {given:g}, its run asked for {asked[1]}"
-
-
-def _number(written: str, default: float) -> float:
-    """A number as Python writes it; a default for None, NaN for what is no number."""
-    try:
-        return default if written == "None" else float(written)
-    except ValueError:
-        return np.nan

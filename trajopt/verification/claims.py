@@ -14,8 +14,8 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import CLAIMED
 from trajopt.checks.integral_checks import CostCheck
+from trajopt.solution.asked_tolerances import looser_tolerances
 from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.records import looser_tolerances
 from trajopt.solution.solution import Answer, SolutionData, confirmed_mesh_of, other_nodes
 from trajopt.splines.basis import SAME_TIME
 from trajopt.transcription.links.linked_program import LinkedProgram
