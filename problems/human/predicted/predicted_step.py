@@ -25,7 +25,7 @@ from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person
 from problems.human.gait.effort import minimize_accelerations
 from problems.human.gait.gait_problem import subject_to_periodicity
-from problems.human.gait.gait_solver import MARGIN, NEAR
+from problems.human.gait.gait_solver import MARGIN, MARGIN_OF_STRIDE, NEAR, NEAR_STRIDE
 from problems.human.gait.initial_guess import Start, set_initial_guess
 from problems.human.gait.reach import check_reach
 from problems.human.gait.sourced_cost import CostWeights, minimize_sourced_cost, muscle_torques
@@ -109,11 +109,15 @@ def predicted_step(
     return problem
 
 
-def predicted_solver(start: str) -> trajopt.Ipopt | trajopt.ConstraintGeneration:
-    """IPOPT; from the solved walk with a small barrier, left where it is, and with the rows that are near."""
+def predicted_solver(start: str, stride: bool = False) -> trajopt.Ipopt | trajopt.ConstraintGeneration:
+    """IPOPT; from the solved walk with a small barrier, left where it is, and with the rows that are near.
+
+    stride : of two steps
+    """
     if start != SOLVED:
         return trajopt.Ipopt(tol=1e-6)
-    return trajopt.ConstraintGeneration(trajopt.Ipopt(tol=1e-6, options=NEAR), margin=MARGIN, coarse=0.0)
+    near, margin = (NEAR_STRIDE, MARGIN_OF_STRIDE) if stride else (NEAR, MARGIN)
+    return trajopt.ConstraintGeneration(trajopt.Ipopt(tol=1e-6, options=near), margin=margin, coarse=0.0)
 
 
 def place_feet(problem: trajopt.Problem, step: Step, first: int) -> None:
