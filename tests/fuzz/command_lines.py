@@ -101,9 +101,9 @@ class CommandTarget:
             os.environ.update(before)
         if outcome.exit_code:
             told(outcome, sum(map(len, words)))
-        if "written to" in outcome.stdout and "solve" in words:
+        if "written to" in outcome.stdout and words[0] == "solve":
             check_solved(words)
-        elif "written to" in outcome.stdout and "sweep" in words:
+        elif "written to" in outcome.stdout and words[0] == "sweep":
             check_swept()
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from trajopt.base.arguments import shorten
 from trajopt.base.errors import OptionError, SolutionFileError
 from trajopt.base.files.near_files import near_files
 
@@ -211,4 +212,4 @@ def _described(entry: zipfile.ZipInfo, stream: BinaryIO) -> Member:
 
 
 def _in_words(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {shorten(str(error))}"
