@@ -82,8 +82,8 @@ def solve(
         defaults and, where that stops short of an optimum, with another barrier rule; then, up to 500
         unknowns, SLSQP from where it stopped
     refine : "auto": what the problem recommends, else what `verify` asks for between nodes: knot intervals
-        are halved where path equations, as those of systems, are missed by more than .9 % of their scale, or
-        integrals by .9 %, then `trajopt.LimitNodes()` adds nodes for limits where they are exceeded by more
+        are halved where path equations, as those of systems, are missed by more than 1 % of their scale, or
+        integrals by 1 %, then `trajopt.LimitNodes()` adds nodes for limits where they are exceeded by more
         than 0.1 % of their size. None: nothing; equations and limits hold at the nodes of the mesh alone.
         `trajopt.Certified(tol=1e-6)` makes the limits hold for all t and, where the switching structure can
         be confirmed, finds the true optimum; the solution then has a `certificate`.

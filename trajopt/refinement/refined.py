@@ -134,11 +134,10 @@ class Refined:
 class RefinedUntilVerified(Refined):
     """What `solve` does by default with path equations: spans are halved until `verify` passes them.
 
-    tol : nine tenths of the accuracy between nodes that `verify` asks for, since limit nodes, which follow,
-        move the answer: by them the equations of a limping walk missed by 1.001 % where 1 % is allowed
+    tol : the accuracy between nodes that `verify` asks for
     """
 
-    tol: float = 0.9 * BETWEEN
+    tol: float = BETWEEN
     rounds: int = 12
     errors: Literal["both", "equations"] = "equations"
 

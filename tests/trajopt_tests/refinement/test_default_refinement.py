@@ -53,25 +53,6 @@ def test_equations_hold_between_nodes_by_default():
     assert found.refinement.rounds[0].spans == 50 < found.refinement.rounds[-1].spans
 
 
-def test_equations_keep_room_for_what_limit_nodes_move():
-    """x' = cos(w t) + u on four cubics: what is missed grows with w, to 1 % at w = 3.5."""
-
-    def waving(w):
-        problem = trajopt.Problem(
-            trajopt.system(("x",), ("u",), lambda node: [node.u + np.cos(w * node.t)]),
-            trajopt.Trajectory.collocation(4, 3, duration=1.0),
-        )
-        problem.start_at(x=[0.0])
-        problem.minimize(trajopt.state("u") ** 2)
-        return problem
-
-    assert trajopt.solve(waving(3.2)).refinement is None  # .78 %
-    narrow, found = trajopt.solve(waving(3.4), refine=None), trajopt.solve(waving(3.4))
-    assert str(narrow.verify().verdict) == "PASS"  # by .95 %
-    assert [each.spans for each in found.refinement.rounds] == [4, 8]
-    assert found.refinement.rounds[-1].equation_error < 0.2 * found.refinement.rounds[0].equation_error
-
-
 def weighed_effort(bounded):
     """Least integral of w u^2 with x' = u from 0 to 1, w a peak on one: 1 / integral of 1 / w.
 
