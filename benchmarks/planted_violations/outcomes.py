@@ -11,7 +11,7 @@ from benchmarks.planted_violations.peaks import TOLERANCE, Planted, Rng
 from benchmarks.planted_violations.statements import KINDS
 from trajopt.certificates.certificate import Certificate
 from trajopt.checks.integral_checks import cost_checks
-from trajopt.checks.samples_and_peaks import dense_samples
+from trajopt.checks.peaks_between_nodes import dense_samples
 from trajopt.checks.violations import violations
 
 GRID = 100_001  # times at which the truth is computed, for the certificate's two thousand

@@ -17,8 +17,8 @@ from trajopt.base.tolerances import AT_TIMES, BETWEEN
 from trajopt.checks.check_result import CheckResult, OfComponent
 from trajopt.checks.constraint_checks import ConstraintChecks, end_checks
 from trajopt.checks.integral_checks import cost_results, integral_checks
+from trajopt.checks.peaks_between_nodes import CHECK_DENSITY
 from trajopt.checks.proofs import suprema
-from trajopt.checks.samples_and_peaks import CHECK_DENSITY
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.solver_constants import ROUNDING
 from trajopt.taylor_models.suprema import MOST_PIECES, Supremum

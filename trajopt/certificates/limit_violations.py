@@ -8,7 +8,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_result import NOWHERE, CheckResult, Place
-from trajopt.checks.samples_and_peaks import SEARCH_DENSITY, Peaks, interval_of, search
+from trajopt.checks.peaks_between_nodes import SEARCH_DENSITY, Peaks, interval_of, search
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 

@@ -24,7 +24,7 @@ from trajopt.certificates.phases_certificate import PhasesCertificate, certifica
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.arc_solves import converged_to_rounding
 from trajopt.certified.time_scaling import may_be_scaled, time_scaled
-from trajopt.checks.samples_and_peaks import SEARCH_DENSITY
+from trajopt.checks.peaks_between_nodes import SEARCH_DENSITY
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes, limit_peaks

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.samples_and_peaks import dense_samples
+from trajopt.checks.peaks_between_nodes import dense_samples
 from trajopt.splines.node_sets import PATH
 from trajopt.terms import term as terms
 

@@ -26,7 +26,7 @@ from trajopt.checks.check_result import (
     Worst,
 )
 from trajopt.checks.path_equations import scale_of
-from trajopt.checks.samples_and_peaks import (
+from trajopt.checks.peaks_between_nodes import (
     Density,
     Peaks,
     has_place,

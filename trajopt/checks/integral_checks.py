@@ -18,8 +18,8 @@ from trajopt.base.tolerances import AT_TIMES, BETWEEN
 from trajopt.checks.check_result import CheckResult, IntegralEnds, Interval, Worst
 from trajopt.checks.optimality.cancellation import size_of_parts, size_of_rounding
 from trajopt.checks.path_equations import LEAST_SIZE
+from trajopt.checks.peaks_between_nodes import interval_of, node_samples, single_times
 from trajopt.checks.proofs import OF_MARGIN, term_models
-from trajopt.checks.samples_and_peaks import interval_of, node_samples, single_times
 from trajopt.problem.constraints.integrals import IntegralConstraint
 from trajopt.problem.costs_and_constraints import Cost
 from trajopt.solution.solution import SolutionData, confirmed_mesh_of

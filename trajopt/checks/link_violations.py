@@ -9,7 +9,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_result import OfComponent
-from trajopt.checks.samples_and_peaks import interval_of
+from trajopt.checks.peaks_between_nodes import interval_of
 from trajopt.problem.costs_and_constraints import Parameter
 from trajopt.problem.links.link import Link, PhaseInstant, TermLink, place
 from trajopt.problem.links.phases import Phases

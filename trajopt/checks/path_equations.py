@@ -24,7 +24,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.checks.check_result import OfComponent
-from trajopt.checks.samples_and_peaks import node_samples
+from trajopt.checks.peaks_between_nodes import node_samples
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.quantities import TORQUES, extra_leaf
 from trajopt.problem.costs_and_constraints import Constraint

@@ -17,9 +17,9 @@ from trajopt.checks.check_result import CheckResult, OfComponent
 from trajopt.checks.constraint_checks import ConstraintChecks, end_checks
 from trajopt.checks.integral_checks import integral_checks
 from trajopt.checks.path_equations import torque_equations
+from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, dense_samples, node_samples
 from trajopt.checks.proofs import suprema
 from trajopt.checks.residual_forces import UNIT, residual_forces
-from trajopt.checks.samples_and_peaks import CHECK_DENSITY, dense_samples, node_samples
 from trajopt.solution.solution import SolutionData
 from trajopt.taylor_models.suprema import Supremum
 

@@ -13,8 +13,8 @@ from trajopt.base.tolerances import BETWEEN, NOT_ZERO
 from trajopt.checks.integral_checks import cost_checks, integral_checks
 from trajopt.checks.optimality.gain_indicator import gains_of_limits
 from trajopt.checks.path_equations import costs_of_residuals, path_equations, quadrature
+from trajopt.checks.peaks_between_nodes import node_samples
 from trajopt.checks.residual_forces import residual_forces
-from trajopt.checks.samples_and_peaks import node_samples
 from trajopt.checks.scales import equation_scales
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.solution.solution import SolutionData, confirmed_mesh_of

@@ -19,7 +19,14 @@ import numpy as np
 from trajopt.base.arguments import check_count, check_positive, pluralize
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import LIMIT_ACCURACY
-from trajopt.checks.samples_and_peaks import CHECK_DENSITY, Density, Peaks, intervals_of, node_samples, search
+from trajopt.checks.peaks_between_nodes import (
+    CHECK_DENSITY,
+    Density,
+    Peaks,
+    intervals_of,
+    node_samples,
+    search,
+)
 from trajopt.checks.scales import equation_scales
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.rounds import Rounds, iterations_on, run_rounds, unless_smaller

@@ -22,7 +22,7 @@ from trajopt.checks.path_equations import (
     path_equations,
     torque_equations,
 )
-from trajopt.checks.samples_and_peaks import CHECK_DENSITY, sample_times
+from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, sample_times
 from trajopt.checks.simulation import simulate
 from trajopt.checks.violations import Violation, violations
 from trajopt.solution.solution import SolutionData

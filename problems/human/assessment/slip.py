@@ -9,7 +9,7 @@ import numpy as np
 
 import trajopt
 from problems.human.body.tables import contact_points
-from trajopt.checks.samples_and_peaks import dense_samples
+from trajopt.checks.peaks_between_nodes import dense_samples
 
 if TYPE_CHECKING:
     from trajopt import Solution

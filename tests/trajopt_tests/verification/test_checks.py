@@ -11,7 +11,7 @@ import trajopt
 from trajopt.certificates.certificate_lines import certificate_lines
 from trajopt.certificates.limit_violations import largest_violations
 from trajopt.checks.constraint_checks import ConstraintChecks
-from trajopt.checks.samples_and_peaks import CHECK_DENSITY, Density, Peaks, sample_times
+from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, Density, Peaks, sample_times
 from trajopt.checks.violations import violations
 from trajopt.refinement.limit_nodes import limit_peaks
 

@@ -10,7 +10,7 @@ from sliding_mass import bump, judged, slide
 import dynamics
 import trajopt
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
-from trajopt.checks.samples_and_peaks import CHECK_DENSITY, sample_times
+from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, sample_times
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.samples_and_peaks import dense_samples, node_samples
+from trajopt.checks.peaks_between_nodes import dense_samples, node_samples
 from trajopt.graph.chain_rule import ChainRule
 from trajopt.graph.protocols.block import Pairs, Values
 from trajopt.problem.problem_graph import graph_of
