@@ -84,7 +84,8 @@ def solve(
     refine : "auto": what the problem recommends, else what `verify` asks for between nodes: knot intervals
         are halved where path equations, as those of systems, are missed by more than 1 % of their scale, or
         integrals by 1 %, then `trajopt.LimitNodes()` adds nodes for limits where they are exceeded by more
-        than 0.1 % of their size. None: nothing; equations and limits hold at the nodes of the mesh alone.
+        than 0.1 % of their size, and equations are looked at once more. None: nothing; equations and limits
+        hold at the nodes of the mesh alone.
         `trajopt.Certified(tol=1e-6)` makes the limits hold for all t and, where the switching structure can
         be confirmed, finds the true optimum; the solution then has a `certificate`.
         `trajopt.Refined(...)` halves knot intervals until estimated errors are small
@@ -171,13 +172,6 @@ def _from_starts(
     return found
 
 
-def _in_turn(refine: Refinement | None) -> list[Refinement]:
-    """The refinements of an answer: limit nodes follow one that leaves limits between nodes to them."""
-    if refine is None:
-        return []
-    return [refine] if getattr(refine, "holds_limits", True) else [refine, LimitNodes()]
-
-
 def _refined_in_turn(
     refine: Refinement | None,
     run: RunRecord,
@@ -186,12 +180,34 @@ def _refined_in_turn(
     callback: Callback | None,
     first: Any,
 ) -> Any:
-    """An answer after its refinements, with the tables of meshes and starts that it had before."""
-    answer = replace(first, run=run).as_instance_of(Solution, PhasesSolution)
-    for each in _in_turn(refine):
-        if isinstance(each, LimitNodes) or time.monotonic() < deadline:  # which looks at limits even then
-            answer = _refined(each, answer, solver, deadline, callback)
+    """An answer after its refinement, with the tables of meshes and starts that it had before.
+
+    Limit nodes follow a refinement that leaves limits between nodes to them. Equations may be missed by more
+    on these nodes than before: where they are, both follow once more.
+    """
+
+    def refined(by: Refinement | None, answer: Any) -> Any:
+        if by is None or (time.monotonic() >= deadline and not isinstance(by, LimitNodes)):
+            return answer  # limits are looked at even then
+        return _refined(by, answer, solver, deadline, callback)
+
+    answer = refined(refine, replace(first, run=run).as_instance_of(Solution, PhasesSolution))
+    if not getattr(refine, "holds_limits", True):
+        held = refined(LimitNodes(), answer)
+        moved, reached = held.iterations > answer.iterations, getattr(held.refinement, "reached", True)
+        finer = refined(refine, held) if moved and reached else held
+        answer = (
+            refined(LimitNodes(), _noting_both(held, finer)) if finer.iterations > held.iterations else held
+        )
     return replace(answer, levels=first.levels, starts=first.starts)
+
+
+def _noting_both(once: Any, twice: Any) -> Any:
+    """An answer that was refined again with the rounds of both times in its record."""
+    first, second = once.refinement, twice.refinement
+    if first is None or second is None:
+        return twice
+    return replace(twice, refinement=replace(second, rounds=(*first.rounds, *second.rounds[1:])))
 
 
 def _better(answer: Any, other: Any, unrefined: Any) -> Any:

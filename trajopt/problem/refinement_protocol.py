@@ -14,7 +14,8 @@ class Refinement(Protocol):
 
     A class whose `refine` also makes a better `PhasesSolution` from a `PhasesSolution` says so by a class
     attribute `takes_links` = True; one without that attribute is for single problems. One that leaves limits
-    between nodes to `LimitNodes`, which then follows, says so by `holds_limits` = False.
+    between nodes to `LimitNodes`, which then follows, says so by `holds_limits` = False; where these
+    moved the motion both follow once more.
     """
 
     def refine(self, solution: Any, solver: Solver, progress: Callback | None = None) -> Any: ...

@@ -1,12 +1,15 @@
 """What `solve` does by default between the nodes, and where IPOPT stops short of an optimum."""
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 
+import problems
 import trajopt
+from trajopt.api.solve import _noting_both
+from trajopt.refinement.knots import split
 from trajopt.refinement.refined import RefinedUntilVerified
 from trajopt.refinement.starts.start_rules import default_refinement
 from trajopt.solvers.solver import Status
@@ -173,3 +176,41 @@ def test_no_other_way_follows_a_solver_of_the_users_choice():
     found = trajopt.solve(rayleigh(), trajopt.Ipopt(max_iterations=3), refine=None)
     assert found.status is Status.ITERATION_LIMIT
     assert len(found.levels) == 1
+
+
+@dataclass(frozen=True)
+class Halved:
+    """A refinement that leaves limits to limit nodes, halves all spans, and notes how many it was given."""
+
+    given: list = field(default_factory=list)
+    most: int = 2
+    holds_limits = False
+
+    def refine(self, solution, solver, progress=None):
+        spans = solution.curve.bases[0].span_count
+        self.given.append((spans, solution.problem.trajectory.nodes.s.size))
+        if len(self.given) > self.most:
+            return solution
+        finer = solution.asked_on(split(solution.problem.trajectory, [np.ones(spans, bool)]))
+        found = trajopt.solve(finer, solver, refine=None)
+        return replace(found, iterations=solution.iterations + found.iterations)
+
+
+def test_a_second_refinement_is_noted_behind_the_first():
+    one = trajopt.solve(rayleigh(), refine=trajopt.Refined(tol=1e-3))
+    finer = trajopt.Refined(tol=1e-6, rounds=1).refine(one, trajopt.Ipopt())
+    rounds = _noting_both(one, finer).refinement.rounds
+    assert rounds == one.refinement.rounds + finer.refinement.rounds[1:] and len(rounds) > 2
+    assert _noting_both(one, replace(finer, refinement=None)).refinement is None
+
+
+def test_equations_are_looked_at_again_after_limit_nodes_that_moved_the_motion():
+    """They are missed by more where limits got nodes: a limp had passed .01 by a thousandth."""
+    moved, still = Halved(), Halved()
+    arm = problems.two_link_rr.build(intervals=10)
+    found = trajopt.solve(arm, refine=moved, starts=1)
+    assert [spans for spans, _ in moved.given] == [10, 20]
+    assert moved.given[1][1] > 2 * moved.given[0][1]  # with the nodes for limits
+    assert found.curve.bases[0].span_count == 40 and found.verify().holds
+    trajopt.solve(problems.minimum_acceleration.build(intervals=4), refine=still, starts=1)
+    assert len(still.given) == 1  # no limit was exceeded
