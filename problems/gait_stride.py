@@ -110,7 +110,7 @@ def build(
             smoothness=smoothness, springs=springs, without=without, start=start,
             stances=STRIDE, stiffer=stiffer, tendons=achilles_tendons(person) if tendons else {},
         )  # fmt: skip
-        problem.recommend(predicted_solver(start, stride=True), starts=own.starts)
+        problem.recommend(predicted_solver(start, further=True), starts=own.starts)
         return problem
     if tendons:
         raise OptionError("tendons are for contact='predicted' only: leave out one of them")

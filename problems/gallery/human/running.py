@@ -79,5 +79,5 @@ def build(
         start=running_guess if start == DRAWN else start, stored=RUNS, stances=RUN, parts=PARTS,
         tendons=achilles_tendons(person) if tendons else {},
     )  # fmt: skip
-    problem.recommend(predicted_solver(start))
+    problem.recommend(predicted_solver(start, further=True))
     return problem

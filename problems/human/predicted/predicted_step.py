@@ -25,7 +25,7 @@ from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person
 from problems.human.gait.effort import minimize_accelerations
 from problems.human.gait.gait_problem import subject_to_periodicity
-from problems.human.gait.gait_solver import MARGIN, MARGIN_OF_STRIDE, NEAR, NEAR_STRIDE
+from problems.human.gait.gait_solver import FURTHER, MARGIN, MARGIN_FURTHER, NEAR
 from problems.human.gait.initial_guess import Start, set_initial_guess
 from problems.human.gait.reach import check_reach
 from problems.human.gait.sourced_cost import CostWeights, minimize_sourced_cost, muscle_torques
@@ -109,14 +109,14 @@ def predicted_step(
     return problem
 
 
-def predicted_solver(start: str, stride: bool = False) -> trajopt.Ipopt | trajopt.ConstraintGeneration:
+def predicted_solver(start: str, further: bool = False) -> trajopt.Ipopt | trajopt.ConstraintGeneration:
     """IPOPT; from the solved walk with a small barrier, left where it is, and with the rows that are near.
 
-    stride : of two steps
+    further : the motion may be further away from it, as a stride of different sides or a run is
     """
     if start != SOLVED:
         return trajopt.Ipopt(tol=1e-6)
-    near, margin = (NEAR_STRIDE, MARGIN_OF_STRIDE) if stride else (NEAR, MARGIN)
+    near, margin = (FURTHER, MARGIN_FURTHER) if further else (NEAR, MARGIN)
     return trajopt.ConstraintGeneration(trajopt.Ipopt(tol=1e-6, options=near), margin=margin, coarse=0.0)
 
 
