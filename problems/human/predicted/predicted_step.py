@@ -25,7 +25,7 @@ from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person
 from problems.human.gait.effort import minimize_accelerations
 from problems.human.gait.gait_problem import subject_to_periodicity
-from problems.human.gait.gait_solver import FURTHER, MARGIN, MARGIN_FURTHER, NEAR
+from problems.human.gait.gait_solver import FURTHER, MARGIN, NEAR
 from problems.human.gait.initial_guess import Start, set_initial_guess
 from problems.human.gait.reach import check_reach
 from problems.human.gait.sourced_cost import CostWeights, minimize_sourced_cost, muscle_torques
@@ -116,8 +116,8 @@ def predicted_solver(start: str, further: bool = False) -> trajopt.Ipopt | trajo
     """
     if start != SOLVED:
         return trajopt.Ipopt(tol=1e-6)
-    near, margin = (FURTHER, MARGIN_FURTHER) if further else (NEAR, MARGIN)
-    return trajopt.ConstraintGeneration(trajopt.Ipopt(tol=1e-6, options=near), margin=margin, coarse=0.0)
+    ipopt = trajopt.Ipopt(tol=1e-6, options=FURTHER if further else NEAR)
+    return trajopt.ConstraintGeneration(ipopt, margin=MARGIN, coarse=0.0)
 
 
 def place_feet(problem: trajopt.Problem, step: Step, first: int) -> None:
