@@ -304,6 +304,23 @@ class SystemRates:
         return -self._graph.values({**others, "q": x, "v": np.zeros_like(x)})[self._equations]
 
 
+class RobotRates:
+    """Rates of q and v of a robot without loads.
+
+    needed : leaves that it takes beside these, its torques
+    """
+
+    def __init__(self, problem: ProblemData) -> None:
+        self._dynamics: Any = problem.dynamics
+        self.needed = {terms.tau.quantity}
+
+    def at(self, x: Array, others: Values) -> Array:
+        """v and a (K, 2 n) at q and v, x (K, 2 n), under the torques among the others (K, n)."""
+        q, v = np.split(x, 2, axis=-1)
+        a = self._dynamics.forward_dynamics(q, v, others[terms.tau.quantity])
+        return np.concatenate([v, a], axis=-1)
+
+
 class _SystemIntegration(_Integration):
     """States (1, spans, n) of x' = f, driven by the solution's controls."""
 

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import dynamics
 import trajopt
+from benchmarks.robustness.cases import quick_pendulum
 from trajopt.refinement.starts.simulated_guess import (
     SWITCHES,
     _most_different,
@@ -19,6 +21,20 @@ def mass(lower=-1.0, upper=1.0, rates=None, arcs=1, duration=(0.5, 8.0)):
     problem.start_at(x=[0.0, 0.2])
     problem.end_at(x=[1.0, 0.0])
     problem.minimize(trajopt.duration)
+    return problem
+
+
+def robot(torque=1.0, gravity=0.0):
+    """A point of 1 kg, 1 m below its pivot, turned by pi."""
+    limits = dynamics.JointLimits.symmetric(torque=torque)
+    pivot = dynamics.Joint("pivot", "revolute", axis=np.array([0.0, -1.0, 0.0]), limits=limits)
+    body = dynamics.Body("rod", pivot, mass=1.0, centre_of_mass=np.array([0.0, 0.0, -1.0]))
+    model = dynamics.RigidBodyModel([body], (0.0, 0.0, -gravity), "pendulum")
+    problem = trajopt.Problem(model, trajopt.Trajectory.uniform(10, duration=(0.5, 8.0)))
+    problem.start_at(q=0.0, v=0.5)
+    problem.end_at(q=np.pi, v=0.0)
+    problem.minimize(trajopt.duration)
+    problem.subject_to_joint_limits()
     return problem
 
 
@@ -69,6 +85,19 @@ def test_a_guess_is_a_motion_of_the_system_under_controls_at_their_bounds_plus_a
         assert np.isfinite(x).all()
 
 
+def test_a_robots_guess_is_its_motion_under_torques_at_their_limits_plus_a_line():
+    s = np.linspace(0.0, 1.0, 201)
+    found = guesses(robot())
+    assert len(found) == 6
+    for curve, durations in found:
+        q = curve(s)[:, 0]
+        np.testing.assert_allclose(q[[0, -1]], [0.0, np.pi], atol=1e-12)
+        accelerations = np.diff(q, 2) / (durations[0] / 200) ** 2  # of the inertia 1 kg m^2, without gravity
+        assert np.abs(accelerations).max() <= 1.0 + 1e-6
+        between = np.minimum.reduce([np.abs(accelerations - level) for level in (-1.0, 0.0, 1.0)]) > 1e-6
+        assert between.sum() <= 2 * SWITCHES  # differences over a switch
+
+
 def test_the_same_guesses_in_every_run():
     for (one, first), (other, second) in zip(guesses(mass()), guesses(mass()), strict=True):
         assert first == second
@@ -95,6 +124,12 @@ def test_what_cannot_be_simulated():
     assert can_be_simulated(mass())
     assert not can_be_simulated(mass(upper=np.inf))
     assert not can_be_simulated(mass(arcs=2))
+    assert can_be_simulated(robot(gravity=9.81))
+    assert not can_be_simulated(robot())  # needs no swing
+    assert not can_be_simulated(robot(gravity=9.81, torque=np.inf))
+    weak = robot(gravity=9.81)
+    weak.subject_to(trajopt.v, equals=1.0, name="constant speed")
+    assert not can_be_simulated(weak)
     implicit = trajopt.system(("x",), ("u",), residuals=lambda node: [node.rate("x") - node.u])
     assert not can_be_simulated(trajopt.Problem(implicit, trajopt.Trajectory.collocation(4)))
 
@@ -114,3 +149,11 @@ def test_the_fighter_finds_the_published_optimum(starts):
 
 def test_one_start_of_the_fighter_is_where_the_line_leads():
     assert trajopt.solve(fighter(), starts=1).objective > 5.0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("intervals", "best"), [(10, 5.403), (15, 4.597), (40, 3.948)])
+def test_weak_motors_swing_up_as_fast_as_is_known(intervals, best):
+    """Perturbed guesses and growing swings lead to 5.600, 4.674 and 4.028 s."""
+    found = trajopt.solve(quick_pendulum(intervals, torque=3.0), refine=None)
+    assert found.converged and found.objective < 1.002 * best

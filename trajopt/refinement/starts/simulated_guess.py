@@ -1,9 +1,10 @@
-"""Guesses by simulation: states of x' = f under controls that switch between their bounds at random times.
+"""Guesses by simulation: states under controls that switch between their bounds at random times.
 
 The line between the ends of a motion says nothing of when controls switch, and which optimum a solve finds
-depends on that. Many motions are simulated at once by the classical Runge-Kutta formula, each for a duration
-of its own. Of those that end nearest to the end asked for, the ones that differ most are taken, each pulled
-onto that end by a line in time. It is the same search in every run.
+depends on that. States are those of x' = f, or positions and velocities of a robot under torques. Many
+motions are simulated at once by the classical Runge-Kutta formula, each for a duration of its own. Of those
+that end nearest to the end asked for, the ones that differ most are taken, each pulled onto that end by a
+line in time. It is the same search in every run.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.checks.simulation import SystemRates
-from trajopt.graph.quantities import TIME_LEAVES, extra_leaf
+from trajopt.checks.simulation import RobotRates, SystemRates
+from trajopt.graph.quantities import TIME_LEAVES
 from trajopt.problem.problem import ProblemData
+from trajopt.problem.systems.system import System
 from trajopt.refinement.starts.guess_search import Guess
+from trajopt.refinement.starts.start_rules import bounds_of_controls
 from trajopt.transcription.nlp import NLP
 
 DRAWN = 128  # motions that are simulated together
@@ -30,9 +33,11 @@ WIDEST = 4.0  # the longest duration drawn over the guessed one, and the guessed
 
 def simulated_guesses(problem: ProblemData, nlp: NLP, count: int) -> list[Guess]:
     """Up to `count` guesses, the one first that ends nearest to where the guess of `nlp` ends."""
-    base = nlp.unknowns.curve(nlp.start)
+    base, n = nlp.unknowns.curve(nlp.start), problem.dynamics.n
     s = np.linspace(0.0, 1.0, STEPS + 1)
-    line = base.at_progress(s)[:, : problem.dynamics.n]
+    orders = (0,) if isinstance(problem.dynamics, System) else (0, 1)
+    own = base.derivatives(s * base.duration, orders)
+    line = np.concatenate([own[order][:, :n] for order in orders], axis=1)
     rng = np.random.default_rng(0)
     durations = _durations(problem, float(base.duration), rng)
     states = _simulated(problem, nlp, line[0], durations, rng)
@@ -42,7 +47,7 @@ def simulated_guesses(problem: ProblemData, nlp: NLP, count: int) -> list[Guess]
     gaps = states[-1] - line[-1]
     candidates = near[np.argsort(np.linalg.norm((gaps / sizes)[near], axis=1), kind="stable")[:NEAREST]]
     chosen = candidates[_most_different(states[:, candidates] / sizes, count)]
-    return [(_curve(s, states[:, k] - s[:, None] * gaps[k]), durations[[k]]) for k in chosen]
+    return [(_curve(s, (states[:, k] - s[:, None] * gaps[k])[:, :n]), durations[[k]]) for k in chosen]
 
 
 def _sizes(line: Array) -> Array:
@@ -72,9 +77,8 @@ def _simulated(
 
     Parameters and data are those of the guess of `nlp`.
     """
-    system: Any = problem.dynamics
-    f = SystemRates(problem)
-    controls = {extra_leaf(name): _switching(problem.extras[name], rng) for name in system.controls}
+    f = SystemRates(problem) if isinstance(problem.dynamics, System) else RobotRates(problem)
+    controls = {name: _switching(*bounds, rng) for name, bounds in bounds_of_controls(problem).items()}
     given = f.needed.difference(controls, ("q", "v"))
     at_nodes = nlp.spline_map.leaf_values(nlp.unknowns.elimination.expand(nlp.start), given)
     ones = np.ones((DRAWN, 1))
@@ -102,13 +106,13 @@ def _simulated(
     return states
 
 
-def _switching(control: Any, rng: np.random.Generator) -> Callable[[float], Array]:
+def _switching(lower: Array, upper: Array, rng: np.random.Generator) -> Callable[[float], Array]:
     """A control of all motions, (DRAWN, width): between random times at a bound, or nearest to zero."""
-    levels = np.stack([control.lower, control.upper, np.clip(0.0, control.lower, control.upper)])
+    levels = np.stack([lower, upper, np.clip(0.0, lower, upper)])
     times = np.sort(rng.uniform(size=(DRAWN, SWITCHES)), axis=1)
     times[np.arange(SWITCHES) >= rng.integers(0, SWITCHES + 1, (DRAWN, 1))] = np.inf
-    which = rng.integers(0, len(levels), (DRAWN, SWITCHES + 1, control.lower.size))
-    values = levels[which, np.arange(control.lower.size)]
+    which = rng.integers(0, len(levels), (DRAWN, SWITCHES + 1, lower.size))
+    values = levels[which, np.arange(lower.size)]
     return lambda s: values[np.arange(DRAWN), (times <= s).sum(axis=1)]
 
 
