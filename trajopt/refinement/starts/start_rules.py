@@ -148,7 +148,7 @@ def worth_retrying(answer: Any, timed: TimedSolver) -> bool:
 
 
 def searching(problem: Asked) -> bool:
-    """Whether guesses are searched for: one part, no guess, many joints in a free duration or a system."""
+    """Whether guesses are sought: no phases, no guess; many joints in a free duration, or a simulation."""
     if isinstance(problem, Phases) or _guessed(problem):
         return False
     many = problem.dynamics.n >= MANY_JOINTS
