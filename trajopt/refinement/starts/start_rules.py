@@ -160,11 +160,11 @@ def can_be_simulated(problem: ProblemData) -> bool:
     dynamics = problem.dynamics
     if len(problem.trajectory.arcs) > 1:
         return False
-    if isinstance(dynamics, System) and dynamics.rates is None:
-        return False
+    if not isinstance(dynamics, System):
+        return _too_weak(problem)
     bounds = bounds_of_controls(problem)
     bounded = bool(bounds) and all(bool(np.isfinite(each).all()) for each in bounds.values())
-    return bounded and (isinstance(dynamics, System) or _too_weak(problem, *bounds["tau"]))
+    return bounded and dynamics.rates is not None
 
 
 def bounds_of_controls(problem: ProblemData) -> dict[str, tuple[Array, Array]]:
@@ -176,11 +176,14 @@ def bounds_of_controls(problem: ProblemData) -> dict[str, tuple[Array, Array]]:
     return {terms.tau.quantity: _limits_over_path(problem, terms.tau.quantity)}
 
 
-def _too_weak(problem: ProblemData, lower: Array, upper: Array) -> bool:
+def _too_weak(problem: ProblemData) -> bool:
     """Whether a few joints, driven by torques alone, are not held by these on the line between fixed ends."""
     robot = problem.dynamics
     weightless = isinstance(robot, GravityField) and not np.any(robot.gravity)
     if weightless or robot.n >= MANY_JOINTS or not isinstance(robot, ForwardDynamics):
+        return False
+    lower, upper = _limits_over_path(problem, terms.tau.quantity)
+    if not np.isfinite([lower, upper]).all():
         return False
     graph = graph_of(problem, [terms.tau])
     searched = graph.inputs & graph.leaves.keys() - {"q", "v", "a"}  # masses, for instance
