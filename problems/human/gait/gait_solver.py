@@ -23,8 +23,7 @@ PATIENCE, COARSE, PATIENCE_IF_FINER, LOOSELY_HELD = 110, 5, 250, 2.5e-3
 NEWTON = 1e-3  # tolerance of rounds after which damped Newton steps follow, from a motion that is known
 NAMED = 3  # constraints in the message
 # A start near the optimum: pushes keep IPOPT from moving the start away from what is active, and multipliers
-# begin at zero, as those of least squares are none of a start that is not feasible. Over thirteen steps 314
-# iterations in place of 354 with a first barrier of 1e-6 and pushes of 1e-3.
+# begin at zero, as those of least squares are none of a start that is not feasible.
 _PUSHED = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac")
 NEAR = MappingProxyType({
     "mu_strategy": "monotone", "mu_init": 3e-6, "constr_mult_init_max": 0.0,
@@ -34,8 +33,8 @@ NEAR = MappingProxyType({
 # another speed: with NEAR a stride takes 325 iterations in place of 185, a run of 4 m/s 128 in place of 75.
 FURTHER = MappingProxyType({"mu_strategy": "monotone", "mu_init": 1e-6, **dict.fromkeys(_PUSHED, 1e-3)})
 # Six of ten rows are torque limits, of which few are near: without the far ones an iteration takes two thirds
-# of the time. Rows that are not near enter by another round, which takes as long as the first: with a margin
-# of 0.03 eleven steps take 493 iterations in place of 414, and one that cannot be walked 539 in place of 110.
+# of the time. Rows that are not near enter by another round, which takes as long as the first; with a margin
+# of 0.03 a step that cannot be walked is refused after 539 iterations in place of 110.
 MARGIN = 0.1
 
 
