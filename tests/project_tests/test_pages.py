@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 import problems
 from problems.cli.command_line import main
+from scripts import decisions_index
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -107,7 +108,7 @@ def test_lines_of_code_fit_into_the_column_of_a_page(page):
 
 
 def test_commands_of_the_decisions_name_tests_and_benchmarks_that_exist():
-    text = (DOCS / "decisions.md").read_text(encoding="utf-8")
+    text = "\n".join(page.read_text(encoding="utf-8") for page in (DOCS / "decisions").glob("*.md"))
     tests = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
     chosen = re.findall(r"pytest(?: -m \S+)? -k (?:\"([^\"]+)\"|(\w+))", text)
     for name in {name for quoted, single in chosen for name in (quoted or single).split(" or ")} - {"NAME"}:
@@ -115,6 +116,14 @@ def test_commands_of_the_decisions_name_tests_and_benchmarks_that_exist():
     for module in set(re.findall(r"python -m (benchmarks[\w.]*)", text)):
         path = ROOT / module.replace(".", "/")
         assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
+
+
+def test_the_index_of_decisions_lists_every_record():
+    assert decisions_index.index() == (DOCS / "decisions.md").read_text(encoding="utf-8")
+    for page in (DOCS / "decisions").glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        records = re.findall(r"^\*\*.+?\*\*", text, re.MULTILINE)
+        assert len(records) == len(decisions_index.RECORD.findall(text)), f"{page.name}: a record has no date"
 
 
 def test_no_page_holds_both_sides_of_a_conflict():
@@ -173,8 +182,8 @@ def test_the_reference_has_every_public_name(extensions):
 
 
 def test_every_page_is_in_the_table_of_contents():
-    index = (DOCS / "index.md").read_text(encoding="utf-8")
-    listed = {entry for block in blocks_of_toctree(index) for entry in block.split()}
+    tables = ((DOCS / name).read_text(encoding="utf-8") for name in ("index.md", "decisions.md"))
+    listed = {entry for text in tables for block in blocks_of_toctree(text) for entry in block.split()}
     assert {name_of(page).removesuffix(".md") for page in PAGES} - {"index"} <= listed
 
 
