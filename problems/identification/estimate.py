@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.stats import norm
+from scipy.special import ndtri
 
 import dynamics
 from problems.identification.fitted_curve import fitted_motion
@@ -92,7 +92,7 @@ class Estimate:
         """(count, 2) lower and upper ends of confidence intervals; OptionError for a level outside (0, 1)."""
         if not 0.0 < level < 1.0:
             raise OptionError(f"level is {level}: give a number between 0 and 1, 0.95 for instance")
-        half = float(norm.ppf(0.5 + 0.5 * level)) * self.standard_deviations
+        half = float(ndtri(0.5 + 0.5 * level)) * self.standard_deviations
         return np.stack([self.values - half, self.values + half], axis=1)
 
     @property

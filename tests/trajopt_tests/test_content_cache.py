@@ -22,10 +22,12 @@ def evaluated(nlp):
 
 
 def forget():
-    """Empty every cache of the package."""
+    """Empty every cache of the package, those frozen after collection, too."""
+    gc.unfreeze()
     for each in gc.get_objects():
         if type(each) is _lru_cache_wrapper and each.__module__.startswith("trajopt"):
             each.cache_clear()
+    gc.freeze()
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
 
 from trajopt.base.arguments import check_count, number, short_repr
 from trajopt.base.arrays import Array
@@ -60,12 +61,10 @@ class Covariance:
         t : the quantile of Student's distribution of m - n degrees of freedom, of the normal one where the
             variance was given
         """
-        from scipy.stats import norm, t
-
         if not isinstance(level, float) or not 0.0 < level < 1.0:
             raise OptionError(f"level is {short_repr(level)}: give a number between 0 and 1, such as 0.95")
         side = 0.5 * (1.0 + level)
-        quantile = norm.ppf(side) if self.freedom is None else t.ppf(side, self.freedom)
+        quantile = ndtri(side) if self.freedom is None else stdtrit(self.freedom, side)
         return self.values[:, None] + quantile * self.deviations[:, None] * np.array([-1.0, 1.0])
 
     def __str__(self) -> str:

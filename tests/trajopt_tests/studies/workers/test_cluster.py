@@ -18,8 +18,6 @@ from trajopt.base.errors import ClusterError, OptionError
 from trajopt.studies.many.point_table import read_rows
 from trajopt.studies.workers import cluster, worker_versions
 
-distributed = pytest.importorskip("distributed")
-dask = pytest.importorskip("dask")
 pytestmark = pytest.mark.faults
 
 # On a busy machine a killed worker is back late, and a cluster gives up one that is away for 15 s. Workers
@@ -33,7 +31,15 @@ QUIET = {"silence_logs": "CRITICAL", "dashboard_address": ":0"}
 
 
 @pytest.fixture(scope="module")
-def local_cluster():
+def distributed():
+    """Imported by the first test that needs it, which takes a second."""
+    return pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def local_cluster(distributed):
+    import dask
+
     with (
         dask.config.set(PATIENT),
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **QUIET) as found,
@@ -49,7 +55,7 @@ def patient(monkeypatch):
 
 
 @pytest.fixture
-def address(local_cluster, patient):
+def address(distributed, local_cluster, patient):
     with distributed.Client(local_cluster, set_as_default=False) as client:
         client.wait_for_workers(2, timeout=PATIENCE)
     return local_cluster.scheduler_address
@@ -79,7 +85,7 @@ def test_a_list_of_problems_comes_back_in_its_order(address):
     assert study.solutions[0].problem.dynamics.joint_names == study.solutions[0].joint_names
 
 
-def test_a_client_and_its_executor_will_do_and_stay_open(address):
+def test_a_client_and_its_executor_will_do_and_stay_open(distributed, address):
     with distributed.Client(address, set_as_default=False) as client:
         for executor in (client, client.get_executor()):
             front = trajopt.multistart(partial(build, 2.0), starts=2, executor=executor)
@@ -124,7 +130,9 @@ def kill_at_random(workers, kills, chance, ended, killed):
 
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
-def test_workers_that_are_killed_at_random_cost_nothing(tmp_path, monkeypatch):
+def test_workers_that_are_killed_at_random_cost_nothing(distributed, tmp_path, monkeypatch):
+    import dask
+
     # Dask may fail to replace a worker that dies while it starts: the same sweep then goes on with another
     # cluster.
     monkeypatch.setattr(cluster, "LONGEST_ABSENCE", 60.0)
@@ -158,7 +166,7 @@ def test_workers_that_are_killed_at_random_cost_nothing(tmp_path, monkeypatch):
     assert len(built) == count and sum(built.values()) <= count + clusters + 4 * (len(killed) + clusters)
 
 
-def test_a_cluster_that_does_not_answer_is_refused_at_once(monkeypatch):
+def test_a_cluster_that_does_not_answer_is_refused_at_once(distributed, monkeypatch):
     monkeypatch.setattr(cluster, "TIMEOUT", 0.5)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nothing listens there
@@ -170,7 +178,7 @@ def test_a_cluster_that_does_not_answer_is_refused_at_once(monkeypatch):
 
 
 @pytest.mark.parametrize("where", ["no address", "weird://here:1"])
-def test_a_client_that_cannot_connect_is_closed_at_once(where, monkeypatch):
+def test_a_client_that_cannot_connect_is_closed_at_once(where, distributed, monkeypatch):
     """Collected later, while a loop is started, it would wait for a lock that its own thread holds."""
     closed, close = [], distributed.Client.close
     monkeypatch.setattr(distributed.Client, "close", lambda client: closed.append(client) or close(client))
@@ -179,7 +187,7 @@ def test_a_client_that_cannot_connect_is_closed_at_once(where, monkeypatch):
     assert closed and all(client.status == "closed" for client in closed)
 
 
-def test_a_cluster_without_workers_is_refused(patient):
+def test_a_cluster_without_workers_is_refused(distributed, patient):
     with (
         distributed.LocalCluster(n_workers=0, **QUIET) as empty,
         pytest.raises(ClusterError, match="has no workers: start some with `dask worker"),
