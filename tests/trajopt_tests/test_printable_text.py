@@ -1,11 +1,15 @@
 """Names from files and users reach a terminal without control characters."""
 
+import numpy as np
 import pytest
+from matplotlib.cbook import is_math_text
 
 import problems
 import trajopt
+from problems.human.opensim.storage import Storage, read_storage, write_storage
 from trajopt.base.errors import OptionError
 from trajopt.base.facts import Facts
+from trajopt.base.files.atomic_file import write_text
 from trajopt.base.printable_text import printable, printable_name
 from trajopt.studies.many.point import StudyPoint
 
@@ -45,3 +49,19 @@ def test_a_name_with_an_escape_code_is_spelled_out_by_what_a_solution_prints():
     for each in (solution, report, problem, summary):
         assert SPELLED in str(each) and "\x1b" not in str(each) + repr(each)
     assert trajopt.plot.torques(solution)._suptitle.get_text().startswith(SPELLED)
+
+
+def test_a_name_that_looks_like_a_formula_is_drawn_as_it_is():
+    problem = problems.double_integrator.build(intervals=2)
+    problem.name = r"$\frac{$ and $x^2$"
+    title = trajopt.plot.torques(trajopt.solve(problem, refine=None))._suptitle
+    assert not title.get_parse_math() or not is_math_text(title.get_text())
+    title.figure.canvas.draw()
+
+
+def test_files_of_text_and_tables_hold_names_that_utf_8_cannot(tmp_path):
+    write_text(tmp_path / "names.txt", "half \ud800\n")
+    assert (tmp_path / "names.txt").read_text(encoding="utf-8") == "half \\ud800\n"
+    table = Storage("table", np.arange(2.0), {"two words\nand lines": np.ones(2)})
+    write_storage(tmp_path / "table.sto", table)
+    assert list(read_storage(tmp_path / "table.sto").columns) == [r"two_words\nand_lines"]

@@ -86,10 +86,10 @@ def pluralize(count: int, noun: str) -> str:
 
 
 def numbers(value: Any, what: str) -> NDArray[np.float64]:
-    """`value` as a float array; ShapeError, naming `what`, where it holds anything but real numbers.
+    """`value` copied into a float array; ShapeError, naming `what`, where it holds anything but real numbers.
 
-    Refused where NumPy would convert silently: None becomes NaN, text and dates become numbers, the mask of
-    a masked array is dropped.
+    What was stated stays when the caller changes the array afterwards. Refused where NumPy would convert
+    silently: None becomes NaN, text and dates become numbers, the mask of a masked array is dropped.
     """
     if isinstance(value, np.ma.MaskedArray):
         raise ShapeError(f"{what} is a masked array, whose mask would be lost: fill it, array.filled(...)")
@@ -99,7 +99,7 @@ def numbers(value: Any, what: str) -> NDArray[np.float64]:
             raise TypeError("it holds None or text")
         if found.dtype.kind in _NO_NUMBERS:
             raise TypeError(f"it holds {_NO_NUMBERS[found.dtype.kind]}")
-        return found.astype(np.float64, copy=False)
+        return found.astype(np.float64)
     except MemoryError:
         raise
     except Exception as error:  # a foreign object's conversion may raise anything

@@ -19,6 +19,7 @@ from trajopt.base.arguments import check_known, check_positive, list_names
 from trajopt.base.errors import OptionError
 from trajopt.base.files.atomic_file import write_text
 from trajopt.base.files.near_files import check_ending
+from trajopt.base.printable_text import printable_name
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.display.curves import curves_of, kinds_of, problem_of
 from trajopt.graph.quantities import EXTRA, SPLINE_LEAVES
@@ -61,7 +62,8 @@ class Samples:
         """Comma-separated values: a line of names with units in brackets, then a line per time."""
         text = StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(f"{name} [{self.units[name]}]" if self.units[name] else name for name in self.columns)
+        names = (f"{name} [{self.units[name]}]" if self.units[name] else name for name in self.columns)
+        writer.writerow(map(printable_name, names))
         rows = np.column_stack(list(self.columns.values())).tolist()  # Python's floats print all their digits
         writer.writerows(rows)
         return text.getvalue()

@@ -19,8 +19,7 @@ from matplotlib.figure import Figure, FigureBase
 
 from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import OptionError
-from trajopt.base.printable_text import printable_name
-from trajopt.plot.style import PANEL, PYPLOT, WIDTH
+from trajopt.plot.style import PANEL, PYPLOT, WIDTH, as_text
 from trajopt.solution.solution import Answer
 from trajopt.solvers.progress import in_notebook
 
@@ -138,7 +137,7 @@ def title(figure: Any, solution: Answer, note: str = "") -> None:
     """Title of a new figure: name, duration, "not converged" where that is so, and what is not drawn."""
     outcome = "" if solution.converged else ", not converged"
     text = f"{solution.name}, T = {solution.duration:.4g} s{outcome}" + (f"; {note}" if note else "")
-    figure.suptitle(printable_name(text), x=0.01, horizontalalignment="left")
+    figure.suptitle(as_text(text), x=0.01, horizontalalignment="left")
 
 
 def _listed(ax: Any) -> list[Any]:

@@ -12,11 +12,10 @@ from matplotlib.figure import Figure
 from trajopt.base.arguments import check_count, list_names
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.base.printable_text import printable_name
 from trajopt.plot.canvas import check_solution, panels
 from trajopt.plot.curve_panels import Track, columns_for, starts_of, tracks_of
 from trajopt.plot.state_curves import state_tracks
-from trajopt.plot.style import line_of, settings
+from trajopt.plot.style import as_text, line_of, settings
 from trajopt.plot.time_axis import name_panel
 from trajopt.solution.solution import Answer
 
@@ -84,11 +83,11 @@ def comparison(
         lines: dict[int, Any] = {}  # of every solution that any panel has
         for axis, each in zip(axes, chosen, strict=True):
             for number, s, values in each.curves:
-                label = printable_name(named[number])
+                label = as_text(named[number])
                 (line,) = axis.plot(100.0 * s, values, label=label, **line_of(number))
                 lines.setdefault(number, line)
             what = NAMES.get(each.what, each.what)
-            axis.set_ylabel(f"{what} ({each.unit})" if each.unit else what)
+            axis.set_ylabel(as_text(f"{what} ({each.unit})" if each.unit else what))
             axis.set_xlim(0.0, 100.0)
             name_panel(axis, each.name)
         handles = [lines[number] for number in sorted(lines)]

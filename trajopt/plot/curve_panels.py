@@ -15,7 +15,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.display.curves import Component, curves_of, problem_of
 from trajopt.plot.canvas import GivenAxes, panels, title
-from trajopt.plot.style import line_of, settings, times
+from trajopt.plot.style import as_text, line_of, settings, times
 from trajopt.plot.time_axis import (
     arc_names,
     borders_of,
@@ -59,7 +59,8 @@ class Panel:
         """The curves, their switches, and the widest bounds that a part has."""
         curves = [track.curve for track in self.tracks]
         for number, track in enumerate(self.tracks):
-            axis.plot(track.t, track.curve.values, label=track.curve.name, **line_of(number * self.legend))
+            line = line_of(number * self.legend)
+            axis.plot(track.t, track.curve.values, label=as_text(track.curve.name), **line)
             mark_via_points(axis, track.via)
         lower, upper = min(curve.lower for curve in curves), max(curve.upper for curve in curves)
         unit = curves[0].unit
@@ -68,7 +69,7 @@ class Panel:
         for track, curve in zip(self.tracks, curves, strict=True):
             mark_switches(axis, limit_switches(track.t, curve.values, curve.lower, curve.upper), curve.upper)
         axis.set_ylim(bottom=self.bottom)
-        axis.set_ylabel(f"{self.what} ({unit})" if unit else self.what)
+        axis.set_ylabel(as_text(f"{self.what} ({unit})" if unit else self.what))
         if self.name:
             name_panel(axis, self.name)
         if self.legend:

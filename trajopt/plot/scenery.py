@@ -11,7 +11,7 @@ from matplotlib.patches import Circle, Polygon
 
 from trajopt.base.arrays import Array
 from trajopt.base.palette import PALETTE
-from trajopt.plot.style import MARK, NOTE
+from trajopt.plot.style import MARK, NOTE, as_text
 from trajopt.terms.scene import Capsule, Target, scene_of
 from trajopt.terms.term import Quantity
 
@@ -86,7 +86,7 @@ def draw_scenery(axis: Any, scene: Sequence[Around], plane: Plane) -> None:
 def write_beside(axis: Any, place: Array, text: str, colour: str, *, below: bool = False) -> None:
     """A name beside a point of a plane or of space."""
     style = {**NOTE, "color": colour, "zorder": 7}
-    axis.text(*place, f"  {text}", va="top" if below else "bottom", **style)
+    axis.text(*place, f"  {as_text(text)}", va="top" if below else "bottom", **style)
 
 
 def draw_capsule(axis: Any, capsule: Capsule, plane: Plane) -> None:

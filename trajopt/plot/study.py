@@ -14,7 +14,7 @@ from trajopt.base.arguments import check_known, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.plot.canvas import GivenAxes, panels
-from trajopt.plot.style import line_of, mark_failures, settings
+from trajopt.plot.style import as_text, line_of, mark_failures, settings
 
 PANELS = {"objective": "objective", "duration": "duration (s)", "iterations": "iterations"}
 DECADES = 20.0  # between the least and the largest value: beyond, the axis is logarithmic
@@ -53,7 +53,7 @@ def study(
     curves = _curves(points, axis)
     with settings():
         is_new = ax is None
-        label = "number" if axis is None else axis
+        label = "number" if axis is None else as_text(axis)
         figure, axes = panels(list(PANELS), 1, figure, ax, x_label=label)
         for panel, (name, label) in zip(axes, PANELS.items(), strict=True):
             _draw(panel, curves, lambda point: places[_place(point, axis)], name)
@@ -64,7 +64,7 @@ def study(
             axes[-1].xaxis.set_major_formatter("{x:g}")
             axes[-1].xaxis.set_minor_formatter("")
         if not numeric:
-            axes[-1].set_xticks(range(len(values)), [str(value) for value in values])
+            axes[-1].set_xticks(range(len(values)), [as_text(str(value)) for value in values])
         if 1 < len(curves) <= 2 * len(PALETTE):
             handles = axes[0].get_legend_handles_labels()
             if is_new:
@@ -78,7 +78,7 @@ def _draw(panel: Axes, curves: Mapping[str, list[Any]], at: Callable[[Any], floa
     """One quantity of all curves; at : where a point stands on the horizontal axis."""
     for index, (label, points) in enumerate(curves.items()):
         known = sorted((at(point), getattr(point, name)) for point in points if point.converged)
-        panel.plot(*np.reshape(known, (-1, 2)).T, marker="o", label=label, **line_of(index))
+        panel.plot(*np.reshape(known, (-1, 2)).T, marker="o", label=as_text(label), **line_of(index))
     missing = [at(point) for points in curves.values() for point in points if not point.converged]
     mark_failures(panel, missing, "not converged")
 

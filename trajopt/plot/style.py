@@ -15,6 +15,7 @@ from matplotlib.patheffects import Normal, Stroke
 from numpy.typing import NDArray
 
 from trajopt.base.palette import PALETTE
+from trajopt.base.printable_text import printable_name
 from trajopt.solution.solution import SolutionData
 
 LINE_STYLES = ("-", "--", "-.", ":")
@@ -56,6 +57,11 @@ def settings() -> Iterator[None]:
         pyplot.draw_if_interactive()
     with matplotlib.rc_context(_SETTINGS):
         yield
+
+
+def as_text(name: str) -> str:
+    """A name for a figure, as it is: matplotlib sets text between two dollar signs as a formula."""
+    return printable_name(name).replace("$", r"\$")
 
 
 def line_of(index: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from matplotlib.textpath import text_to_path
 from trajopt.base.arrays import Array
 from trajopt.base.palette import PALETTE
 from trajopt.base.svg_chart import range_with
-from trajopt.plot.style import LIMIT_COLOUR, MARK, NOISE, NOTE, SMALL_FONT
+from trajopt.plot.style import LIMIT_COLOUR, MARK, NOISE, NOTE, SMALL_FONT, as_text
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.instants import Instants
 from trajopt.terms.term import components_read
@@ -45,7 +45,8 @@ def fit(axis: Axes, values: Array, lower: float, upper: float, unit: str) -> Non
         words = [" and ".join(f"{sign}{limit:.{digits}g}" for limit in shown) for digits in (4, 3)]
         bare, many = ", ".join(f"{limit:.3g}" for limit in far), "s" * (len(far) > 1)
         texts = [f"limit{many} {each}" for each in (*(f"{word} {unit}".rstrip() for word in words), bare)]
-        axis.set_title(fitting([*texts, bare], width_in_points(axis)), loc="left", color=LIMIT_COLOUR)
+        text = as_text(fitting([*texts, bare], width_in_points(axis)))
+        axis.set_title(text, loc="left", color=LIMIT_COLOUR)
     bottom, top = axis.get_ylim()
     if bottom < 0.0 < top:
         axis.axhline(0.0, **{**MARK, "color": "#BBBBBB", "zorder": 0})
@@ -69,7 +70,7 @@ def mark_borders(axis: Axes, borders: Array, names: Sequence[str] = ()) -> None:
         text = fitting([f" {name} ", f" {number} ", ""], room).strip()
         if text:
             place = {"transform": axis.get_xaxis_transform(), "ha": "center", "va": "bottom", "zorder": 6}
-            axis.text(0.5 * (start + end), 0.0, text, **place, **NOTE)
+            axis.text(0.5 * (start + end), 0.0, as_text(text), **place, **NOTE)
 
 
 def arc_names(borders: Array) -> list[str]:
@@ -95,7 +96,7 @@ def fitting(texts: Sequence[str], room: float) -> str:
 
 def name_panel(axis: Axes, name: str) -> None:
     """The name at the top right; what stands at the top left moves up a line where both do not fit."""
-    axis.set_title(name, loc="right")
+    axis.set_title(as_text(name), loc="right")
     left = axis.get_title(loc="left")
     if left and text_width(left + name) > width_in_points(axis):
         axis.set_title(f"{left}\n", loc="left", color=LIMIT_COLOUR)

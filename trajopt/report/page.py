@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
-from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -15,6 +14,7 @@ from trajopt.api.phases_solution import PhasesSolution
 from trajopt.api.solution import Solution
 from trajopt.base.arguments import pluralize
 from trajopt.base.facts import MOST_LINES
+from trajopt.base.files.atomic_file import write_text
 from trajopt.plot.canvas import check_solution
 from trajopt.report.active_constraints import active_constraints, notable_multipliers, times_of_rows
 from trajopt.report.chart import Chart, charts
@@ -130,7 +130,7 @@ def html(
         f"<body>{''.join(parts)}</body></html>\n"
     )
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
+        write_text(path, text)
     return Page(text)
 
 

@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from trajopt.base.errors import ProblemError
+from trajopt.base.files.atomic_file import write_text
+from trajopt.base.printable_text import printable_name
 
 DIGITS = ".12g"
 
@@ -40,8 +42,13 @@ def write_storage(path: str | os.PathLike[str], table: Storage) -> None:
         f"inDegrees={'yes' if table.in_degrees else 'no'}", "endheader",
     ]  # fmt: skip
     rows = ["\t".join(format(value, DIGITS) for value in row) for row in values]
-    text = "\n".join([*header, "\t".join(["time", *table.columns]), *rows]) + "\n"
-    Path(path).write_text(text, encoding="utf-8")
+    text = "\n".join([*header, "\t".join(["time", *map(_label, table.columns)]), *rows]) + "\n"
+    write_text(path, text)
+
+
+def _label(name: str) -> str:
+    """A name as the label of a column, which ends at white space."""
+    return "_".join(printable_name(name).split())
 
 
 def read_storage(path: str | os.PathLike[str]) -> Storage:

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from problems.human.gait.cycle import Cycle
 from problems.human.gait.formulation import DEFAULT
-from trajopt.plot.style import SMALL_FONT
+from trajopt.plot.style import SMALL_FONT, as_text
 
 if TYPE_CHECKING:
     from trajopt import Solution
@@ -26,7 +26,7 @@ def walk_title(figure: Figure, solution: Solution, cycle: Cycle) -> None:
         parts.append(f"slope {cycle.person.slope:.3g}")
     if not solution.converged:
         parts.append("not converged")
-    figure.suptitle(", ".join(parts), x=0.01, horizontalalignment="left")
+    figure.suptitle(as_text(", ".join(parts)), x=0.01, horizontalalignment="left")
 
 
 def side_key(figure: Figure, colours: dict[str, str]) -> None:

@@ -16,6 +16,7 @@ from trajopt.base.arguments import check_positive, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.base.files.atomic_file import whole_file, write_text
+from trajopt.base.printable_text import printable_name
 from trajopt.base.tolerances import AGREEMENT
 
 NANO = 10**9
@@ -93,7 +94,7 @@ def write_urscript(
     first, *others = ([round(x, 9) for x in row] for row in rows)
     lines = [
         "def trajectory():",
-        f"  # joints: {', '.join(joint_names)}",
+        f"  # joints: {printable_name(', '.join(joint_names))}",
         f"  movej({first})",
         *(f"  servoj({row}, t={1.0 / rate!r}, lookahead_time=0.03, gain=500)" for row in others),
         "  stopj(2.0)",
@@ -107,8 +108,9 @@ def write_c_header(path: str | os.PathLike[str], name: str, joint_names: Sequenc
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise OptionError(f"name = {short_repr(name)}: give a name of C, letters, digits and underscores")
     n, count = len(joint_names), len(rows)
+    names = printable_name(", ".join(joint_names)).replace("*/", "* /")
     lines = [
-        f"/* joints: {', '.join(joint_names).replace('*/', '* /')}; s, rad or m, and per s and s^2 */",
+        f"/* joints: {names}; s, rad or m, and per s and s^2 */",
         f"#ifndef {name.upper()}_H",
         f"#define {name.upper()}_H",
         f"#define {name.upper()}_POINTS {count}",

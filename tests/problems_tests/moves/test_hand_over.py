@@ -14,6 +14,7 @@ import dynamics
 import problems
 import trajopt
 from problems import moves
+from problems.moves.controller.files import write_c_header, write_urscript
 from problems.moves.controller.segments import interpolant
 from trajopt.base.errors import OptionError
 
@@ -193,6 +194,26 @@ def test_tables_for_small_controllers(tmp_path, solution):
     rows = np.frombuffer(content[16:], "<f8").reshape(count, 1 + 3 * joints)
     np.testing.assert_array_equal(rows[:, 0], points.times)
     np.testing.assert_array_equal(rows[:, 13:], points.accelerations)
+
+
+@pytest.mark.parametrize(
+    "name", ["j\n  set_digital_out(0, True)\n  # ", "*\\\n/ int evil(void); /*", "*/ x /*", "\ud800"]
+)
+def test_names_become_no_lines_of_a_program(tmp_path, name):
+    rows, names = np.zeros((2, 1 + 3 * 6)), [name, *"bcdef"]
+    write_urscript(tmp_path / "move.script", names, lambda t: np.zeros((len(t), 6)), 0.01, 100.0)
+    lines = (tmp_path / "move.script").read_text(encoding="utf-8").splitlines()
+    assert [line.split()[0] for line in lines] == [
+        "def",
+        "#",
+        "movej([0.0,",
+        "servoj([0.0,",
+        "stopj(2.0)",
+        "end",
+    ]
+    write_c_header(tmp_path / "move.h", "move", names, rows)
+    comment, *code = (tmp_path / "move.h").read_text(encoding="utf-8").splitlines()
+    assert comment.count("*/") == 1 and comment.endswith("*/") and code[0] == "#ifndef MOVE_H"
 
 
 def test_what_no_slower_motion_mends_is_said(solution):

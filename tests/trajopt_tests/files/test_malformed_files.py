@@ -190,6 +190,16 @@ def test_what_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(saved, tmp_p
     assert LARGEST < 300e6
 
 
+def test_a_shape_of_truth_values_is_refused(saved, tmp_path):
+    """NumPy's parser takes True for a whole number, and reshaping by it then fails."""
+    arrays, path = saved[0], tmp_path / "x.npz"
+    np.savez(path, **{name: array for name, array in arrays.items() if name != "t"})
+    head = b"{'descr': '<f8', 'fortran_order': False, 'shape': (True,), }".ljust(117) + b"\n"
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("t.npy", b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + head + bytes(8))
+    refused(path)
+
+
 def test_bytes_that_become_floats_count_as_floats(saved, tmp_path):
     """Eight times as many in memory as in the file."""
     np.savez_compressed(

@@ -28,6 +28,22 @@ class KnownMotion:
         return Curve((self.basis,), (line,), np.array([2.0]))
 
 
+def test_arrays_that_change_after_they_were_given_change_no_problem():
+    problem = trajopt.Problem(TwoLinkArm(), trajopt.Trajectory.uniform(4))
+    given = [np.zeros(2), np.ones(2), np.full(2, -9.0), np.array([[0.0, 0.0], [1.0, 1.0]]), np.arange(4.0)]
+    start, end, lower, guess, data = given
+    problem.start_at(q=start, v=0)
+    problem.end_at(q=end, v=0)
+    problem.subject_to(trajopt.q - end, lower=lower)
+    problem.guess(guess, duration=1.0)
+    problem.data("seen", data, data)
+    problem.minimize((trajopt.q - end) ** 2)
+    before = trajopt.solve(problem, refine=None, starts=1).objective
+    for each in given:
+        each[:] = np.nan
+    assert trajopt.solve(problem, refine=None, starts=1).objective == before
+
+
 def problem_with_everything():
     problem = two_link_minimum_time(5)
     problem.parameter("load", 0.0, 5.0)

@@ -206,7 +206,7 @@ def _described(entry: zipfile.ZipInfo, stream: BinaryIO) -> Member:
     if read is None:
         raise ValueError(f"format {version} of an array is not known")
     shape, fortran, dtype = read(stream)
-    if any(n < 0 for n in shape):
+    if any(type(n) is not int or n < 0 for n in shape):  # True is an int to NumPy, and no length
         raise ValueError(f"shape {shape}")
     return Member(entry, shape, dtype, fortran, stream.tell())
 

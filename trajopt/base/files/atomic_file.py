@@ -34,6 +34,6 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write UTF-8 text, whole or not at all."""
+    """Write UTF-8 text, whole or not at all; lone surrogates read as \\ud800."""
     with whole_file(path) as stream:
-        stream.write(text.encode("utf-8"))
+        stream.write(text.encode("utf-8", errors="backslashreplace"))
