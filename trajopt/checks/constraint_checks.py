@@ -69,6 +69,14 @@ class ConstraintChecks:
         self.nodes, terms_stated = node_samples(solution), [c.term for c in self.stated]
         self.values: Values = solution.values(terms_stated, self.nodes.times) if self.stated else {}
         self.scales = equation_scales(solution, [c for c in self.stated if c.needs_scale], self.nodes)
+        parameters = self.problem.parameters.values()
+        for bounds, given in zip(self.stated[len(self.stated) - len(parameters) :], parameters, strict=True):
+            if bounds in self.scales:
+                own = np.where(
+                    given.guess != 0.0, np.abs(given.guess), 1.0
+                )  # not its value: that may be zero
+                held = given.lower == given.upper
+                self.scales[bounds] = np.where(held, self.scales[bounds], own)
 
     @cached_property
     def trajectory(self) -> Trajectory | None:

@@ -16,7 +16,7 @@ nodes of a span. Nodes without weight carry no density.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ from trajopt.base.arrays import Array
 from trajopt.checks.check_result import OfComponent
 from trajopt.checks.peaks_between_nodes import node_samples
 from trajopt.graph.chain_rule import ChainRule
-from trajopt.graph.quantities import TORQUES, extra_leaf
+from trajopt.graph.quantities import PARAMETER, TORQUES, extra_leaf
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
@@ -77,9 +77,10 @@ def part_sums(solution: SolutionData, several: Sequence[Any], times: Array) -> d
     Zero where it is not finite. A position counts by no more than its range over the times, so that a joint
     that starts some turns away has the same scale; a curve by no less than a hundredth of its largest size
     over the times: held at zero for a while, it would be compared with what solvers leave. One that is zero
-    at all times to what solvers leave counts by its bounds, up to one unit. Of a robot that hardly moves,
-    travel and speed are what solvers leave: a joint travels 1e-5 of the largest coordinate, or of one unit,
-    at least. A term of time alone has its own size.
+    at all times to what solvers leave counts by its bounds, up to one unit. Where a whole sum is what solvers
+    leave because parameters are zero, these count by a hundredth of their guesses, or of one unit. Of a robot
+    that hardly moves, travel and speed are what solvers leave: a joint travels 1e-5 of the largest
+    coordinate, or of one unit, at least. A term of time alone has its own size.
     """
     if not several:
         return {}
@@ -94,8 +95,16 @@ def part_sums(solution: SolutionData, several: Sequence[Any], times: Array) -> d
         partials = graph.partials(values)
         chain = ChainRule(graph, [term.quantity for term in several], [], list(graph.leaves))
         D = np.abs(chain.jacobian(partials, times.size, np.dtype(float)))
-        sizes = [_size(leaf, z[leaf], bounds.get(leaf, 0.0), least.get(leaf, 0.0)) for leaf in graph.leaves]
-        sums = np.einsum("krc,kc->kr", D, np.concatenate(sizes, axis=1))
+        sizes = {
+            leaf: _size(leaf, z[leaf], bounds.get(leaf, 0.0), least.get(leaf, 0.0)) for leaf in graph.leaves
+        }
+        sums = _summed(D, sizes)
+        if guessed := {leaf: size for leaf, size in _guessed_sizes(problem).items() if leaf in sizes}:
+            usual = _summed(
+                D, {leaf: np.maximum(size, guessed.get(leaf, 0.0)) for leaf, size in sizes.items()}
+            )
+            at_zero = sums.max(axis=0, initial=0.0) <= FEASIBILITY * usual.max(axis=0, initial=0.0)
+            sums = np.where(at_zero, LEAST_SIZE * usual, sums)
         moving = np.concatenate([np.full(z[leaf].shape[1], leaf != "t") for leaf in graph.leaves])
         of_time = ~np.any(D[:, :, moving] != 0.0, axis=(0, 2))
     found = {}
@@ -115,6 +124,18 @@ def _size(leaf: str, values: Array, bound: Array | float, least: float) -> Array
     largest, bound = size.max(axis=0, initial=0.0), np.minimum(bound, 1.0)
     own = LEAST_SIZE * np.where(largest <= FEASIBILITY * bound, bound, largest)
     return np.maximum(size, np.maximum(own, least))
+
+
+def _summed(D: Array, sizes: Mapping[str, Array]) -> Array:
+    """sum_j D_rj sizes_j, (K, rows), of D (K, rows, columns) and the sizes (K, width) of leaves in turn."""
+    summed: Array = np.einsum("krc,kc->kr", D, np.concatenate(list(sizes.values()), axis=1))
+    return summed
+
+
+def _guessed_sizes(problem: ProblemData) -> dict[str, Array]:
+    """The size of every parameter's guess up to one unit, one where that is zero, (width,), by its leaf."""
+    guesses = {PARAMETER + name: np.abs(each.guess) for name, each in problem.parameters.items()}
+    return {leaf: np.minimum(np.where(guess > 0.0, guess, 1.0), 1.0) for leaf, guess in guesses.items()}
 
 
 def _bounds_of_curves(problem: ProblemData) -> dict[str, Array]:

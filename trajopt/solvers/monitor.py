@@ -15,6 +15,7 @@ import time
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from trajopt.base.arguments import list_names
 from trajopt.base.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
 from trajopt.solvers.optimality.kkt import largest_violation, multipliers_of
 from trajopt.solvers.solver import Iteration, Program, Result, Run, Status, WarmStart
-from trajopt.solvers.solver_constants import ENDLESS
+from trajopt.solvers.solver_constants import ENDLESS, LITTLE
 
 _NEARLY_CONVERGED = (Status.ACCEPTABLE, Status.STEP_TOO_SMALL)
 # Outcomes that a last evaluation which was not finite explains.
@@ -140,7 +141,7 @@ class Monitor:
             status = Status.EVALUATION_ERROR
         if self._not_finite and status is Status.EVALUATION_ERROR:
             detail = "; ".join(self._not_finite.values())
-        at, objective, infeasibility = self._choose(status, final)
+        at, objective, infeasibility = self._within_bounds(*self._choose(status, final))
         seconds = self.elapsed
         of_rows, of_lower, of_upper = multipliers_of(self.nlp, at)
         return Result(
@@ -184,6 +185,20 @@ class Monitor:
             if status.converged or infeasibility <= self._feasibility:
                 return final, objective, infeasibility
         return self._best[1:]
+
+    def _within_bounds(
+        self, at: WarmStart, objective: float, infeasibility: float
+    ) -> tuple[WarmStart, float, float]:
+        """The point without what solvers exceed bounds of unknowns by, unless rows would then be missed."""
+        y = np.clip(at.y, self.nlp.lower, self.nlp.upper)
+        if np.array_equal(y, at.y):
+            return at, objective, infeasibility
+        measured = self._measure(y)
+        if not measured[1] <= max(infeasibility, LITTLE * self._feasibility):
+            return at, objective, infeasibility
+        if self._history and self._history[-2] == objective:  # the last iterate is the answer
+            self._history[-2:] = array("d", measured)
+        return replace(at, y=y), *measured
 
     def _keep_if_best(self, at: WarmStart, objective: float, infeasibility: float) -> None:
         within = infeasibility <= self._feasibility

@@ -111,6 +111,7 @@ class NLP(ProgramFunctions):
 # A cost below this share of its gradient is zero but for rounding. No cost is divided by less, no row by more
 # than the inverse.
 NEGLIGIBLE = 1e-8
+AT_MINIMUM = 1e-12  # of the size of unknowns: distance to the least value of a cost that rounding leaves
 LOPSIDED = 10.0  # times the smaller of two limits: rows are not divided by more, whatever the larger one is
 LEAST_SHARE = 1e-2  # of value or gradient of the objective: as far as one may be overruled by the other
 
@@ -143,16 +144,18 @@ def scaling_at_start(
     objective: float,
     gradient: Array,
     least: Array | float = 1.0,
+    curvature: Callable[[], float] = lambda: 0.0,
 ) -> Scaling:
     """The factors of a program from its functions, not scaled, at the start.
 
     jacobian_rows, jacobian : row and value of every nonzero of the Jacobian
     objective, gradient : value of the objective and its gradient (variables,)
     least : a row without limits is divided by no less (rows,): the size of its unknowns, at most 1
+    curvature : gives the largest second derivative of the objective; asked for where the start is a minimum
     """
     return Scaling(
         _row_factors(row_bounds, jacobian_rows, jacobian, least),
-        _objective_factor(float(objective), gradient),
+        _objective_factor(float(objective), gradient, curvature),
     )
 
 
@@ -174,9 +177,16 @@ def _row_factors(bounds: Bounds, jacobian_rows: Array, jacobian: Array, least: A
     )
 
 
-def _objective_factor(value: float, gradient: Array) -> float:
-    """The objective by its gradient or its value at the start, whichever is smaller."""
+def _objective_factor(value: float, gradient: Array, curvature: Callable[[], float]) -> float:
+    """The objective by its gradient or its value at the start, whichever is smaller.
+
+    A guess that is the data of a fit has neither, though its motion violates the rows: there the objective is
+    divided by its curvature.
+    """
     value, steepest = abs(value), float(np.abs(gradient).max(initial=0.0))
+    if value <= AT_MINIMUM * steepest and steepest <= AT_MINIMUM * (curved := curvature()):
+        known = 0.0 < curved < np.inf and (steepest > 0.0 or curved > 1.0)
+        return 1.0 / curved if known else 1.0
     # At a start that is optimal already the gradient is noise, and dividing by it would magnify rounding; a
     # gradient far above the value, where accelerations follow from millimetres, would make `tol` a loose one.
     # Squares that are zero but for rounding have a value as small as the square of their gradient.

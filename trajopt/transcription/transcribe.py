@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -320,8 +320,8 @@ def program_at(
             jacobian, gradient = jacobian * by_row, gradient * sizes
             least = np.zeros_like(least)
             np.maximum.at(least, rows, np.minimum(by_row, 1.0))
-        objective = functions.objective(start)
-        scaling = scaling_at_start(row_bounds, rows, jacobian, objective, gradient, least)
+        objective, curvature = functions.objective(start), partial(_curvature, functions, start, sizes)
+        scaling = scaling_at_start(row_bounds, rows, jacobian, objective, gradient, least, curvature)
     program: Any = functions.scaled(
         scaling.rows,
         scaling.objective,
@@ -340,6 +340,16 @@ def program_at(
         unknown_sizes=sizes,
     )
     return program
+
+
+def _curvature(functions: ProgramFunctions, y: Array, sizes: Array | None) -> float:
+    """The largest second derivative of the objective at y, in unknowns divided by sizes; 0 if not known."""
+    if not (functions.has_hessian and functions.objective_weights.any()):
+        return 0.0
+    entries = np.abs(functions.hessian(y, np.zeros(functions.row_count)))
+    if sizes is not None:
+        entries = entries * sizes[functions.hessian_rows] * sizes[functions.hessian_columns]
+    return float(entries.max(initial=0.0))
 
 
 def _unscaled(

@@ -15,6 +15,7 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.problem.problem import ProblemData
+from trajopt.solvers.solver_constants import ROUNDING
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.curve import Curve, CurveGroup
 from trajopt.splines.trajectory import Nodes
@@ -140,12 +141,13 @@ class Unknowns:
         """The size of every unknown at y, (n,), where one is above LARGE or below 1 / LARGE; else None.
 
         The size of a control point is the largest of its curve. One that is neither large nor small counts
-        as 1; small is what its bounds (n,) keep so, and joints and states that all begin so. Sizes are powers
-        of two, so that dividing by them rounds nothing.
+        as 1; small is what its bounds (n,) keep so, and joints and states that all begin so. Zero has no
+        size, nor has what rounding leaves of it, nor do bounds that hold an unknown at its value. Sizes are
+        powers of two, so that dividing by them rounds nothing.
         """
         free, least = self.elimination.free, 1.0 / LARGE
         sizes, bounds = np.abs(self.elimination.expand(y)), np.zeros(self.layout.size)
-        bounds[free] = np.maximum(np.abs(lower), np.abs(upper))
+        bounds[free] = np.where(lower < upper, np.maximum(np.abs(lower), np.abs(upper)), np.inf)
         states = slice(0, self.layout.groups[0].stop)
         if sizes.max() <= LARGE and bounds[free].min(initial=np.inf) >= least <= sizes[states].max():
             return None
@@ -158,7 +160,8 @@ class Unknowns:
         kept_small = bounds < least
         sizes[kept_small] = np.maximum(sizes, bounds)[kept_small]
         kept_small[states] |= sizes[states].max() < least
-        far = (sizes > LARGE) | (kept_small & (sizes < least) & (sizes > 0.0))
+        known = sizes > ROUNDING * sizes[kept_small].max(initial=0.0)
+        far = (sizes > LARGE) | (kept_small & (sizes < least) & known)
         if not far[free].any():
             return None
         return 2.0 ** np.round(np.log2(np.where(far, sizes, 1.0)[free]))

@@ -42,7 +42,7 @@ def motion_of(model, curve, state):
     problem.minimize(trajopt.a**2)
     state(problem)
     problem.guess(curve)
-    solution = trajopt.solve(problem, trajopt.Ipopt(max_iterations=1), progress="silent")
+    solution = trajopt.solve(problem, trajopt.Ipopt(max_iterations=1), refine=None, progress="silent")
     points = ONE_SPAN.interpolate(curve(ONE_SPAN.greville))
     return replace(solution, curve=replace(solution.curve, control_points=(points,)))
 
