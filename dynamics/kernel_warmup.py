@@ -1,7 +1,7 @@
 """Compiles all kernels of rigid-body dynamics, or loads them from the cache on disk, before they are needed.
 
 Kernels know no robot: what is compiled here serves all of them, in this process and, by way of the cache, in
-every later one of the same sources, processor and user.
+every later one of the same processor and user, until an edit changes a kernel.
 """
 
 from __future__ import annotations

@@ -1,78 +1,88 @@
 """Machine code of kernels on disk: kept where only its owner writes, and checked before it is executed.
 
-numba keeps compiled kernels as pickles, and reading a pickle runs what it holds. So a file is read only where
-nobody but this user (or root) could have written it, and carries a SHA-256 digest that shows damage. What
-fails either test, or cannot be restored, is compiled again and replaced; what cannot be written is not kept.
+A kernel for one kind of arguments is one file, a pickle, and reading a pickle runs what it holds. So a file
+is read only where nobody but this user (or root) could have written it; it begins with the kernel's key
+(`kernel_key`) and ends with a SHA-256 digest that shows damage. What fails any of these, or cannot be
+restored, is compiled again and replaced; what cannot be written is not kept. Files are named after kernel and
+key, and put in place whole: checkouts, versions and processes that compile at once share a folder.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import pickle
 import stat
-from collections.abc import Callable, Iterator
-from io import BufferedWriter
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+from dynamics.kernels.kernel_key import NoKey, kernel_key
 
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 DIGEST = hashlib.sha256().digest_size  # bytes at the end of every file
 
 
-class CheckedFiles(IndexDataCacheFile):
-    """The two files of a kernel, index and machine code, each with its digest."""
+class KernelCache(NullCache):
+    """The cache of one function; no failure of it stops a kernel from being compiled.
 
-    def _dump(self, obj: Any) -> bytes:
-        content = super()._dump(obj)
-        return content + hashlib.sha256(content).digest()
+    options : with which Numba compiles the function
+    """
 
-    def _load_index(self) -> dict:
-        version = pickle.dumps(self._version, protocol=-1)  # how numba begins the file
-        content = trusted_content(self._index_path)
-        if not content.startswith(version):
-            return {}
-        try:
-            stamp, overloads = pickle.loads(undamaged(content[len(version) :]))
-        except OSError:
-            return {}
-        return overloads if stamp == self._source_stamp else {}
+    def __init__(self, function: Callable, options: dict[str, Any], folder: Path) -> None:
+        self._function, self._options, self._folder = function, options, folder
 
-    def _load_data(self, name: str) -> Any:
-        return pickle.loads(undamaged(trusted_content(self._data_path(name))))
+    @property
+    def cache_path(self) -> Any:
+        return str(self._folder)
 
-    @contextlib.contextmanager
-    def _open_for_write(self, filepath: str) -> Iterator[BufferedWriter]:
-        with super()._open_for_write(filepath) as stream:
-            if hasattr(os, "fchmod"):
-                os.fchmod(stream.fileno(), stat.S_IRUSR | stat.S_IWUSR)
-            yield stream
+    def key(self, sig: Any, codegen: Any) -> str:
+        """Of the kernel for a signature; NoKey where it is not kept."""
+        return kernel_key(self._function, self._options, sig, codegen.magic_tuple())
 
-
-class KernelCache(FunctionCache):
-    """The cache of one function, on checked files; no failure of it stops a kernel from being compiled."""
-
-    def __init__(self, function: Callable) -> None:
-        super().__init__(function)
-        locator = self._impl.locator
-        self._cache_file = CheckedFiles(
-            self._cache_path, self._impl.filename_base, locator.get_source_stamp()
-        )
+    def path(self, key: str) -> Path:
+        name = f"{self._function.__module__}.{self._function.__qualname__}"
+        return self._folder / f"{name.translate({ord(c): '-' for c in '<>'})[-150:]}-{key}.nbc"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The kernel for a signature from disk; None where it must be compiled."""
         try:
-            return super().load_overload(sig, target_context)
+            target_context.refresh()
+            key = self.key(sig, target_context.codegen())
+            content = undamaged(trusted_content(str(self.path(key))))
+            if not content.startswith(key.encode()):
+                return None
+            return CompileResult._rebuild(target_context, *pickle.loads(content[len(key) :]))
         except Exception:  # whatever restoring it raises, compiling it anew is the answer
             return None
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a kernel; on a full disk, say, it is not kept."""
-        with contextlib.suppress(Exception):
-            super().save_overload(sig, data)
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        """Keep a kernel, unless the disk is full, say, or it holds addresses of this process."""
+        if cres.lifted or cres.library.has_dynamic_globals:
+            return
+        with suppress(OSError, NoKey):
+            key = self.key(sig, cres.codegen)
+            content = key.encode() + dumps(cres._reduce())
+            put_in_place(self.path(key), content + hashlib.sha256(content).digest())
+
+
+def put_in_place(path: Path, content: bytes) -> None:
+    """Write a file of this user whole, or leave what was there."""
+    handle, made = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)  # only this user may read it
+    try:
+        with open(handle, "wb") as stream:
+            stream.write(content)
+        os.replace(made, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(made)
+        raise
 
 
 def trusted_content(path: str) -> bytes:

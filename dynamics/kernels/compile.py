@@ -6,17 +6,15 @@ contract-only fast math: a * b + c may become one rounding, while NaN and infini
 nogil: blocks of nodes may run in several threads;
 error_model="numpy": division by zero gives infinity, not a branch to an exception in an inner loop.
 
-The cache folder's name carries a digest of every source of `dynamics`: numba notices an edit of the file
-that holds a kernel, not an edit of the functions that were inlined into it. What lies in the folder is
-executed: `code_cache` says which files are trusted.
+Machine code is kept under a key that changes with all that it was made from (`kernel_key`); Numba itself
+would notice an edit of the file that holds a kernel, not one of the functions that were inlined into it. What
+lies in the folder is executed: `code_cache` says which files are trusted.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
-import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -33,8 +31,6 @@ from dynamics.kernels.tracing import call_part, is_straight, straight
 
 _OPTIONS: dict[str, Any] = {"fastmath": {"contract"}, "nogil": True, "error_model": "numpy"}
 _OPTIONS |= {"no_cfunc_wrapper": True, "pipeline_class": KernelCompiler}  # nothing calls kernels from C
-_CONFIG: Any = config
-_CONFIG_LOCK = threading.Lock()
 
 
 def inlined(function: Callable) -> Any:
@@ -58,31 +54,18 @@ def _part(function: Callable, **options: Any) -> Any:
     without_wrapper: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, **options}
     without_wrapper["pipeline_class"] = PartCompiler
     made: Any = numba.njit(function, **without_wrapper)
-    if not _CONFIG.DISABLE_JIT:
+    if not config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
         made.__class__ = _Part  # numba would call a function at address zero
     return made
 
 
 def kernel(function: Callable) -> Any:
-    """Compile a kernel on its first call and keep the machine code on disk.
-
-    numba reads its cache folder from a global setting while the dispatcher is made; the setting is put
-    back at once, so that other users of numba in the process keep theirs.
-    """
+    """Compile a kernel on its first call and keep the machine code on disk."""
+    compiled: Any = numba.njit(function, **_OPTIONS)
     folder = cache_folder()
-    if folder is None:
-        return numba.njit(function, **_OPTIONS)
-    with _CONFIG_LOCK:
-        found = _CONFIG.CACHE_DIR
-        _CONFIG.CACHE_DIR = str(folder)
-        try:
-            compiled = numba.njit(function, **_OPTIONS)
-            if not _CONFIG.DISABLE_JIT:
-                # What `cache=True` makes, on checked files.
-                compiled._cache = KernelCache(function)  # pyright: ignore[reportAttributeAccessIssue]
-            return compiled
-        finally:
-            _CONFIG.CACHE_DIR = found
+    if folder is not None and not config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
+        compiled._cache = KernelCache(function, _OPTIONS, folder)
+    return compiled
 
 
 @cache
@@ -91,7 +74,7 @@ def cache_folder() -> Path | None:
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     candidates = [Path(chosen)] if chosen else []
     for candidate in [*candidates, Path(platformdirs.user_cache_dir("trajopt"))]:
-        folder = candidate / f"kernels-{source_digest()}"
+        folder = candidate / "kernels"
         if is_writable(folder):
             return folder
     return temporary_folder()
@@ -106,17 +89,8 @@ def temporary_folder() -> Path | None:
         trusted = is_own(own.lstat())
     except OSError:
         return None
-    folder = own / f"kernels-{source_digest()}"
+    folder = own / "kernels"
     return folder if trusted and is_writable(folder) else None
-
-
-def source_digest(package: Path = Path(__file__).parents[1]) -> str:
-    """Twelve hexadecimal digits that change with any edit, move or new name of a source below `package`."""
-    digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        digest.update(path.relative_to(package).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
 
 
 def is_writable(folder: Path) -> bool:

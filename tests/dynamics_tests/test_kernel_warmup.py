@@ -10,7 +10,9 @@ import dynamics
 from dynamics.kernel_warmup import Warmup
 from dynamics.kernels import compile as compiling
 from dynamics.kernels.code_cache import KernelCache
+from dynamics.kernels.kernel_key import kernel_key
 from problems.cli.command_line import main
+from problems.moves import speed_profile
 
 
 def kernels():
@@ -22,6 +24,11 @@ def kernels():
         for name, value in vars(module).items()
         if isinstance(getattr(value, "_cache", None), KernelCache)
     }
+
+
+def test_every_kernel_has_a_key_of_its_own():
+    found = {*kernels().values(), speed_profile.backward_pass, speed_profile.forward_pass}
+    assert len({kernel_key(each.py_func, each._cache._options, "", "") for each in found}) == len(found)
 
 
 @pytest.mark.long
