@@ -288,6 +288,24 @@ class KinematicTree:
         """
         return replace(self, shapes=tuple(shapes), allowed_pairs=tuple(allowed_pairs))
 
+    def with_frames(self: Tree, *frames: Frame) -> Tree:
+        """The same robot with further frames: `robot.with_frames(Frame("heel", "foot", position=(...)))`.
+
+        Their `body` is a link, or a frame that the robot has, in whose axes they are then given.
+        Raises TreeError for a name that is taken or a link that does not exist, ModelError for what is no
+        frame.
+        """
+        given = parts_of(frames, Frame, "frames")
+        return replace(self, frames=(*self.frames, *(self._on_link(frame) for frame in given)))
+
+    def _on_link(self, frame: Frame) -> Frame:
+        """A frame in axes of the link that carries it."""
+        if frame.body not in self._frame_indices or frame.body in self._link_indices:
+            return frame
+        on = self.frame(frame.body)
+        place = on.position + on.rotation @ frame.position
+        return replace(frame, body=on.body, rotation=on.rotation @ frame.rotation, position=place)
+
     def with_centres(self: Tree, centres: Mapping[str, ArrayLike]) -> Tree:
         """The same robot with other centres R_c of its rotation vectors, R = R_0 R_c Exp(p).
 

@@ -233,10 +233,8 @@ class ConstraintChecks:
 def _stated(problem: ProblemData) -> list[Constraint]:
     """The constraints of a problem, then the bounds of its additional curves and of its parameters."""
     found = [*problem.constraints]
-    for name, extra in problem.extras.items():
-        found.append(Constraint(terms.extra(name), extra.lower, extra.upper, PATH, f"bounds of {name}"))
-    for name, given in problem.parameters.items():
-        found.append(Constraint(terms.parameter(name), given.lower, given.upper, END, f"bounds of {name}"))
+    found += [curve.bounds(terms.extra(name), PATH) for name, curve in problem.extras.items()]
+    found += [given.bounds(terms.parameter(name), END) for name, given in problem.parameters.items()]
     return found
 
 

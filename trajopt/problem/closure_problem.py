@@ -18,7 +18,8 @@ from trajopt.base import arguments
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ProblemError, ShapeError
 from trajopt.problem.contact_problem import ContactProblem
-from trajopt.problem.contacts.closure import Closure, ClosureKind, basis_about, closure_of
+from trajopt.problem.contacts.closure import Closure, ClosureKind, closure_of
+from trajopt.problem.contacts.contact import basis_about
 from trajopt.problem.contacts.loop_ends import keep_independent_periodicities, pose_at, release_ends
 from trajopt.problem.contacts.loop_poses import OPENS, LoopPoses, with_kept
 from trajopt.problem.input_checks import index_of
@@ -140,7 +141,7 @@ class ClosureProblem(ContactProblem):
         pose = poses.closed(stated.pose)
         normal = poses.normal(stated, pose) if stated.kind != "pin" else None
         if normal is not None and np.count_nonzero(normal) > 1:
-            stated = replace(stated, basis=basis_about(normal / np.linalg.norm(normal)))
+            stated = replace(stated, basis=basis_about(normal))
             poses = LoopPoses(self, [*self.closures.values(), stated])
         kept = poses.independent_rows(stated, pose)
         if not kept:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -26,6 +26,7 @@ from trajopt.splines.node_sets import ArcNodes, Neighbours
 from trajopt.terms import term as terms
 
 FLAT = Ground()
+PUSH = 0.1  # weights, or weights times seconds: size of pushes and impulses, with which negative ones compare
 IMPULSE = 0.01  # of an edge, in weights times seconds, where nothing is known of it
 GAIT = "gait"  # name of the periodicity of q
 TURNS = ("_rz", "_yaw")  # joints of a floating base that turn it about the vertical
@@ -55,8 +56,9 @@ class ContactProblem(HeldFrames):
         arcs : in which it stands, `Schedule.arcs(foot)`; empty for a foot that never does
         friction : coefficient mu of the cone |f_t| <= mu f_n; its inner pyramid with four edges is used
         clearance : m, height above the ground half way through every arc in the air
-        sole : (k, 3) m, points that stand, in axes of the frame, which then keeps its orientation, too; left
-            out, a point foot that may turn
+        sole : (k, 3) m, points that stand, in axes of the frame, the origin where left out: one is a point
+            foot, which may turn; points on a line an edge, which may roll about it; others hold the
+            orientation of the frame, too
         ground : one surface, or one for every arc
         held : world axes along which a point foot does not move, for all arcs or for each in which it stands;
             fewer where other contacts on the same link hold it already: heel "xyz", ball "yz". That is
@@ -267,8 +269,9 @@ class ContactProblem(HeldFrames):
             self._let_velocities_jump(arc)
         for each in feet:
             if each.impulse_name(arc) not in self.parameters:
-                zero = np.zeros(DIRECTIONS * len(each.points))
-                self.parameter(each.impulse_name(arc), zero, guess=zero + IMPULSE, unit="BW s")
+                zero, own = np.zeros(DIRECTIONS * len(each.points)), each.impulse_name(arc)
+                self.parameter(own, zero, guess=zero + IMPULSE, unit="BW s")
+                self.parameters[own] = replace(self.parameters[own], size=PUSH)
                 if not each.touches_down(arc):
                     label = f"velocity of {each.frame} after impact, arc {arc}"
                     rows = terms.ExpressionTerm(partial(each.velocity, arc=arc), label)
@@ -294,9 +297,8 @@ class ContactProblem(HeldFrames):
         for curve, (ground, own) in zip(contact.curves, contact.grounds.items(), strict=True):
             sole = [f"{point} {way}" for point in range(1, 1 + len(contact.points)) for way in ground.edges]
             components = ground.edges if contact.is_point else sole
-            self._force_curve(
-                curve, components, own, lower=0.0, guess=share, unit="BW", continuous=contact.continuous
-            )
+            push = {"lower": 0.0, "guess": share, "unit": "BW", "size": PUSH}
+            self._force_curve(curve, components, own, continuous=contact.continuous, **push)
 
     def _stand(self, contact: Contact, arc: int) -> None:
         frame = contact.frame
@@ -304,13 +306,13 @@ class ContactProblem(HeldFrames):
         self._hold_between_nodes(height, NEARLY, whole, f"{frame} stays on the ground, arc {arc}")
         if contact.is_point and not contact.held[arc]:
             return
-        twist = terms.term(name=f"velocity of {frame}, arc {arc}", unit=units_of_twist(contact, arc))
+        twist = terms.term(name=f"velocity of {frame}, arc {arc}", unit=contact.velocity_units(arc))
         still = twist(partial(contact.velocity, arc=arc))
         self._hold_still(still, arc, f"{frame} stands, arc {arc}")
         if not contact.touches_down(arc):
             return
         if contact.is_held_upwards(arc):
-            three = contact.points[corners(contact.points)]
+            three = contact.points[contact.corners]
             label = f"height of {frame} above the ground of arc {arc}"
             height = terms.term(name=label, unit="m")(partial(contact.height, arc=arc, points=three))
             self._hold_from_the_start(height, still, arc, touches(frame, arc), lands(frame, arc))
@@ -355,17 +357,3 @@ def lands(frame: str, arc: int) -> str:
 def sum_of_forces(one: Contact, other: Contact, sign: float, node: Any) -> list[Any]:
     """(3,) N, f_one + sign f_other."""
     return [a + sign * b for a, b in zip(one.wrench(node)[3:], other.wrench(node)[3:], strict=True)]
-
-
-def units_of_twist(contact: Contact, arc: int) -> str | list[str]:
-    return ["m/s"] * len(contact.held[arc]) if contact.is_point else ["rad/s"] * 3 + ["m/s"] * 3
-
-
-def corners(points: np.ndarray) -> list[int]:
-    """One point, or three that are no line: the first, the farthest from it, the farthest from their line."""
-    if len(points) == 1:
-        return [0]
-    away = points - points[0]
-    second = int(np.argmax(np.linalg.norm(away, axis=1)))
-    third = int(np.argmax(np.linalg.norm(np.cross(away, away[second]), axis=1)))
-    return [0, second, third]

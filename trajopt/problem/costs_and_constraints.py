@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -130,13 +130,23 @@ class Periodicity:
 
 @dataclass(frozen=True, eq=False)
 class Unknown:
-    """A named unknown with bounds and a constant first guess, all (width,)."""
+    """A named unknown with bounds and a constant first guess, all (width,).
+
+    size : what values typically have, where that is known before: with it violations of the bounds are
+        compared, also where a component stays at zero and shows no size of its own
+    """
 
     name: str
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     guess: NDArray[np.float64]
     unit: str = ""
+    size: float | None = field(default=None, kw_only=True)
+
+    def bounds(self, term: Any, over: NodeSet) -> Constraint:
+        """The bounds as a constraint of its term."""
+        scale = None if self.size is None else np.full(self.lower.size, self.size)
+        return Constraint(term, self.lower, self.upper, over, f"bounds of {self.name}", scale=scale)
 
 
 @dataclass(frozen=True, eq=False)

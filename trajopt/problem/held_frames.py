@@ -60,16 +60,18 @@ class HeldFrames(ProblemData):
         guess: ArrayLike | None = None,
         unit: str = "",
         continuous: bool = False,
+        size: float | None = None,
     ) -> None:
         """Add unknown curves with as many coefficients as collocation points, zero outside `arcs`.
 
+        size : typical of their values, see `Unknown`
         continuous : in all arcs and from one to the next, and so zero where they begin and end inside
         """
         width = len(components)
         low = np.full(width, lower)
         start = None if guess is None else np.full(width, guess)
         push = self.control(curve, lower=low, guess=start, unit=unit, continuous=continuous)
-        self.extras[curve] = replace(self.extras[curve], components=tuple(components))
+        self.extras[curve] = replace(self.extras[curve], components=tuple(components), size=size)
         for arc in sorted(set(range(len(self.trajectory.arcs))) - set(arcs)):
             name = f"no {curve}, arc {arc}"
             self.subject_to(push, equals=0.0, over=ArcNodes(arc, "whole"), name=name)

@@ -100,6 +100,20 @@ class ExpressionTerm(Arithmetic):
 
         return (trace(self.function, self.quantity, width_of),)
 
+    def __getitem__(self, component: int | slice) -> ExpressionTerm:
+        """One component as a term, (1,), or several: `force[2]`, `force[:2]`.
+
+        Raises OptionError for what is neither a number nor a slice of numbers; when traced, where there is no
+        such component.
+        """
+        if not (is_slice(component) if isinstance(component, slice) else is_whole(component)):
+            return super().__getitem__(component)
+        part = sides(component) if isinstance(component, slice) else int(component)
+        chosen = ChosenComponents(self.name, part, self.function)
+        named = chosen.of(self.components) if self.components else ()
+        unit = self.unit if isinstance(self.unit, str) else tuple(chosen.of(self.unit))
+        return ExpressionTerm(chosen, f"{self.name}[{spelled(part)}]", tuple(named), unit)
+
     def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
         """Pickled by its name in a module where it has one: plain pickle finds no function there."""
         module, name = getattr(self.function, "__module__", ""), getattr(self.function, "__qualname__", "")
@@ -110,6 +124,35 @@ class ExpressionTerm(Arithmetic):
 
 def _term_in(module: str, name: str) -> ExpressionTerm:
     return getattr(import_module(module), name)
+
+
+@dataclass(frozen=True)
+class ChosenComponents:
+    """Components of what a function of a node returns.
+
+    term : its name in messages
+    part : number of one component, or start, stop and step of several
+    """
+
+    term: str
+    part: int | tuple[int | None, int | None, int | None]
+    function: Callable[[Any], Any]
+
+    def __call__(self, node: Any) -> Any:
+        from trajopt.graph.expression import expression_of
+
+        column = expression_of(self.function(node))
+        return self.of([column[place] for place in range(column.numel())])
+
+    def of(self, values: Sequence[Any]) -> Sequence[Any]:
+        """These of a sequence; OptionError where there are none."""
+        each = slice(*self.part) if isinstance(self.part, tuple) else slice(self.part, self.part + 1 or None)
+        if not values[each]:
+            raise OptionError(
+                f"{self.term}[{spelled(self.part)}] has no component: {self.term} has {len(values)}, "
+                "counted from 0"
+            )
+        return values[each]
 
 
 @dataclass(frozen=True)
@@ -145,20 +188,22 @@ def components_read(term: Any, width: int) -> tuple[str, NDArray[np.int64]]:
 
 def slice_term(quantity: str, part: tuple[int | None, int | None, int | None]) -> SliceTerm:
     """The components of a quantity that a slice names; OptionError, when traced, where it names none."""
-    spelled = ":".join("" if each is None else str(each) for each in part).removesuffix(":")
 
-    def chosen(node: Any) -> Any:
+    def read(node: Any) -> Any:
         from trajopt.graph.trace import column_of
 
-        column = column_of(node, quantity)
-        places = range(column.shape[0])[slice(*part)]
-        if not places:
-            raise OptionError(
-                f"{quantity}[{spelled}] has no component: {quantity} has {column.shape[0]}, counted from 0"
-            )
-        return [column[place] for place in places]
+        return column_of(node, quantity)
 
-    return SliceTerm(chosen, f"{quantity}[{spelled}]", base=quantity, part=part)
+    return SliceTerm(
+        ChosenComponents(quantity, part, read), f"{quantity}[{spelled(part)}]", base=quantity, part=part
+    )
+
+
+def spelled(part: int | tuple[int | None, int | None, int | None]) -> str:
+    """As it is written between brackets, "2" or "6:"."""
+    if isinstance(part, int):
+        return str(part)
+    return ":".join("" if each is None else str(each) for each in part).removesuffix(":")
 
 
 def sides(part: slice) -> tuple[Any, Any, Any]:

@@ -382,3 +382,21 @@ def test_a_frame_that_is_taken_for_a_link_names_the_link():
         model.link_index("table")
     with pytest.raises(UnknownNameError, match="the model has no link 'tol'; there are upper, fore"):
         model.link_index("tol")
+
+
+def test_further_frames_are_given_on_links_or_on_frames():
+    turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    model = arm(frames=(Frame("tool", "fore", turned, (0.5, 0, 0)),))
+    more = model.with_frames(Frame("tip", "tool", turned, (0.1, 0, 0)), Frame("elbow", "fore"))
+    assert model.frame_names == ("tool",) and more.frame_names == ("tool", "tip", "elbow")
+    assert more.carrier("tip") == "fore" and type(more) is type(model)
+    q = np.array([0.3, -0.7])
+    tool, tip = (dynamics.forward_kinematics(more, q, [name]) for name in ("tool", "tip"))
+    np.testing.assert_allclose(tip.position[0], tool.position[0] + tool.rotation[0] @ [0.1, 0, 0], atol=1e-15)
+    np.testing.assert_allclose(tip.rotation[0], tool.rotation[0] @ turned, atol=1e-15)
+    with pytest.raises(TreeError, match="unknown body 'hand'"):
+        model.with_frames(Frame("tip", "hand"))
+    with pytest.raises(TreeError, match="tool"):
+        model.with_frames(Frame("tool", "fore"))
+    with pytest.raises(ModelError, match="give Frame objects"):
+        model.with_frames(["tip"])

@@ -29,7 +29,7 @@ from trajopt.base.errors import OptionError, ShapeError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.declared_quantities import AXIS_NAMES
 from trajopt.graph.protocols.dynamics import CarriedFrames
-from trajopt.problem.contacts.contact import checked_arc
+from trajopt.problem.contacts.contact import basis_about, checked_arc
 from trajopt.terms.term import ExpressionTerm
 from trajopt.terms.vectors import cross, difference_of, dot, sines_of_turn, turned, turned_back
 
@@ -267,14 +267,7 @@ def basis_of(kind: str, axis: Any, name: str) -> tuple[Array, tuple[int, ...]]:
     unit = given / np.linalg.norm(given)
     if np.count_nonzero(unit) == 1:  # an axis of the frame
         return IDENTITY, tuple(int(i) for i in np.flatnonzero(unit == 0.0))
-    return basis_about(unit), (0, 1)
-
-
-def basis_about(unit: Array) -> Array:
-    """Two directions across a unit vector, and that one, as rows (3, 3)."""
-    across = np.cross(unit, IDENTITY[np.argmin(np.abs(unit))])
-    across /= np.linalg.norm(across)
-    return np.stack([across, np.cross(unit, across), unit])
+    return basis_about(given), (0, 1)
 
 
 def rotation_of(rotation: Any, name: str) -> Array:

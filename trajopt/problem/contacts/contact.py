@@ -28,10 +28,12 @@ from trajopt.graph.declared_quantities import AXIS_NAMES
 from trajopt.graph.protocols.dynamics import FloatingDynamics
 from trajopt.problem.contacts.ground import Ground
 from trajopt.terms.term import ExpressionTerm
-from trajopt.terms.vectors import AXES, cross, total, turned
+from trajopt.terms.vectors import AXES, cross, dot, total, turned
 
 DIRECTIONS = 4  # edges of the friction pyramid, each with its lambda
 WORLD = "".join(AXIS_NAMES)
+MOST_POINTS = 16  # of a sole
+NEARLY_ONE = 1e-6  # of the size of a sole
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,8 @@ class Contact:
     frame, link : the foot, and the link that carries it
     arcs : in which it stands
     ground : of every arc
-    points : (k, 3) m, of the sole, in axes of the frame; a single point at its origin is a point foot
+    points : (k, 3) m, of the sole, in axes of the frame: a single one of a point foot, two or more on a line
+        of an edge, which may roll about it
     friction : mu
     weight : N, of the robot; forces are unknown in multiples of it
     held : arc -> world axes, 0 to 2, along which a point foot does not move; of a sole all. That it is on the
@@ -66,6 +69,11 @@ class Contact:
     def is_point(self) -> bool:
         """Whether only the place is held, not the orientation."""
         return len(self.points) == 1
+
+    @property
+    def corners(self) -> list[int]:
+        """Numbers of the points that place the foot: one of a point, two of a line, three of a sole."""
+        return corners(self.points)
 
     @property
     def grounds(self) -> dict[Ground, tuple[int, ...]]:
@@ -160,10 +168,28 @@ class Contact:
         """(points,) m, of points of the sole above the ground of an arc."""
         return [self.ground[arc].gap(self.place(node, offset)) for offset in points]
 
-    def velocity(self, node: Any, arc: int) -> Any:
-        """m/s of a point foot along the axes held; (6,) with its angular velocity of one with a sole."""
-        twist = node.velocity(self.frame)
-        return [twist[3 + i] for i in self.held[arc]] if self.is_point else [twist[i] for i in range(6)]
+    def velocity(self, node: Any, arc: int) -> list[Any]:
+        """What is zero while the foot stands, rad/s and m/s.
+
+        (held,) of a point foot v + omega x R r along the axes held; (5,) of a line, omega across it and v of
+        its first point; (6,) of a sole, omega and v of the frame.
+        """
+        column, points = node.velocity(self.frame), self.corners
+        omega, speed = ([column[part + i] for i in AXES] for part in (0, 3))
+        if len(points) == 3:
+            return [*omega, *speed]
+        first = self.points[0]
+        if first.any():
+            speed = total([speed, cross(omega, turned(node.orientation(self.frame), first))])
+        if self.is_point:
+            return [speed[i] for i in self.held[arc]]
+        across = basis_about(self.points[points[1]] - first)[:2].tolist()
+        return [*(dot(turned(node.orientation(self.frame), axis), omega) for axis in across), *speed]
+
+    def velocity_units(self, arc: int) -> list[str]:
+        """Of the components of `velocity`."""
+        turns = (0, 2, 3)[len(self.corners) - 1]
+        return ["rad/s"] * turns + ["m/s"] * (len(self.held[arc]) if self.is_point else len(WORLD))
 
     def footprint(self, node: Any, arc: int) -> list[Any]:
         """(2 points,) m, x and y on the ground of an arc of every point of the sole."""
@@ -201,12 +227,13 @@ def contact_of(
     if not weight > 0.0:
         raise OptionError("the robot weighs nothing, or gravity is zero: forces of the ground have no scale")
     sole = np.zeros((1, 3)) if points is None else arguments.finite_numbers(points, f"the sole of '{frame}'")
-    if sole.ndim != 2 or sole.shape[1:] != (3,) or len(sole) not in (1, *range(3, 17)):
+    if sole.ndim != 2 or sole.shape[1:] != (3,) or not 1 <= len(sole) <= MOST_POINTS:
         raise ShapeError(
-            f"the sole of '{frame}' has shape {sole.shape}: give one point, or 3 to 16, (k, 3) m in its axes"
+            f"the sole of '{frame}' has shape {sole.shape}: give 1 to {MOST_POINTS} points, (k, 3) m in its "
+            "axes"
         )
-    if len(sole) > 1 and np.linalg.matrix_rank(sole[1:] - sole[0], tol=1e-6 * np.abs(sole).max()) < 2:
-        raise OptionError(f"the points of the sole of '{frame}' lie on a line: give at least a triangle")
+    if len(sole) > 1 and len(corners(sole)) == 1:
+        raise OptionError(f"the points of the sole of '{frame}' coincide: give one, or others")
     every = range(arc_count)
     stands = standing_arcs(arcs, frame, arc_count)
     surfaces = dict(ground) if isinstance(ground, Mapping) else dict.fromkeys(every, ground)
@@ -224,6 +251,29 @@ def contact_of(
         arguments.check_flag(name, flag)
     mu = float(friction)
     return Contact(frame, link, stands, surfaces, sole, mu, weight, axes, bool(continuous), bool(impact))
+
+
+def corners(points: Array) -> list[int]:
+    """One point, two on a line, or three that are no line: the first, the farthest from it, from their line.
+
+    Points nearer than a millionth of the sole's size to each other, or to a line, are one, or on it.
+    """
+    away = points - points[0]
+    distances = np.linalg.norm(away, axis=1)
+    second = int(np.argmax(distances))
+    if not distances[second] > NEARLY_ONE * np.abs(points).max():
+        return [0]
+    beside = np.linalg.norm(np.cross(away, away[second]), axis=1) / distances[second]
+    third = int(np.argmax(beside))
+    return [0, second, third] if beside[third] > NEARLY_ONE * np.abs(points).max() else [0, second]
+
+
+def basis_about(direction: Array) -> Array:
+    """Two directions across a vector, and that at length one, as rows (3, 3)."""
+    unit = direction / np.linalg.norm(direction)
+    across = np.cross(unit, np.eye(len(WORLD))[np.argmin(np.abs(unit))])
+    across /= np.linalg.norm(across)
+    return np.stack([across, np.cross(unit, across), unit])
 
 
 def standing_arcs(arcs: Any, frame: str, arc_count: int) -> tuple[int, ...]:

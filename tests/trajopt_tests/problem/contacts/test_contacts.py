@@ -12,8 +12,11 @@ import dynamics
 import trajopt
 from problems.gallery.legged.one_legged_hopper import BENT, hopper
 from problems.gallery.legged.quadruped_trot import build
-from problems.gallery.legged.solo import STANDING
+from problems.gallery.legged.solo import STANDING, minimize_effort, on_feet
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError, UnknownNameError
+from trajopt.problem.contact_problem import PUSH
+from trajopt.splines.node_sets import PATH
+from trajopt.terms.term import extra
 
 ROBOTS = Path(__file__).parents[3] / "support" / "robots"
 SOLO = dynamics.load_urdf(ROBOTS / "solo12.urdf", floating_base="free")
@@ -135,8 +138,9 @@ def test_a_sole_holds_its_orientation_and_pushes_at_its_points():
         ({"clearance": -0.1}, OptionError, "0 or more"),
         ({"clearance": [0.1, 0.1]}, OptionError, "0 or more"),
         ({"sole": [[np.nan, 0, 0]]}, NotFiniteError, "sole of 'FL_FOOT'"),
-        ({"sole": [[0, 0, 0], [1, 0, 0]]}, ShapeError, "3 to 16"),
-        ({"sole": [[0, 0, 0], [1, 0, 0], [2, 0, 0]]}, OptionError, "on a line"),
+        ({"sole": np.zeros((17, 3))}, ShapeError, "1 to 16 points"),
+        ({"sole": [[0, 0]]}, ShapeError, "1 to 16 points"),
+        ({"sole": [[1, 0, 0], [1, 0, 0]]}, OptionError, "coincide"),
         ({"ground": {0: trajopt.Ground()}}, OptionError, "each of the 2 arcs"),
         ({"ground": 0.1}, OptionError, "trajopt.Ground"),
         ({"arcs": [0, 1], "ground": STEP_UP}, OptionError, "stands on from arc 0 to arc 1, but its ground"),
@@ -315,6 +319,28 @@ def test_every_point_of_a_sole_lands_where_the_ground_is():
     landing = [each for each in problem.constraints if each.name == "FL_FOOT lands on the ground, arc 2"]
     assert len(landing) == 1 and landing[0].lower.tolist() == [0.3, -np.inf] * 3
     assert not np.isfinite(landing[0].upper).any()
+
+
+@pytest.mark.long
+def test_pushes_that_stay_at_zero_are_no_violation():
+    """Up a slope of 20 degrees some edges of the pyramids push with rounding alone, 1e-7 weights or less."""
+    ground, ahead = trajopt.Ground(slope=(np.tan(np.radians(20.0)), 0.0)), 0.1 * np.eye(SOLO.n)[0]
+    problem = on_feet("trot up", SOLO, GAIT, 6, FRICTION, CLEARANCE, ground)
+    start = problem.standing_pose(STANDING - np.radians(20.0) * np.eye(SOLO.n)[4])
+    problem.start_at(q=start, v=0)
+    problem.end_at(q=[0.1, *[None] * 17], v=[*[0] * 6, *[None] * 12])
+    minimize_effort(problem, 5.0, 1e-3, 1e-5)
+    problem.guess(np.array([start, start + ahead]))
+    solution = trajopt.solve(problem, starts=1, progress="silent")
+    assert solution.converged and solution.verify().verdict == "PASS", solution.verify().reason
+
+
+def test_pushes_are_compared_with_a_tenth_of_the_weight_also_where_all_are_small():
+    problem = trajopt.Problem(SOLO, trajopt.Schedule.standing(("FL",), 0.2).trajectory(2))
+    problem.contact("FL_FOOT", [0])
+    pushes = problem.extras["push FL_FOOT"].bounds(extra("push FL_FOOT"), PATH)
+    below, _ = pushes.side_scales(np.zeros(4), np.full(4, 1e-9))
+    assert below.tolist() == [PUSH] * 4
 
 
 @pytest.mark.long
