@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from dynamics.errors import MujocoWarning as MujocoWarning
     from dynamics.errors import OsimError as OsimError
     from dynamics.errors import ShapeError as ShapeError
+    from dynamics.errors import ShapeWarning as ShapeWarning
     from dynamics.errors import SourceError as SourceError
     from dynamics.errors import TreeError as TreeError
     from dynamics.errors import UnknownNameError as UnknownNameError
@@ -136,6 +137,7 @@ export_lazily(
         "MeshWarning": "dynamics.errors",
         "MujocoWarning": "dynamics.errors",
         "ShapeError": "dynamics.errors",
+        "ShapeWarning": "dynamics.errors",
         "SourceError": "dynamics.errors",
         "TreeError": "dynamics.errors",
         "UnknownNameError": "dynamics.errors",

@@ -87,6 +87,10 @@ class MeshWarning(UserWarning):
     """A mesh is open, so that it may lack a part of the body that shapes are fitted to."""
 
 
+class ShapeWarning(UserWarning):
+    """Links that are seen have no shape, so that distances do not count them."""
+
+
 class MujocoWarning(UserWarning):
     """A part of a model of MuJoCo that no robot of this package has is left out."""
 

@@ -29,7 +29,7 @@ class RigidBodyModel(KinematicTree):
     frames : named frames fixed to links
     ground_mass : kg of links that are held to the ground and never move; nothing is computed from it
     shapes : solids on links and frames, for clearances, see `with_shapes`
-    allowed_pairs : names of two links or frames whose shapes may touch each other
+    allowed_pairs : names of two links or frames whose shapes may touch each other, and why, "" by default
 
     A coordinate belongs to every joint that mimics no other, in the order of the bodies; `ball_joint` and
     `free_joint` make three joints whose coordinates are a rotation vector. Equality is
@@ -48,7 +48,7 @@ class RigidBodyModel(KinematicTree):
             frames: Iterable[Frame] = (),
             ground_mass: float = 0.0,
             shapes: Iterable[Shape] = (),
-            allowed_pairs: Iterable[tuple[str, str]] = (),
+            allowed_pairs: Iterable[tuple[str, ...]] = (),
         ) -> None: ...
 
     @property

@@ -1,4 +1,4 @@
-"""Shapes of a robot from files: <collision> elements of URDF, spheres and pairs that may touch of JSON."""
+"""Shapes of a robot from files: <collision> or <visual> of URDF, spheres and pairs that may touch of JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dynamics.arguments import list_names, short_repr
-from dynamics.errors import DynamicsError, JsonError, MeshWarning
+from dynamics.errors import DynamicsError, JsonError, MeshWarning, ShapeWarning
 from dynamics.formats.capsule_fit import fitted_capsules
 from dynamics.formats.mesh_files import found_mesh, mesh_folders, read_mesh
 from dynamics.formats.urdf_solids import LinkMesh, urdf_solids
@@ -24,6 +24,7 @@ def urdf_shapes(
     path_or_xml: str | os.PathLike[str],
     meshes: Literal["fit", "skip"] = "fit",
     folders: Sequence[str | os.PathLike[str]] = (),
+    visuals: Literal["warn", "fit", "skip"] = "warn",
 ) -> tuple[Shape, ...]:
     """The shapes of all <collision> elements, on the links that have them, for `model.with_shapes`.
 
@@ -31,11 +32,26 @@ def urdf_shapes(
     hold the whole convex hull (`fitted_capsules`), with the optional package trimesh; "skip" leaves them out.
     folders : where meshes are looked for, beside the file's own folder and those above it: "package://p/m.stl"
         is p/m.stl or m.stl in one of them
-    Warns of open meshes (MeshWarning), of whose bodies parts may be missing.
+    visuals : links that have a <visual> and no <collision> get no shape, with a warning that names them
+        ("warn") or without ("skip"), or the shapes of their <visual> ("fit")
+    Warns of open meshes (MeshWarning), of whose bodies parts may be missing, and of links without a shape
+    that are seen (ShapeWarning).
     Raises UrdfError for elements that are malformed, and meshes that are missing or cannot be read.
     """
     places, found, opened = mesh_folders(path_or_xml, folders), [], list[str]()
-    for each in urdf_solids(path_or_xml, "collision"):
+    solids = urdf_solids(path_or_xml, "collision")
+    if visuals != "skip":
+        covered = {each.carrier for each in solids}
+        seen = [each for each in urdf_solids(path_or_xml, "visual") if each.carrier not in covered]
+        solids += tuple(seen) if visuals == "fit" else ()
+        if seen and visuals == "warn":
+            names = ", ".join(dict.fromkeys(str(each.carrier) for each in seen))
+            message = (
+                f"links with a <visual> and no <collision> have no shape and may touch anything: {names}"
+            )
+            hint = 'visuals="fit", of moves.robot shapes="fit_visual", takes their visual'
+            warnings.warn(f"{message}; {hint}", ShapeWarning, stacklevel=2)
+    for each in solids:
         fitted = [] if meshes == "skip" or isinstance(each, Shape) else _capsules(each, places, opened)
         for shape in [each] if isinstance(each, Shape) else fitted:
             found.append(replace(shape, name=f"{each.carrier} {len(found)}"))
@@ -70,15 +86,16 @@ def load_spheres(path: str | os.PathLike[str]) -> tuple[Shape, ...]:
     return tuple(found)
 
 
-def load_allowed_pairs(path: str | os.PathLike[str]) -> tuple[tuple[str, str], ...]:
+def load_allowed_pairs(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], ...]:
     """Pairs of links that may touch, from a JSON file: a list of pairs, or entry_names and entry_values.
 
+    A pair of the list may have a reason behind its two names.
     entry_values : a symmetric matrix, true where the pair may touch. Raises JsonError.
     """
     content = _json_object(path, "allowed pairs", (dict, list))
     try:
         if isinstance(content, list):
-            return tuple((str(first), str(second)) for first, second in content)
+            return tuple((str(first), str(second), *map(str, why)) for first, second, *why in content)
         names, values = content["entry_names"], content["entry_values"]
         return tuple(
             (first, second)

@@ -102,12 +102,14 @@ class Reading:
     def add(self, body: int, mimics: dict[int, Coupling]) -> None:
         """Add a body with its joints, each on a link of its own; without joints it is part of its parent."""
         mj, place = self.mj, self.places[self.mj.body_parentid[body]]
-        name = body_name(mj, body)
+        name, above = body_name(mj, body), int(mj.body_parentid[body])
+        neighbour = body_name(mj, above) if above else None
         pose = place.pose.then(Pose(rotation_of(mj.body_quat[body]), np.array(mj.body_pos[body])))
         first, count = int(mj.body_jntadr[body]), int(mj.body_jntnum[body])
         for j in range(first, first + count):
-            link = name if j == first + count - 1 else self._unused(joint_name(mj, j))
-            place, pose = self._add_joint(j, link, place, pose, mimics.get(j))
+            last = j == first + count - 1
+            link = name if last else self._unused(joint_name(mj, j))
+            place, pose = self._add_joint(j, link, place, pose, mimics.get(j), neighbour if last else None)
         self.links.add(name)
         self.places.append(Place(place.body, pose))
         inertia = rotation_of(mj.body_iquat[body])
@@ -126,11 +128,12 @@ class Reading:
         return name
 
     def _add_joint(
-        self, j: int, link: str, place: Place, pose: Pose, coupling: Coupling | None
+        self, j: int, link: str, place: Place, pose: Pose, coupling: Coupling | None, neighbour: str | None
     ) -> tuple[Place, Pose]:
         """The link that a joint carries, and the pose of MuJoCo's body in it.
 
         pose : of the body in the link that carries the joint. A link's frame has its origin on its joint.
+        neighbour : MuJoCo's body from which the joint starts, where the link is MuJoCo's, too
         """
         mj, name, kind = self.mj, joint_name(self.mj, j), int(self.mj.jnt_type[j])
         anchor = np.zeros(3) if kind == FREE else np.array(mj.jnt_pos[j])
@@ -141,7 +144,7 @@ class Reading:
             for each in chain:
                 self.parts.add_body(each.name, each.joint, each.parent)
         else:
-            self.parts.add_body(link, self._joint(j, name, frame, coupling), place.body)
+            self.parts.add_body(link, self._joint(j, name, frame, coupling), place.body, neighbour)
         return Place(link, IDENTITY), Pose(np.eye(3), -anchor)
 
     def _free(self, whole: Body, j: int) -> tuple[Body, ...]:

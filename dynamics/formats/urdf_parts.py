@@ -31,13 +31,13 @@ class Parts:
     complaints: dict[str, list[str]] = field(default_factory=dict)
     ground_mass: float = 0.0
 
-    def add_body(self, name: str, joint: Joint, parent: str | None) -> None:
-        """Add a body that has no mass yet."""
+    def add_body(self, name: str, joint: Joint, parent: str | None, neighbour: str | None = None) -> None:
+        """Add a body that has no mass yet; neighbour : the link or frame that its joint starts from."""
         if name in self.masses:
             raise UrdfError(
                 f"two links are named {name!r}, one of them made for a joint of several axes; rename"
             )
-        self.bodies.append(Body(name, joint, parent))
+        self.bodies.append(Body(name, joint, parent, neighbour=None if neighbour == parent else neighbour))
         self.masses[name] = NO_MASS
 
     def add_link(self, name: str, place: Place, found: MassProperties) -> None:

@@ -64,7 +64,7 @@ class Assembly:
                     f"joint {joint.name!r} of type {joint.kind} has a <mimic>; it needs a single axis"
                 )
             axes = self.floating if joint.kind == "floating" else planar_axes(joint)
-            return add_chain(parts, joint.name, joint.child, Place(on.body, pose), axes)
+            return add_chain(parts, joint.name, joint.child, Place(on.body, pose), axes, joint.parent)
         mimics, ratio, offset = self.mimicked(joint)
         made = Joint(
             joint.name,
@@ -80,7 +80,7 @@ class Assembly:
             joint.friction,
             rotor_of(self.gears.get(joint.name), joint, pose),
         )
-        parts.add_body(joint.child, made, on.body)
+        parts.add_body(joint.child, made, on.body, joint.parent)
         return Place(joint.child, IDENTITY)
 
     def mimicked(self, joint: UrdfJoint) -> tuple[str | None, float, float]:
@@ -104,13 +104,20 @@ class Assembly:
         return (joint.name if len(passed) > 1 else None), ratio, offset
 
 
-def add_chain(parts: Parts, name: str, link: str, on: Place, axes: Axes) -> Place:
-    """Add a joint of several axes: massless links NAME_x, ... up to the last one, which is `link`."""
+def add_chain(
+    parts: Parts, name: str, link: str, on: Place, axes: Axes, neighbour: str | None = None
+) -> Place:
+    """Add a joint of several axes: massless links NAME_x, ... up to the last one, which is `link`.
+
+    neighbour : the link of the file that the joint starts from
+    """
     parent, pose = on.body, on.pose
     for suffix, kind, axis in axes:
         joint_name = f"{name}_{suffix}"
-        body = link if suffix == axes[-1][0] else joint_name
-        parts.add_body(body, Joint(joint_name, kind, axis, pose.rotation, pose.position), parent)
+        own = Joint(joint_name, kind, axis, pose.rotation, pose.position)
+        last = suffix == axes[-1][0]
+        body = link if last else joint_name
+        parts.add_body(body, own, parent, neighbour if last else None)
         parent, pose = body, IDENTITY
     return Place(link, IDENTITY)
 

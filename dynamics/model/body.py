@@ -31,6 +31,8 @@ class Body:
     mass : kg, zero for a massless link
     centre_of_mass : (3,) m, in the link frame
     inertia : (3, 3) kg m^2, about the centre of mass, in link axes
+    neighbour : the link or frame that the joint joins the link to, where it is not the parent itself but
+        fixed to it; shapes of both are not kept apart, those of others on the parent are. None = the parent
 
     Raises InertiaError or ShapeError, naming the body; ModelError for a joint or parent of another type.
     """
@@ -41,12 +43,14 @@ class Body:
     mass: float = 0.0
     centre_of_mass: ArrayField = field(default_factory=new_array((0.0, 0.0, 0.0)))
     inertia: ArrayField = field(default_factory=new_array(np.zeros((3, 3))))
+    neighbour: str | None = None
 
     def __post_init__(self) -> None:
         what = f"body {checked_name(self.name, 'a body')!r}:"
         if not isinstance(self.joint, Joint):
             raise ModelError(f"{what} joint is {short_repr(self.joint)}; give a Joint")
         checked_reference(self.parent, f"{what} parent")
+        checked_reference(self.neighbour, f"{what} neighbour")
         object.__setattr__(self, "mass", checked_mass(self.mass, f"{what} mass"))
         centre = finite_array(self.centre_of_mass, (3,), f"{what} centre_of_mass")
         object.__setattr__(self, "centre_of_mass", centre)

@@ -35,8 +35,9 @@ def plain(value: Any) -> Any:
     """`value` as dictionaries, lists, numbers and strings; what most models have not is left out."""
     if is_dataclass(value):
         entries = {f.name: getattr(value, f.name) for f in fields(value)}
-        if entries.get("centre", entries) is None:
-            del entries["centre"]
+        for key in ("centre", "neighbour"):
+            if entries.get(key, entries) is None:
+                del entries[key]
         if entries.get("ground_mass") == 0.0:
             del entries["ground_mass"]
         for key in ("shapes", "allowed_pairs", "points"):

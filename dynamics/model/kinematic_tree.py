@@ -65,7 +65,7 @@ class KinematicTree:
     frames : named frames fixed to links
     ground_mass : kg of links that are held to the ground and never move; nothing is computed from it
     shapes : solids on links and frames, for clearances
-    allowed_pairs : names of two links or frames whose shapes may touch each other
+    allowed_pairs : names of two links or frames whose shapes may touch each other, and why, "" by default
 
     It is checked when made and never changed; it has names, indices, limits, properties, JSON text and the
     flat arrays of compiled algorithms, and computes no dynamics itself. Raises ModelError naming the element.
@@ -78,7 +78,7 @@ class KinematicTree:
     frames: tuple[Frame, ...] = ()
     ground_mass: float = 0.0
     shapes: tuple[Shape, ...] = ()
-    allowed_pairs: tuple[tuple[str, str], ...] = ()
+    allowed_pairs: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bodies", parts_of(self.bodies, Body, "bodies"))
@@ -253,8 +253,13 @@ class KinematicTree:
         for shape in self.shapes:
             if shape.carrier is not None:
                 self.frame(shape.carrier)  # finding it is its check
-        pairs = tuple((first, second) for first, second in self.allowed_pairs)
-        for name in {name for pair in pairs for name in pair}:
+        pairs = tuple(tuple(pair) for pair in self.allowed_pairs)
+        for pair in pairs:
+            if len(pair) not in (2, 3) or not all(isinstance(part, str) for part in pair):
+                raise ModelError(
+                    f"allowed_pairs holds {short_repr(pair)}; give two names, and a reason or none"
+                )
+        for name in {name for pair in pairs for name in pair[:2]}:
             self.frame(name)
         object.__setattr__(self, "allowed_pairs", pairs)
 
@@ -279,11 +284,12 @@ class KinematicTree:
         return replace(self, gravity=gravity)  # type: ignore[arg-type]
 
     def with_shapes(
-        self: Tree, shapes: Iterable[Shape], allowed_pairs: Iterable[tuple[str, str]] = ()
+        self: Tree, shapes: Iterable[Shape], allowed_pairs: Iterable[tuple[str, ...]] = ()
     ) -> Tree:
         """The same robot with these shapes on its links and frames, in place of those that it has.
 
-        allowed_pairs : two links or frames that may touch; neighbours in the tree always may
+        allowed_pairs : two links or frames that may touch, and why, which reports say; links that meet at a
+            joint always may (`Body.neighbour`)
         Raises UnknownNameError for a carrier or name that the robot does not have, ModelError.
         """
         return replace(self, shapes=tuple(shapes), allowed_pairs=tuple(allowed_pairs))

@@ -31,7 +31,8 @@ from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import add, add_scaled, cross, dot, scale, sub, workspace
 from dynamics.model.packed_model import COORDINATE, PARENT
 from dynamics.model.scene import Scene
-from dynamics.quantities.packed_shapes import packed_segments, packed_solids, pairs_of
+from dynamics.quantities.packed_shapes import packed_segments, packed_solids
+from dynamics.quantities.shape_pairs import FIXED, GROUND, LeftOut, coverage, link_pairs
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
@@ -248,9 +249,10 @@ class Clearances:
     """Signed distances of pairs: the robot's shapes to those of a scene, and to each other.
 
     model : whose shapes are meant, `model.with_shapes`; boxes and cylinders on it are covered by capsules
-    own : whether the robot's distances to itself are among them; pairs on one link, on neighbours and
-        `allowed_pairs` are not
+    own : whether the robot's distances to itself are among them
     pairs : (p, 2), numbers of the robot's segment and of the other, see `pair_name`
+    left_out : the other pairs, each with its reason: links on one body or both fixed to the ground, links
+        that meet at a joint, and `allowed_pairs`
     A distance below zero is the depth: where the axis of a sphere or capsule runs inside an obstacle, that
     of the axis's deepest point plus the radius. Raises DynamicsError for a robot without shapes, and for one
     with rotation vectors (free bases, ball joints); ModelError for a half-space on a robot.
@@ -267,7 +269,13 @@ class Clearances:
             )
         self.model, self.scene = model, scene
         self.segments, self.solids = packed_segments(model), packed_solids(scene)
-        self.pairs = pairs_of(model, self.segments, len(scene.shapes), own)
+        held = self.segments.body == 0
+        pairs = np.stack(np.meshgrid(np.flatnonzero(~held), np.arange(len(scene.shapes)), indexing="ij"), -1)
+        fixed = {name or GROUND: None for name, at in zip(self.segments.carriers, held, strict=True) if at}
+        out = tuple(LeftOut(name, solid, FIXED) for name in fixed for solid in scene.names)
+        within, among = link_pairs(model, self.segments) if own else (np.empty((0, 2), np.int64), ())
+        self.pairs = np.concatenate([pairs.reshape(-1, 2), within])
+        self.left_out: tuple[LeftOut, ...] = out + among
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -275,8 +283,16 @@ class Clearances:
     def pair_name(self, pair: int) -> str:
         """Both names of a pair, "panda_hand and table"."""
         i, j = self.pairs[pair].tolist()
-        first = self.segments.carriers[i] or "ground"
-        return f"{first} and {self.solids.names[j] if j >= 0 else self.segments.carriers[-1 - j] or 'ground'}"
+        first = self.segments.carriers[i] or GROUND
+        return f"{first} and {self.solids.names[j] if j >= 0 else self.segments.carriers[-1 - j] or GROUND}"
+
+    @property
+    def coverage(self) -> str:
+        """How many pairs are checked, how many are left out and why, and links without a shape, as a text."""
+        checked = len({self.pair_name(pair) for pair in range(len(self.pairs))})
+        carrying = {self.model.frame(shape.carrier).body for shape in self.model.shapes if shape.carrier}
+        bare = [name for name in self.model.link_names if name not in carrying]
+        return coverage(checked, self.left_out, bare)
 
     def distances(self, q: Any, reach: float = np.inf) -> Array:
         """Signed distances, (..., p) m, `reach` where they are larger; q (..., n). Raises ShapeError."""

@@ -1,4 +1,4 @@
-"""The shapes of a robot and of a scene as flat arrays, and the pairs of them whose distance is of interest.
+"""The shapes of a robot and of a scene as flat arrays.
 
 The robot's shapes become segments with a radius: spheres and capsules are such, boxes and cylinders are
 covered by capsules (`covering_capsules`). Those of the scene stay what they are.
@@ -14,7 +14,7 @@ import numpy as np
 
 from dynamics.errors import ModelError
 from dynamics.kernels.distances import BOX, CLOUD, CYLINDER, HALF_SPACE, SEGMENT
-from dynamics.model.packed_model import BASIS, PARENT
+from dynamics.model.packed_model import BASIS
 from dynamics.model.scene import Scene
 from dynamics.model.shape import Shape
 
@@ -165,25 +165,3 @@ def packed_solids(scene: Scene) -> PackedSolids:
     kind = np.array([NUMBERS[shape.kind] for shape in scene.shapes], np.int64)
     cloud = np.concatenate(points) if points else np.empty((0, 3))
     return PackedSolids(kind, size, radius, axes, ball, cloud, span, scene.names)
-
-
-def pairs_of(model: KinematicTree, segments: PackedSegments, solids: int, own: bool) -> np.ndarray:
-    """(p, 2) segment, and solid or, of the robot itself, -1 - segment: pairs that may come closer.
-
-    Left out: both fixed to the ground or on one body, on neighbours in the tree, and `allowed_pairs`.
-    """
-    moving = np.flatnonzero(segments.body > 0)
-    pairs = [np.stack(np.meshgrid(moving, np.arange(solids), indexing="ij"), axis=-1).reshape(-1, 2)]
-    if own:
-        allowed = {frozenset(pair) for pair in model.allowed_pairs}
-        parent = model.packed.tree[:, PARENT].tolist()
-        found = []
-        bodies, carriers = segments.body.tolist(), segments.carriers
-        for i, body in enumerate(bodies):
-            for j in range(i):
-                other = bodies[j]
-                apart = body != other and parent[body] != other and parent[other] != body
-                if apart and frozenset((carriers[i], carriers[j])) not in allowed:
-                    found.append((i, -1 - j))
-        pairs.append(np.array(found, np.int64).reshape(-1, 2))
-    return np.concatenate(pairs)

@@ -15,7 +15,7 @@ from problems.identification.estimation import model_of
 from problems.identification.exciting_motion import ExcitingMotion
 from problems.identification.information import InformationSolver, RegressorWeights
 from problems.moves.motion_limits import MotionLimits, limits_of
-from problems.moves.obstacles import keep_clear
+from problems.moves.obstacles import clearances_of, keep_clear
 from problems.moves.tasks.robot import Robot
 from problems.moves.tasks.task_problem import limit_rows
 from trajopt.base.arguments import check_choice, check_count, check_flag, check_positive, finite_numbers
@@ -100,7 +100,7 @@ def excite(
     check_flag("at_rest", at_rest)
     limits = limits_of(model, velocity, acceleration, torque, jerk)
     _check_limited(model, limits)
-    clearances, begin = _clearances(model, scene), _start_of(model, start)
+    clearances, begin = clearances_of(model, scene or dynamics.Scene(), clearance), _start_of(model, start)
     _check_free(clearances, clearance, begin)
     base, weights = dynamics.base_parameters(model, friction), _weights(model, limits, noise)
     search = ExcitationSearch(
@@ -278,13 +278,6 @@ def _weights(model: dynamics.RigidBodyModel, limits: MotionLimits, noise: Any) -
         return np.broadcast_to(size, (model.n,)) ** -2.0
     largest = np.maximum(np.abs(limits.torque_lower), np.abs(limits.torque_upper))
     return largest**-2.0 if np.all(np.isfinite(largest)) else np.ones(model.n)
-
-
-def _clearances(model: dynamics.RigidBodyModel, scene: dynamics.Scene | None) -> Clearances | None:
-    if scene is None and not model.shapes:
-        return None
-    found = dynamics.Clearances(model, scene or dynamics.Scene(()))
-    return found if len(found) else None
 
 
 def _check_free(clearances: Clearances | None, clearance: float, start: Array | None) -> None:

@@ -17,6 +17,7 @@ class LimitLine:
     name : "speed", "acceleration", "torque", "position", say
     evidence : "proved", an upper bound for all times; "sampled", the largest value met at `samples` times
     excess : of the limit, below zero where there is room; joint, time : where, s
+    note : what else belongs to it: of clearances, which pairs are checked and which are left out
     """
 
     name: str
@@ -25,6 +26,7 @@ class LimitLine:
     joint: str
     time: float
     samples: int = 0
+    note: str = ""
 
     @property
     def holds(self) -> bool:
@@ -33,7 +35,8 @@ class LimitLine:
 
     def __str__(self) -> str:
         how = self.evidence if self.evidence == "proved" else f"sampled at {self.samples} times"
-        return f"{self.name}: excess {self.excess + 0.0:+.1e}, {self.joint} at {self.time:.4f} s, {how}"
+        note = f"; {self.note}" if self.note else ""
+        return f"{self.name}: excess {self.excess + 0.0:+.1e}, {self.joint} at {self.time:.4f} s, {how}{note}"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import dynamics
 import trajopt
 from problems.moves.clearance_rows import clearance_term
 from trajopt.base.arguments import check_count, check_positive
@@ -18,12 +19,51 @@ from trajopt.refinement.limit_nodes import asked_with_limit_nodes
 if TYPE_CHECKING:
     from dynamics.quantities.clearances import Clearances
 
+CLOSER = 2e-4  # m, by which programs keep farther away than is asked for
+POSES, NEARLY_ALL = 200, 0.95  # poses drawn within the joints' ranges, and in how many of them links are near
 REACH = 0.05  # m beyond the clearance asked for: pairs within it have rows
 FEWEST, MOST = 16, 64  # rows of a node
 RATE = 1000.0  # Hz, of the check between nodes
 SOLVER = trajopt.TrustRegionSqp(tol=1e-4, max_iterations=60)
 NEAR = 0.05  # rad or m: first steps from a motion that was found before
 STOPPED = trajopt.Status.INTERRUPTED, trajopt.Status.TIME_LIMIT
+
+
+def clearances_of(
+    model: dynamics.RigidBodyModel, scene: dynamics.Scene, clearance: float
+) -> Clearances | None:
+    """The distances of a robot to a scene and to itself; None where there is nothing to touch.
+
+    Links that touch, or stay within the clearance, in nearly all poses are left out, and named as such.
+    Raises DynamicsError for a robot without shapes in a scene that has some.
+    """
+    if not model.shapes and not scene.shapes:
+        return None
+    near = always_near(model, clearance)
+    apart = model.with_shapes(model.shapes, (*model.allowed_pairs, *near)) if near else model
+    found = dynamics.Clearances(apart, scene)
+    return found if len(found) else None
+
+
+def always_near(model: dynamics.RigidBodyModel, clearance: float = 0.0) -> list[tuple[str, str, str]]:
+    """Pairs of links that are within a clearance, m, in nearly all of seeded poses, and that as a reason.
+
+    Nothing that a motion does takes them apart, mostly as the shapes that cover them are too large.
+    """
+    clearances = dynamics.Clearances(model, dynamics.Scene())
+    lower = np.maximum(model.limits.q_lower, -np.pi)
+    upper = np.minimum(model.limits.q_upper, np.pi)
+    q = np.random.default_rng(0).uniform(lower, upper, (POSES, model.n))
+    within = clearance + CLOSER if clearance > 0.0 else 0.0
+    reason = f"stay within {1e3 * clearance:g} mm" if clearance > 0.0 else "touch"
+    near = clearances.distances(q, within + REACH) < within
+    carriers, together = clearances.segments.carriers, dict[tuple[str, str], list[int]]()
+    for pair, (i, j) in enumerate(clearances.pairs.tolist()):
+        together.setdefault((carriers[i], carriers[-1 - j]), []).append(pair)
+    found = sorted(
+        names for names, pairs in together.items() if near[:, pairs].any(axis=1).mean() > NEARLY_ALL
+    )
+    return [(first, second, f"{reason} in nearly all poses") for first, second in found if first and second]
 
 
 def keep_clear(problem: Any, clearances: Clearances, clearance: float, path: Array) -> None:

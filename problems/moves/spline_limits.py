@@ -85,7 +85,8 @@ def clearance_line(clearances: Clearances, curve: Curve, clearance: float, start
     bound = least_clearance_bound(clearances, curve, clearance - TOLERANCE)
     if not bound.proved:
         return sampled_clearance(clearances, curve, clearance, start)
-    return LimitLine("clearance", "proved", clearance - bound.value, bound.pair, start + bound.time)
+    excess, note = clearance - bound.value, clearances.coverage
+    return LimitLine("clearance", "proved", excess, bound.pair, start + bound.time, note=note)
 
 
 def sampled_clearance(
@@ -96,4 +97,4 @@ def sampled_clearance(
     distances = clearances.distances(curve(t), REACH)
     row, pair = np.unravel_index(int(np.argmin(distances)), distances.shape)
     excess, name = clearance - float(distances[row, pair]), clearances.pair_name(int(pair))
-    return LimitLine("clearance", "sampled", excess, name, start + float(t[row]), len(t))
+    return LimitLine("clearance", "sampled", excess, name, start + float(t[row]), len(t), clearances.coverage)

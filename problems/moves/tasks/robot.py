@@ -20,6 +20,8 @@ from trajopt.base.arguments import check_known, check_positive, number, short_re
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, OptionError, UnknownNameError, near_matches
 
+HELD = "touch where one holds the other"  # why pairs of a load and what holds it are left out
+
 
 @dataclass(frozen=True, eq=False)
 class Robot:
@@ -87,10 +89,11 @@ def robot(
     """The robot of a URDF file, of its text, or of a model that is there already.
 
     locked : joint -> where it stays, rad or m; its link is then part of the one that carries it
-    shapes : for clearances: "fit", the file's <collision> elements, meshes covered by capsules; the name of a
+    shapes : for clearances: "fit", the file's <collision> elements, meshes covered by capsules, links without
+        them that have a <visual> are named by a warning; "fit_visual", these by their <visual>; the name of a
         JSON file with spheres of every link, see `dynamics.load_spheres`; or a list of shapes. None: none
-    allowed : pairs of links or frames that may touch each other, or the name of a JSON file of them; of
-        "fit", pairs that touch in nearly all poses may do so, too
+    allowed : pairs of links or frames that may touch each other, with the reason or without, or the name of a
+        JSON file of them; of "fit", pairs that touch in nearly all poses may do so, too
     base : the mounting pose in the world: (3,) m, (position, rotation), or a matrix (4, 4)
     folders : where meshes of "fit" are looked for, see `dynamics.urdf_shapes`
 
@@ -120,7 +123,7 @@ def with_locked_joints(
 class Payload:
     """A rigid body that a frame carries: kg, (3,) m and (3, 3) kg m^2 about it, in the frame's axes.
 
-    shape : for clearances, on the frame; None: it has none
+    shape : for clearances, on the frame; None: it has none; touching : links that it may touch
     """
 
     name: str
@@ -129,6 +132,7 @@ class Payload:
     centre_of_mass: Array
     inertia: Array
     shape: dynamics.Shape | None = None
+    touching: tuple[str, ...] = ()
 
 
 def payload_of(
@@ -160,7 +164,8 @@ class _Merging:
             own = own_mass(body)
             if (body.joint.mimics or body.joint.name) not in self.locked:
                 joint = replace(body.joint, rotation=place.rotation, position=place.position)
-                self.kept.append(replace(body, joint=joint, parent=carrier))
+                neighbour = body.neighbour or (None if carrier == body.parent else body.parent)
+                self.kept.append(replace(body, joint=joint, parent=carrier, neighbour=neighbour))
                 self.masses[body.name] = own
                 continue
             if body.joint.rotor is not None:
@@ -227,11 +232,14 @@ def with_mass(body: dynamics.Body, own: MassProperties) -> dynamics.Body:
 
 
 def carrying(model: dynamics.RigidBodyModel, payloads: Iterable[Payload]) -> dynamics.RigidBodyModel:
-    """The model whose links carry these rigid bodies, and their shapes, too."""
+    """The model whose links carry these rigid bodies; those with a shape are frames of their own name."""
     added: dict[str | None, MassProperties] = {}
-    shapes = list(model.shapes)
+    shapes, frames, allowed = list(model.shapes), list(model.frames), list(model.allowed_pairs)
     for each in payloads:
-        shapes += [] if each.shape is None else [each.shape]
+        if each.shape is not None:
+            shapes.append(each.shape.on(each.name))
+            frames.append(replace(each.frame, name=each.name))
+            allowed += [(each.name, link, HELD) for link in each.touching]
         held = MassProperties(each.mass, each.centre_of_mass, each.inertia)
         held = held.seen_from(Pose(each.frame.rotation, each.frame.position))
         added[each.frame.body] = added.get(each.frame.body, NO_MASS).joined(held)
@@ -241,7 +249,13 @@ def carrying(model: dynamics.RigidBodyModel, payloads: Iterable[Payload]) -> dyn
         with_mass(body, own_mass(body).joined(added[body.name])) if body.name in added else body
         for body in model.bodies
     ]
-    return replace(model, bodies=tuple(bodies), shapes=tuple(shapes))
+    return replace(
+        model,
+        bodies=tuple(bodies),
+        shapes=tuple(shapes),
+        frames=tuple(frames),
+        allowed_pairs=tuple(allowed),
+    )
 
 
 def _pose(given: Any, what: str) -> Pose:

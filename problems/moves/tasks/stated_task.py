@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import dynamics
 from problems.moves.motion_limits import MotionLimits
+from problems.moves.obstacles import clearances_of
 from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.robot import Payload, Robot
 from problems.moves.tasks.tool_path import SegmentRule, ToolSpeed
@@ -47,11 +48,8 @@ class StatedTask:
         return (self.origin, *(step.goal for step in self.steps))
 
     def clearances(self, model: dynamics.RigidBodyModel) -> dynamics.Clearances | None:
-        """The distances of the robot with a load; None where it has no shapes, or nothing to touch."""
-        if not model.shapes:
-            return None
-        found = dynamics.Clearances(model, self.scene)
-        return found if len(found) else None
+        """The distances of the robot with a load, see `clearances_of`."""
+        return clearances_of(model, self.scene, self.clearance)
 
     @property
     def tool_speeds(self) -> tuple[ToolSpeed, ...]:

@@ -176,14 +176,17 @@ class Task:
         centre_of_mass: Any = (0.0, 0.0, 0.0),
         inertia: Any = None,
         shape: dynamics.Shape | None = None,
+        touching: Sequence[str] = (),
     ) -> None:
         """Carry a rigid body from the last goal on.
 
         mass : kg; centre_of_mass : (3,) m, and inertia : (3, 3) kg m^2 about it, both in the frame's axes;
         None: none
-        shape : for clearances, `moves.capsule(radius, length)` say, at its pose in the frame's axes
-        Raises OptionError for a body that is carried already or a mass that is not above zero, InertiaError
-        for an inertia that no body has.
+        shape : for clearances, `moves.box((0.06, 0.06, 0.1))` say, at its pose in the frame's axes
+        touching : links and frames that it may touch, fingers that move and hold it; what does not move
+            against it is not kept apart anyway
+        Raises OptionError for a body that is carried already, a shape under the name of a link, or a mass
+        that is not above zero, InertiaError for an inertia that no body has, UnknownNameError.
         """
         arguments.name(name, "the name of a payload")
         if name in [each.name for each in self.carried]:
@@ -193,7 +196,15 @@ class Task:
         if shape is not None and not isinstance(shape, dynamics.Shape):
             raise OptionError(f"the shape of {name!r} is {arguments.short_repr(shape)}: give moves.box(...)")
         if shape is not None:
-            payload = replace(payload, shape=replace(shape.on(held), name=name))
+            if name in (*self.robot.model.link_names, *self.robot.model.frame_names):
+                raise OptionError(
+                    f"the robot has a link or frame {name!r} already: give the body another name"
+                )
+            payload = replace(payload, shape=replace(shape.on(name), name=name))
+        if isinstance(touching, str):
+            raise OptionError(f"touching is {arguments.short_repr(touching)}: give a list of links")
+        touched = tuple(self.robot.frame(link).name for link in touching)
+        payload = replace(payload, touching=touched)
         self.carried = (*self.carried, payload)
 
     def detach(self, name: str) -> None:

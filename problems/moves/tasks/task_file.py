@@ -14,6 +14,7 @@ from typing import Any
 
 import dynamics
 from problems.moves.tasks.robot import Robot, robot
+from problems.moves.tasks.robot_shapes import FITS
 from problems.moves.tasks.task import Task
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, TrajoptError, UnknownNameError, near_matches
@@ -114,7 +115,7 @@ def _texts(given: Any, what: str) -> list[str]:
 
 def _is_text(given: str) -> bool:
     """Whether it is no name of a file: the text of a URDF, or that shapes are to be fitted."""
-    return given == "fit" or given.lstrip().startswith("<")
+    return given in FITS or given.lstrip().startswith("<")
 
 
 def _json(given: Any) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import dynamics
 import trajopt
 from problems.moves.motion_limits import MotionLimits
-from problems.moves.obstacles import keep_clear
+from problems.moves.obstacles import CLOSER, keep_clear
 from problems.moves.path_quantities import coulomb_friction
 from problems.moves.tasks.robot import carrying
 from problems.moves.tasks.stated_task import StatedTask, Step
@@ -24,7 +24,6 @@ from trajopt.problem.costs_and_constraints import Recipe
 
 RECIPE = "task"  # the name by which `problems.catalogue.build` knows it
 MARGIN = 1e-3  # of a limit, by which the program narrows it, and by which it may be exceeded between nodes
-CLOSER = 2e-4  # m, by which the program keeps farther away than is asked for
 DEGREE = 4  # the least with a continuous jerk within an arc
 LONGEST, SHORTEST = 60.0, 0.01  # s, of an arc
 

@@ -87,6 +87,8 @@ def _carried(before: tuple[Payload, ...], wanted: tuple[Payload, ...]) -> Iterat
             if each.shape is not None:
                 shapes = dynamics.Scene((each.shape.on(None),)).to_json()
                 given["shape"] = json.loads(shapes)["shapes"][0]
+            if each.touching:
+                given["touching"] = list(each.touching)
             yield {"attach": given}
 
 
