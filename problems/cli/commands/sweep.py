@@ -92,11 +92,10 @@ def sweep(
         output.progress("drawing sweep.png")
         trajopt.plot.study(study).savefig(folder / "sweep.png")
     count = len(study.points)
-    output.answer(
-        f"\n{study.converged_count} of {count} converged; written to {folder}: table.csv and the solutions"
-    )
+    output.answer(f"\n{study.outcome}; written to {folder}: table.csv and the solutions")
     rows = [{name: plain(value) for name, value in row_of(point).items()} for point in study.points]
-    output.values({"folder": str(folder), "converged": study.converged_count, "points": rows})
+    counts = {"converged": study.converged_count, "recalled": study.recalled}
+    output.values({"folder": str(folder), **counts, "points": rows})
     if study.interrupted:
         done = sum(bool(point.file or point.error) for point in study.points)
         echo(f"interrupted: {done} of {count} points are in the table", err=True)

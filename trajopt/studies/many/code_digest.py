@@ -3,7 +3,8 @@
 A pickle names functions by their module, so the table of a study would not change when their code does. The
 digest covers the content of every such module and, recursively, of the user's modules that its source
 imports, at its top or inside functions. It does not cover installed packages, the standard library and this
-framework, and cannot know modules that are imported by a computed name, nor data files that a function reads.
+framework. Modules that are imported by a computed name, and files that a function reads, are seen where the
+problem is built: `build_inputs`.
 """
 
 from __future__ import annotations
@@ -87,11 +88,12 @@ def _files(name: str, folders: Sequence[str]) -> Iterator[tuple[str, Path]]:
     for count in range(1, len(parts) + 1):
         module = ".".join(parts[:count])
         path = _file_of(module, parts[:count], folders)
-        if path is not None and (top == LIBRARY or not _installed(path)):
+        if path is not None and (top == LIBRARY or not is_installed(path)):
             yield module, path
 
 
-def _installed(path: Path) -> bool:
+def is_installed(path: Path) -> bool:
+    """Whether a file belongs to an installed package or to the standard library."""
     return bool(set(path.parts) & set(INSTALLED)) or path.is_relative_to(STANDARD)
 
 

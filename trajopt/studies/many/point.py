@@ -13,6 +13,7 @@ from trajopt.api.solve import solve
 from trajopt.base.errors import TrajoptError
 from trajopt.base.files.plain_values import finite
 from trajopt.base.printable_text import printable_name
+from trajopt.studies.many.build_inputs import inputs, recorded
 from trajopt.studies.many.portable import unpacked
 from trajopt.studies.many.sent_solution import file_of, with_problem, without_problem
 from trajopt.studies.workers.worker_versions import check_same, versions
@@ -104,11 +105,15 @@ class Task:
 
 @dataclass(frozen=True)
 class StudyAnswer:
-    """The result of a worker: the row, and the solution without its problem and as a file, if asked for."""
+    """The result of a worker: the row, and the solution without its problem and as a file, if asked for.
+
+    inputs : files and variables that were read to build the problem -> digests of what they held
+    """
 
     point: StudyPoint
     solution: Any = None
     archive: bytes = b""
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
 
 def answered(task: Task) -> StudyAnswer:
@@ -120,7 +125,7 @@ def answered(task: Task) -> StudyAnswer:
     except Exception as error:
         return StudyAnswer(failed(task.number, task.parameters, error))
     point = StudyPoint(task.number, task.parameters, start=start, **columns_of(solution))
-    return StudyAnswer(point, without_problem(solution) if task.keep else None, archive)
+    return StudyAnswer(point, without_problem(solution) if task.keep else None, archive, inputs())
 
 
 def columns_of(solution: Any) -> dict[str, Any]:
@@ -146,7 +151,7 @@ def _solved(task: Task) -> tuple[Any, str]:
     """The solution from the neighbour's where there is one, from the problem's own guess where that fails."""
     solver, options = pickle.loads(task.settings)
     if task.before is not None:
-        question = unpacked(task.source)
+        question = _built(task.source)
         try:
             question.guess(with_problem(task.before.solution, unpacked(task.before.source)))
             solution = solve(question, solver, **options)
@@ -154,7 +159,13 @@ def _solved(task: Task) -> tuple[Any, str]:
             solution = None  # of another robot, or not finite there
         if solution is not None and solution.converged:
             return solution, f"point {task.before.number}"
-    return solve(unpacked(task.source), solver, **options), OWN_GUESS
+    return solve(_built(task.source), solver, **options), OWN_GUESS
+
+
+def _built(source: bytes) -> Any:
+    """The problem of a point; what is read meanwhile is recorded."""
+    with recorded():
+        return unpacked(source)
 
 
 def _short_name(text: str) -> str:

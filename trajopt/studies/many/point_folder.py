@@ -11,9 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from trajopt.base.arguments import list_names
 from trajopt.base.errors import ResultFolderError, SolutionFileError
 from trajopt.base.files.atomic_file import whole_file
 from trajopt.studies.many import point_table
+from trajopt.studies.many.build_inputs import changed
 from trajopt.studies.many.code_digest import code_of_names, names_in_pickle, short_digest
 from trajopt.studies.many.point import StudyAnswer, StudyPoint, Task, columns_of
 from trajopt.studies.many.sent_solution import read_solution
@@ -47,8 +49,9 @@ class PointFolder:
         self.known: dict[int, StudyPoint] = {}
         if anew:
             self._clear()
-        else:
+        elif (folder / TABLE).exists():
             self._recall({task.number: task for task in tasks})
+        self._check_free(tasks)
         if self._rows or (folder / TABLE).exists():
             self.finish()  # without rows that are tried again, or that a power cut has damaged
 
@@ -59,7 +62,7 @@ class PointFolder:
             point = replace(point, file=name_of_file(point.number))
             with whole_file(self.folder / point.file) as stream:
                 stream.write(answer.archive)
-        row = self._row(point, short_digest(answer.archive) if answer.archive else "")
+        row = self._row(point, short_digest(answer.archive) if answer.archive else "", answer.inputs)
         self._rows[point.number] = row
         point_table.append(self.folder / TABLE, row)
         return point
@@ -81,8 +84,8 @@ class PointFolder:
             )
         return found
 
-    def _row(self, point: StudyPoint, file_digest: str) -> dict[str, Any]:
-        return point_table.row_of(point, self._identities[point.number], file_digest)
+    def _row(self, point: StudyPoint, file_digest: str, inputs: Mapping[str, str]) -> dict[str, Any]:
+        return point_table.row_of(point, self._identities[point.number], file_digest, inputs)
 
     def finish(self) -> None:
         """Sort the table; with pyarrow it is also written as Parquet."""
@@ -103,8 +106,20 @@ class PointFolder:
         for name in (TABLE, PARQUET):
             (self.folder / name).unlink(missing_ok=True)
 
+    def _check_free(self, tasks: Sequence[Task]) -> None:
+        """ResultFolderError for a file of a point's name in a folder that has no table: it is a user's."""
+        names = [] if (self.folder / TABLE).exists() else [name_of_file(task.number) for task in tasks]
+        taken = [name for name in names if (self.folder / name).exists()]
+        if taken:
+            raise ResultFolderError(
+                f"{self.folder} holds {list_names(taken)} and no {TABLE}: the study would overwrite them; "
+                "move them, or give another folder"
+            )
+        (self.folder / TABLE).touch()
+
     def _recall(self, tasks: Mapping[int, Task]) -> None:
-        """Keep the rows of points that have a solution; those that failed are tried again."""
+        """Keep the rows of points that have a solution; those that failed, or were built from files or
+        variables that have changed, are solved again."""
         for row in point_table.read_rows(self.folder / TABLE):
             point = self._point_of(row, tasks)
             if point is None:
@@ -113,8 +128,10 @@ class PointFolder:
                     "has other parameters, solver or options, or the code of its problem has changed): give "
                     "another folder, or begin anew (anew=True, --anew)"
                 )
-            if point.file == name_of_file(point.number) and not point.error and not point.interrupted:
-                self._rows[point.number] = self._row(point, row[point_table.FILE_DIGEST])
+            inputs = point_table.recorded_inputs(row)
+            is_done = point.file == name_of_file(point.number) and not point.error and not point.interrupted
+            if is_done and inputs is not None and not changed(inputs):
+                self._rows[point.number] = self._row(point, row[point_table.FILE_DIGEST], inputs)
                 solution = self.solution(point)
                 if solution is None:
                     del self._rows[point.number]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -19,26 +21,32 @@ from trajopt.base.files.atomic_file import whole_file, write_text
 from trajopt.base.files.plain_values import words
 from trajopt.studies.many.point import StudyPoint
 
-IDENTITY, FILE_DIGEST = "identity", "file_digest"
+IDENTITY, FILE_DIGEST, INPUTS = "identity", "file_digest", "inputs"
 
 #: The attributes of a point beside its number, its parameters and its solution.
 COLUMNS = tuple(column.name for column in fields(StudyPoint)[2:-1])
 
 Row = Mapping[str, Any]
+NO_INPUTS: Mapping[str, str] = MappingProxyType({})
 
 
-def row_of(point: StudyPoint, identity: str = "", file_digest: str = "") -> dict[str, Any]:
+def row_of(
+    point: StudyPoint, identity: str = "", file_digest: str = "", inputs: Mapping[str, str] = NO_INPUTS
+) -> dict[str, Any]:
     """A point as a row: column -> value; parameters of the same name as a column begin with "parameter ".
 
     identity, file_digest : digests of what was asked and of the solution's file, columns of tables in folders
+    inputs : what was read to build the problem, and the digests of its content; a column, too
     """
-    own = ("number", *COLUMNS, IDENTITY, FILE_DIGEST)
+    own = ("number", *COLUMNS, IDENTITY, FILE_DIGEST, INPUTS)
     given = {
         f"parameter {name}" if name in own else name: words(value) for name, value in point.parameters.items()
     }
     values = {name: getattr(point, name) for name in COLUMNS}
     row = {"number": point.number, **given, **values}
-    return row | {IDENTITY: identity, FILE_DIGEST: file_digest} if identity else row
+    if not identity:
+        return row
+    return row | {IDENTITY: identity, FILE_DIGEST: file_digest, INPUTS: json.dumps(dict(inputs))}
 
 
 def csv_of(rows: Sequence[Row]) -> str:
@@ -92,6 +100,14 @@ def point_of(row: Mapping[str, str], parameters: Mapping[str, Any]) -> StudyPoin
     values = {name: row[name] for name in ("number", *COLUMNS) if row[name]}  # the others are the defaults
     point = msgspec.convert({**values, "parameters": {}}, StudyPoint, strict=False)
     return replace(point, parameters=parameters)
+
+
+def recorded_inputs(row: Mapping[str, str]) -> dict[str, str] | None:
+    """What was read to build the problem of a row; None where the row does not say."""
+    try:
+        return msgspec.json.decode(row[INPUTS], type=dict[str, str])
+    except (KeyError, ValueError, msgspec.DecodeError):
+        return None
 
 
 def save_table(rows: Sequence[Row], path: Path) -> None:

@@ -47,11 +47,13 @@ class Study:
 
     folder : where their files are, None where nothing was written
     interrupted : whether Ctrl-C ended it; points that were not done then have the status "interrupted"
+    recalled : number of points that were read from the folder, where an earlier run had solved them
     """
 
     points: tuple[StudyPoint, ...]
     folder: Path | None = None
     interrupted: bool = False
+    recalled: int = 0
 
     @property
     def solutions(self) -> tuple[Any, ...]:
@@ -62,6 +64,12 @@ class Study:
     def converged_count(self) -> int:
         """Number of points that converged."""
         return sum(point.converged for point in self.points)
+
+    @property
+    def outcome(self) -> str:
+        """How many points converged, and how many of all were solved by an earlier run."""
+        recalled = f", {self.recalled} of them solved before" if self.recalled else ""
+        return f"{self.converged_count} of {len(self.points)} converged{recalled}"
 
     def to_csv(self) -> str:
         """The table as comma-separated values."""
@@ -74,7 +82,7 @@ class Study:
     def __str__(self) -> str:
         failures = [("", str(point)) for point in self.points if not point.converged]
         where = "" if self.folder is None else f"; written to {self.folder}"
-        return str(Facts(f"{self.converged_count} of {len(self.points)} converged{where}", failures))
+        return str(Facts(f"{self.outcome}{where}", failures))
 
     __repr__ = __str__
 
@@ -125,11 +133,12 @@ def solve_points(
         workers = stack.enter_context(opened(settings.executor, settings.processes))
         record = _Record(tasks, settings, at_hand)
         stack.callback(record.finish)
-        meter = Meter(len(tasks), len(record.points))
+        recalled = len(record.points)
+        meter = Meter(len(tasks), recalled)
         pieces = workers.count if settings.warm else len(tasks)
         chains = (_chain(chain, settings.warm, record) for chain in _cut(tasks, pieces))
         interrupted = _recorded(chains, workers, record, lambda point: report(meter.counted(point)))
-    return Study(record.in_order(), settings.folder, interrupted)
+    return Study(record.in_order(), settings.folder, interrupted, recalled)
 
 
 def check_options(solver: Any, options: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from trajopt.api.problem import Problem
 from trajopt.base.arguments import check_known, short_repr
 from trajopt.base.errors import OptionError, UnknownNameError
 from trajopt.solvers.solver import Solver
+from trajopt.studies.many.build_inputs import recorded
 from trajopt.studies.many.progress import Report
 from trajopt.studies.many.study import Settings, Study, solve_points
 from trajopt.studies.workers.workers import Where
@@ -80,7 +81,8 @@ def grid(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 def _check_first(build: Callable[..., Any], point: Mapping[str, Any]) -> None:
     """UnknownNameError for a parameter that `build` does not have; what one value raises, others may not."""
     try:
-        build(**point)
+        with recorded():
+            build(**point)
     except UnknownNameError:
         raise
     except TypeError:

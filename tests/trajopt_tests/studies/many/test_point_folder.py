@@ -72,6 +72,62 @@ def test_a_sweep_does_not_resume_after_code_of_its_problem_has_changed(study_cod
         swept(tmp_path / "results")
 
 
+READS = """
+import importlib
+import os
+import pathlib
+import problems
+
+HERE = pathlib.Path(__file__).parent
+
+def build(mass=1.0):
+    factor = float((HERE / "factor.txt").read_text())
+    factor *= float(os.environ.get("STUDY_FACTOR", "1")) * importlib.import_module("study_" + "late").FACTOR
+    if (HERE / "missing.txt").exists() and factor == 0.0:
+        return None
+    return problems.double_integrator.build(mass=factor * mass, intervals=2)
+"""
+
+
+@pytest.mark.parametrize("changed", ["file", "variable", "module of a computed name", "nothing"])
+def test_points_are_solved_again_where_what_their_build_reads_has_changed(tmp_path, monkeypatch, changed):
+    code, folder = tmp_path / "code", tmp_path / "results"
+    code.mkdir()
+    (code / "factor.txt").write_text("1.0")
+    (code / "study_late.py").write_text("FACTOR = 1.0\n")
+    (code / "study_reads.py").write_text(READS)
+    monkeypatch.syspath_prepend(str(code))
+    monkeypatch.delenv("STUDY_FACTOR", raising=False)
+
+    def durations():
+        for name in ("study_reads", "study_late"):
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        build = importlib.import_module("study_reads").build
+        study = trajopt.sweep(build, {"mass": [1.0]}, processes=1, folder=folder, refine=None)
+        return study.recalled, study.points[0].duration
+
+    assert durations() == (0, pytest.approx(2.0, rel=1e-6))
+    if changed == "file":
+        (code / "factor.txt").write_text("4.0")
+    elif changed == "variable":
+        monkeypatch.setenv("STUDY_FACTOR", "4")
+    elif changed == "module of a computed name":
+        (code / "study_late.py").write_text("FACTOR = 4.0 # longer\n")
+    else:
+        assert durations() == (1, pytest.approx(2.0, rel=1e-6))
+        return
+    assert durations() == (0, pytest.approx(4.0, rel=1e-6))
+    assert durations() == (1, pytest.approx(4.0, rel=1e-6))
+
+
+def test_a_file_of_a_users_is_not_overwritten_by_a_point(tmp_path):
+    (tmp_path / "0000.npz").write_bytes(b"mine")
+    with pytest.raises(ResultFolderError, match=r"holds 0000\.npz and no table\.csv"):
+        trajopt.sweep(problems.double_integrator.build, {"mass": [1.0]}, processes=1, folder=tmp_path)
+    assert (tmp_path / "0000.npz").read_bytes() == b"mine"
+
+
 def test_a_list_of_problems_is_not_resumed_after_the_code_of_a_term_has_changed(study_code, tmp_path):
     source = partial(problems.double_integrator.build, mass=1.0)
     term = "import trajopt\n\ndef mine():\n    return trajopt.v\n"
