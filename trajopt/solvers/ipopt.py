@@ -20,6 +20,7 @@ import numpy as np
 from trajopt.base.arguments import check_choice, check_instance
 from trajopt.base.blas_threads import one_blas_thread
 from trajopt.base.errors import OptionError
+from trajopt.base.tolerances import AGREEMENT
 from trajopt.solvers import bundled_ipopt
 from trajopt.solvers.ipopt_options import IpoptOption, converted_options, parsed_options
 from trajopt.solvers.monitor import Monitor
@@ -81,6 +82,7 @@ WRONG = 1e-4
 # make no progress. The order is the one that knows dense rows, as those of a free duration are.
 _LARGE_DEFAULTS: Mapping[str, Any] = {"mumps_pivtol": 1e-3, "mumps_pivot_order": 6}
 LARGE = 3000  # unknowns
+STILL = 5  # iterations in a row without a change of the objective, after which rounding is looked at
 _PUSHED = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac")
 # Without these IPOPT would push the given point, and multipliers near zero, back into the interior.
 _WARM_DEFAULTS: Mapping[str, Any] = {
@@ -177,7 +179,7 @@ class Ipopt(SolverSettings):
         ipopt = _library(self.library)
         monitor = self._monitor(nlp, start, run, refusal=ipopt.CyIpoptEvaluationError, shorten=True)
         second_order = self.hessian == "exact" and nlp.has_hessian
-        calls = _Calls(nlp, monitor, second_order)
+        calls = _Calls(nlp, monitor, second_order, self.tol)
         if self.hessian == "exact" and not second_order:
             logging.getLogger("trajopt").warning("no second derivatives: IPOPT uses L-BFGS instead")
         problem = ipopt.Problem(
@@ -199,7 +201,7 @@ class Ipopt(SolverSettings):
                     if name in self.options or not name.startswith("mumps_"):
                         raise
             with monitor.interruptible(), one_blas_thread(loaded=ipopt.__name__):
-                return calls.finish(problem, self.tol)
+                return calls.finish(problem)
         finally:
             problem.close()  # frees IPOPT's memory now; the callbacks hold the problem in a reference cycle
 
@@ -226,11 +228,15 @@ class Ipopt(SolverSettings):
 
 
 class _Calls:
-    """One solve: what IPOPT calls, by the names that cyipopt has, and the translation of what it returns."""
+    """One solve: what IPOPT calls, by the names that cyipopt has, and the translation of what it returns.
 
-    def __init__(self, nlp: Program, monitor: Monitor, second_order: bool) -> None:
-        self.nlp, self.monitor = nlp, monitor
-        self.iterations = 0
+    still : iterations in a row that did not change the objective
+    rounded : whether the solve was stopped at an optimum that rounding keeps from its tolerance
+    """
+
+    def __init__(self, nlp: Program, monitor: Monitor, second_order: bool, tol: float) -> None:
+        self.nlp, self.monitor, self.tol = nlp, monitor, tol
+        self.iterations, self.still, self.objective_before, self.rounded = 0, 0, np.inf, False
         self.problem: Any = None
         self.objective, self.gradient = monitor.objective, monitor.gradient
         self.constraints, self.jacobian = monitor.rows, monitor.jacobian
@@ -264,9 +270,25 @@ class _Calls:
             except Exception:
                 objective = np.inf
         at = WarmStart(current["x"], current["mult_g"], current["mult_x_L"], current["mult_x_U"])
-        return self.monitor.iterate(iteration, at, current["g"], objective, dual_infeasibility, step)
+        goes_on = self.monitor.iterate(iteration, at, current["g"], objective, dual_infeasibility, step)
+        try:
+            self.rounded = goes_on and self._stands_at_rounding(at, objective, infeasibility)
+        except Exception:
+            return goes_on
+        return goes_on and not self.rounded
 
-    def finish(self, problem: Any, tol: float) -> Result:
+    def _stands_at_rounding(self, at: WarmStart, objective: float, infeasibility: float) -> bool:
+        """Whether iterations change nothing any more, and the point is optimal to rounding.
+
+        Looked at after STILL iterations that changed the objective by rounding alone, after twice as many,
+        and so on: IPOPT would go on for ever where rounding leaves more than its tolerances.
+        """
+        change, self.objective_before = abs(objective - self.objective_before), objective
+        self.still = self.still + 1 if change <= AGREEMENT * max(1.0, abs(objective)) else 0
+        looks = self.still >= STILL and self.still % STILL == 0 and (self.still // STILL).bit_count() == 1
+        return looks and infeasibility <= self.tol and is_optimal_to_rounding(self.nlp, at, self.tol)
+
+    def finish(self, problem: Any) -> Result:
         self.problem = problem
         start = self.monitor.start
         # Lists, because cyipopt compares these arguments with [].
@@ -280,20 +302,22 @@ class _Calls:
                 "(its own message appears with options={'print_level': 5})"
             )
         final = WarmStart(y, info["mult_g"], np.maximum(info["mult_x_L"], 0), np.maximum(info["mult_x_U"], 0))
-        if status is Status.ACCEPTABLE and is_optimal_to_rounding(self.nlp, final, tol):
+        if status is Status.ACCEPTABLE:
+            self.rounded = is_optimal_to_rounding(self.nlp, final, self.tol)
+        if self.rounded:
             status = Status.CONVERGED
         message = info["status_msg"].decode()
-        if status is Status.CONVERGED and (wrong := self._wrong_residual(final, tol)):
+        if status is Status.CONVERGED and not self.rounded and (wrong := self._wrong_residual(final)):
             status, message = Status.STEP_FAILED, wrong
         return self.monitor.result(status, final, self.iterations, message)
 
-    def _wrong_residual(self, final: WarmStart, tol: float) -> str:
+    def _wrong_residual(self, final: WarmStart) -> str:
         """The residuals by which a point that IPOPT calls solved is no optimum, in words; else ""."""
         kkt = kkt_residuals(self.nlp, final)
         stationarity = kkt.stationarity / (kkt.dual_scale if FEASIBILITY * kkt.dual_scale < 1.0 else 1.0)
         size = max(1.0, float(np.abs(self.nlp.gradient(final.y)).max(initial=0.0)))
         complementarity = kkt.complementarity / kkt.complementarity_scale
-        if max(stationarity, complementarity) <= max(WRONG, 10.0 * tol) * size:
+        if max(stationarity, complementarity) <= max(WRONG, 10.0 * self.tol) * size:
             return ""
         return (
             f"IPOPT calls a point solved with a gradient of the Lagrangian of {kkt.stationarity:.1e} and a "
