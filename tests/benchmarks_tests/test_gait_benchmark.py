@@ -19,6 +19,7 @@ RESULT = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 def test_automatic_differentiation_of_another_recursion_gives_our_rows_and_derivatives():
     """Objective, rows, gradient, Jacobian and Hessian of the walker, entry by entry."""
     apart = disagreement(Program(planar_walker.build(intervals=3)))
@@ -26,6 +27,7 @@ def test_automatic_differentiation_of_another_recursion_gives_our_rows_and_deriv
     assert max(apart.values()) < 1e-9, apart
 
 
+@pytest.mark.long
 def test_the_symbolic_body_is_the_skeleton():
     import casadi
 
@@ -65,6 +67,7 @@ def test_seconds_are_read_from_the_solvers_own_log():
     assert sum(coarse_split(Walk()).values()) == 3.0  # pyright: ignore
 
 
+@pytest.mark.long
 def test_the_page_holds_what_was_measured(tmp_path):
     (tmp_path / "figures").mkdir()
     sweep = [RESULT | {"speed": s, "step_length": 0.6, "converged": s < 1.5} for s in (1.0, 1.6)]

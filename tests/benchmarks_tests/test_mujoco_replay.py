@@ -23,6 +23,7 @@ def test_accelerations_are_those_of_forward_dynamics():
         np.testing.assert_allclose(state.qacc, expected, rtol=0.0, atol=1e-11 * np.abs(expected).max())
 
 
+@pytest.mark.long
 def test_a_replayed_motion_ends_where_it_was_planned():
     solution = trajopt.solve(problems.urdf_arm.build())
     for step, most in ((1e-3, 1e-4), (1e-4, 1e-6)):

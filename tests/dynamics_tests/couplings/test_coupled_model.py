@@ -65,6 +65,7 @@ def test_names_limits_and_kinds_are_those_of_coordinates():
     assert robot.joints[1].name == second
 
 
+@pytest.mark.long
 def test_an_optimal_motion_of_a_crank_gains_the_energy_that_its_torque_gives():
     """A bar lifts a weight by .1 q + .2 q^2, from rest to rest: work = gain of m g h of both, by hand."""
     bar = dynamics.Body("bar", dynamics.Joint("turn"), None, 1.0, (0.2, 0.0, 0.0), 0.02 * np.eye(3))

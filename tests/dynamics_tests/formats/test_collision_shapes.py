@@ -81,6 +81,7 @@ def test_elements_that_cannot_be_meant_are_named(geometry, message):
         dynamics.urdf_shapes(with_collisions(geometry))
 
 
+@pytest.mark.long
 def test_a_missing_mesh_is_named_with_the_folders_searched_and_found_in_one_that_is_given(tmp_path):
     trimesh = pytest.importorskip("trimesh")
     urdf, elsewhere = tmp_path / "here" / "arm.urdf", tmp_path / "there" / "arm" / "meshes"
@@ -124,6 +125,7 @@ def test_capsules_cover_the_hull_tightly(sides, most):
     assert sum(map(volume, shapes)) / np.prod(sides) < most
 
 
+@pytest.mark.long
 def test_a_bent_hull_takes_several_capsules_and_a_flat_one_is_thickened():
     rng = np.random.default_rng(1)
     cone = rng.normal(size=(400, 3))

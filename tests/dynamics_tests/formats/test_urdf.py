@@ -230,6 +230,7 @@ def test_a_chain_longer_than_the_stack_of_python_is_read():
     assert model.frame(f"l{count}").position[0] == pytest.approx(0.001 * (count - 1), rel=1e-12)
 
 
+@pytest.mark.long
 def test_the_real_robots_have_the_joints_their_makers_say():
     counts = {path.stem: load_urdf(path).n for path in ROBOTS.glob("*.urdf")}
     arms = {"ur5": 6, "panda": 8, "kinova": 6, "xarm7": 7, "so101": 6, "baxter": 17}

@@ -83,6 +83,7 @@ def test_the_report_goes_to_standard_output_and_progress_to_standard_error(solve
     assert "objective  " not in outcome.stdout
 
 
+@pytest.mark.long
 def test_verify_and_plot_read_what_solve_wrote(solved):
     folder, _ = solved
     checked = run("verify", folder / "solution.npz")
@@ -94,6 +95,7 @@ def test_verify_and_plot_read_what_solve_wrote(solved):
     assert all(name in drawn.stdout for name in names)
 
 
+@pytest.mark.long
 def test_solve_draws_when_asked(tmp_path):
     outcome = run("solve", "pendulum_swing_up", "--plot", "--out", tmp_path)
     assert outcome.exit_code == 0, outcome.output
@@ -108,6 +110,7 @@ def test_results_go_to_a_folder_named_after_the_problem(tmp_path, monkeypatch):
     assert (tmp_path / "results" / "two_link_rr" / "summary.json").is_file()
 
 
+@pytest.mark.long
 def test_slsqp_and_solver_options_are_reached(tmp_path):
     outcome = run(
         "solve",
@@ -213,6 +216,7 @@ def test_a_problem_of_ones_own_is_solved_verified_and_drawn(tmp_path):
     assert other.exit_code == 2 and "called 'heavy'" in other.stderr
 
 
+@pytest.mark.long
 def test_remarks_of_a_problem_are_printed_below_its_report(tmp_path):
     file = tmp_path / "my_arm.py"
     file.write_text(
@@ -373,6 +377,7 @@ def test_parameters_of_a_file_are_listed_and_its_ending_is_asked_for(tmp_path, m
     assert "empty.py has no function build" in CliRunner().invoke(main, ["list", "empty.py"]).output
 
 
+@pytest.mark.long
 def test_an_answer_that_is_wrong_between_nodes_is_told_by_solve_and_refused_by_verify(tmp_path):
     outcome = run("solve", "cart_pole", "--set", "intervals=6", "--mesh-alone", "--out", tmp_path)
     assert outcome.exit_code == 0 and "FAIL: no motor at pole: missed by" in outcome.stdout
@@ -392,6 +397,7 @@ def test_an_answer_that_is_wrong_between_nodes_is_told_by_solve_and_refused_by_v
     assert both.exit_code == 2 and "leave out --mesh-alone" in both.stderr
 
 
+@pytest.mark.long
 def test_starts_and_a_time_limit_can_be_asked_for(tmp_path):
     outcome = run("solve", "cart_pole", "--set", "intervals=10", "--starts", "3", "--out", tmp_path)
     assert "best of 3 starts" in outcome.stdout

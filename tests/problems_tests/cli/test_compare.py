@@ -48,6 +48,7 @@ def test_the_table_is_one_line_for_each_row(saved):
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_figure_has_a_line_for_each_solution_where_both_have_the_joint(saved):
     done = compare(
         saved / "light.npz", saved / "heavy.npz", saved / "mass.npz", "--out", saved / "new" / "c.svg"

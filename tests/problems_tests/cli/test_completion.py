@@ -78,6 +78,7 @@ def test_parameters_in_the_source_are_those_of_the_function(name):
     assert list(parameters_in(source)) == list(defaults_of(module.build))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32" or shutil.which("bash") is None, reason="there is no bash")
 def test_bash_completes_the_line_and_adds_no_space_after_an_equals_sign(tmp_path):
     command = tmp_path / "trajopt"

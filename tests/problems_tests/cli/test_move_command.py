@@ -23,6 +23,7 @@ def run(folder, steps, *options):
     return CliRunner().invoke(main, ["move", str(task), "--out", str(folder / "motion.csv"), *options])
 
 
+@pytest.mark.long
 def test_a_table_and_a_trajectory_are_written(tmp_path):
     ros, saved = str(tmp_path / "motion.json"), str(tmp_path / "motion.npz")
     done = run(tmp_path, STEPS, "--json", "--ros", ros, "--save", saved)

@@ -82,6 +82,7 @@ def test_list_prints_the_parameters_of_all_problems_where_that_is_asked_for():
     assert "    intervals=20" in lines and "    torque_limit=2.0" in lines
 
 
+@pytest.mark.long
 def test_a_sweep_prints_its_points_as_json(tmp_path):
     command = ("sweep", "double_integrator", "--set", "force=1,4", "--processes", 1, "--json")
     outcome = run(*command, "--out", tmp_path)
@@ -91,6 +92,7 @@ def test_a_sweep_prints_its_points_as_json(tmp_path):
     assert durations[0] == pytest.approx(2.0 * durations[1], rel=1e-6)  # T = 2 sqrt(m d / F)
 
 
+@pytest.mark.long
 def test_quiet_commands_print_nothing_but_complaints(tmp_path):
     done = run("solve", "two_link_rr", "--set", "intervals=5", "--plot", "--quiet", "--out", tmp_path)
     assert done.exit_code == 0 and done.output == ""

@@ -41,6 +41,7 @@ def run(*arguments):
     return CliRunner().invoke(main, list(arguments))
 
 
+@pytest.mark.long
 def test_phases_are_solved_saved_drawn_and_verified(own):
     done = run("solve", "halves.py", "--set", "pull=2", "--plot", "--out", "results")
     assert done.exit_code == 0, done.output
@@ -57,6 +58,7 @@ def test_phases_are_solved_saved_drawn_and_verified(own):
     assert run("plot", "results/solution.npz", "--problem", "halves.py", "--out", "figures").exit_code == 0
 
 
+@pytest.mark.long
 def test_phases_of_a_file_get_its_own_figures(own):
     draw = """
 def draw(solution, folder, ending):
@@ -75,6 +77,7 @@ def draw(solution, folder, ending):
     assert (own / "results" / "own.svg").is_file()
 
 
+@pytest.mark.long
 def test_a_saved_problem_of_the_library_with_phases_is_built_again(own):
     done = run("solve", "goddard_in_phases", "--out", "results")
     assert done.exit_code == 0, done.output
@@ -83,6 +86,7 @@ def test_a_saved_problem_of_the_library_with_phases_is_built_again(own):
     assert run("verify", "results/solution.npz").exit_code == 0
 
 
+@pytest.mark.long
 def test_phases_are_certified_and_the_certificate_is_written_and_read(own):
     done = run("solve", "halves.py", "--certify", "1e-6", "--out", "results")
     assert done.exit_code == 0, done.output
@@ -94,6 +98,7 @@ def test_phases_are_certified_and_the_certificate_is_written_and_read(own):
     assert "certificate: proved" in again.output
 
 
+@pytest.mark.long
 def test_phases_have_starts_and_a_page(own):
     done = run("solve", "halves.py", "--starts", "3", "--report", "--out", "results")
     assert done.exit_code == 0, done.output
@@ -102,6 +107,7 @@ def test_phases_have_starts_and_a_page(own):
     assert "Motion of second" in page and "the best of 3 starts" in page
 
 
+@pytest.mark.long
 def test_a_sweep_of_phases_starts_each_point_from_its_neighbour(own):
     done = run("sweep", "halves.py", "--set", "pull=1,2,4", "--processes", "1", "--out", "table")
     assert done.exit_code == 0, done.output

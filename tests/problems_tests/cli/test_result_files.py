@@ -46,6 +46,7 @@ def command(*arguments):
     return [sys.executable, "-m", "problems.cli.command_line", *map(str, arguments)]
 
 
+@pytest.mark.long
 def test_all_files_of_a_run_carry_its_identity_and_a_later_run_leaves_none_of_them(tmp_path):
     everything = ("--plot", "--report", "--certify", "1e-4")
     assert invoke("solve", "double_integrator", "--out", tmp_path, *everything).exit_code == 0

@@ -69,6 +69,7 @@ def test_what_is_no_file_and_no_problem_is_refused_with_the_near_names():
     assert outcome.exit_code == 2 and "did you mean 'two_link_rr'" in outcome.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "walk"])
 def test_a_new_problem_solves_and_passes_as_it_is_written(kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -140,6 +141,7 @@ def test_what_draw_returns_must_name_files_of_its_own(returned, message, tmp_pat
         from_file(tmp_path / "mine.py").draw(SimpleNamespace(joint_names=()), tmp_path, "png")
 
 
+@pytest.mark.long
 def test_commands_in_the_head_of_a_new_problem_exist(tmp_path, monkeypatch):
     """Those with --set are built, so that a renamed parameter is seen."""
     monkeypatch.chdir(tmp_path)

@@ -35,20 +35,21 @@ def saved(tmp_path_factory):
     return file
 
 
-def test_escape_codes_of_a_file_do_not_reach_the_terminal(saved, tmp_path):
+@pytest.mark.parametrize("command", ["show", "verify", pytest.param("plot", marks=pytest.mark.long)])
+def test_escape_codes_of_a_file_do_not_reach_the_terminal(command, saved, tmp_path):
     arrays = dict(np.load(saved))
     header = json.loads(str(arrays["header"]))
     arrays["header"] = np.array(json.dumps(header | {"name": CLEARING}))
     np.savez(tmp_path / "solution.npz", **arrays)
-    for command in ("show", "verify", "plot"):
-        answer = CliRunner().invoke(main, [command, str(tmp_path / "solution.npz")])
-        assert answer.exit_code == 0, answer.output
-        assert "\x1b" not in answer.output
-        assert SPELLED in answer.output or command == "plot"
-    missing = CliRunner().invoke(main, ["show", str(tmp_path / f"{CLEARING}.npz")])
+    answer = CliRunner().invoke(main, [command, str(tmp_path / "solution.npz")])
+    assert answer.exit_code == 0, answer.output
+    assert "\x1b" not in answer.output
+    assert SPELLED in answer.output or command == "plot"
+    missing = CliRunner().invoke(main, [command, str(tmp_path / f"{CLEARING}.npz")])
     assert missing.exit_code == 2 and SPELLED in missing.output and "\x1b" not in missing.output
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGPIPE")
 def test_a_reader_that_leaves_ends_a_command_quietly():
     reading, writing = os.pipe()
@@ -68,6 +69,7 @@ def test_a_reader_that_leaves_ends_a_command_quietly():
     assert (answer.returncode, answer.stderr) == (141, "")
 
 
+@pytest.mark.long
 def test_settings_of_other_libraries_that_prevent_a_command_are_named(saved):
     answer = run("plot", saved, MPLBACKEND="no_backend")
     assert answer.returncode == 2

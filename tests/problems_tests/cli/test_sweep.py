@@ -58,6 +58,7 @@ def test_a_parameter_that_is_set_twice_is_refused():
         axes_of(["u=1", "u=2"])
 
 
+@pytest.mark.long
 def test_a_sweep_writes_a_table_and_a_solution_of_every_point(tmp_path):
     command = ("double_integrator", "--set", "mass=1,4", "--set", "force=1,2", "--processes", 1)
     answer = run(*command, "--out", tmp_path, "--plot")
@@ -190,6 +191,7 @@ def test_ctrl_c_while_a_row_is_written_loses_no_row_and_the_sweep_goes_on_where_
     assert [row["mass"] for row in rows(tmp_path)] == ["1", "2", "3"]
 
 
+@pytest.mark.long
 def test_a_problem_file_is_sent_where_it_is_not(tmp_path):
     file = tmp_path / "own.py"
     file.write_text(
@@ -225,6 +227,7 @@ def test_the_command_does_not_resume_after_a_module_beside_the_file_has_changed(
     monkeypatch.delitem(sys.modules, "masses_beside")
 
 
+@pytest.mark.long
 def test_a_problem_file_may_have_another_encoding_than_utf_8(tmp_path):
     file = tmp_path / "own.py"
     file.write_bytes(
@@ -287,7 +290,8 @@ def build(mass=1.0):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
-@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("processes", [1, 2])
 def test_ctrl_c_ends_a_sweep_at_once_and_keeps_what_is_done(tmp_path, processes):
     """The points of 3 and 4 kg would take an hour."""
     (tmp_path / "slow.py").write_text(SLOW)

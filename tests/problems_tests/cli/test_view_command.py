@@ -23,6 +23,7 @@ def view(*arguments):
     return CliRunner().invoke(main, ["view", *map(str, arguments)])
 
 
+@pytest.mark.long
 def test_a_page_is_written_beside_the_solution(saved):
     scene = saved / "scene.json"
     dynamics.Scene([dynamics.box((0.1, 0.1, 0.1), (1.0, 1.0, 0.0), name="crate")]).save(scene)

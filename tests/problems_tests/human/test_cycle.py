@@ -35,6 +35,7 @@ def step():
     return trajopt.solve(gait.build(), trajopt.Ipopt(max_iterations=1), progress="silent")
 
 
+@pytest.mark.long
 def test_the_second_half_of_the_cycle_is_the_left_leg(step):
     cycle = gait_cycle(step, 31)
     t = np.linspace(0.0, step.duration, 31)
@@ -68,6 +69,7 @@ def test_a_mirrored_load_pushes_from_the_mirrored_place():
     assert np.allclose(mirrored_load(load[None], 0.6)[0], image)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("which", ["solution", "step"])
 def test_identities_hold_for_every_periodic_step(which, request):
     found = identities(request.getfixturevalue(which))

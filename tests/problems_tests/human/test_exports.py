@@ -28,6 +28,7 @@ def folder(solution, tmp_path_factory):
     return place
 
 
+@pytest.mark.long
 def test_headers_say_what_follows(folder):
     lines = (folder / "coordinates.mot").read_text().splitlines()
     assert lines[:6] == ["Coordinates", "version=1", "nRows=21", "nColumns=56", "inDegrees=yes", "endheader"]

@@ -34,7 +34,8 @@ def test_derivatives_through_both_recursions_are_exact(nlp):
     assert first == pytest.approx(2.0, abs=0.05) and second == pytest.approx(2.0, abs=0.05)
 
 
-@pytest.mark.parametrize("cost", [pytest.param("sourced", marks=pytest.mark.long), "thesis"])
+@pytest.mark.long
+@pytest.mark.parametrize("cost", ["sourced", "thesis"])
 def test_every_step_constraint_can_be_left_out_by_its_name(cost):
     added = {"cost": cost, "clearance": 0.01, "sole": 0.04}
     whole = gait.build(**added)
@@ -60,6 +61,7 @@ def test_unknown_words_are_refused_with_those_that_are_known():
         gait.build(knee_peak=1.5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("split", SPLITS)
 def test_the_feet_share_all_of_the_reaction_and_each_is_pushed_where_its_place_says(split):
     """Shares add up to (M_O, R) for any motion; the moment of each about its own place is vertical."""

@@ -43,6 +43,7 @@ def test_the_second_step_is_the_first_one_on_the_other_side_and_further_on():
     assert np.allclose(second.reaction_split.between, first.reaction_split.between * [1, 1, -1])
 
 
+@pytest.mark.long
 def test_feet_share_the_reaction_through_both_steps_without_a_jump():
     """The right foot is loaded, carries all, is unloaded, and swings."""
     problem = gait_stride.build(cost="thesis", without="continuous reaction")
@@ -56,6 +57,7 @@ def test_feet_share_the_reaction_through_both_steps_without_a_jump():
     assert np.all(np.diff(part[(t > 0.0) & (t < 0.24)]) > 0.0)
 
 
+@pytest.mark.long
 def test_derivatives_of_a_stride_are_exact(nlp):
     rng = np.random.default_rng(55)
     y = nlp.start + 0.01 * rng.standard_normal(nlp.variable_count)
@@ -90,6 +92,7 @@ def test_a_load_that_is_no_number_is_refused():
         gait_stride.build(hand_load=np.nan)
 
 
+@pytest.mark.long
 def test_a_weaker_joint_has_smaller_limits_and_a_load_hangs_in_the_right_hand():
     plain, changed = (
         gait_stride.build(**p).dynamics for p in ({}, {"ankle_strength": 0.5, "hand_load": 4.0})

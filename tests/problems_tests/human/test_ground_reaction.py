@@ -48,7 +48,8 @@ def test_the_rate_of_leg_forces_is_that_of_what_each_leg_carries(second, split):
         assert float(term(at_time(t))) == pytest.approx(float(slopes_of_legs @ slopes_of_legs), rel=1e-6)
 
 
-@pytest.mark.parametrize("build", [gait.build, pytest.param(gait_stride.build, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("build", [gait.build, gait_stride.build])
 def test_legs_that_push_against_each_other_leave_reaction_and_pressure_as_they_were(build):
     """With 0.4 body weights: the same sum and centres of pressure, and other forces along the step."""
     problem, values = build(), []
@@ -87,6 +88,7 @@ def test_the_cone_of_either_foot_is_that_of_its_own_force(leading):
     assert share**2 * margin == pytest.approx(0.49 * y**2 - x**2 - z**2, rel=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("build", "intervals"), [(gait.build, 3), (gait.build, 9), (gait_stride.build, 5)])
 def test_the_times_of_the_reaction_determine_its_spline(build, intervals):
     trajectory = build(intervals=intervals).trajectory

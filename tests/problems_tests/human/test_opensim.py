@@ -112,6 +112,7 @@ def test_raised_knees_toes_and_leaning_backwards_are_positive_as_in_opensim():
     assert found["hip_rotation_r"] == found["pelvis_rotation"] == found["pro_sup_r"] == [0.0, 1.0, 0.0]
 
 
+@pytest.mark.long
 def test_the_motion_has_a_column_for_every_coordinate_of_the_model_and_no_other(folder):
     model = read_osim(folder / "body.osim")
     motion = read_storage(folder / "coordinates.mot")
@@ -137,10 +138,12 @@ def test_external_loads_name_bodies_of_the_model_and_columns_of_the_reactions(fo
         assert (folder / setup.findtext(tag)).is_file()
 
 
+@pytest.mark.long
 def test_centres_of_pressure_are_under_the_soles_wherever_there_is_force(folder):
     assert_pressure_under_soles(folder)
 
 
+@pytest.mark.long
 def test_pinocchio_finds_balance_and_our_torques_from_the_files_alone(folder):
     """Second derivatives come from the rows of the file, by a polynomial in every span of the spline."""
     pytest.importorskip("pinocchio")
@@ -149,6 +152,7 @@ def test_pinocchio_finds_balance_and_our_torques_from_the_files_alone(folder):
     assert difference < 1e-6 * weight
 
 
+@pytest.mark.long
 def test_feet_do_not_slip_sink_or_leave_the_friction_cone_in_the_files(folder, walk):
     slip, depth, cone = contact(folder, walk)
     assert slip < 7.5e-3  # m: standing points are held within 5 mm along each axis

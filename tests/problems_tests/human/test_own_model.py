@@ -30,6 +30,7 @@ def exported(tmp_path_factory):
     return path
 
 
+@pytest.mark.long
 def test_our_skeleton_comes_back_from_its_export(exported):
     """Poses, torques and strengths, but for the order in which the pelvis turns."""
     ours, own = skeleton(moving=ACTIVE), own_skeleton(exported, Person())
@@ -56,6 +57,7 @@ def test_our_skeleton_comes_back_from_its_export(exported):
     np.testing.assert_allclose(own.limits.torque_lower[order], ours.limits.torque_lower)
 
 
+@pytest.mark.long
 def test_an_upright_model_stands_on_its_soles(exported):
     own = own_skeleton(exported, Person())
     points = ["heel_r", "ball_r", "toe_r", "heel_l", "ball_l", "toe_l"]
@@ -70,11 +72,13 @@ def with_axis(text, coordinate, old, new):
     return text[:at] + text[at:].replace(f"<axis>{old}</axis>", f"<axis>{new}</axis>", 1)
 
 
+@pytest.mark.long
 def test_coordinates_of_our_export_turn_as_the_table_of_names_says(exported):
     for joint, way in ways(dynamics.load_osim(exported)).items():
         assert way == coordinates()[joint].sign, joint
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("coordinate", "joint"), [("mtp_angle_r", "toe_r_ext"), ("hip_flexion_l", "hip_l_flex")]
 )
@@ -92,6 +96,7 @@ def test_joints_bend_as_ours_whichever_way_the_file_counts(coordinate, joint, ex
     np.testing.assert_allclose(*places, atol=1e-12)
 
 
+@pytest.mark.long
 def test_toes_turn_about_an_axis_across_the_foot(exported):
     """About the oblique axis of the file the tip of the foot would swing sideways by 9 mm."""
     oblique = with_axis(exported.read_text(encoding="utf-8"), "mtp_angle_r", "0.0 0.0 1.0", "-0.58 0.0 0.81")
@@ -105,6 +110,7 @@ def test_toes_turn_about_an_axis_across_the_foot(exported):
     assert abs(change[2]) < 1e-12 and change[1] > 0.01
 
 
+@pytest.mark.long
 def test_joints_of_a_file_without_real_ranges_have_those_of_people(exported):
     """One joint for the whole lumbar spine has the range of all of ours that turn about its axis."""
     wide = re.sub(r"<range>[^<]*</range>", "<range>-4.0 4.0</range>", exported.read_text(encoding="utf-8"))
@@ -116,6 +122,7 @@ def test_joints_of_a_file_without_real_ranges_have_those_of_people(exported):
     assert range_of("spine1_flex", lumbar, Person()) == pytest.approx(np.deg2rad([-16.0, 40.0]))
 
 
+@pytest.mark.long
 def test_models_without_legs_or_with_turned_feet_are_refused(exported):
     text = exported.read_text(encoding="utf-8")
     with pytest.raises(ProblemError, match="no coordinate knee_angle_r, which a walk needs"):

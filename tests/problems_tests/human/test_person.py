@@ -47,6 +47,7 @@ def test_merged_and_whole_skeletons_carry_the_same_pack():
     assert wrenches[0][4] == pytest.approx(95.0 * GRAVITY)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("build", [gait.build, gait_stride.build])
 @pytest.mark.parametrize("speed", [0.79, 3.0])
 def test_a_speed_at_which_no_walk_was_compared_with_people_is_told(build, speed):
@@ -57,6 +58,7 @@ def test_a_speed_at_which_no_walk_was_compared_with_people_is_told(build, speed)
     build(speed=1.6)  # warnings are errors
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("build", [gait.build, gait_stride.build])
 def test_a_mass_without_a_height_keeps_the_proportions_and_says_so(build):
     """Lengths with the cube root of the mass: body and adult have the same density."""
@@ -74,6 +76,7 @@ def test_a_mass_without_a_height_keeps_the_proportions_and_says_so(build):
     assert build(mass=30.0, height=1.3).recipe.parameters["height"] == 1.3
 
 
+@pytest.mark.long
 def test_a_packed_walker_is_told_in_weights_of_the_body_and_balances():
     """Not optimal after one iteration, but periodic: on average the ground carries body and pack."""
     step = trajopt.solve(gait.build(backpack=15.0), trajopt.Ipopt(max_iterations=1), progress="silent")
@@ -84,7 +87,8 @@ def test_a_packed_walker_is_told_in_weights_of_the_body_and_balances():
     assert sum(each.mass for each in carried.bodies) == pytest.approx(90.0)
 
 
-@pytest.mark.parametrize("slope", [-0.1, pytest.param(0.08, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("slope", [-0.1, 0.08])
 def test_on_a_slope_the_ground_carries_the_weight_along_and_across_it(slope):
     """One iteration is not optimal, but periodic: the mean reaction is the weight in axes of the ground."""
     step = trajopt.solve(gait.build(slope=slope), trajopt.Ipopt(max_iterations=1), progress="silent")

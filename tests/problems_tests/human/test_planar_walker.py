@@ -33,6 +33,7 @@ def step_integral(curve, duration, breaks):
     return sum(0.5 * (b - a) * weights @ curve(0.5 * (a + b) + 0.5 * (b - a) * points) for a, b in spans)
 
 
+@pytest.mark.long
 def test_the_walker_converges_to_a_step_that_repeats_itself(solution):
     assert solution.converged and solution.kkt.error < 1e-5
     signs, order, offset = step_symmetry(solution.joint_names, 0.6)
@@ -100,6 +101,7 @@ def test_the_walk_is_plausible(solution):
     assert np.all((point[single] > -0.01) & (point[single] < 0.28))
 
 
+@pytest.mark.long
 def test_a_long_report_names_the_worst_component_of_each_constraint(solution):
     report = solution.verify()
     lines = str(report).split("\n\n")[1].splitlines()[1:]

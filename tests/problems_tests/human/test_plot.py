@@ -26,9 +26,8 @@ def solution():
     return trajopt.solve(planar_walker.build(), progress="silent")
 
 
-@pytest.mark.parametrize(
-    "name", ["angles", *(pytest.param(name, marks=pytest.mark.long) for name in CURVES[1:]), "snapshots"]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", [*CURVES, "snapshots"])
 def test_every_figure_is_drawn_without_a_warning(name, solution, tmp_path):
     before = dict(matplotlib.rcParams)
     figure = getattr(plot, name)(solution)
@@ -37,6 +36,7 @@ def test_every_figure_is_drawn_without_a_warning(name, solution, tmp_path):
     assert dict(matplotlib.rcParams) == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*CURVES, "snapshots"])
 def test_titles_tell_speed_step_length_and_failure(name, solution):
     title = getattr(plot, name)(solution).get_suptitle()
@@ -51,6 +51,7 @@ def test_titles_tell_a_cost_that_is_not_the_default(cost, ending, solution):
     assert plot.angles(replace(solution, recipe=recipe)).get_suptitle().endswith(ending)
 
 
+@pytest.mark.long
 def test_snapshots_leave_no_limb_beside_the_page(solution):
     raised = np.array(solution.curve.control_points[0])
     raised[:, solution.joint_names.index("hip_r_flex")] = 1.5
@@ -62,6 +63,7 @@ def test_snapshots_leave_no_limb_beside_the_page(solution):
     assert left < drawn.min() and drawn.max() < right
 
 
+@pytest.mark.long
 def test_snapshots_say_which_side_has_which_colour(solution):
     (legend,) = plot.snapshots(solution).legends
     assert [text.get_text() for text in legend.get_texts()] == ["right", "left", "ground reaction"]
@@ -119,6 +121,7 @@ def test_a_pack_hangs_behind_the_upper_thorax(solution):
     assert counts[1] == counts[0] + 1  # its filled outline
 
 
+@pytest.mark.long
 def test_the_animation_repeats_and_runs_at_natural_speed(solution, tmp_path):
     path = tmp_path / "solution.gif"
     plot.animate(solution, path, rate=10, dpi=40)

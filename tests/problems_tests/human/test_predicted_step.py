@@ -121,6 +121,7 @@ def test_what_predicted_contact_cannot_use_is_refused(given, message):
         gait.build(**{"contact": "predicted", **given})
 
 
+@pytest.mark.long
 def test_with_imposed_contact_the_weights_are_those_of_before():
     terms = {cost.term.name: cost.weight for cost in gait.build().costs}
     again = gait.build(power=3.0, steadiness=0.07, force_rate=0.015)
@@ -198,11 +199,13 @@ def test_the_nearest_stored_walk_is_taken_and_of_a_small_person_that_of_the_same
     assert nearest_walk(Step(length, speed, height, 50.0)) == file
 
 
+@pytest.mark.long
 def test_a_negative_weight_of_accelerations_is_refused():
     with pytest.raises(OptionError, match=r"smoothness is -1\.0: give a weight that is not negative"):
         gait.build(contact="predicted", smoothness=-1.0)
 
 
+@pytest.mark.long
 def test_the_search_starts_from_the_stored_walk_stretched_to_the_step():
     speed, length = WALKS[FILE]
     problem = gait.build(contact="predicted", speed=1.1**0.5 * speed, step_length=1.1 * length, height=1.925)

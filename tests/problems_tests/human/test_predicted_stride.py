@@ -33,6 +33,7 @@ def limp():
     return trajopt.solve(problem, AFTER_ONE, refine=None, progress="silent")
 
 
+@pytest.mark.long
 def test_the_search_for_a_stride_starts_from_a_step_and_its_mirror_image():
     """Forces of the left foot in its own step are those of the right one in its own, mirrored."""
     problem = gait_stride.build(contact="predicted", intervals=1)

@@ -78,6 +78,7 @@ def test_fibres_on_a_tendon_that_takes_up_the_motion_of_the_joint_give_no_power(
     assert muscle_power(muscles, 5.0, {at: lambda node: -2.0}).function(Node) == 0.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", RUNS)
 def test_a_stored_run_meets_all_rows_of_its_own_step(file):
     """Accelerations, forces and stretches of tendons are stored with the motion: only rounding is missing."""
@@ -92,6 +93,7 @@ def test_a_start_of_a_run_that_is_none_is_refused():
         running.build(start="measured")
 
 
+@pytest.mark.long
 def test_a_run_has_no_longest_step_of_legs_on_the_ground():
     running.build(speed=5.0, step_length=1.9)
     with pytest.raises(ProblemError, match="beyond the legs"):

@@ -72,6 +72,7 @@ def test_null_models_are_as_good_as_the_page_says():
     assert nulls["Winter's adults"]["knee angle"][0] > 0.95
 
 
+@pytest.mark.long
 def test_a_solved_step_has_every_curve_with_the_signs_of_the_measurements():
     """In single support the hip abducts, the ankle plantarflexes late, and the ground pushes upward."""
     solution = trajopt.solve(planar_walker.build(), progress="silent")

@@ -182,6 +182,7 @@ def test_strength_and_passive_moments_grow_with_mass_times_height():
     assert Person(1.25, 25.0).size == pytest.approx(ratio)
 
 
+@pytest.mark.long
 def test_the_cost_of_a_similar_motion_is_the_same_for_every_person():
     """Equal postures, velocities as sqrt(g / H), torques as m g H: the integrand has no unit."""
     rng = np.random.default_rng(3)
@@ -197,6 +198,7 @@ def test_the_cost_of_a_similar_motion_is_the_same_for_every_person():
     assert np.allclose(*found, rtol=1e-12)
 
 
+@pytest.mark.long
 def test_derivatives_of_the_sourced_cost_are_exact():
     nlp = trajopt.transcribe(gait.build())
     rng = np.random.default_rng(16)
@@ -208,6 +210,7 @@ def test_derivatives_of_the_sourced_cost_are_exact():
     assert first == pytest.approx(2.0, abs=0.05) and second == pytest.approx(2.0, abs=0.05)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("build", [gait.build, gait_stride.build])
 def test_the_sourced_walk_demands_no_posture_and_clears_the_ground(build):
     names = " ".join(each.name for each in build().constraints)
@@ -252,6 +255,7 @@ def test_costs_and_persons_out_of_range_are_refused(parameters, kind, message):
         gait.build(cost="thesis", **parameters)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("build", [gait.build, gait_stride.build])
 def test_the_cost_decides_the_control_points_unless_they_are_given(build):
     """Eight of each joint with sources, the default, six in the thesis."""

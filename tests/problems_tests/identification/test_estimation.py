@@ -31,6 +31,7 @@ def test_without_noise_the_parameters_are_found():
     np.testing.assert_allclose(own, true, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.long
 def test_intervals_hold_the_true_parameters_as_often_as_they_say():
     model = planar_arm()
     inside = {0.5: [], 0.95: []}
@@ -65,6 +66,7 @@ def test_torques_of_another_motion_are_predicted_to_the_noise():
     assert np.sqrt(np.mean((found.torques(q, v, a) - exact) ** 2)) < 0.03
 
 
+@pytest.mark.long
 def test_several_motions_count_together():
     model = planar_arm()
     one = identification.estimate(another(model), measured(model, 8))
@@ -164,6 +166,7 @@ def test_what_noise_of_positions_shows_alone_is_refused(noise):
     assert identification.estimate(model, measured(model, 1, position_noise=noise)).position_noise < 0.1
 
 
+@pytest.mark.long
 def test_blocks_of_samples_change_nothing(monkeypatch):
     model, data = planar_arm(), measured(planar_arm(), 3)
     whole = identification.estimate(model, data)

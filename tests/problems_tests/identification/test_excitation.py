@@ -76,6 +76,7 @@ def test_gradient_by_the_unknowns_of_a_program_is_exact(criterion):
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
 
 
+@pytest.mark.long
 def test_limits_and_ends_hold_for_all_times():
     model = planar_arm()
     motion = identification.excite(model, **QUICK)
@@ -94,6 +95,7 @@ def test_limits_and_ends_hold_for_all_times():
     assert motion.verify().holds
 
 
+@pytest.mark.long
 def test_the_condition_number_is_that_of_the_stacked_regressor():
     model = planar_arm()
     motion = identification.excite(model, criterion="condition", noise=[1.0, 0.5], **QUICK)
@@ -126,6 +128,7 @@ def within_limits(model, motion):
         motion = 0.95 * motion
 
 
+@pytest.mark.long
 def test_an_exciting_motion_tells_more_than_random_ones_within_the_same_limits():
     model = planar_arm()
     motion = identification.excite(another(model), **QUICK)
@@ -176,6 +179,7 @@ def test_the_same_arguments_give_the_same_motion():
     np.testing.assert_array_equal(motions[0].q(t), motions[1].q(t))
 
 
+@pytest.mark.long
 def test_a_motion_goes_to_a_table_and_back(tmp_path):
     model = planar_arm()
     motion = identification.excite(model, at_rest=False, **QUICK)

@@ -72,7 +72,8 @@ def test_segments_are_hermite_interpolation(segments, orders):
         np.testing.assert_allclose(curve(t, order), other(t, nu=order), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("segments", ["cubic", pytest.param("quintic", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("segments", ["cubic", "quintic"])
 def test_a_file_interpolated_as_by_the_controller_keeps_the_limits(tmp_path, motion, segments):
     points = motion.to_ros(tmp_path / "motion.json", segments, cycle=0.002)
     assert points.converged, points
@@ -112,6 +113,7 @@ def test_friction_and_springs_are_among_the_torques():
     assert points.certificate["torque"].excess <= 1e-6
 
 
+@pytest.mark.long
 def test_yaml_is_the_same_message(tmp_path, motion):
     yaml = pytest.importorskip("yaml")
     for ending in ("json", "yaml"):
@@ -143,12 +145,14 @@ def test_durations_are_whole_cycles_and_an_override_slows_down(solution, cycle, 
     np.testing.assert_allclose(points.q(points.duration), solution.q(solution.duration), atol=1e-12)
 
 
+@pytest.mark.long
 def test_more_accuracy_takes_more_points(motion):
     coarse, fine = (moves.hand_over(motion, accuracy=e, deviation=e) for e in (1e-2, 1e-3))
     assert len(coarse.times) < len(fine.times)
     assert fine.duration < coarse.duration
 
 
+@pytest.mark.long
 def test_smoothing_leaves_the_path_by_its_square(motion):
     """A jump of 2 a is spread over the width w: a w^2 / 24 where the acceleration is constant around it."""
     found = [moves.hand_over(motion, smoothing=w, deviation=1e-7).deviation for w in (0.004, 0.008)]
@@ -258,6 +262,7 @@ def test_what_is_no_motion_is_refused(tmp_path, motion):
         moves.hand_over(motion).to_c_header(tmp_path / "motion.h", "2nd")
 
 
+@pytest.mark.long
 def test_a_load_of_a_task_is_among_the_torques():
     robot = moves.robot(problems.urdf_arm.source("ur5"))
     task = moves.Task(robot)

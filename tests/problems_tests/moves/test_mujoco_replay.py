@@ -32,12 +32,14 @@ def test_a_minimum_time_move_ends_where_it_was_planned(solution):
     assert 1e-4 < found.runs["Euler", "open loop"].end_deviation < 2e-2
 
 
+@pytest.mark.long
 def test_half_a_step_halves_the_error_of_eulers_method(solution):
     """The simulated joints tend to the plan with the order of the integrator: they are the same robot."""
     coarse, fine = (moves.replay(solution, step).runs["Euler", "open loop"] for step in (1e-3, 5e-4))
     assert coarse.end_deviation / fine.end_deviation == pytest.approx(2.0, rel=0.05)
 
 
+@pytest.mark.long
 def test_feedback_holds_a_motion_that_is_lost_without_it():
     """Eight random waypoints take six seconds, in which a hanging arm forgets where it began."""
     motion = moves.retime(ur5(), random_waypoints(), acceleration=15.0, intervals=300)
@@ -46,6 +48,7 @@ def test_feedback_holds_a_motion_that_is_lost_without_it():
     assert found.runs["RK4", "PD"].largest_deviation < 1e-3
 
 
+@pytest.mark.long
 def test_mimic_joints_and_offsets_are_followed():
     """The Panda's fingers share a coordinate."""
     found = moves.replay(trajopt.solve(problems.urdf_arm.build(robot="panda", intervals=8)))
@@ -86,6 +89,7 @@ def test_what_mujoco_does_not_have_is_named():
         mjcf_of(dynamics.RigidBodyModel(ball))
 
 
+@pytest.mark.long
 def test_the_command_prints_and_draws(tmp_path, solution):
     solution.save(tmp_path / "solution.npz")
     done = CliRunner().invoke(main, ["replay", str(tmp_path / "solution.npz"), "--json"])

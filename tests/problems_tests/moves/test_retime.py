@@ -218,6 +218,7 @@ def test_time_scales_with_the_square_root_of_acceleration():
     assert one == pytest.approx(2.0 * four, rel=1e-9)
 
 
+@pytest.mark.long
 def test_friction_of_all_joints_is_within_the_torque():
     model = with_joints(ur5(), damping=2.0, friction=1.5)
     motion = moves.retime(model, random_waypoints(), torque=75.0)

@@ -44,6 +44,7 @@ def test_times_go_with_the_cube_root_of_the_jerk_however_small_it_is(jerk):
     assert 32.0 <= motion.duration**3 * jerk / REACH <= 32.0 * 1.003
 
 
+@pytest.mark.long
 def test_a_robot_that_friction_holds_back_goes_as_fast_as_torque_and_friction_allow():
     """Damping 500 N s/m and 4 N: 8 mm/s but for both ends, D / (tau / c) = 375 s."""
     for jerk in (None, 20.0):
@@ -78,6 +79,7 @@ def test_a_path_whose_third_derivative_jumps_is_refused():
         moves.retime(carriage(), path, acceleration=5.0, jerk=JERK)
 
 
+@pytest.mark.long
 def test_limits_of_torque_are_proved_where_all_joints_but_one_stand_still():
     """The path of a joint at rest at zero is the number 0.0, of which no sine had been known."""
     arm = dynamics.from_dh([{"a": 0.5, "mass": 1.0}] * 2, gravity=(0.0, 0.0, -9.81))  # level: nothing to hold

@@ -103,6 +103,7 @@ def test_a_path_beside_the_tube_is_seen():
     assert not any(each.holds for each in line)
 
 
+@pytest.mark.long
 def test_a_joint_keeps_its_range_within_the_tube():
     joints = gantry().bodies
     high = dynamics.JointLimits(q_lower=-1.0, q_upper=1.6)
