@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from dynamics.formats.dh import DhRow as DhRow
     from dynamics.formats.dh import from_dh as from_dh
     from dynamics.formats.dh import from_modified_dh as from_modified_dh
-    from dynamics.formats.mujoco_model import from_mujoco as from_mujoco
+    from dynamics.formats.mujoco.mujoco_model import from_mujoco as from_mujoco
     from dynamics.formats.opensim.naming import OsimNames as OsimNames
     from dynamics.formats.opensim.naming import OwnCoordinate as OwnCoordinate
     from dynamics.formats.opensim.osim_model import OsimModel as OsimModel
@@ -165,7 +165,7 @@ export_lazily(
         "DhRow": "dynamics.formats.dh",
         "from_dh": "dynamics.formats.dh",
         "from_modified_dh": "dynamics.formats.dh",
-        "from_mujoco": "dynamics.formats.mujoco_model",
+        "from_mujoco": "dynamics.formats.mujoco.mujoco_model",
         "load_urdf": "dynamics.formats.urdf",
         "GeneralizedForce": "dynamics.quantities.generalized_forces",
         "friction": "dynamics.quantities.generalized_forces",

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import dynamics
-from dynamics.formats.mujoco_source import compiled
+from dynamics.formats.mujoco.mujoco_source import compiled
 
 STATES = 20
 FREE, BALL = 0, 1

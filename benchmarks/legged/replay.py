@@ -16,7 +16,7 @@ import numpy as np
 
 import dynamics
 import trajopt
-from dynamics.formats.mujoco_writer import add_body, numbers
+from dynamics.formats.mujoco.mujoco_writer import add_body, numbers
 
 BASE = 6  # coordinates of the base
 STEP = 2e-4  # s

@@ -154,14 +154,14 @@ class Plan:
     @cached_property
     def mujoco_model(self) -> Any:
         """The robot with what it carries, compiled by MuJoCo."""
-        from dynamics.formats.mujoco_source import compiled
-        from dynamics.formats.mujoco_writer import mjcf_of
+        from dynamics.formats.mujoco.mujoco_source import compiled
+        from dynamics.formats.mujoco.mujoco_writer import mjcf_of
 
         return compiled(mjcf_of(self.model))
 
     def simulated(self, state: State, integrator: str, control: str) -> tuple[Array, State]:
         """q (count + 1, n) from a state q, v (n,) on, and the state at the end, infinite where it is lost."""
-        from dynamics.formats.mujoco_source import mujoco_module
+        from dynamics.formats.mujoco.mujoco_source import mujoco_module
 
         mujoco, mj = mujoco_module(), self.mujoco_model
         q, v, tau, mass = self.table

@@ -9,7 +9,7 @@ import pytest
 import dynamics
 import problems
 from dynamics.errors import MujocoError, MujocoWarning
-from dynamics.formats.mujoco_source import compiled as compiled_file
+from dynamics.formats.mujoco.mujoco_source import compiled as compiled_file
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -203,7 +203,7 @@ def test_an_unknown_way_with_equalities_is_refused():
 
 
 def test_without_mujoco_the_extra_is_named(monkeypatch):
-    monkeypatch.setattr("dynamics.formats.mujoco_source.import_module", _refuse)
+    monkeypatch.setattr("dynamics.formats.mujoco.mujoco_source.import_module", _refuse)
     with pytest.raises(MujocoError, match="pip install"):
         dynamics.from_mujoco(arm())
 

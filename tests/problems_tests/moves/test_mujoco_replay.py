@@ -12,7 +12,7 @@ import dynamics
 import problems
 import trajopt
 from dynamics.errors import MujocoError
-from dynamics.formats.mujoco_writer import mjcf_of
+from dynamics.formats.mujoco.mujoco_writer import mjcf_of
 from problems import moves
 from problems.cli.command_line import main
 

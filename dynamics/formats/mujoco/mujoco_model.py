@@ -11,8 +11,8 @@ import numpy as np
 
 from dynamics.arguments import list_names, short_repr
 from dynamics.errors import MujocoError, MujocoWarning
-from dynamics.formats.mujoco_source import compiled
-from dynamics.formats.mujoco_torques import reflected, torque_limits
+from dynamics.formats.mujoco.mujoco_source import compiled
+from dynamics.formats.mujoco.mujoco_torques import reflected, torque_limits
 from dynamics.formats.urdf_parts import Parts, Place
 from dynamics.model.body import Body, Frame
 from dynamics.model.joint import Joint

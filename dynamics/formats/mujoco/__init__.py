@@ -1,0 +1,1 @@
+"""Robots of MuJoCo: compiled models and MJCF read, and MJCF written."""
