@@ -30,6 +30,10 @@ class RigidBodyModel(KinematicTree):
     ground_mass : kg of links that are held to the ground and never move; nothing is computed from it
     shapes : solids on links and frames, for clearances, see `with_shapes`
     allowed_pairs : names of two links or frames whose shapes may touch each other, and why, "" by default
+    may_lack_mass : whether joints may move no mass, as those of many files do (`joints_without_mass`);
+        forward dynamics is refused then, and where no link has a mass all that needs one
+    left_out : what the file of the robot holds that is no part of it, a phrase each
+    source : the URDF, its path or text, that the robot was read from, where there is one
 
     A coordinate belongs to every joint that mimics no other, in the order of the bodies; `ball_joint` and
     `free_joint` make three joints whose coordinates are a rotation vector. Equality is
@@ -49,14 +53,29 @@ class RigidBodyModel(KinematicTree):
             ground_mass: float = 0.0,
             shapes: Iterable[Shape] = (),
             allowed_pairs: Iterable[tuple[str, ...]] = (),
+            may_lack_mass: bool = False,
+            left_out: Iterable[str] = (),
+            source: str | None = None,
         ) -> None: ...
 
     @property
     def quantities(self) -> Mapping[str, Any]:
-        """What `block` computes, name -> `DeclaredQuantity`: width, unit, names of components, inputs."""
-        from dynamics.blocks.declared_quantities import QUANTITIES
+        """What `block` computes, name -> `DeclaredQuantity`: width, unit, names of components, inputs.
 
+        Of a robot without mass those alone that need none.
+        """
+        from dynamics.blocks.declared_quantities import QUANTITIES, WITHOUT_MASS
+
+        if self.has_no_mass:
+            return {name: each for name, each in QUANTITIES.items() if name in WITHOUT_MASS}
         return QUANTITIES
+
+    def check_quantity(self, name: str) -> None:
+        """InertiaError where a quantity needs a mass and no link has one."""
+        from dynamics.blocks.declared_quantities import needs_mass
+
+        if needs_mass(name):
+            self.check_mass(f"the quantity {name!r}")
 
     def block(self, outputs: Iterable[str], loads: Iterable[str] = ()) -> Any:
         """A block that evaluates these outputs with exact derivatives, for trajectory optimization.
@@ -77,6 +96,11 @@ class RigidBodyModel(KinematicTree):
         from dynamics.blocks.designed_block import designed_block
 
         return designed_block(self, outputs, loads, fixed)
+
+    @property
+    def has_forward_dynamics(self) -> bool:
+        """Whether every joint moves mass, so that torques determine the accelerations."""
+        return not self.joints_without_mass
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Accelerations a = M(q)^-1 (tau - C(q, v) v - g(q)), (..., n): `aba` without external wrenches."""

@@ -58,7 +58,7 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
-from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.kinematic_tree import packed_with_mass
 from dynamics.model.packed_model import ARMATURE, COORDINATE, FIRST, LINK, NEXT, PARENT, POSITION
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def aba(model: KinematicTree, q: Any, v: Any, tau: Any, external: Any = None) ->
     Raises ShapeError when an array does not fit the model.
     Source: Featherstone (2008), table 7.1; rotors after Echeandia (2020), ch. 4, corrected.
     """
-    packed = packed_of(model)
+    packed = packed_with_mass(model, "forward dynamics", of_all_joints=True)
     extra = {} if external is None else {"external": (external, (packed.links, 6))}
     nodes = batch_with(packed, extra, q=q, v=v, tau=tau)
     acceleration = forward_dynamics(model, nodes)

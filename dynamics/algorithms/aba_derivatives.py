@@ -23,7 +23,7 @@ from dynamics.kernels.compile import inlined, kernel
 from dynamics.kernels.node_batch import Batch, batch_with
 from dynamics.kernels.simd import load, same, store, width
 from dynamics.kernels.spatial_algebra import workspace
-from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.kinematic_tree import packed_with_mass
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
@@ -210,7 +210,7 @@ def aba_derivatives(model: KinematicTree, q: Any, v: Any, tau: Any, external: An
     q, v, tau : (..., n); external : None or (..., links, 6), as in `rnea`. Raises ShapeError, as `aba`.
     The matrices are strided views, node axis last in memory.
     """
-    packed = packed_of(model)
+    packed = packed_with_mass(model, "forward dynamics", of_all_joints=True)
     extra = {} if external is None else {"external": (external, (packed.links, 6))}
     nodes = batch_with(packed, extra, q=q, v=v, tau=tau)
     a = forward_dynamics(model, nodes)

@@ -30,7 +30,7 @@ from dynamics.kernels.outward_sweep import AXIS, POSED, clear_pose, place
 from dynamics.kernels.rotation_vectors.serial_motion import SerialMotion
 from dynamics.kernels.simd import gather, same, width
 from dynamics.kernels.spatial_algebra import dot, dot6, load6, put
-from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.kinematic_tree import packed_with_mass
 from dynamics.model.packed_model import COORDINATE, PARENT
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def christoffel_symbols(model: KinematicTree, q: Any) -> np.ndarray:
     axis last in memory. Raises ShapeError when q does not have n columns.
     Source: Echeandia and Wensing (2021), Algorithm 2.
     """
-    packed = packed_of(model)
+    packed = packed_with_mass(model, "the Christoffel symbols")
     nodes = batch(packed, q=q)
     if model.rotation_joints:
         return nodes.unfold(serial_symbols(SerialMotion(model, nodes, 2)), packed.n, packed.n, packed.n)

@@ -46,7 +46,7 @@ from dynamics.kernels.spatial_algebra import (
     sub,
     workspace,
 )
-from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.kinematic_tree import packed_with_mass
 from dynamics.model.packed_model import ARMATURE, COORDINATE, PARENT
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def coriolis_matrix(
     """
     if not isinstance(body_factor, str) or body_factor not in ("christoffel", "plain"):
         raise DynamicsError(f'body_factor is {short_repr(body_factor)}; choose "christoffel" or "plain"')
-    packed = packed_of(model)
+    packed = packed_with_mass(model, "the Coriolis matrix")
     nodes = batch(packed, q=q, v=v)
     if model.rotation_joints:
         found = serial_coriolis(SerialMotion(model, nodes, 2), body_factor)

@@ -38,7 +38,7 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
-from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.kinematic_tree import packed_with_mass
 from dynamics.model.packed_model import COORDINATE, PARENT
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def coriolis_transposed_product(model: KinematicTree, q: Any, v: Any, w: Any) ->
 
 def products(model: KinematicTree, q: Any, v: Any, w: Any) -> tuple[Batch, np.ndarray, np.ndarray]:
     """Both products as rows of nodes."""
-    packed = packed_of(model)
+    packed = packed_with_mass(model, "the Coriolis matrix")
     nodes = batch(packed, q=q, v=v, w=w)
     if model.rotation_joints:
         return nodes, *serial_products(model, nodes)

@@ -21,7 +21,7 @@ from dynamics.kernels.rotation_vectors.stumpff import stumpff
 from dynamics.kernels.rotation_vectors.turned_body import place_turned, vector
 from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import dot, dot6, load3, load6, load_frame, put, workspace
-from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.kinematic_tree import packed_with_mass
 from dynamics.model.packed_model import ARMATURE, COORDINATE, PARENT
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def crba(model: KinematicTree, q: Any) -> np.ndarray:
     branches. The result is a strided view, node axis last in memory.
     Raises ShapeError when q does not fit the model. Source: Featherstone (2008), table 6.2.
     """
-    nodes = batch(packed_of(model), q=q)
+    nodes = batch(packed_with_mass(model, "the mass matrix"), q=q)
     return nodes.unblock(mass_matrix_slots(model, nodes))
 
 

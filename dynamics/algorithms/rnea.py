@@ -40,7 +40,7 @@ from dynamics.kernels.spatial_algebra import (
     workspace,
     zero3,
 )
-from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.kinematic_tree import packed_with_mass
 from dynamics.model.packed_model import (
     ARMATURE,
     COORDINATE,
@@ -217,7 +217,7 @@ def rnea(model: KinematicTree, q: Any, v: Any, a: Any, external: Any = None) -> 
     Friction and springs are not contained (`friction`, `joint_springs`). Raises ShapeError when an array does
     not fit the model. Source: Featherstone (2008), table 5.1.
     """
-    nodes = motion_batch(packed_of(model), q, v, a, external)
+    nodes = motion_batch(packed_with_mass(model, "inverse dynamics"), q, v, a, external)
     tau, _, _ = inverse_dynamics(model, nodes)
     return nodes.unfold(tau, model.packed.n)
 
@@ -227,7 +227,7 @@ def base_wrench(model: KinematicTree, q: Any, v: Any, a: Any, external: Any = No
 
     base_wrench = d momentum / dt - weight - sum of `external`. Arguments and errors as in `rnea`.
     """
-    nodes = motion_batch(packed_of(model), q, v, a, external)
+    nodes = motion_batch(packed_with_mass(model, "inverse dynamics"), q, v, a, external)
     _, _, base = inverse_dynamics(model, nodes, base=True)
     return nodes.unfold(base, 6)
 
@@ -239,7 +239,7 @@ def joint_wrenches(model: KinematicTree, q: Any, v: Any, a: Any, external: Any =
     of the joint. Exact rotors and external wrenches on links further out are contained. Arguments and errors
     as in `rnea`.
     """
-    nodes = motion_batch(packed_of(model), q, v, a, external)
+    nodes = motion_batch(packed_with_mass(model, "inverse dynamics"), q, v, a, external)
     _, wrenches, _ = inverse_dynamics(model, nodes, wrenches=True)
     return nodes.unfold(wrenches, model.packed.links, 6)
 

@@ -63,7 +63,7 @@ from dynamics.kernels.spatial_algebra import (
     sub6,
     workspace,
 )
-from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.kinematic_tree import packed_with_mass
 from dynamics.model.packed_model import ARMATURE, COORDINATE, LINK, PARENT
 
 if TYPE_CHECKING:
@@ -334,7 +334,7 @@ def rnea_derivatives(model: KinematicTree, q: Any, v: Any, a: Any, external: Any
     Exact, in O(n depth). Arguments and errors as in `rnea`. The matrices are strided views, node axis last in
     memory. Source: derived in docs/derivations.md, with the body factor of Echeandia and Wensing (2021).
     """
-    nodes = motion_batch(packed_of(model), q, v, a, external)
+    nodes = motion_batch(packed_with_mass(model, "inverse dynamics"), q, v, a, external)
     found = inverse_dynamics_partials(model, nodes, torques=True)
     n = model.packed.n
     tau = nodes.unfold(found.values, n)
@@ -350,7 +350,7 @@ def joint_wrench_derivatives(
     Wrenches are in link axes about the joint frame's origin, `external` is constant in world axes. Other
     arguments and errors as in `rnea`; UnknownNameError for a joint the model does not have.
     """
-    nodes = motion_batch(packed_of(model), q, v, a, external)
+    nodes = motion_batch(packed_with_mass(model, "inverse dynamics"), q, v, a, external)
     links = chosen_links(model, joints)
     found = inverse_dynamics_partials(model, nodes, torques=False, links=links)
     m, n = len(links), model.packed.n
@@ -366,7 +366,7 @@ def base_wrench_derivatives(
 
     World axes, about the world origin. Arguments and errors as in `rnea`.
     """
-    nodes = motion_batch(packed_of(model), q, v, a, external)
+    nodes = motion_batch(packed_with_mass(model, "inverse dynamics"), q, v, a, external)
     found = inverse_dynamics_partials(model, nodes, torques=False, base=True)
     wrench = nodes.unfold(found.values, 6)
     return WrenchDerivatives(wrench, *(nodes.spread(found.partials[:, i]) for i in range(3)))

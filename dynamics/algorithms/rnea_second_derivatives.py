@@ -68,7 +68,7 @@ from dynamics.kernels.spatial_algebra import (
     zero3,
 )
 from dynamics.kernels.transposition import nodes_first
-from dynamics.model.kinematic_tree import packed_of
+from dynamics.model.kinematic_tree import packed_with_mass
 from dynamics.model.packed_model import COORDINATE, LINK, PARENT
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ def rnea_second_derivatives(
     Exact, without forming an n^3 tensor. The matrices are strided views, node axis last in memory.
     Raises ShapeError when an array does not fit the model. Source: derived in docs/derivations.md.
     """
-    packed = packed_of(model)
+    packed = packed_with_mass(model, "inverse dynamics")
     extra: dict[str, tuple[Any, tuple[int, ...]]] = {"adjoint": (adjoint, (packed.n,))}
     if external is not None:
         extra["external"] = (external, (packed.links, 6))

@@ -101,6 +101,15 @@ QUANTITIES: Mapping[str, DeclaredQuantity] = MappingProxyType(
 )
 
 
+#: Those that a robot without mass has, too.
+WITHOUT_MASS = frozenset({"position", "orientation", "velocity"})
+
+
+def needs_mass(quantity: str) -> bool:
+    """Whether a quantity is one that a robot without mass does not have."""
+    return family(quantity) in QUANTITIES and family(quantity) not in WITHOUT_MASS
+
+
 def family(quantity: str) -> str:
     """The quantity without its argument: "position" of "position:foot"."""
     return quantity.partition(":")[0]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from dynamics.arguments import names_of
-from dynamics.blocks.declared_quantities import INVERSE_DYNAMICS, QUANTITIES, family
+from dynamics.blocks.declared_quantities import INVERSE_DYNAMICS, QUANTITIES, family, needs_mass
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
@@ -19,6 +19,8 @@ def block(model: KinematicTree, outputs: Iterable[str], loads: Iterable[str] = (
     links.
     """
     outputs, loads = names_of(outputs, "outputs"), names_of(loads, "loads")
+    for name in filter(needs_mass, (*outputs, *(["tau"] if loads else []))):
+        model.check_mass(f"the quantity {name!r}")
     if model.rotation_joints:
         from dynamics.blocks.rotation_vectors import RotationVectorBlock
 

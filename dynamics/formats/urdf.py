@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Sequence
-from typing import Literal
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 
 from dynamics.arguments import list_names, short_repr
-from dynamics.errors import UrdfError
+from dynamics.errors import InertiaError, InertiaWarning, UrdfError
+from dynamics.formats.urdf_contents import check_strict, left_out
 from dynamics.formats.urdf_elements import UrdfJoint, link_mass_properties, required, urdf_joint
+from dynamics.formats.urdf_masses import with_given_masses
+from dynamics.formats.urdf_parts import Parts
 from dynamics.formats.urdf_transmission import gears
 from dynamics.formats.urdf_tree import FLOATING, Assembly
-from dynamics.formats.xml_source import xml_root
+from dynamics.formats.xml_source import urdf_root
 from dynamics.model.checks.tree_checks import drawn_cycle
 from dynamics.model.kinematic_tree import MOST_BODIES
 from dynamics.model.mass_properties import MassProperties
@@ -26,6 +32,8 @@ def load_urdf(
     floating_base: bool | Literal["free"] = False,
     gravity: Sequence[float] | np.ndarray = (0.0, 0.0, -9.81),
     repair_inertia: bool = False,
+    masses: Mapping[str, Any] | None = None,
+    strict: bool = False,
 ) -> RigidBodyModel:
     """The robot model of a URDF file, or of a string that starts with "<".
 
@@ -43,23 +51,97 @@ def load_urdf(
     An inertia that no body can have is an error, only a warning when the links merged with it make up for
     it; with repair_inertia it is replaced by the nearest that one can have, with a warning.
 
-    Raises UrdfError naming the element; entity declarations and more than 10 MB are refused. What can be
-    read but cannot exist raises JointError, InertiaError or TreeError. Warns of angles in degrees.
+    A link without <inertial> counts zero. Where joints move no mass for that, a warning names them, and
+    forward dynamics is refused. Where no link that moves has a mass the robot is kinematic: an effort of 0
+    means not stated, and inverse dynamics and limits of torque are refused, which need one.
+    masses : link -> kg, spread evenly over the solids of its <collision> or else <visual> elements, of
+        meshes their convex hulls; (kg, centre (3,) m), a point; or (kg, centre, inertia (3, 3) kg m^2 about
+        it), in the axes of the link; in place of what the file says
+    strict : whether what the file holds and the robot leaves out is an error; `left_out` of the model has it
+
+    Raises UrdfError naming the element; entity declarations, xacro and more than 10 MB are refused. What can
+    be read but cannot exist raises JointError, InertiaError or TreeError. Warns of angles in degrees.
     """
     if not isinstance(floating_base, str | int | np.bool_) or floating_base not in (False, True, "free"):
         raise UrdfError(f'floating_base is {short_repr(floating_base)}; choose False, True or "free"')
-    robot = xml_root(path_or_xml)
-    if robot.tag != "robot":
-        raise UrdfError(f"the root element is <{robot.tag}>; a URDF has <robot>")
+    robot = urdf_root(path_or_xml)
     links = urdf_links(robot)
     joints = urdf_joints(robot, links)
+    root, geared, found = root_link(links, joints), gears(robot), left_out(robot)
+    held = set() if floating_base else held_links(root, joints)
+    if all(own.is_zero for link, own in links.items() if link not in held) and not any(
+        gear.inertia for gear in geared.values()
+    ):
+        joints = {name: without_zero_effort(joint) for name, joint in joints.items()}
+        limited = [name for name, joint in joints.items() if joint.limits.torque_upper < math.inf]
+        found += (f"effort of joints that move no mass: {list_names(limited)}",) * bool(
+            limited and not masses
+        )
+    if strict:
+        check_strict(found)
+    if masses is not None:
+        links = with_given_masses(links, masses, path_or_xml)
     floating = FREE if floating_base == "free" else FLOATING
-    assembly = Assembly(links, joints, gears(robot), repair_inertia, floating)
-    parts = assembly.parts(root_link(links, joints), bool(floating_base))
-    bodies, name = parts.finished(), robot.get("name", "")
-    if not bodies:
+    parts = Assembly(links, joints, geared, repair_inertia, floating).parts(root, bool(floating_base))
+    if not parts.bodies:
         raise UrdfError('no joint of the robot moves, so there is nothing to model; try floating_base="free"')
-    return RigidBodyModel(bodies, gravity, name, frames=parts.frames, ground_mass=parts.ground_mass)
+    return made_of(parts, gravity, robot.get("name", ""), found, os.fspath(path_or_xml))
+
+
+def made_of(
+    parts: Parts,
+    gravity: Sequence[float] | np.ndarray,
+    name: str,
+    found: tuple[str, ...],
+    source: str | None,
+) -> RigidBodyModel:
+    """The robot of these parts; a warning names joints that move no mass where others do."""
+    bodies = parts.finished()
+
+    def model(may_lack_mass: bool) -> RigidBodyModel:
+        return RigidBodyModel(
+            bodies,
+            gravity,
+            name,
+            frames=parts.frames,
+            ground_mass=parts.ground_mass,
+            may_lack_mass=may_lack_mass,
+            left_out=found,
+            source=source,
+        )
+
+    try:
+        return model(may_lack_mass=False)
+    except InertiaError:
+        lacking = model(may_lack_mass=True)
+    if lacking.joints_without_mass and not lacking.has_no_mass:
+        warnings.warn(
+            f"joints that move no mass: {list_names(lacking.joints_without_mass)}; their torques lack it, "
+            "and forward dynamics is refused: give masses={LINK: kg, ...}",
+            InertiaWarning,
+            stacklevel=3,
+        )
+    return lacking
+
+
+def held_links(root: str, joints: Mapping[str, UrdfJoint]) -> set[str]:
+    """The links that fixed joints hold to the root."""
+    fixed: dict[str, list[str]] = {}
+    for joint in joints.values():
+        if joint.kind == "fixed":
+            fixed.setdefault(joint.parent, []).append(joint.child)
+    found, stack = set[str](), [root]
+    while stack:
+        found.add(stack[-1])
+        stack += fixed.get(stack.pop(), [])
+    return found
+
+
+def without_zero_effort(joint: UrdfJoint) -> UrdfJoint:
+    """The joint, an effort of 0 taken as not stated."""
+    if joint.limits.torque_upper != 0.0:
+        return joint
+    return replace(joint, limits=replace(joint.limits, torque_lower=-math.inf, torque_upper=math.inf))
 
 
 def urdf_links(robot) -> dict[str, MassProperties]:

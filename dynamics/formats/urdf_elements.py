@@ -73,7 +73,7 @@ def urdf_joint(element: Element) -> UrdfJoint:
     ends = [required_child(element, tag, what) for tag in ("parent", "child")]
     parent, child = (required(end, "link", f"{what}: <{end.tag}>") for end in ends)
     axis, dynamics, mimic = (element.find(tag) for tag in ("axis", "dynamics", "mimic"))
-    if axis is not None:
+    if axis is not None and kind not in ("fixed", "floating"):
         required(axis, "xyz", f"{what}: <axis>")
     return UrdfJoint(
         name,

@@ -29,7 +29,7 @@ def gears(robot: Element) -> dict[str, Gear]:
     """
     found: dict[str, Gear] = {}
     for element in robot.findall("transmission"):
-        names = [required(joint, "name", "a <joint> of a transmission") for joint in element.findall("joint")]
+        names = joints_of(element)
         gear = gear_of(element, names[0]) if len(names) == 1 else None
         if gear is None:
             continue
@@ -39,6 +39,16 @@ def gears(robot: Element) -> dict[str, Gear]:
             )
         found[names[0]] = gear
     return found
+
+
+def joints_of(transmission: Element) -> list[str]:
+    """The joints that a transmission drives."""
+    return [required(joint, "name", "a <joint> of a transmission") for joint in transmission.findall("joint")]
+
+
+def is_read(transmission: Element) -> bool:
+    """Whether all that a transmission says of ratios is read: it drives one joint, or says nothing."""
+    return len(joints_of(transmission)) == 1 or gear_of(transmission, "") is None
 
 
 def gear_of(transmission: Element, joint: str) -> Gear | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -11,6 +12,8 @@ from dynamics.errors import UrdfError
 
 # The largest humanoid URDFs have 0.3 MB; beyond this it is a mistake or an attack.
 LARGEST = 10_000_000
+# Elements of xacro that no expanded file has; calls of macros that were not found stay in some.
+XACRO = ("macro", "include", "property", "arg", "if", "unless", "insert_block", "element", "attribute")
 MOST_FILES = 1000  # of a folder that are looked at for a name
 
 
@@ -23,7 +26,12 @@ def xml_root(path_or_xml: str | os.PathLike[str]) -> Element:
     if len(content) > LARGEST:
         raise UrdfError(f"{where} has {len(content)} bytes or more; at most {LARGEST} are read")
     try:
-        return fromstring(content, forbid_dtd=True)
+        try:
+            return fromstring(content, forbid_dtd=True)
+        except ParseError as error:
+            if "unbound prefix" not in str(error):
+                raise
+            return fromstring(with_prefixes(content), forbid_dtd=True)
     except DefusedXmlException as error:
         raise UrdfError(
             f"{where} has a document type or declares entities, which are refused: remove <!DOCTYPE ...> "
@@ -31,6 +39,38 @@ def xml_root(path_or_xml: str | os.PathLike[str]) -> Element:
         ) from error
     except (ParseError, ValueError, LookupError) as error:
         raise UrdfError(f"{where} is not well-formed XML: {error}") from error
+
+
+def with_prefixes(content: bytes | str) -> str:
+    """The XML whose root declares every prefix of its elements, as readers without namespaces do not ask."""
+    text = content if isinstance(content, str) else content.decode("utf-8")
+    prefixes = {
+        *re.findall(r"<([A-Za-z_][\w.-]*):", text),
+        *re.findall(r"\s([A-Za-z_][\w.-]*):[\w.-]+\s*=", text),
+    }
+    missing = [each for each in sorted(prefixes - {"xml", "xmlns"}) if f"xmlns:{each}" not in text]
+    declared = "".join(f' xmlns:{each}="{each}"' for each in missing)
+    return re.sub(r"<([A-Za-z_][\w.:-]*)", lambda found: found.group() + declared, text, count=1)
+
+
+def urdf_root(path_or_xml: str | os.PathLike[str]) -> Element:
+    """The <robot> of a URDF; UrdfError for another root, and for xacro that was not expanded."""
+    robot = xml_root(path_or_xml)
+    tags = [each.tag.rpartition("}") for each in robot.iter() if isinstance(each.tag, str)]
+    macros = [name for space, _, name in tags if "xacro" in space]
+    text = os.fspath(path_or_xml)
+    is_file = not text.lstrip("\ufeff \t\r\n").startswith("<")
+    unexpanded = [name for name in macros if name in XACRO or robot.find("link") is None]
+    if unexpanded or (is_file and text.lower().endswith(".xacro")):
+        name = Path(text).name.partition(".")[0] if is_file else "robot"
+        held = f" with <xacro:{unexpanded[0]}>" if unexpanded else ""
+        raise UrdfError(
+            f"{repr(text) if is_file else 'the XML string'} is xacro{held}, macros that make a URDF: expand "
+            f"it first by ROS, xacro {name}.urdf.xacro > {name}.urdf"
+        )
+    if robot.tag != "robot":
+        raise UrdfError(f"the root element is <{robot.tag}>; a URDF has <robot>")
+    return robot
 
 
 def source_bytes(path_or_xml: str | os.PathLike[str]) -> tuple[bytes | str, str]:

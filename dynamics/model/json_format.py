@@ -40,7 +40,10 @@ def plain(value: Any) -> Any:
                 del entries[key]
         if entries.get("ground_mass") == 0.0:
             del entries["ground_mass"]
-        for key in ("shapes", "allowed_pairs", "points"):
+        entries.pop("source", None)  # a path of this machine
+        if entries.get("may_lack_mass") is False:
+            del entries["may_lack_mass"]
+        for key in ("shapes", "allowed_pairs", "points", "left_out"):
             if key in entries and len(entries[key]) == 0:
                 del entries[key]
         return {key: plain(entry) for key, entry in entries.items() if not is_infinite(entry)}

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.arguments import list_names, short_repr
-from dynamics.errors import DynamicsError, JointError, ModelError, UnknownNameError
+from dynamics.errors import DynamicsError, InertiaError, JointError, ModelError, UnknownNameError
 from dynamics.model.body import Body, Frame
-from dynamics.model.checks.mass_check import check_mass_matrix
+from dynamics.model.checks.mass_check import check_mass_matrix, coordinates_without_mass, has_no_mass
 from dynamics.model.checks.tree_checks import (
     check_frames,
     check_rotors,
@@ -66,6 +66,10 @@ class KinematicTree:
     ground_mass : kg of links that are held to the ground and never move; nothing is computed from it
     shapes : solids on links and frames, for clearances
     allowed_pairs : names of two links or frames whose shapes may touch each other, and why, "" by default
+    may_lack_mass : whether joints may move no mass, as those of many files do; forward dynamics is refused
+        then, and inverse dynamics where no link has a mass
+    left_out : what the file of the robot holds that is no part of it, a phrase each
+    source : the URDF, its path or text, that the robot was read from, where there is one
 
     It is checked when made and never changed; it has names, indices, limits, properties, JSON text and the
     flat arrays of compiled algorithms, and computes no dynamics itself. Raises ModelError naming the element.
@@ -79,6 +83,9 @@ class KinematicTree:
     ground_mass: float = 0.0
     shapes: tuple[Shape, ...] = ()
     allowed_pairs: tuple[tuple[str, ...], ...] = ()
+    may_lack_mass: bool = False
+    left_out: tuple[str, ...] = ()
+    source: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bodies", parts_of(self.bodies, Body, "bodies"))
@@ -105,7 +112,41 @@ class KinematicTree:
         for array in (self.parent, self.coordinate):  # computing them is their check
             array.flags.writeable = False
         self._check_limits()
-        check_mass_matrix(self.with_revolute_joints if self.rotation_joints else self)
+        object.__setattr__(self, "left_out", tuple(self.left_out))
+        if not self.may_lack_mass:
+            check_mass_matrix(self.with_revolute_joints if self.rotation_joints else self)
+
+    # --- masses ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def has_no_mass(self) -> bool:
+        """Whether no link has mass or inertia: a kinematic robot, for which nothing needs a torque."""
+        return has_no_mass(self)
+
+    @cached_property
+    def joints_without_mass(self) -> tuple[str, ...]:
+        """The joints that move no mass, so that forward dynamics is not defined."""
+        if not self.may_lack_mass:
+            return ()
+        return coordinates_without_mass(self.with_revolute_joints if self.rotation_joints else self)
+
+    def check_mass(self, needing: str, of_all_joints: bool = False) -> None:
+        """InertiaError where no link has a mass; of_all_joints : also where some joints move none.
+
+        needing : what is asked for, for the message
+        """
+        if self.has_no_mass:
+            raise InertiaError(
+                f"{needing} needs masses, and no link of the robot has one "
+                f"({list_names(self.link_names)}): give load_urdf(..., masses={{{self.link_names[-1]!r}: "
+                "2.0, ...}), kg, or leave torques out by limits(torque=None)"
+            )
+        if of_all_joints and self.joints_without_mass:
+            names = self.joints_without_mass
+            raise InertiaError(
+                f"{needing} needs mass on every joint, and {list_names(names)} move{'s' * (len(names) == 1)} "
+                "none: give load_urdf(..., masses={LINK: kg, ...}), or lock what moves none"
+            )
 
     # --- the tree -------------------------------------------------------------------------------------
 
@@ -338,7 +379,7 @@ class KinematicTree:
         return replace(self, bodies=tuple(bodies), frames=tuple(frames))
 
     def __str__(self) -> str:
-        return model_table(self)
+        return model_table(self, self.joints_without_mass, self.left_out)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {self.link_count} links, {self.n} coordinates>"
@@ -366,6 +407,9 @@ class UncheckedTree(KinematicTree):
         object.__setattr__(self, "bodies", tuple(self.bodies))
         object.__setattr__(self, "frames", tuple(self.frames))
 
+    def check_mass(self, needing: str, of_all_joints: bool = False) -> None:
+        """No error: the tree that it was made of was checked."""
+
 
 def parts_of(given: Any, kind: type, what: str) -> tuple[Any, ...]:
     """`given` as a tuple of bodies or frames; ModelError where it holds anything else."""
@@ -392,6 +436,12 @@ def checked_model(model: object) -> KinematicTree:
 def packed_of(model: object) -> PackedModel:
     """The arrays of a model that a user gave; DynamicsError where it is none."""
     return checked_model(model).packed
+
+
+def packed_with_mass(model: object, needing: str, of_all_joints: bool = False) -> PackedModel:
+    """`packed_of` for what needs a mass; errors of `KinematicTree.check_mass`, too."""
+    checked_model(model).check_mass(needing, of_all_joints)
+    return packed_of(model)
 
 
 def index_in(indices: Mapping[str, int], name: object, what: str) -> int:

@@ -30,6 +30,11 @@ class MassProperties:
     centre_of_mass: np.ndarray
     inertia: np.ndarray
 
+    @property
+    def is_zero(self) -> bool:
+        """Whether there is neither mass nor inertia."""
+        return self.mass == 0.0 and not self.inertia.any()
+
     def seen_from(self, pose: Pose) -> MassProperties:
         """The same body's properties in the frame in which this frame has the pose `pose`."""
         centre = pose.position + pose.rotation @ self.centre_of_mass

@@ -7,13 +7,14 @@ import math
 import numpy as np
 
 from dynamics.model.body import Body
+from dynamics.model.checks.mass_check import has_no_mass
 from dynamics.model.checks.tree_checks import Robot, coordinate_indices
 
 HEADER = ("q", "joint", "kind", "link", "on", "mass", "centre of mass", "limits", "rate", "torque", "gear")
 UNITS = ("", "", "", "", "", "kg", "m", "rad, m", "1/s", "N m, N", "")
 
 
-def model_table(model: Robot) -> str:
+def model_table(model: Robot, joints_without_mass: tuple[str, ...], left_out: tuple[str, ...]) -> str:
     """One line per link, the coordinate first: an index of q, or "=" before one that is shared."""
     coordinates = coordinate_indices(model.bodies)
     rows = [row_of(body, k) for body, k in zip(model.bodies, coordinates, strict=True)]
@@ -29,8 +30,15 @@ def model_table(model: Robot) -> str:
             f"held to the ground: links of {number(model.ground_mass)} kg, which never move; "
             'load_urdf(..., floating_base="free") lets the base move'
         )
+    if has_no_mass(model):
+        lines.append(
+            "no link has a mass, so no torque is limited: load_urdf(..., masses={LINK: kg}) gives some"
+        )
+    elif joints_without_mass:
+        lines.append(f"joints that move no mass: {', '.join(joints_without_mass)}")
     if model.frames:
         lines.append("frames: " + ", ".join(f"{f.name} on {f.body or 'ground'}" for f in model.frames))
+    lines += [f"left out: {each}" for each in left_out]
     return "\n".join(lines)
 
 

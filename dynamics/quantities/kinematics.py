@@ -75,6 +75,7 @@ def centre_of_mass(model: KinematicTree, q: Any) -> np.ndarray:
     q : (..., n) rad or m. Rotors as `model.rotors` says. Raises ShapeError when q does not fit the model.
     """
     tree, nodes, _ = computed_motion(model, 1, q=q)
+    model.check_mass("the centre of mass")
     return nodes.unfold(mass_values(tree, nodes.at_rest())[0][:, CENTRE_ROW : CENTRE_ROW + 3], 3)
 
 
@@ -84,12 +85,14 @@ def momentum(model: KinematicTree, q: Any, v: Any) -> np.ndarray:
     Its rate is base wrench + weight + external wrenches. q, v : (..., n). Raises ShapeError.
     """
     tree, nodes, _ = computed_motion(model, 1, q=q, v=v)
+    model.check_mass("the momentum")
     return nodes.unfold(mass_values(tree, nodes)[0][:, MOMENTUM_ROW : MOMENTUM_ROW + 6], 6)
 
 
 def kinetic_energy(model: KinematicTree, q: Any, v: Any) -> np.ndarray:
     """Kinetic energy v' M(q) v / 2, (...) J. q, v : (..., n). Raises ShapeError."""
     tree, nodes, _ = computed_motion(model, 1, q=q, v=v)
+    model.check_mass("the kinetic energy")
     return nodes.unfold(mass_values(tree, nodes)[0][:, KINETIC_ROW])
 
 
@@ -99,6 +102,7 @@ def potential_energy(model: KinematicTree, q: Any) -> np.ndarray:
     Zero with the centre of mass at the world origin. q : (..., n). Raises ShapeError.
     """
     tree, nodes, _ = computed_motion(model, 1, q=q)
+    model.check_mass("the potential energy")
     return nodes.unfold(mass_values(tree, nodes.at_rest())[0][:, POTENTIAL_ROW])
 
 
@@ -125,10 +129,11 @@ def skeleton(model: KinematicTree, q: Any) -> np.ndarray:
 def skeleton_ends(model: KinematicTree) -> list[tuple[int, np.ndarray | int]]:
     """The segments of `skeleton`, each from a link's origin to a link that it carries, or to (3,) m on it."""
     ends: list[tuple[int, np.ndarray | int]] = []
-    massless: list[bool] = []  # of every link, whether neither it nor one before it has a mass
+    massless: list[bool] = []  # of every link, whether the first mass of the robot comes after it
     for link, body in enumerate(model.bodies):
         parent = int(model.parent[link])
-        massless.append(body.mass == 0.0 and (parent < 0 or massless[parent]))
+        before = parent < 0 or massless[parent]
+        massless.append(body.mass == 0.0 and before and not model.has_no_mass)
         children: list[Any] = np.flatnonzero(model.parent == link).tolist()
         tips: list[Any] = [frame.position for frame in model.frames if frame.body == body.name]
         carried = children + tips or [body.centre_of_mass]

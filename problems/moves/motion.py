@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,9 +99,11 @@ class Motion(ABC):
         ]
 
     def sample(self, rate: float) -> Samples:
-        """The motion at `rate` Hz and at its end: columns "q elbow", "v elbow", "a elbow" and "tau elbow"."""
-        curves: dict[str, Callable[[Any], Array]] = {"q": self.q, "v": self.v, "a": self.a, "tau": self.tau}
-        return motion_table(curves, self.model, self.duration, rate)
+        """The motion at `rate` Hz and at its end: columns "q elbow", "v elbow", "a elbow" and "tau elbow".
+
+        A robot without mass has no torques.
+        """
+        return motion_table(self, self.model, self.duration, rate)
 
     @property
     def surroundings(self) -> Surroundings:

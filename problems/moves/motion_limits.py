@@ -42,7 +42,10 @@ def limits_of(
     v = positive_of_joints(own.velocity if velocity is None else velocity, "velocity", model)
     a = positive_of_joints(np.inf if acceleration is None else acceleration, "acceleration", model)
     j = positive_of_joints(np.inf if jerk is None else jerk, "jerk", model)
-    if torque is None:
+    if torque is None and model.has_no_mass:  # what the file says of them cannot be checked
+        upper = np.full(model.n, np.inf)
+        lower = -upper
+    elif torque is None:
         lower, upper = own.torque_lower, own.torque_upper
     elif numbers(torque, "torque").ndim == 2:
         lower, upper = _pairs(torque, model)
@@ -50,6 +53,8 @@ def limits_of(
         upper = positive_of_joints(torque, "torque", model)
         lower = -upper
     found = MotionLimits(v, a, lower, upper, j)
+    if found.has_torque:
+        model.check_mass("a limit of torque")
     if not (found.has_torque or np.any(np.isfinite([v, a, j]))):
         raise UnboundedError(
             "no joint has a limit of speed, acceleration or torque, so that the motion takes no time: give "

@@ -81,7 +81,7 @@ def simulate(solution: SolutionData, without_residual: bool = False) -> Simulati
         integration: _Integration = _AugmentedIntegration(solution)
     elif isinstance(dynamics, System) and dynamics.rates is not None:
         integration = _SystemIntegration(solution)
-    elif isinstance(dynamics, able):
+    elif isinstance(dynamics, able) and getattr(dynamics, "has_forward_dynamics", True):
         integration = _RobotIntegration(solution, without_residual)
     else:
         return None

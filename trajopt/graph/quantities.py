@@ -150,6 +150,9 @@ class QuantityTable:
         family, _, argument = quantity.partition(":")
         found = self.declared.get(family)
         if found is None or (argument and not found.argument):
+            check: Any = getattr(self.dynamics, "check_quantity", None)
+            if check is not None:
+                check(quantity)
             known = [*self.aliases, *self.declared, *self.defined]
             coordinates = (name for name in self.aliases if ":" not in name)
             spelled = (_spelled(*item) for item in self.declared.items())

@@ -35,12 +35,37 @@ def check_mass_matrix(model: Robot) -> None:
                 f"body {body.name!r} on joint {body.joint.name!r} is a leaf without mass, so nothing "
                 "resists its joint; give it mass and inertia, or make it a frame of its parent"
             )
+    names = coordinates_without_mass(model)
+    if names:
+        raise InertiaError(
+            f"the mass matrix is singular: joint {names[0]!r} can move without moving mass; "
+            "give its links mass or inertia off the axis, or remove the joint"
+        )
+
+
+def coordinates_without_mass(model: Robot) -> tuple[str, ...]:
+    """Joints that move no mass at one of three seeded q: the fewest without which M(q) is not singular."""
+    names = tuple(body.joint.name for body in model.bodies if body.joint.mimics is None)
+    if has_no_mass(model):
+        return names
     if all(map(well_conditioned, articulated_inertias(model))):
-        return
-    names = [body.joint.name for body in model.bodies if body.joint.mimics is None]
+        return ()
     generator = np.random.default_rng(0)
-    for _ in range(3):
-        name_singular_joint(names, mass_matrix(model, generator.uniform(-1.5, 1.5, len(names))))
+    found: set[int] = set()
+    for _ in range(CONFIGURATIONS):
+        M = mass_matrix(model, generator.uniform(-1.5, 1.5, len(names)))
+        kept = [k for k in range(len(names)) if k not in found]
+        while kept and (least := singular_joint(M[np.ix_(kept, kept)])) is not None:
+            found.add(kept.pop(least))
+    return tuple(names[k] for k in sorted(found))
+
+
+def has_no_mass(model: Robot) -> bool:
+    """Whether no link and no rotor that counts has mass or inertia."""
+    rotors = [] if model.rotors == "none" else [body.joint.rotor for body in model.bodies]
+    return all(body.is_massless for body in model.bodies) and all(
+        rotor is None or rotor.is_massless for rotor in rotors
+    )
 
 
 def well_conditioned(inertias: tuple[np.ndarray, np.ndarray]) -> bool:
@@ -117,20 +142,17 @@ def cross_matrices(p: np.ndarray) -> np.ndarray:
     return found - np.swapaxes(found, -1, -2)
 
 
-def name_singular_joint(names: list[str], matrix: np.ndarray) -> None:
-    """InertiaError, naming a joint that moves no mass, when M (n, n) is not positive definite."""
+def singular_joint(matrix: np.ndarray) -> int | None:
+    """The coordinate that moves least mass where M (n, n) is not positive definite; None where it is."""
     diagonal = np.diag(matrix)
     least = int(np.argmin(diagonal))
     if diagonal[least] > SINGULAR_DIAGONAL * diagonal.max():
         scale = np.sqrt(diagonal)
         values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
         if values[0] > SINGULAR_EIGENVALUE:
-            return
+            return None
         least = int(np.argmax(np.abs(vectors[:, 0])))
-    raise InertiaError(
-        f"the mass matrix is singular: joint {names[least]!r} can move without moving mass; "
-        "give its links mass or inertia off the axis, or remove the joint"
-    )
+    return least
 
 
 def mass_matrix(model: Robot, q: np.ndarray) -> np.ndarray:

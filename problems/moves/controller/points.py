@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -104,8 +103,7 @@ class HandOver(FollowedCurve):
 
     def sample(self, rate: float) -> Samples:
         """The interpolant at `rate` Hz and at its end, with columns as of `RetimedMotion.sample`."""
-        curves: dict[str, Callable[[Any], Array]] = {"q": self.q, "v": self.v, "a": self.a, "tau": self.tau}
-        return motion_table(curves, self.source.model, self.duration, rate)
+        return motion_table(self, self.source.model, self.duration, rate)
 
     def to_ros(self, path: str | os.PathLike[str]) -> None:
         """Write a trajectory_msgs/JointTrajectory of ROS 2 as .json or .yaml; ROS is not needed.

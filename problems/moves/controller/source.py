@@ -84,7 +84,9 @@ class MotionSource:
         """The largest excess of limits, that of jerk left out, relative to them, at samples of the motion."""
         t = np.linspace(0.0, self.duration, OWN_SAMPLES)
         q, v, a = self.q(t), self.v(t), self.a(t)
-        values = {"position": q, "speed": v, "acceleration": a, "torque": self.torque(t, q, v, a)}
+        values = {"position": q, "speed": v, "acceleration": a}
+        if "torque" in self.bounds:
+            values["torque"] = self.torque(t, q, v, a)
         return {
             name: float(relative_excess(values[name], *self.bounds[name]).max())
             for name in values.keys() & self.bounds.keys()

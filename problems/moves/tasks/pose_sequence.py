@@ -102,6 +102,8 @@ def _held(
 ) -> Array:
     """The poses in which the motors hold the robot still; InfeasibleBoundsError where there is none."""
     zero, limits = np.zeros_like(found), task.limits
+    if not limits.has_torque:
+        return found
     torque = dynamics.rnea(model, found, zero, zero)
     excess = np.maximum(torque - limits.torque_upper, limits.torque_lower - torque)
     holds = np.all(excess <= 0.0, axis=1)

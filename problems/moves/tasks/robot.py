@@ -232,7 +232,10 @@ def with_mass(body: dynamics.Body, own: MassProperties) -> dynamics.Body:
 
 
 def carrying(model: dynamics.RigidBodyModel, payloads: Iterable[Payload]) -> dynamics.RigidBodyModel:
-    """The model whose links carry these rigid bodies; those with a shape are frames of their own name."""
+    """The model whose links carry these rigid bodies; those with a shape are frames of their own name.
+
+    A robot without mass stays without.
+    """
     added: dict[str | None, MassProperties] = {}
     shapes, frames, allowed = list(model.shapes), list(model.frames), list(model.allowed_pairs)
     for each in payloads:
@@ -241,6 +244,8 @@ def carrying(model: dynamics.RigidBodyModel, payloads: Iterable[Payload]) -> dyn
             frames.append(replace(each.frame, name=each.name))
             allowed += [(each.name, link, HELD) for link in each.touching]
         held = MassProperties(each.mass, each.centre_of_mass, each.inertia)
+        if model.has_no_mass:
+            held = NO_MASS
         held = held.seen_from(Pose(each.frame.rotation, each.frame.position))
         added[each.frame.body] = added.get(each.frame.body, NO_MASS).joined(held)
     if not added:

@@ -98,7 +98,8 @@ def _limits(model: dynamics.RigidBodyModel, limits: MotionLimits, tool_speed: fl
     given: Values = {} if tool_speed is None else {"tool_speed": tool_speed}
     if not np.array_equal(limits.velocity, own.velocity):
         given["velocity"] = limits.velocity.tolist()
-    if not np.array_equal((limits.torque_lower, limits.torque_upper), (own.torque_lower, own.torque_upper)):
+    torques = (limits.torque_lower, limits.torque_upper)
+    if not model.has_no_mass and not np.array_equal(torques, (own.torque_lower, own.torque_upper)):
         given["torque"] = np.stack([limits.torque_lower, limits.torque_upper], axis=1).tolist()
     for name in ("acceleration", "jerk"):
         if np.any(np.isfinite(getattr(limits, name))):

@@ -97,7 +97,9 @@ def seen_motion(motion: Any, pictures: Pictures) -> SeenMotion:
     source, around = source_of(motion), motion.surroundings
     times = pictures(source.duration)
     q, v = source.q(times), source.v(times)
-    values = {"position": q, "speed": v, "torque": source.torque(times, q, v, source.a(times))}
+    values = {"position": q, "speed": v}
+    if "torque" in source.bounds:
+        values["torque"] = source.torque(times, q, v, source.a(times))
     shares = largest_shares(values, source.bounds)
     return SeenMotion(motion.model.name, motion.model, times, source.q, shares, around)
 

@@ -19,6 +19,7 @@ class Dynamics(Protocol):
         `block` computes; left out, the standard ones. "position" stands for "position:foot"
     aliases : optional, names of states and controls in terms, `node.altitude` -> quantity and component,
         None for all of them; a name with an argument is "rate:altitude"
+    check_quantity : optional, raises why the dynamics lacks a quantity of this name, if it knows
     Other optional members have protocols of their own: `DesignableDynamics`, `ForwardDynamics`,
     `LoadedForwardDynamics`, `SkeletonDynamics`, `GravityField`, `DescribedJoints`, `CarriedFrames`.
     """
@@ -64,7 +65,10 @@ class DesignableDynamics(Dynamics, Protocol):
 
 @runtime_checkable
 class ForwardDynamics(Protocol):
-    """A dynamics that computes accelerations, for the simulation in `Solution.verify` and for shooting."""
+    """A dynamics that computes accelerations, for the simulation in `Solution.verify` and for shooting.
+
+    has_forward_dynamics : optional, False of a robot some of whose joints move no mass
+    """
 
     def forward_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
         """Accelerations (..., n) of torques and forces tau (..., n) at the state q, v (..., n)."""
