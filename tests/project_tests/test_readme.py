@@ -1,6 +1,7 @@
 """What the README promises holds: its code runs, its commands and files exist."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -72,5 +73,17 @@ def test_the_commands_shown_are_commands_that_exist():
 
 
 def test_the_supported_pythons_are_those_of_the_package():
-    package = (ROOT / "pyproject.toml").read_text(encoding="utf-8")  # tomllib came with Python 3.11
-    assert 'requires-python = ">=3.10,<3.14"' in package and "Python 3.10 to 3.13" in README
+    """The range, the classifiers, the pages, tools, the workflow and .ci/run name the same versions."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    first, end = (int(n) for n in re.findall(r"3\.(\d+)", project["project"]["requires-python"]))
+    named = [name.rpartition(" ")[2] for name in project["project"]["classifiers"] if " 3." in f"{name}."]
+    assert named == [f"3.{minor}" for minor in range(first, end)]
+    told = f"Python {named[0]} to {named[-1]}"
+    for page in ("README.md", "docs/start.md", "docs/security.md", "docs/versions.md", "constraints.txt"):
+        assert told in (ROOT / page).read_text(encoding="utf-8"), page
+    assert project["tool"]["ruff"]["target-version"] == f"py3{first}"
+    assert project["tool"]["pyright"]["pythonVersion"] == named[0]
+    workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+    assert f'python: ["{named[0]}", "{named[-1]}"]' in workflow
+    everything = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert f"interpreter {named[0]})" in everything and f"interpreter {named[-1]} " in everything

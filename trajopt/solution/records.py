@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -62,7 +62,7 @@ class RunRecord:
         """The record of a run that begins now."""
         return RunRecord(
             id=uuid.uuid4().hex,
-            started=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
             versions=dict(installed_versions()),
             machine=dict(_machine()),
             solver=repr(solver),
