@@ -1,7 +1,6 @@
-"""First and contracted second derivatives of blocks against complex steps, and their patterns."""
+"""First and contracted second derivatives of blocks against slopes, and their patterns."""
 
 import numpy as np
-from random_trees import STEP
 
 
 def inputs(block, nodes=5, seed=0):
@@ -14,22 +13,25 @@ def adjoints(block, nodes=5, seed=1):
     return {name: rng.normal(size=(nodes, width)) for name, width in block.outputs.items()}
 
 
-def moved(u, name, column):
-    found = {key: value.astype(complex) for key, value in u.items()}
-    found[name][:, column] += 1j * STEP
-    return found
+def moved(u, name, column, t):
+    return {**u, name: u[name] + t * (np.arange(u[name].shape[1]) == column)}
 
 
-def check_partials(block):
-    """By complex step, relative to the largest entry."""
-    u = inputs(block)
+def check_partials(block, slope, step=0.04, seed=0):
+    """By a slope of the values, relative to the largest entry.
+
+    step : of differences along q; of all else blocks are polynomials
+    """
+    u = inputs(block, seed=seed)
     partials, pattern = block.partials(u), block.pattern()
     assert set(partials) == set(pattern)
     for name, width in block.inputs.items():
         for column in range(width):
-            stepped = block.value(moved(u, name, column))
+            stepped = slope(
+                lambda t, at=(name, column): block.value(moved(u, *at, t)), step if name == "q" else 1.0
+            )
             for output in block.outputs:
-                expected = stepped[output].imag / STEP
+                expected = stepped[output]
                 found = partials[output, name][:, :, column] if (output, name) in partials else 0.0 * expected
                 scale = max(1.0, np.abs(partials.get((output, name), 0.0)).max())
                 assert np.abs(found - expected).max() < 1e-11 * scale
@@ -37,9 +39,9 @@ def check_partials(block):
                     assert not found[:, ~pattern[output, name][:, column]].any()
 
 
-def check_curvature(block):
-    """By complex step of the partials, relative to the largest entry."""
-    u, y = inputs(block), adjoints(block)
+def check_curvature(block, slope, step=0.04, seed=0):
+    """By a slope of the partials, relative to the largest entry; step as in `check_partials`."""
+    u, y = inputs(block, seed=seed), adjoints(block)
     curvature, pattern = block.curvature(u, y), block.curvature_pattern()
     assert set(curvature) == set(pattern)
     scale = max(1.0, *(np.abs(part).max() for part in curvature.values()))
@@ -47,7 +49,9 @@ def check_curvature(block):
         assert not part[:, ~pattern[pair]].any()
     for name, width in block.inputs.items():
         for column in range(width):
-            partials = block.partials(moved(u, name, column))
+            partials = slope(
+                lambda t, at=(name, column): block.partials(moved(u, *at, t)), step if name == "q" else 1.0
+            )
             for other in block.inputs:
                 expected = contracted(partials, y, other, u)
                 found = 0.0 * expected
@@ -62,5 +66,5 @@ def contracted(partials, y, name, u):
     total = np.zeros(u[name].shape)
     for output in y:
         if (output, name) in partials:
-            total += np.einsum("ki,kij->kj", y[output], partials[output, name].imag) / STEP
+            total += np.einsum("ki,kij->kj", y[output], partials[output, name])
     return total

@@ -25,7 +25,6 @@ from dynamics import (
 )
 from dynamics.couplings.joint_function import fitted_cubics, piecewise_linear, polynomial
 
-STEP = 1e-30  # of complex differentiation: no truncation error remains, and none of cancellation
 SEEDS = tuple(range(50))
 
 
@@ -115,14 +114,6 @@ def relative_error(found, expected) -> float:
     """Largest difference relative to the largest expected entry."""
     scale = np.abs(expected).max(initial=0.0)
     return float(np.abs(np.asarray(found) - expected).max(initial=0.0) / (scale if scale > 0.0 else 1.0))
-
-
-def complex_step(function, arguments, which):
-    """d function / d arguments[which], the direction last, all directions in one batch."""
-    inputs = [np.asarray(argument) for argument in arguments]
-    n = inputs[which].shape[-1]
-    moved = inputs[which] + 1j * STEP * np.eye(n)
-    return np.moveaxis(function(*inputs[:which], moved, *inputs[which + 1 :]).imag / STEP, 0, -1)
 
 
 def coupled_tree(seed: int) -> CoupledModel:

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from random_trees import (
     SEEDS,
-    STEP,
     floating_tree,
     random_state,
     random_tree,
     random_wrenches,
     relative_error,
 )
+from slopes import both_ways, columns
 from spanning_tree import spanning_tree
 
 import dynamics
@@ -58,20 +58,22 @@ def test_forward_dynamics_inverts_inverse_dynamics_under_external_wrenches(model
     assert relative_error(dynamics.rnea(model, q, v, dynamics.aba(model, q, v, tau, W), W), tau) < 1e-11
 
 
-def test_coriolis_matrix_is_symbols_times_velocity_and_half_the_slope_of_the_bias(model):
+@both_ways
+def test_coriolis_matrix_is_symbols_times_velocity_and_half_the_slope_of_the_bias(model, slope):
     q, v, a = random_state(model, 2)
     found, symbols = dynamics.coriolis_matrix(model, q, v), dynamics.christoffel_symbols(model, q)
     assert relative_error(np.einsum("...ijk,...k->...ij", symbols, v), found.C) < 1e-11
     assert relative_error(dynamics.rnea_derivatives(model, q, v, a).dtau_dv, 2 * found.C) < 1e-11
     assert relative_error(found.C + np.swapaxes(found.C, -1, -2), found.Mdot) < 1e-12
-    assert relative_error(dynamics.crba(model, q + 1j * STEP * v).imag / STEP, found.Mdot) < 1e-11
+    assert relative_error(slope(lambda t: dynamics.crba(model, q + t * v)), found.Mdot) < 1e-11
 
 
-def test_symbols_are_symmetric_and_are_slopes_of_the_mass_matrix(model):
+@both_ways
+def test_symbols_are_symmetric_and_are_slopes_of_the_mass_matrix(model, slope):
     (q,) = random_state(model, count=1)
     symbols = dynamics.christoffel_symbols(model, q)
     assert relative_error(np.swapaxes(symbols, -1, -2), symbols) == 0.0
-    slopes = np.moveaxis(dynamics.crba(model, q + 1j * STEP * np.eye(model.n)).imag / STEP, 0, -1)
+    slopes = columns(slope, lambda q: dynamics.crba(model, q), (q,), 0)
     assert relative_error(symbols + np.swapaxes(symbols, 0, 1), slopes) < 1e-11
 
 
@@ -102,23 +104,25 @@ def test_entries_between_branches_are_exactly_zero(model):
     assert not symbols[:, ~triple].any()
 
 
-def test_power_of_the_torques_is_the_rate_of_the_energy(model):
+@both_ways
+def test_power_of_the_torques_is_the_rate_of_the_energy(model, slope):
     q, v, a = random_state(model)
 
     def energy(q, v):
         return dynamics.kinetic_energy(model, q, v) + dynamics.potential_energy(model, q)
 
-    rate = energy(q + 1j * STEP * v, v + 1j * STEP * a).imag / STEP
+    rate = slope(lambda t: energy(q + t * v, v + t * a))
     assert rate == pytest.approx(dynamics.rnea(model, q, v, a) @ v, rel=1e-10, abs=1e-10)
     assert dynamics.kinetic_energy(model, q, v) == pytest.approx(
         v @ dynamics.crba(model, q) @ v / 2, rel=1e-12
     )
 
 
-def test_base_wrench_is_rate_of_momentum_less_weight_and_external_wrenches(model):
+@both_ways
+def test_base_wrench_is_rate_of_momentum_less_weight_and_external_wrenches(model, slope):
     q, v, a = random_state(model)
     W = random_wrenches(model)
-    rate = dynamics.momentum(model, q + 1j * STEP * v, v + 1j * STEP * a).imag / STEP
+    rate = slope(lambda t: dynamics.momentum(model, q + t * v, v + t * a))
     masses = [body.mass for body in model.bodies]
     masses += [body.joint.rotor.mass for body in model.bodies if body.joint.rotor is not None]
     weight = sum(masses) * model.gravity
@@ -138,7 +142,8 @@ def test_wrench_of_a_joint_along_its_axis_is_its_torque():
             assert joint.axis @ part == pytest.approx(tau[i], rel=1e-11, abs=1e-11)
 
 
-def test_every_link_is_in_balance_under_joints_gravity_and_external_wrenches():
+@both_ways
+def test_every_link_is_in_balance_under_joints_gravity_and_external_wrenches(slope):
     for seed in SEEDS[:20]:
         model = random_tree(seed)
         q, v, a = random_state(model)
@@ -148,7 +153,7 @@ def test_every_link_is_in_balance_under_joints_gravity_and_external_wrenches():
             acting = W[i] + world_wrench(poses, i, wrenches[i])
             for child in np.flatnonzero(model.parent == i):
                 acting = acting - world_wrench(poses, child, wrenches[child])
-            rate = link_momentum(model, i, q + 1j * STEP * v, v + 1j * STEP * a).imag / STEP
+            rate = slope(lambda t, i=i: link_momentum(model, i, q + t * v, v + t * a))  # noqa: B023
             weight = body.mass * model.gravity
             centre = poses.position[i] + poses.rotation[i] @ body.centre_of_mass
             acting = acting + np.concatenate([np.cross(centre, weight), weight])

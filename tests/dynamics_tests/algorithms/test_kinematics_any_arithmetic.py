@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from complex_number import Number
-from random_trees import STEP, random_state, random_tree
+from random_trees import random_state, random_tree
+from slopes import STEP
 
 from dynamics.blocks.kinematics import KinematicsBlock
 
@@ -30,6 +31,7 @@ def test_every_quantity_is_that_of_the_kernels(seed):
     assert np.abs(here - of_kernel).max() <= 1e-12 * np.abs(of_kernel).max()
 
 
+@pytest.mark.long
 def test_a_complex_step_gives_the_kernels_derivative():
     model = random_tree(4)
     q, v, _ = random_state(model, seed=4)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from complex_number import Number
-from random_trees import STEP, random_state, random_tree
+from random_trees import random_state, random_tree
+from slopes import STEP
 
 from dynamics.algorithms.rnea import inverse_dynamics, motion_batch
 from dynamics.algorithms.rnea_any_arithmetic import rnea_any_arithmetic
@@ -30,6 +31,7 @@ def test_torques_and_wrenches_are_those_of_the_kernel(seed, rotors):
     assert np.abs(here - of_kernel).max() <= 1e-13 * np.abs(of_kernel).max()
 
 
+@pytest.mark.long
 def test_a_complex_step_gives_the_kernels_derivative():
     model = random_tree(4, rotors=True)
     q, v, a = random_state(model, seed=4)

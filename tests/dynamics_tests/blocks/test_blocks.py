@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from block_derivatives import adjoints, check_curvature, check_partials, inputs
 from random_trees import floating_tree, random_tree
+from slopes import both_ways
 
 import dynamics
 from dynamics.blocks.declared_quantities import QUANTITIES
@@ -36,12 +37,14 @@ def block(request, model):
     return model.block(*request.param)
 
 
-def test_partials_are_exact_and_within_their_pattern(block):
-    check_partials(block)
+@both_ways
+def test_partials_are_exact_and_within_their_pattern(block, slope):
+    check_partials(block, slope)
 
 
-def test_curvature_is_exact_and_within_its_pattern(block):
-    check_curvature(block)
+@both_ways
+def test_curvature_is_exact_and_within_its_pattern(block, slope):
+    check_curvature(block, slope)
 
 
 def test_patterns_are_true_where_values_can_be_nonzero_and_tight_on_random_robots(block):

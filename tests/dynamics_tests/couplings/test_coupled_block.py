@@ -1,12 +1,14 @@
-"""Blocks of coupled robots: first and second derivatives of every quantity, against complex steps."""
+"""Blocks of coupled robots: first and second derivatives of every quantity, against slopes."""
 
 import numpy as np
 import pytest
 from block_derivatives import adjoints, check_curvature, check_partials, inputs
 from random_trees import coupled_tree
+from slopes import both_ways
 
 from dynamics.blocks.declared_quantities import QUANTITIES
 
+NO_KNOT = {"step": 0.01, "seed": 4}  # differences that pass no knot of the couplings
 NAMED = {"link": ":tool", "joint": ":joint1", "": ""}
 ALONE = [((f"{name}{NAMED[declared.argument]}",), ()) for name, declared in QUANTITIES.items()]
 TOGETHER = [
@@ -25,12 +27,14 @@ def block(request, model):
     return model.block(*request.param)
 
 
-def test_partials_are_exact_and_within_their_pattern(block):
-    check_partials(block)
+@both_ways
+def test_partials_are_exact_and_within_their_pattern(block, slope):
+    check_partials(block, slope, **NO_KNOT)
 
 
-def test_curvature_is_exact_and_within_its_pattern(block):
-    check_curvature(block)
+@both_ways
+def test_curvature_is_exact_and_within_its_pattern(block, slope):
+    check_curvature(block, slope, **NO_KNOT)
 
 
 def test_torques_of_the_block_are_those_of_inverse_dynamics(model):

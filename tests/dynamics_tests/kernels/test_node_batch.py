@@ -100,7 +100,8 @@ def test_names_and_options_that_do_not_exist_are_refused():
         dynamics.coriolis_matrix(MODEL, q, q, body_factor="newton")
 
 
-def test_every_robot_runs_through_the_same_compiled_code():
+@pytest.mark.parametrize("zero", [0.0, pytest.param(0j, marks=pytest.mark.long)])
+def test_every_robot_runs_through_the_same_compiled_code(zero):
     from dynamics.algorithms.rnea import _rnea
     from dynamics.algorithms.rnea_derivatives import _rnea_derivatives
 
@@ -109,7 +110,7 @@ def test_every_robot_runs_through_the_same_compiled_code():
         q, v, a = random_state(model, 5)
         for external in (None, random_wrenches(model)):
             dynamics.rnea(model, q, v, a, external)
-            dynamics.rnea(model, np.asfortranarray(q), v[0], a + 0j, external)
+            dynamics.rnea(model, np.asfortranarray(q), v[0], a + zero, external)
             dynamics.rnea_derivatives(model, q, v, a, external)
     for compiled in (_rnea, _rnea_derivatives):  # without and with rotation vectors, float64 and complex128
         kinds = Counter(str(of_arguments[2]) for of_arguments in compiled.signatures)

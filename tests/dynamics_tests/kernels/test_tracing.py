@@ -27,7 +27,7 @@ def test_only_functions_without_jumps_are_traced():
     assert is_straight(product.py_func) and not is_straight(halved.py_func)
 
 
-@pytest.mark.parametrize("kind", [np.float64, np.complex128])
+@pytest.mark.parametrize("kind", [np.float64, pytest.param(np.complex128, marks=pytest.mark.long)])
 def test_a_traced_part_computes_what_python_does(kind):
     @kernel
     def run(a, table, row, out):
