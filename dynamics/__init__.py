@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from dynamics.model.shape import capsule as capsule
     from dynamics.model.shape import cylinder as cylinder
     from dynamics.model.shape import half_space as half_space
+    from dynamics.model.shape import hull as hull
     from dynamics.model.shape import point_cloud as point_cloud
     from dynamics.model.shape import sphere as sphere
     from dynamics.papers.safeea.christoffel_recursion import (
@@ -157,6 +158,7 @@ export_lazily(
         "capsule": "dynamics.model.shape",
         "cylinder": "dynamics.model.shape",
         "half_space": "dynamics.model.shape",
+        "hull": "dynamics.model.shape",
         "point_cloud": "dynamics.model.shape",
         "sphere": "dynamics.model.shape",
         "Body": "dynamics.model.body",

@@ -14,7 +14,7 @@ from dynamics.kernels.compile import inlined
 from dynamics.kernels.spatial_algebra import add_scaled, cross, dot, scale, sub
 
 # kinds of solids, as `PackedShapes` numbers them
-SEGMENT, BOX, CYLINDER, HALF_SPACE, CLOUD = 0, 1, 2, 3, 4
+SEGMENT, BOX, CYLINDER, HALF_SPACE, CLOUD, HULL = 0, 1, 2, 3, 4, 5
 HALVINGS = 50  # of the interval of t, at most: to rounding
 
 

@@ -1,4 +1,4 @@
-"""Shapes of robots and of what stands around them: spheres, capsules, boxes, cylinders, half-spaces, points.
+"""Shapes of robots and of what stands around them: spheres, capsules, boxes, cylinders, hulls, half-spaces.
 
 Every shape has a pose, x_carrier = rotation x_shape + position; its carrier is a link or frame of a robot, or
 the world. The axis of capsules and cylinders is z, and their origin is their middle.
@@ -28,9 +28,11 @@ KINDS = MappingProxyType(
         "box": ("x", "y", "z"),
         "half_space": (),
         "point_cloud": ("radius",),
+        "hull": ("radius",),
     }
 )
 MAY_BE_ZERO = ("length",)  # a capsule of length zero is a sphere
+OF_POINTS = "point_cloud", "hull"  # a radius of zero is one
 # A cloud is computed with point by point: 5000 points on 59 spheres at 80 nodes are 24 million distances.
 MOST_POINTS = 5000
 ROUNDED = 0.05  # as far as the length of a quaternion of a few digits is from one
@@ -41,14 +43,15 @@ WHOLE_TURN = 2.0 * np.pi * (1.0 + 1e-6)  # rad, of angles given as 6.28319, too
 class Shape:
     """A solid with a pose on a link or frame of a robot, or in the world.
 
-    kind : "sphere", "capsule", "box", "cylinder", "half_space" or "point_cloud"
+    kind : "sphere", "capsule", "box", "cylinder", "half_space", "point_cloud" or "hull"
     size : m; sphere (radius,); capsule and cylinder (radius, length), a capsule's length being that of its
         axis between the centres of its half spheres; box (x, y, z), full sides; half_space (), solid where
-        z <= 0 of its own axes; point_cloud (radius,), balls of that radius about the points
+        z <= 0 of its own axes; point_cloud (radius,), balls of that radius about the points; hull (radius,),
+        all within that radius of the convex hull of the points
     rotation, position : (3, 3) and (3,) m, axes and origin in those of the carrier
     carrier : name of the link or frame that the shape is fixed to, None = the world
     name : for messages and files
-    points : (m, 3) m, of a point cloud, at most 5000; empty otherwise
+    points : (m, 3) m, of a point cloud or hull, at most 5000; empty otherwise
 
     `sphere`, `capsule` and their siblings make one. Raises ModelError, ShapeError, JointError (rotation).
     """
@@ -72,7 +75,7 @@ class Shape:
         checked_reference(self.carrier, f"{what} carrier")
         size = finite_array(self.size, (len(KINDS[self.kind]),), f"{what} size")
         for label, value in zip(KINDS[self.kind], size.tolist(), strict=True):
-            if value < 0.0 or (value == 0.0 and label not in MAY_BE_ZERO and self.kind != "point_cloud"):
+            if value < 0.0 or (value == 0.0 and label not in MAY_BE_ZERO and self.kind not in OF_POINTS):
                 raise ShapeError(f"{what} {label} is {value} m; give a length above zero")
         object.__setattr__(self, "size", size)
         object.__setattr__(self, "rotation", rotation_matrix(self.rotation, f"{what} rotation"))
@@ -82,8 +85,8 @@ class Shape:
     def _checked_points(self, what: str) -> np.ndarray:
         given = real_array(self.points, f"{what} points")
         points = finite_array(given, (len(given) if given.ndim else 0, 3), f"{what} points")
-        if (self.kind == "point_cloud") != (len(points) > 0):
-            wanted = "at least one point" if self.kind == "point_cloud" else "none, it is no cloud"
+        if (self.kind in OF_POINTS) != (len(points) > 0):
+            wanted = "at least one point" if self.kind in OF_POINTS else "none, it is no cloud"
             raise ShapeError(f"{what} points are {len(points)}; give {wanted}")
         if len(points) > MOST_POINTS:
             raise ShapeError(
@@ -181,6 +184,18 @@ def point_cloud(
 ) -> Shape:
     """Balls of one `radius`, m, about points (m, 3) m, at most 5000; pose as in `box`."""
     return _placed("point_cloud", (radius,), at, rotation, name, carrier, points=points)
+
+
+def hull(
+    points: ArrayLike,
+    radius: float = 0.0,
+    at: ArrayLike = (0.0, 0.0, 0.0),
+    rotation: ArrayLike | None = None,
+    name: str = "",
+    carrier: str | None = None,
+) -> Shape:
+    """The convex hull of points (m, 3) m, of a mesh say, and all within `radius`; pose as in `box`."""
+    return _placed("hull", (radius,), at, rotation, name, carrier, points=points)
 
 
 def _placed(

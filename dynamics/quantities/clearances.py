@@ -16,14 +16,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynamics.errors import DynamicsError
-from dynamics.kernels.compile import inlined, kernel
+from dynamics.kernels.compile import inlined, kernel, subroutine
+from dynamics.kernels.convex_distances import centre_of, convex_distance, farthest, reach_of
 from dynamics.kernels.distances import (
     CLOUD,
+    HALF_SPACE,
+    HULL,
     SEGMENT,
     points_apart,
     segment_to_points,
     segment_to_segment,
     segment_to_solid,
+    tangent,
 )
 from dynamics.kernels.node_batch import batch
 from dynamics.kernels.outward_sweep import AXIS, FRAME, ORIGIN, POSED, clear_pose, place
@@ -31,7 +35,7 @@ from dynamics.kernels.simd import gather, width
 from dynamics.kernels.spatial_algebra import add, add_scaled, cross, dot, scale, sub, workspace
 from dynamics.model.packed_model import COORDINATE, PARENT
 from dynamics.model.scene import Scene
-from dynamics.quantities.packed_shapes import packed_segments, packed_solids
+from dynamics.quantities.packed_shapes import robot_shapes, scene_shapes
 from dynamics.quantities.shape_pairs import FIXED, GROUND, LeftOut, coverage, link_pairs
 
 if TYPE_CHECKING:
@@ -56,81 +60,146 @@ def three(work, slot, lanes, lane):
 
 
 @inlined
-def end(work, lanes, lane, body, ends, segment, first):
-    """An end of a segment in world axes."""
-    at = body * POSED
-    p = scale(ends[segment, first], three(work, at + FRAME, lanes, lane))
-    p = add_scaled(p, ends[segment, first + 1], three(work, at + FRAME + 3, lanes, lane))
-    p = add_scaled(p, ends[segment, first + 2], three(work, at + FRAME + 6, lanes, lane))
-    return add(p, three(work, at + ORIGIN, lanes, lane))
-
-
-@inlined
-def segment_ends(work, lanes, lane, body, ends, world):
-    """Fill (s, 6) both ends of every segment in world axes."""
-    for segment in range(len(body)):
-        for first in (0, 3):
-            p = end(work, lanes, lane, body[segment], ends, segment, first)
-            world[segment, first], world[segment, first + 1], world[segment, first + 2] = p
-
-
-@inlined
 def from_row(rows, row, first):
     return rows[row, first], rows[row, first + 1], rows[row, first + 2]
 
 
 @inlined
-def nearest(world, radii, solids, points, i, j):
-    """d, t, x, u, n, v_1, k_1, k_2 of the segment i and the pair's other, a solid j or a segment -1 - j."""
-    kind, size, radius, axes, span = solids
-    a, b = from_row(world, i, 0), from_row(world, i, 3)
-    along = sub(b, a)
-    if j < 0 or kind[j] == SEGMENT:
-        rows, row = (world, -1 - j) if j < 0 else (axes, j)
-        other = radii[row] if j < 0 else radius[j]
-        c, e = from_row(rows, row, 0), from_row(rows, row, 3)
-        s, t, u, n, v, k1, k2 = segment_to_segment(a, b, c, e)
-        return s - radii[i] - other, t, add_scaled(a, t, along), u, n, v, k1, k2
-    if kind[j] == CLOUD:
-        index, t = segment_to_points(points, span[j, 0], span[j, 1], a, b)
-        x = add_scaled(a, t, along)
-        s, n, v, k1, k2 = points_apart(x, from_row(points, index, 0), 0.0, along)
-        return s - radii[i] - radius[j], t, x, 0.0, n, v, k1, k2
-    s, t, n, v, k1, k2 = segment_to_solid(kind[j], size[j], axes[j], a, b)
-    return s - radii[i], t, add_scaled(a, t, along), 0.0, n, v, k1, k2
+def rotated(work, lanes, lane, body, v):
+    """A vector of a body in world axes."""
+    at = body * POSED + FRAME
+    p = scale(v[0], three(work, at, lanes, lane))
+    p = add_scaled(p, v[1], three(work, at + 3, lanes, lane))
+    return add_scaled(p, v[2], three(work, at + 6, lanes, lane))
 
 
 @inlined
-def beyond(world, radii, ball, i, j, reach):
-    """Whether balls around both are further apart than `reach`, which is decided without their distance."""
-    a, b = from_row(world, i, 0), from_row(world, i, 3)
-    around = radii[i] + reach
-    if j < 0:
-        c, e = from_row(world, -1 - j, 0), from_row(world, -1 - j, 3)
-        middle, axis = scale(0.5, add(c, e)), sub(e, c)
-        around += radii[-1 - j] + 0.5 * math.sqrt(dot(axis, axis))
-    else:
-        middle = from_row(ball, j, 0)
-        around += ball[j, 3]
+def placed(work, lanes, lane, body, p):
+    """A point of a body in world axes."""
+    return add(rotated(work, lanes, lane, body, p), three(work, body * POSED + ORIGIN, lanes, lane))
+
+
+@inlined
+def place_shapes(work, lanes, lane, body, axes, world):
+    """Fill (s, 12) axes and origins of all shapes in the world."""
+    for shape in range(len(body)):
+        for first in (0, 3, 6):
+            v = rotated(work, lanes, lane, body[shape], from_row(axes, shape, first))
+            world[shape, first], world[shape, first + 1], world[shape, first + 2] = v
+        p = placed(work, lanes, lane, body[shape], from_row(axes, shape, 9))
+        world[shape, 9], world[shape, 10], world[shape, 11] = p
+
+
+@inlined
+def axis_ends(axes, row, half):
+    """Both ends of the axis of a capsule."""
+    middle, along = from_row(axes, row, 9), scale(half, from_row(axes, row, 6))
+    return sub(middle, along), add(middle, along)
+
+
+@subroutine
+def segment_nearest(a, b, kind, size, axes, points, first, last):
+    """s, t, x, y, n, v_1, k_1, k_2 of a segment and another core, x and y the nearest points of both."""
     along = sub(b, a)
-    around += 0.5 * math.sqrt(dot(along, along))
-    apart = sub(scale(0.5, add(a, b)), middle)
+    if kind == SEGMENT:
+        half = scale(size[0], (axes[6], axes[7], axes[8]))
+        middle = axes[9], axes[10], axes[11]
+        c, e = sub(middle, half), add(middle, half)
+        s, t, u, n, v, k1, k2 = segment_to_segment(a, b, c, e)
+        return s, t, add_scaled(a, t, along), add_scaled(c, u, sub(e, c)), n, v, k1, k2
+    if kind == CLOUD:
+        index, t = segment_to_points(points, first, last, a, b)
+        x, y = add_scaled(a, t, along), from_row(points, index, 0)
+        s, n, v, k1, k2 = points_apart(x, y, 0.0, along)
+        return s, t, x, y, n, v, k1, k2
+    s, t, n, v, k1, k2 = segment_to_solid(kind, size, axes, a, b)
+    x = add_scaled(a, t, along)
+    return s, t, x, add_scaled(x, -s, n), n, v, k1, k2
+
+
+@subroutine
+def solid_nearest(one, other, reach, scratch):
+    """s, x, y, n of a convex core that is no segment and any other one, or of a segment and a hull."""
+    kind, _, axes, points, first, last = other
+    if kind == HALF_SPACE:
+        n = axes[6], axes[7], axes[8]
+        x = farthest(one, scale(-1.0, n))
+        s = dot(n, sub(x, (axes[9], axes[10], axes[11])))
+        return s, x, add_scaled(x, -s, n), n
+    if kind != CLOUD:
+        return convex_distance(one, other, reach, scratch)
+    best, x, y, n = reach, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+    middle, wide = centre_of(one), reach_of(one)
+    pose = scratch[5]
+    pose[:] = 0.0
+    pose[0] = pose[4] = pose[8] = 1.0
+    for index in range(first, last):
+        p = from_row(points, index, 0)
+        apart = sub(p, middle)
+        if dot(apart, apart) > (max(best, 0.0) + wide) ** 2:
+            continue
+        pose[9], pose[10], pose[11] = p
+        point = kind * 0 + SEGMENT, pose[1:4], pose, points, first * 0, first * 0
+        found = convex_distance(one, point, best, scratch)
+        if found[0] < best:
+            best, x, y, n = found
+    return best, x, y, n
+
+
+@inlined
+def nearest(world, robot, scene, i, j, reach, scratch):
+    """d, t, x, y, n, v_1, k_1, k_2 of the shape i and the other of its pair, a solid j or a shape -1 - j.
+
+    x and y are the nearest points of both cores; larger distances than `reach` may be too small.
+    """
+    kind, size, radius, _, _, points, span = robot
+    kinds, sizes, radii, poses, _, others, spans = (
+        (kind, size, radius, world, radius, points, span) if j < 0 else scene
+    )
+    k = -1 - j if j < 0 else j
+    radial = radius[i] + radii[k]
+    if kind[i] == SEGMENT and kinds[k] != HULL:
+        a, b = axis_ends(world, i, size[i, 0])
+        s, t, x, y, n, v, k1, k2 = segment_nearest(
+            a, b, kinds[k], sizes[k], poses[k], others, spans[k, 0], spans[k, 1]
+        )
+        if s == 0.0 and kinds[k] == SEGMENT:  # the axes meet: apart, fastest, along their common normal
+            n = cross(sub(b, a), from_row(poses, k, 6))
+            length = math.sqrt(dot(n, n))
+            n = scale(1.0 / length, n) if length > 0.0 else (0.0, 0.0, 1.0)
+        return s - radial, t, x, y, n, v, k1, k2
+    one = kind[i], size[i], world[i], points, span[i, 0], span[i, 1]
+    other = kinds[k], sizes[k], poses[k], others, spans[k, 0], spans[k, 1]
+    s, x, y, n = solid_nearest(one, other, reach + radial, scratch)
+    return s - radial, 0.0, x, y, n, tangent(n), 0.0, 0.0
+
+
+@inlined
+def beyond(world, robot, scene, i, j, reach):
+    """Whether balls around both are further apart than `reach`, which is decided without their distance."""
+    if j < 0:
+        middle, around = from_row(world, -1 - j, 9), robot[4][-1 - j]
+    else:
+        middle, around = from_row(scene[3], j, 9), scene[4][j]
+    around += robot[4][i] + reach
+    apart = sub(from_row(world, i, 9), middle)
     return dot(apart, apart) > around * around
 
 
 @kernel
-def _distances(tree, numbers, q, body, ends, radii, solids, ball, points, pairs, reach, out):
+def _distances(tree, numbers, q, body, robot, scene, pairs, reach, out):
     lanes = width(q)
-    work, world = workspace(q, tree.shape[0] * POSED), np.empty((len(body), 6))
+    work, world = workspace(q, tree.shape[0] * POSED), np.empty((len(body), 12))
+    scratch = np.empty((6, 12))
     for first in range(0, q.shape[0], lanes):
         sweep(work, tree, numbers, q, first)
         for lane in range(min(lanes, q.shape[0] - first)):
-            segment_ends(work, lanes, lane, body, ends, world)
+            place_shapes(work, lanes, lane, body, robot[3], world)
             for pair in range(len(pairs)):
                 i, j = pairs[pair, 0], pairs[pair, 1]
                 d = reach
-                if not beyond(world, radii, ball, i, j, reach):
-                    d = min(d, nearest(world, radii, solids, points, i, j)[0])
+                if not beyond(world, robot, scene, i, j, reach):
+                    d = min(d, nearest(world, robot, scene, i, j, reach, scratch)[0])
                 out[first + lane, pair] = d
 
 
@@ -172,12 +241,11 @@ def slide(work, lanes, lane, tree, k, n, along, g):
 
 
 @kernel
-def _derivatives(
-    tree, numbers, q, body, ends, radii, solids, points, pairs, node, chosen, weights, values, slopes, out
-):
+def _derivatives(tree, numbers, q, body, robot, scene, pairs, node, chosen, weights, values, slopes, out):
     """Distances and slopes of chosen pairs at ascending nodes; curvature, where `out` has entries."""
     lanes, n = width(q), q.shape[1]
-    work, world = workspace(q, tree.shape[0] * POSED), np.empty((len(body), 6))
+    work, world = workspace(q, tree.shape[0] * POSED), np.empty((len(body), 12))
+    scratch = np.empty((6, 12))
     columns, g = np.empty((n, 3)), np.empty(n)
     swept = posed = -1
     for entry in range(len(node)):
@@ -186,16 +254,13 @@ def _derivatives(
             sweep(work, tree, numbers, q, swept * lanes)
         if node[entry] != posed:
             posed = node[entry]
-            segment_ends(work, lanes, posed % lanes, body, ends, world)
+            place_shapes(work, lanes, posed % lanes, body, robot[3], world)
         lane, i, j = posed % lanes, pairs[chosen[entry], 0], pairs[chosen[entry], 1]
-        d, t, x, u, normal, v, k1, k2 = nearest(world, radii, solids, points, i, j)
+        d, t, x, y, normal, v, k1, k2 = nearest(world, robot, scene, i, j, math.inf, scratch)
         values[entry] = d
         columns[:] = 0.0
         point_columns(work, lanes, lane, tree, body[i], x, 1.0, columns)
-        y = x
         if j < 0:
-            c, e = from_row(world, -1 - j, 0), from_row(world, -1 - j, 3)
-            y = add_scaled(c, u, sub(e, c))
             point_columns(work, lanes, lane, tree, body[-1 - j], y, -1.0, columns)
         for c in range(n):
             slopes[entry, c] = dot(normal, (columns[c, 0], columns[c, 1], columns[c, 2]))
@@ -205,7 +270,7 @@ def _derivatives(
         bend(work, lanes, lane, tree, body[i], x, normal, factor, target)
         if j < 0:
             bend(work, lanes, lane, tree, body[-1 - j], y, normal, -factor, target)
-        along = sub(from_row(world, i, 3), from_row(world, i, 0))
+        along = scale(2.0 * robot[1][i, 0], from_row(world, i, 6))
         hv, hw = k1 * dot(v, along), k2 * dot(w, along)
         stiffness = hv * dot(v, along) + hw * dot(w, along)
         slides = j >= 0 and 0.0 < t < 1.0 and stiffness > 0.0
@@ -225,32 +290,31 @@ def _derivatives(
 
 
 @kernel
-def _levers(tree, numbers, q, body, ends, out):
-    """Largest speeds of the ends of every segment per rate of a coordinate, (nodes, segments, n)."""
+def _levers(tree, numbers, q, body, corners, begin, out):
+    """Largest speeds of the corners of every shape per rate of a coordinate, (nodes, shapes, n)."""
     lanes = width(q)
-    work, world = workspace(q, tree.shape[0] * POSED), np.empty((len(body), 6))
+    work = workspace(q, tree.shape[0] * POSED)
     for first in range(0, q.shape[0], lanes):
         sweep(work, tree, numbers, q, first)
         for lane in range(min(lanes, q.shape[0] - first)):
-            segment_ends(work, lanes, lane, body, ends, world)
-            for segment in range(len(body)):
-                k = body[segment]
+            for shape in range(len(body)):
+                k = body[shape]
                 while k > 0:
                     at, longest = k * POSED + AXIS, 0.0
-                    for side in (0, 3):
-                        x = from_row(world, segment, side)
+                    for row in range(begin[shape], begin[shape + 1]):
+                        x = placed(work, lanes, lane, body[shape], from_row(corners, row, 0))
                         J = add(three(work, at + 3, lanes, lane), cross(three(work, at, lanes, lane), x))
                         longest = max(longest, math.sqrt(dot(J, J)))
-                    out[first + lane, segment, tree[k, COORDINATE]] += longest
+                    out[first + lane, shape, tree[k, COORDINATE]] += longest
                     k = tree[k, PARENT]
 
 
 class Clearances:
     """Signed distances of pairs: the robot's shapes to those of a scene, and to each other.
 
-    model : whose shapes are meant, `model.with_shapes`; boxes and cylinders on it are covered by capsules
+    model : whose shapes are meant, `model.with_shapes`
     own : whether the robot's distances to itself are among them
-    pairs : (p, 2), numbers of the robot's segment and of the other, see `pair_name`
+    pairs : (p, 2), numbers of the robot's shape and of the other, see `pair_name`
     left_out : the other pairs, each with its reason: links on one body or both fixed to the ground, links
         that meet at a joint, and `allowed_pairs`
     A distance below zero is the depth: where the axis of a sphere or capsule runs inside an obstacle, that
@@ -268,12 +332,12 @@ class Clearances:
                 "the robot has no shapes, so that nothing can touch: give model.with_shapes(...)"
             )
         self.model, self.scene = model, scene
-        self.segments, self.solids = packed_segments(model), packed_solids(scene)
-        held = self.segments.body == 0
+        self.robot, self.solids = robot_shapes(model), scene_shapes(scene)
+        held = self.robot.body == 0
         pairs = np.stack(np.meshgrid(np.flatnonzero(~held), np.arange(len(scene.shapes)), indexing="ij"), -1)
-        fixed = {name or GROUND: None for name, at in zip(self.segments.carriers, held, strict=True) if at}
+        fixed = {name or GROUND: None for name, at in zip(self.robot.carriers, held, strict=True) if at}
         out = tuple(LeftOut(name, solid, FIXED) for name in fixed for solid in scene.names)
-        within, among = link_pairs(model, self.segments) if own else (np.empty((0, 2), np.int64), ())
+        within, among = link_pairs(model, self.robot) if own else (np.empty((0, 2), np.int64), ())
         self.pairs = np.concatenate([pairs.reshape(-1, 2), within])
         self.left_out: tuple[LeftOut, ...] = out + among
 
@@ -283,8 +347,8 @@ class Clearances:
     def pair_name(self, pair: int) -> str:
         """Both names of a pair, "panda_hand and table"."""
         i, j = self.pairs[pair].tolist()
-        first = self.segments.carriers[i] or GROUND
-        return f"{first} and {self.solids.names[j] if j >= 0 else self.segments.carriers[-1 - j] or GROUND}"
+        first = self.robot.carriers[i] or GROUND
+        return f"{first} and {self.solids.names[j] if j >= 0 else self.robot.carriers[-1 - j] or GROUND}"
 
     @property
     def coverage(self) -> str:
@@ -298,15 +362,7 @@ class Clearances:
         """Signed distances, (..., p) m, `reach` where they are larger; q (..., n). Raises ShapeError."""
         nodes = batch(self.model.packed, q=q)
         out = np.empty((nodes.nodes, len(self.pairs)))
-        _distances(
-            *self._robot(nodes.arrays[0]),
-            *self._shapes,
-            self.solids.ball,
-            self.solids.points,
-            self.pairs,
-            float(reach),
-            out,
-        )
+        _distances(*self._model, nodes.arrays[0], *self._shapes, self.pairs, float(reach), out)
         return nodes.unfold(out, len(self.pairs))
 
     def derivatives(self, q: Array, node: Array, pair: Array) -> tuple[Array, Array]:
@@ -323,26 +379,24 @@ class Clearances:
         return out
 
     def levers(self, q: Array) -> Array:
-        """How fast the ends of the robot's segments move per rate of a coordinate, (k, segments, n) m.
+        """How fast the robot's shapes move per rate of a coordinate, (k, shapes, n) m; q (k, n).
 
-        q (k, n); an upper bound, sharp where each coordinate moves one body on the way to the segment.
+        An upper bound; of round ones that of their axis, which is sharp where each coordinate moves one body.
         """
-        out = np.zeros((len(q), len(self.segments.body), self.model.n))
+        out = np.zeros((len(q), len(self.robot.body), self.model.n))
         given = batch(self.model.packed, q=q).arrays[0]
-        _levers(*self._robot(given), self.segments.body, self.segments.ends, out)
+        _levers(*self._model, given, self.robot.body, self.robot.corners, self.robot.first, out)
         return out
 
     def _run(self, q: Array, node: Array, pair: Array, weights: Array, *out: Array) -> None:
         given = batch(self.model.packed, q=q).arrays[0]
-        _derivatives(
-            *self._robot(given), *self._shapes, self.solids.points, self.pairs,
-            np.ascontiguousarray(node), np.ascontiguousarray(pair), weights, *out,
-        )  # fmt: skip
+        chosen = np.ascontiguousarray(node), np.ascontiguousarray(pair)
+        _derivatives(*self._model, given, *self._shapes, self.pairs, *chosen, weights, *out)
 
-    def _robot(self, q: Array) -> tuple[Array, Array, Array]:
-        return self.model.packed.tree, self.model.packed.numbers, q
+    @property
+    def _model(self) -> tuple[Array, Array]:
+        return self.model.packed.tree, self.model.packed.numbers
 
     @cached_property
     def _shapes(self) -> tuple[Any, ...]:
-        solids = (self.solids.kind, self.solids.size, self.solids.radius, self.solids.axes, self.solids.span)
-        return self.segments.body, self.segments.ends, self.segments.radius, solids
+        return self.robot.body, self.robot.shapes.arrays, self.solids.arrays

@@ -1,19 +1,16 @@
-"""The shapes of a robot and of a scene as flat arrays.
-
-The robot's shapes become segments with a radius: spheres and capsules are such, boxes and cylinders are
-covered by capsules (`covering_capsules`). Those of the scene stay what they are.
-"""
+"""The shapes of a robot and of a scene as flat arrays."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dynamics.errors import ModelError
-from dynamics.kernels.distances import BOX, CLOUD, CYLINDER, HALF_SPACE, SEGMENT
+from dynamics.kernels.distances import BOX, CLOUD, CYLINDER, HALF_SPACE, HULL, SEGMENT
 from dynamics.model.packed_model import BASIS
 from dynamics.model.scene import Scene
 from dynamics.model.shape import Shape
@@ -28,61 +25,74 @@ NUMBERS = {
     "cylinder": CYLINDER,
     "half_space": HALF_SPACE,
     "point_cloud": CLOUD,
+    "hull": HULL,
 }
+ROUND = 8  # sides of the prism about a cylinder
+MANY = 32  # corners of a hull, above which those of a box about it stand for them
+CUBE = np.array(np.meshgrid(*[(-1.0, 1.0)] * 3)).reshape(3, -1).T
 
 
 @dataclass(frozen=True, eq=False)
-class PackedSegments:
-    """Segments with a radius on the bodies of a packed model, in the axes of the body.
+class PackedShapes:
+    """Solids in the axes of a body or of the world.
 
-    body : (s,) row of the packed model; ends : (s, 6) m, both ends; radius : (s,) m
-    carriers, names : (s,) link or frame, "" for the ground, and a name for messages
-    """
-
-    body: np.ndarray
-    ends: np.ndarray
-    radius: np.ndarray
-    carriers: tuple[str, ...]
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class PackedSolids:
-    """Solids in the world.
-
-    kind : (o,); size : (o, 3) m, a box's half sides, a cylinder's radius and half length; radius : (o,) m,
-        that spheres, capsules and points add; axes : (o, 12) columns of the rotation, then the origin; of a
-        segment both ends instead, in its first six
-    ball : (o, 4) centre and radius of a ball around, infinite of a half-space
-    points : (p, 3) of all clouds, span : (o, 2) which of them are a solid's
+    kind : (s,); size : (s, 3) m, a box's half sides, a cylinder's radius and half length, half the length of
+        a capsule's axis; radius : (s,) m, that spheres, capsules, points and hulls add
+    axes : (s, 12) columns of the rotation, then the origin, inside the solid
+    extent : (s,) m, radius of a ball about the origin that holds it, infinite of a half-space
+    points : (p, 3) of clouds, in outer axes, and of hulls, in their own; span : (s, 2) which are a solid's
     """
 
     kind: np.ndarray
     size: np.ndarray
     radius: np.ndarray
     axes: np.ndarray
-    ball: np.ndarray
+    extent: np.ndarray
     points: np.ndarray
     span: np.ndarray
     names: tuple[str, ...]
 
+    @property
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """What kernels take: kind, size, radius, axes, extent, points, span."""
+        return self.kind, self.size, self.radius, self.axes, self.extent, self.points, self.span
 
-def packed_segments(model: KinematicTree) -> PackedSegments:
-    """The robot's shapes as segments. Raises ModelError for a half-space on a robot."""
-    rows = []
-    for number, shape in enumerate(model.shapes):
+
+@dataclass(frozen=True, eq=False)
+class RobotShapes:
+    """The shapes of a robot on the bodies of its packed model.
+
+    body : (s,) row of the packed model; shapes : in the axes of the body
+    carriers : (s,) link or frame, "" for the ground
+    corners : (c, 3) m in the axes of the body, whose hull holds the cores, which `radius` is around
+    first : (s + 1,) which corners are a shape's
+    """
+
+    body: np.ndarray
+    shapes: PackedShapes
+    carriers: tuple[str, ...]
+    corners: np.ndarray
+    first: np.ndarray
+
+
+def robot_shapes(model: KinematicTree) -> RobotShapes:
+    """The robot's shapes; points of clouds are spheres. Raises ModelError for a half-space on a robot."""
+    parts, bodies = [], []
+    for shape in model.shapes:
         body, place = carrier_place(model, shape.carrier)
-        for part in covering_capsules(shape):
-            moved = part.moved(place[:, :3], place[:, 3])
-            half = 0.5 * segment_length(moved) * moved.rotation[:, 2]
-            ends = np.concatenate([moved.position - half, moved.position + half])
-            rows.append(
-                (body, ends, float(moved.size[0]), shape.carrier or "", shape.name or f"shape {number}")
-            )
-    if not rows:
-        return PackedSegments(np.empty(0, np.int64), np.empty((0, 6)), np.empty(0), (), ())
-    body, ends, radius, carriers, names = zip(*rows, strict=True)
-    return PackedSegments(np.array(body, np.int64), np.array(ends), np.array(radius), carriers, names)
+        for part in convex_parts(shape):
+            parts.append(part.moved(place[:, :3], place[:, 3]))
+            bodies.append(body)
+    packed = packed_shapes(parts)
+    corners = [corners_of(packed, index) for index in range(len(parts))]
+    first = np.cumsum([0, *map(len, corners)])
+    return RobotShapes(
+        np.array(bodies, np.int64),
+        packed,
+        tuple(part.carrier or "" for part in parts),
+        np.concatenate([np.empty((0, 3)), *corners]),
+        first.astype(np.int64),
+    )
 
 
 def carrier_place(model: KinematicTree, carrier: str | None) -> tuple[int, np.ndarray]:
@@ -95,73 +105,92 @@ def carrier_place(model: KinematicTree, carrier: str | None) -> tuple[int, np.nd
     return body, basis.T @ np.column_stack([frame.rotation, frame.position])
 
 
-def segment_length(shape: Shape) -> float:
-    return float(shape.size[1]) if shape.kind == "capsule" else 0.0
-
-
-def covering_capsules(shape: Shape) -> tuple[Shape, ...]:
-    """Spheres and capsules that cover a shape on a robot: itself where it is one.
-
-    A cylinder becomes one capsule of its radius, a box parallel capsules along its longest side, as many as
-    make their cross-sections nearly square; both reach beyond the ends by their radius.
-    """
-    if shape.kind in ("sphere", "capsule"):
-        return (shape,)
-    if shape.kind == "cylinder":
-        return (replace(shape, kind="capsule"),)
-    if shape.kind == "point_cloud":
-        radius = float(shape.size[0])
-        placed = shape.points @ shape.rotation.T + shape.position
-        return tuple(Shape("sphere", (radius,), shape.rotation, p, shape.carrier, shape.name) for p in placed)
+def convex_parts(shape: Shape) -> tuple[Shape, ...]:
+    """The convex shapes that a shape on a robot is made of: itself, or the balls of a cloud."""
     if shape.kind == "half_space":
         raise ModelError(f"{shape!r} is on a robot; half-spaces stand in scenes: give the robot a box")
-    first, second, longest = np.argsort(shape.size, kind="stable").tolist()
-    rows = max(1, round(float(shape.size[second] / shape.size[first])))
-    width = float(shape.size[second]) / rows
-    radius = 0.5 * math.hypot(float(shape.size[first]), width)
-    axes = np.eye(3)[:, [first, second, longest]]
-    axes[:, 0] *= np.linalg.det(axes)
-    found = []
-    for row in range(rows):
-        middle = np.zeros(3)
-        middle[second] = (row + 0.5) * width - 0.5 * shape.size[second]
-        part = Shape("capsule", (radius, float(shape.size[longest])), axes, middle, shape.carrier, shape.name)
-        found.append(part.moved(shape.rotation, shape.position))
-    return tuple(found)
+    if shape.kind != "point_cloud":
+        return (shape,)
+    radius = float(shape.size[0])
+    placed = shape.points @ shape.rotation.T + shape.position
+    return tuple(Shape("sphere", (radius,), shape.rotation, p, shape.carrier, shape.name) for p in placed)
 
 
-def packed_solids(scene: Scene) -> PackedSolids:
+def scene_shapes(scene: Scene) -> PackedShapes:
     """The shapes of a scene as arrays."""
-    count = len(scene.shapes)
-    size, radius, axes, ball = (
-        np.zeros((count, 3)),
-        np.zeros(count),
-        np.zeros((count, 12)),
-        np.zeros((count, 4)),
-    )
-    points: list[np.ndarray] = []
+    return packed_shapes(scene.shapes)
+
+
+def packed_shapes(shapes: Iterable[Shape]) -> PackedShapes:
+    """Shapes as arrays, in the axes in which their poses are given."""
+    given = tuple(shapes)
+    count = len(given)
+    size, radius, axes, extent = np.zeros((count, 3)), np.zeros(count), np.zeros((count, 12)), np.zeros(count)
+    points: list[np.ndarray] = [np.empty((0, 3))]
     span = np.zeros((count, 2), np.int64)
-    for index, shape in enumerate(scene.shapes):
-        axes[index] = np.concatenate([shape.rotation.T.ravel(), shape.position])
+    for index, shape in enumerate(given):
         centre, reach = shape.position, math.inf
         if shape.kind == "box":
             size[index], reach = 0.5 * shape.size, 0.5 * float(np.linalg.norm(shape.size))
         elif shape.kind == "cylinder":
             size[index, :2] = shape.size[0], 0.5 * shape.size[1]
             reach = math.hypot(*size[index, :2])
-        elif shape.kind in ("sphere", "capsule"):
-            half = 0.5 * segment_length(shape) * shape.rotation[:, 2]
-            axes[index, :6] = np.concatenate([shape.position - half, shape.position + half])
+        elif shape.kind != "half_space":
             radius[index] = shape.size[0]
-            reach = float(np.linalg.norm(half)) + radius[index]
-        elif shape.kind == "point_cloud":
-            placed = shape.points @ shape.rotation.T + shape.position
-            first = sum(map(len, points))
-            span[index], radius[index] = (first, first + len(placed)), shape.size[0]
-            points.append(placed)
-            centre = 0.5 * (placed.min(axis=0) + placed.max(axis=0))
-            reach = float(np.linalg.norm(placed - centre, axis=1).max()) + radius[index]
-        ball[index] = [*centre, reach]
-    kind = np.array([NUMBERS[shape.kind] for shape in scene.shapes], np.int64)
-    cloud = np.concatenate(points) if points else np.empty((0, 3))
-    return PackedSolids(kind, size, radius, axes, ball, cloud, span, scene.names)
+            if shape.kind in ("sphere", "capsule"):
+                size[index, 0] = 0.5 * shape.size[1] if shape.kind == "capsule" else 0.0
+                reach = float(size[index, 0])
+            else:
+                own, centre = _points_of(shape)
+                begin = sum(map(len, points))
+                span[index] = begin, begin + len(own)
+                points.append(own)
+                about = own if shape.kind == "hull" else own - centre
+                reach = float(np.linalg.norm(about, axis=1).max())
+            reach += radius[index]
+        axes[index] = np.concatenate([shape.rotation.T.ravel(), centre])
+        extent[index] = reach
+    kind = np.array([NUMBERS[shape.kind] for shape in given], np.int64)
+    names = tuple(shape.name or f"{shape.kind} {number}" for number, shape in enumerate(given))
+    return PackedShapes(kind, size, radius, axes, extent, np.concatenate(points), span, names)
+
+
+def _points_of(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
+    """Points and the origin of a cloud, in outer axes, or of a hull, its corners about a point inside."""
+    if shape.kind == "point_cloud":
+        placed = shape.points @ shape.rotation.T + shape.position
+        return placed, 0.5 * (placed.min(axis=0) + placed.max(axis=0))
+    corners = hull_corners(shape.points)
+    middle = corners.mean(axis=0)
+    return corners - middle, shape.rotation @ middle + shape.position
+
+
+def hull_corners(points: np.ndarray) -> np.ndarray:
+    """Those of points (m, 3) that are corners of their convex hull; all of them where they lie in a plane."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return points[np.sort(ConvexHull(points).vertices)]
+    except (QhullError, ValueError):
+        return np.unique(points, axis=0)
+
+
+def corners_of(packed: PackedShapes, index: int) -> np.ndarray:
+    """Points (c, 3), in outer axes, whose hull holds the core of a convex solid."""
+    kind, size = int(packed.kind[index]), packed.size[index]
+    turn, place = packed.axes[index, :9].reshape(3, 3), packed.axes[index, 9:]
+    if kind == BOX:
+        own = CUBE * size
+    elif kind == CYLINDER:
+        angle = 2.0 * math.pi * np.arange(ROUND) / ROUND
+        ring = size[0] / math.cos(math.pi / ROUND) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        own = np.concatenate([np.insert(ring, 2, side * size[1], axis=1) for side in (-1.0, 1.0)])
+    elif kind == HULL:
+        own = packed.points[slice(*packed.span[index])]
+        if len(own) > MANY:
+            axes = np.linalg.svd(own, full_matrices=False)[2]
+            low, high = (own @ axes.T).min(axis=0), (own @ axes.T).max(axis=0)
+            own = (0.5 * (low + high) + CUBE * 0.5 * (high - low)) @ axes
+    else:
+        own = np.array([[0.0, 0.0, -size[0]], [0.0, 0.0, size[0]]])
+    return own @ turn + place

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dynamics.arguments import list_names
-from dynamics.quantities.packed_shapes import PackedSegments
+from dynamics.quantities.packed_shapes import RobotShapes
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
@@ -31,14 +31,14 @@ class LeftOut:
         return f"{self.first} and {self.second}"
 
 
-def link_pairs(model: KinematicTree, segments: PackedSegments) -> tuple[np.ndarray, tuple[LeftOut, ...]]:
-    """(p, 2) segment and -1 - segment of the robot's distances to itself, and the links that are left out.
+def link_pairs(model: KinematicTree, robot: RobotShapes) -> tuple[np.ndarray, tuple[LeftOut, ...]]:
+    """(p, 2) shape and -1 - shape of the robot's distances to itself, and the links that are left out.
 
     Left out: links on one body, links that meet at a joint (`Body.neighbour`), and `allowed_pairs`.
     """
-    carriers = list(dict.fromkeys(segments.carriers))
+    carriers = list(dict.fromkeys(robot.carriers))
     number = {carrier: index for index, carrier in enumerate(carriers)}
-    body = dict(zip(segments.carriers, segments.body.tolist(), strict=True))
+    body = dict(zip(robot.carriers, robot.body.tolist(), strict=True))
     meeting = {frozenset((each.name, each.neighbour or each.parent or "")) for each in model.bodies}
     reasons = {frozenset(pair[:2]): pair[2] if len(pair) > 2 else "" for pair in model.allowed_pairs}
     apart, left_out = np.ones((len(carriers), len(carriers)), bool), []
@@ -56,7 +56,7 @@ def link_pairs(model: KinematicTree, segments: PackedSegments) -> tuple[np.ndarr
                 continue
             apart[i, j] = apart[j, i] = False
             left_out.append(LeftOut(other or GROUND, one or GROUND, reason))
-    of = np.array([number[carrier] for carrier in segments.carriers], np.int64)
+    of = np.array([number[carrier] for carrier in robot.carriers], np.int64)
     i, j = np.nonzero(np.tril(apart[of][:, of], -1))
     return np.stack([i, -1 - j], axis=1), tuple(left_out)
 

@@ -6,6 +6,7 @@ from dynamics.model.shape import box as box
 from dynamics.model.shape import capsule as capsule
 from dynamics.model.shape import cylinder as cylinder
 from dynamics.model.shape import half_space as half_space
+from dynamics.model.shape import hull as hull
 from dynamics.model.shape import point_cloud as point_cloud
 from dynamics.model.shape import sphere as sphere
 from problems.moves.certificate import LimitLine as LimitLine

@@ -56,7 +56,11 @@ class MotionCertificate:
         return max(line.excess for line in self.lines)
 
     def __getitem__(self, name: str) -> LimitLine:
-        return next(line for line in self.lines if line.name == name)
+        """The line of a name, of several the one with the largest excess; KeyError where there is none."""
+        named = [line for line in self.lines if line.name == name]
+        if not named:
+            raise KeyError(name)
+        return max(named, key=lambda line: line.excess)
 
     def __str__(self) -> str:
         verdict = "every limit holds within" if self.holds else "a limit is exceeded by more than"

@@ -100,11 +100,11 @@ class _Proof:
 
     def __init__(self, clearances: Clearances, curve: Curve) -> None:
         self.clearances, self.curve = clearances, curve
-        model, segments = clearances.model, clearances.segments
+        model, robot = clearances.model, clearances.robot
         tree, numbers = model.packed.tree, model.packed.numbers
         far = np.abs(np.concatenate([points[:, : model.n] for points in curve.control_points])).max(axis=0)
-        path = np.zeros((len(segments.body), len(tree)), bool)  # bodies that carry a segment
-        for index, body in enumerate(segments.body.tolist()):
+        path = np.zeros((len(robot.body), len(tree)), bool)  # bodies that carry a shape
+        for index, body in enumerate(robot.body.tolist()):
             while body > 0:
                 path[index, body] = True
                 body = int(tree[body, PARENT])
@@ -117,7 +117,7 @@ class _Proof:
         )
         longest = np.linalg.norm(numbers[:, POSITION : POSITION + 3], axis=1)
         longest += slide * (of @ far * ratio + np.abs(numbers[:, OFFSET]))
-        tips = np.linalg.norm(segments.ends.reshape(-1, 2, 3), axis=2).max(axis=1)
+        tips = np.maximum.reduceat(np.linalg.norm(robot.corners, axis=1), robot.first[:-1])
         self.length = path @ np.where(np.arange(len(tree)) > 0, longest, 0.0) + tips
         i, j = clearances.pairs.T
         own = np.flatnonzero(j < 0)
@@ -131,7 +131,7 @@ class _Proof:
         q = self.curve(middle)[:, : self.clearances.model.n]
         half = 0.5 * (spans.end - spans.start)[:, None]
         change = half * (np.abs(spans.coefficients).max(axis=1) + error)
-        turned, slid = change @ self.turns.T, change @ self.slides.T  # (spans, segments)
+        turned, slid = change @ self.turns.T, change @ self.slides.T  # (spans, shapes)
         growth = (self.turns * self.length[:, None] + self.slides)[None] * turned[..., None]
         growth += self.turns[None] * slid[..., None]
         moves = (self.clearances.levers(q) + growth) * change[:, None, :]

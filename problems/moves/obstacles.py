@@ -57,7 +57,7 @@ def always_near(model: dynamics.RigidBodyModel, clearance: float = 0.0) -> list[
     within = clearance + CLOSER if clearance > 0.0 else 0.0
     reason = f"stay within {1e3 * clearance:g} mm" if clearance > 0.0 else "touch"
     near = clearances.distances(q, within + REACH) < within
-    carriers, together = clearances.segments.carriers, dict[tuple[str, str], list[int]]()
+    carriers, together = clearances.robot.carriers, dict[tuple[str, str], list[int]]()
     for pair, (i, j) in enumerate(clearances.pairs.tolist()):
         together.setdefault((carriers[i], carriers[-1 - j]), []).append(pair)
     found = sorted(

@@ -123,6 +123,9 @@ def corners_of(shape: Shape) -> Array:
     if shape.kind in ("box", "half_space"):
         corners = CUBE * (size if shape.kind == "box" else np.array(PLATE))
         corners = corners - (shape.kind == "half_space") * np.array([0.0, 0.0, 0.5 * PLATE[2]])
+    elif shape.kind == "hull":
+        about = _rings(float(size[0]), 0.0, ROUND // 2) if size[0] > 0.0 else np.zeros((1, 3))
+        corners = (shape.points[:, None] + about).reshape(-1, 3)
     elif shape.kind == "point_cloud":
         return _rings(max(float(size[0]), LEAST_BALL), 0.0, ROUND // 2)
     else:

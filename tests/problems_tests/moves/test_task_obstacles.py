@@ -170,3 +170,47 @@ def test_the_report_of_a_task_of_several_arcs_agrees_that_all_of_it_holds():
     assert motion.converged, motion
     report = motion.solution.verify()
     assert report.verdict == "PASS", report.reason
+
+
+ROUND = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
+CAN = np.array([(0.03 * np.cos(a), 0.03 * np.sin(a), z) for a in ROUND for z in (0.0, 0.1)])
+PARTS = {
+    "box": moves.box((0.06, 0.06, 0.1), at=(0.0, 0.0, 0.05)),
+    "cylinder": moves.cylinder(0.03, 0.1, at=(0.0, 0.0, 0.05)),
+    "hull": moves.hull(CAN),
+    "plate": moves.box((0.2, 0.15, 0.002), at=(0.0, 0.0, 0.099)),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_is_put_down_five_millimetres_above_a_table(name):
+    scene = moves.Scene([moves.box((2.0, 2.0, 0.1), at=(0.0, 0.0, -0.05), name="table")])
+    task = moves.Task(arm(), scene, clearance=0.002)
+    task.start(q=HOME)
+    task.attach("part", "tool0", mass=0.5, shape=PARTS[name])
+    task.to("tool0", position=(0.5, 0.2, 0.105), rotation=DOWN)
+    motion = task.solve()
+    assert motion.converged, motion
+    assert motion.certificate["clearance"].evidence == "proved"
+    t = np.linspace(0.0, motion.duration, 2000)
+    tool = dynamics.forward_kinematics(motion.loaded[0], motion.q(t), ["tool0"])
+    corners = (
+        CAN
+        if name == "hull"
+        else PARTS[name].position
+        + np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+        * (PARTS[name].size if "box" in PARTS[name].kind else (0.04, 0.04, 0.1))
+    )
+    heights = tool.position[:, 0, 2, None] + tool.rotation[:, 0, 2] @ corners.T
+    assert 0.002 - 1e-6 < heights.min() < 0.005 + 1e-6
+
+
+def test_a_part_put_down_too_deep_is_named():
+    scene = moves.Scene([moves.box((2.0, 2.0, 0.1), at=(0.0, 0.0, -0.05), name="table")])
+    task = moves.Task(arm(), scene, clearance=0.002)
+    task.start(q=HOME)
+    task.attach("part", "tool0", mass=0.5, shape=PARTS["box"])
+    task.to("tool0", position=(0.5, 0.2, 0.101), rotation=DOWN)
+    with pytest.raises(errors.InfeasibleBoundsError, match=r"goal 1: part and table are 0\.001 m apart"):
+        task.solve()
