@@ -77,4 +77,4 @@ if TYPE_CHECKING:
     from trajopt.transcription.transcribe import transcribe as transcribe
     from trajopt.verification.diagnosis import diagnose as diagnose
 
-export_lazily(__name__, renamed={"RowsInRounds": ("ConstraintGeneration", "0.3")})
+export_lazily(__name__)

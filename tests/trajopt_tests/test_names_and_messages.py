@@ -40,19 +40,6 @@ def test_a_frame_is_held_at_both_ends_under_two_names():
     assert problem.constraints[-1].name == "through the gate"
 
 
-def test_clearances_take_the_robot_the_obstacle_and_both_radii_in_one_order():
-    """The former order of capsules still means what it did, and warns."""
-    ends = (0.9, 0.0, 0.2), (0.9, 0.6, 0.9)
-    new = trajopt.library.capsule_clearance("upper_arm_link", "wrist_3_link", *ends, 0.1, 0.05)
-    with pytest.warns(DeprecationWarning, match="is the former order, which goes in version 0.3"):
-        old = trajopt.library.capsule_clearance("upper_arm_link", "wrist_3_link", 0.05, *ends, 0.1)  # pyright: ignore
-    solution = trajopt.solve(
-        problems.six_axis_arm.build(intervals=4), trajopt.Ipopt(max_iterations=1), starts=1
-    )
-    t = np.linspace(0.0, solution.duration, 5)
-    assert np.array_equal(solution.value(new, t), solution.value(old, t)) and new.scene == old.scene
-
-
 def test_a_solution_is_no_dictionary_and_no_problem():
     solution = trajopt.solve(problems.van_der_pol.build(intervals=4), refine=None)
     with pytest.raises(OptionError, match=r"has no entry 'x': write solution.value\(trajopt.state"):

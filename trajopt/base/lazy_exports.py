@@ -9,34 +9,22 @@ from __future__ import annotations
 
 import ast
 import sys
-import warnings
-from collections.abc import Mapping
 from importlib import import_module
-from types import MappingProxyType, ModuleType
+from types import ModuleType
 from typing import Any
 
 
-def export_lazily(package: str, renamed: Mapping[str, tuple[str, str]] = MappingProxyType({})) -> None:
+def export_lazily(package: str) -> None:
     """Give `package` its `__all__`, and each name of it at the first use.
 
     Its names are those of the block `if TYPE_CHECKING:` of its `__init__.py`, each as a line
     `from package.module import name as name`, or `from package import name as name` for a subpackage. This
     call is the last statement of that file.
-
-    renamed : former name -> present name, and the version in which the former one goes; it warns
     """
     homes = _homes(package)
 
     class LazyPackage(ModuleType):
         def __getattr__(self, name: str) -> Any:
-            if name in renamed:
-                new, version = renamed[name]
-                warnings.warn(
-                    f"{package}.{name} is now {package}.{new}; the former name goes in version {version}",
-                    DeprecationWarning,
-                    stacklevel=2,
-                )
-                return getattr(self, new)
             if name not in homes:
                 raise AttributeError(f"module '{package}' has no attribute {name!r}")
             if homes[name] == package:

@@ -132,16 +132,6 @@ class Certificate(CertifiedLines, CertificateRecord):
         """Of all path limits, in their own units; negative where all hold with a margin, -inf without any."""
         return max((violation.value for violation in self.violations), default=-np.inf)
 
-    @property
-    def excesses(self) -> tuple[CheckResult, ...]:
-        """Former name of `violations`."""
-        return self.violations
-
-    @property
-    def largest_excess(self) -> float:
-        """Former name of `largest_violation`."""
-        return self.largest_violation
-
     @cached_property
     def simulation(self) -> Simulation | None:
         """Forward simulation of the torques, without those by which equations are missed between nodes.

@@ -6,10 +6,8 @@ continuously differentiable: their second derivative jumps where the nearest poi
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
@@ -35,21 +33,13 @@ def sphere_clearance(frame: str, centre: ArrayLike, radius: float, own_radius: f
 
 
 def capsule_clearance(
-    first: str, last: str, start: ArrayLike, end: ArrayLike, radius: float, own_radius: Any = 0.0
+    first: str, last: str, start: ArrayLike, end: ArrayLike, radius: float, own_radius: float = 0.0
 ) -> ExpressionTerm:
     """Distance of the segment between two frames to a fixed segment, less both radii, m.
 
     start and end (3,) m in world axes; equal ones make the obstacle a sphere. In the order of
     `sphere_clearance`: frames, obstacle, its radius, that of the robot.
     """
-    if np.ndim(start) == 0 and np.ndim(radius) > 0:  # the order of former versions
-        warnings.warn(
-            "capsule_clearance(first, last, own_radius, start, end, radius) is the former order, which goes "
-            "in version 0.3: write capsule_clearance(first, last, start, end, radius, own_radius)",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        own_radius, start, end, radius = start, end, radius, own_radius
     a, b = vector_in_metres(start, "start"), vector_in_metres(end, "end")
     reach = _radius(own_radius) + _radius(radius)
 

@@ -245,8 +245,6 @@ class ProblemParts:
             return names
         return [extra] if width == 1 else [f"{extra} {name}" for name in names]
 
-    units_of, units, labels = term_units, quantity_units, figure_labels  # former names
-
     @property
     def stated(self) -> tuple[Constraint | IntegralConstraint | Periodicity, ...]:
         """Everything that must hold and has a name: constraints, bounded integrals, periodicities."""

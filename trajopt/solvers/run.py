@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -25,13 +24,8 @@ from trajopt.solvers.scaled_program import scaled_point, scaled_program
 from trajopt.solvers.solver import Callback, Iteration, Program, Result, Run, Solver, Status, WarmStart
 
 OUT_OF_TIME = "the time limit was reached"
-FORMER = (
-    "solve(nlp, callback, start) is the former order, which goes in version 0.3: write "
-    "solve(nlp, start, run), with run = trajopt.solvers.solver.Run(callback=...)"
-)
 
 SettingsT = TypeVar("SettingsT", bound="SolverSettings")
-SolveT = TypeVar("SolveT", bound=Callable[..., Result])
 
 DEFAULT = "ipopt"  # where neither user nor problem names a solver
 
@@ -98,61 +92,26 @@ def check_solver(solver: Any, what: str = "solver") -> None:
 
 
 def run_solver(solver: Any, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
-    """`solver.solve(nlp, start, run)`; a solver with the former arguments gets solve(nlp, callback, start).
+    """`solver.solve(nlp, start, run)`; OptionError for a method that takes other arguments.
 
-    The latter gets the tolerance and the limits of a run where it has the settings of IPOPT, or methods
-    `with_tolerance`, `with_time_limit` and `with_max_iterations`. Where the sizes of unknowns differ much,
-    the solver sees the program divided by them.
+    Where the sizes of unknowns differ much, the solver sees the program divided by them.
     """
     if (sizes := getattr(nlp, "unknown_sizes", None)) is not None:
         at = start and scaled_point(start, sizes)
         return scaled_point(run_solver(solver, scaled_program(nlp, sizes), at, run), 1.0 / sizes)
-    if _takes_run(getattr(solver.solve, "__func__", solver.solve)):
-        return solver.solve(nlp, start, run)
-    run = run or Run()
-    if isinstance(solver, SolverSettings):
-        solver = solver.within(run)
-    for name, value in (
-        ("with_tolerance", run.tol),
-        ("with_time_limit", run.seconds_left),
-        ("with_max_iterations", run.max_iterations),
-    ):
-        if value is not None and callable(getattr(solver, name, None)):
-            solver = getattr(solver, name)(value)
-    return solver.solve(nlp, run.callback, start)
+    _check_arguments(getattr(solver.solve, "__func__", solver.solve))
+    return solver.solve(nlp, start, run)
 
 
 @functools.cache
-def _takes_run(solve: Any) -> bool:
-    """Whether a method `solve` has the present arguments; warns of the former ones once for each class.
-
-    Raises OptionError for a method that has neither.
-    """
+def _check_arguments(solve: Any) -> None:
+    """Raise OptionError unless a method `solve` takes a run."""
     signature = inspect.signature(solve)
-    found = "run" in signature.parameters
-    if not found and "callback" not in signature.parameters:
+    if "run" not in signature.parameters:
         raise OptionError(
             f"{getattr(solve, '__qualname__', solve)} takes {signature}: a solver's method is "
             "solve(nlp, start, run), with `start` a WarmStart or None and `run` a trajopt.solvers.solver.Run"
         )
-    if not found:
-        warnings.warn(f"{getattr(solve, '__qualname__', solve)}: {FORMER}", DeprecationWarning, stacklevel=4)
-    return found
-
-
-def takes_former_order(solve: SolveT) -> SolveT:
-    """A method `solve(nlp, start, run)` that also takes the former arguments, callback first or by name."""
-
-    @functools.wraps(solve)
-    def made(self: Any, nlp: Program, start: Any = None, run: Any = None, callback: Any = None) -> Result:
-        if callback is not None or callable(start) or isinstance(run, WarmStart):
-            warnings.warn(FORMER, DeprecationWarning, stacklevel=2)
-            if callable(start) or isinstance(run, WarmStart):
-                start, run, callback = run, None, start or callback
-            run = replace(run or Run(), callback=callback)
-        return solve(self, nlp, start, run)
-
-    return made  # type: ignore[return-value]
 
 
 def takes_hessian(solver: Solver) -> bool:
@@ -218,7 +177,6 @@ class SolverSettings:
             time_limit=min((limit for limit in limits if limit is not None), default=None),
         )
 
-    @takes_former_order
     def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """Solve `nlp` from `nlp.start`, or from `start`, whose multipliers SLSQP does not use.
 

@@ -11,7 +11,6 @@ import numpy as np
 import trajopt
 from problems.human.gait.step import Step
 from trajopt.solvers.optimality.kkt import bound_violation
-from trajopt.solvers.run import takes_former_order
 from trajopt.solvers.solver import Program, Result, Run, StartKind, Status, WarmStart
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.unknowns import RowLabel
@@ -55,7 +54,6 @@ class GaitSolver(trajopt.ConstraintGeneration):
         """Damped Newton steps follow right after one round where starts are ranked."""
         return True
 
-    @takes_former_order
     def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """Solve `nlp`; where it is infeasible, the detail names joints or foot points and phases."""
         run = run or Run()

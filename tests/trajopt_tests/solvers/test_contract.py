@@ -309,42 +309,6 @@ def test_a_solver_with_nothing_but_solve_is_used_as_it_is():
     assert bare.solve(rosenbrock()).converged
 
 
-class Former:
-    """A user's solver with the arguments that `solve` had before."""
-
-    def __init__(self):
-        self.given = []
-
-    def solve(self, nlp, callback=None, start=None):
-        self.given.append((callback, start))
-        return create().solve(nlp, start, Run(callback=callback))
-
-    def with_time_limit(self, seconds):
-        self.given.append(seconds)
-        return self
-
-
-def test_a_solver_with_the_former_arguments_is_called_by_them_and_warned_of():
-    former, start = Former(), WarmStart(np.array([0.5, 0.5]))
-    with pytest.warns(
-        DeprecationWarning, match=r"Former.solve: .* the former order, which goes in version 0.3"
-    ):
-        found = run_solver(former, rosenbrock(), start, Run(callback=print).within(60.0))
-    assert found.converged and former.given[0] <= 60.0 and former.given[1] == (print, start)
-
-
-@pytest.mark.parametrize("name", SOLVERS)
-def test_the_former_order_of_arguments_means_what_it_did_and_warns(name):
-    seen, start, solver = [], WarmStart(hs071().solution), create(name)
-    for arguments, named in (((seen.append, start), {}), ((), {"callback": seen.append, "start": start})):
-        seen.clear()
-        with pytest.warns(DeprecationWarning, match="the former order, which goes in version 0.3"):
-            found = solver.solve(hs071(), *arguments, **named)
-        assert found.converged and len(seen) == len(found.history)
-    with pytest.warns(DeprecationWarning, match="the former order"):
-        assert solver.solve(hs071(), None, start).converged
-
-
 def test_only_instances_are_solvers_and_only_registered_names_are_created():
     with pytest.raises(OptionError, match=r"solver is 3: give an instance such as trajopt.Ipopt\(\)"):
         check_solver(3)
@@ -356,7 +320,12 @@ def test_only_instances_are_solvers_and_only_registered_names_are_created():
 
 @pytest.mark.parametrize(
     "method",
-    [lambda self, nlp, **options: None, lambda self, nlp, start, settings: None, lambda self, nlp: None],
+    [
+        lambda self, nlp, callback=None, start=None: None,
+        lambda self, nlp, **options: None,
+        lambda self, nlp, start, settings: None,
+        lambda self, nlp: None,
+    ],
 )
 def test_a_solver_with_other_arguments_is_refused_with_those_that_it_needs(method):
     foreign = type("Foreign", (), {"solve": method})()

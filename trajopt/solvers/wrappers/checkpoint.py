@@ -24,7 +24,7 @@ from trajopt.base.errors import OptionError, SolutionFileError
 from trajopt.base.files.array_file import ArrayFile, file_path
 from trajopt.base.files.atomic_file import whole_file
 from trajopt.base.tolerances import AGREEMENT
-from trajopt.solvers.run import check_solver, run_solver, takes_former_order
+from trajopt.solvers.run import check_solver, run_solver
 from trajopt.solvers.solver import Iteration, Program, ProgramValue, Result, Run, Solver, WarmStart
 
 FORMAT = "trajopt checkpoint"
@@ -66,7 +66,6 @@ class Checkpointed:
         """The solver itself, for NLPs other than the one asked for (those of a refinement)."""
         return self.solver
 
-    @takes_former_order
     def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """Solve from `start`, or from the checkpoint, writing checkpoints on the way."""
         run = run or Run()

@@ -25,7 +25,6 @@ from trajopt.solvers.run import (
     counted_on,
     joined_results,
     run_solver,
-    takes_former_order,
     takes_hessian,
 )
 from trajopt.solvers.solver import (
@@ -104,7 +103,6 @@ class ConstraintGeneration:
         """Whether starts are ranked faster than they are solved: Newton steps right after one round."""
         return self.newton is not None
 
-    @takes_former_order
     def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
         """Solve `nlp`; the result is that of the last round, with multipliers of all rows.
 
