@@ -36,7 +36,15 @@ from dynamics.kernels.spatial_algebra import add, add_scaled, cross, dot, scale,
 from dynamics.model.packed_model import COORDINATE, PARENT
 from dynamics.model.scene import Scene
 from dynamics.quantities.packed_shapes import robot_shapes, scene_shapes
-from dynamics.quantities.shape_pairs import FIXED, GROUND, LeftOut, coverage, link_pairs
+from dynamics.quantities.shape_pairs import (
+    FIXED,
+    GROUND,
+    OUT_OF_REACH,
+    LeftOut,
+    apart_in_all_poses,
+    coverage,
+    link_pairs,
+)
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
@@ -315,14 +323,17 @@ class Clearances:
     model : whose shapes are meant, `model.with_shapes`
     own : whether the robot's distances to itself are among them
     pairs : (p, 2), numbers of the robot's shape and of the other, see `pair_name`
+    within : m; pairs that come no nearer than that in any pose within the joints' limits are left out
     left_out : the other pairs, each with its reason: links on one body or both fixed to the ground, links
-        that meet at a joint, and `allowed_pairs`
+        that meet at a joint, `allowed_pairs`, and obstacles out of reach
     A distance below zero is the depth: where the axis of a sphere or capsule runs inside an obstacle, that
     of the axis's deepest point plus the radius. Raises DynamicsError for a robot without shapes, and for one
     with rotation vectors (free bases, ball joints); ModelError for a half-space on a robot.
     """
 
-    def __init__(self, model: KinematicTree, scene: Scene, own: bool = True) -> None:
+    def __init__(
+        self, model: KinematicTree, scene: Scene, own: bool = True, within: float = math.inf
+    ) -> None:
         if model.rotation_joints:
             raise DynamicsError(
                 "clearances of robots with free or ball joints are not computed: hold the base"
@@ -331,15 +342,22 @@ class Clearances:
             raise DynamicsError(
                 "the robot has no shapes, so that nothing can touch: give model.with_shapes(...)"
             )
-        self.model, self.scene = model, scene
+        self.model, self.scene, self.within = model, scene, within
         self.robot, self.solids = robot_shapes(model), scene_shapes(scene)
         held = self.robot.body == 0
-        pairs = np.stack(np.meshgrid(np.flatnonzero(~held), np.arange(len(scene.shapes)), indexing="ij"), -1)
+        near = np.repeat(~held[:, None], len(scene.shapes), axis=1)
+        if within < math.inf:
+            near &= apart_in_all_poses(model, self.robot, self.solids) <= within
         fixed = {name or GROUND: None for name, at in zip(self.robot.carriers, held, strict=True) if at}
         out = tuple(LeftOut(name, solid, FIXED) for name in fixed for solid in scene.names)
-        within, among = link_pairs(model, self.robot) if own else (np.empty((0, 2), np.int64), ())
-        self.pairs = np.concatenate([pairs.reshape(-1, 2), within])
-        self.left_out: tuple[LeftOut, ...] = out + among
+        inner, among = link_pairs(model, self.robot) if own else (np.empty((0, 2), np.int64), ())
+        self.pairs = np.concatenate([np.argwhere(near), inner])
+        reached = {(self.robot.carriers[i], scene.names[j]) for i, j in np.argwhere(near).tolist()}
+        moving = dict.fromkeys(name for name, at in zip(self.robot.carriers, held, strict=True) if not at)
+        every = ((name, solid) for name in moving for solid in scene.names)
+        reason = f"{OUT_OF_REACH} {1e3 * within:g} mm"
+        far = tuple(LeftOut(*both, reason) for both in every if both not in reached)
+        self.left_out: tuple[LeftOut, ...] = out + far + among
 
     def __len__(self) -> int:
         return len(self.pairs)

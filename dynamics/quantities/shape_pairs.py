@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dynamics.arguments import list_names
-from dynamics.quantities.packed_shapes import RobotShapes
+from dynamics.kernels.distances import HALF_SPACE
+from dynamics.model.packed_model import COORDINATE, OFFSET, PARENT, POSITION, RATIO, SLIDE
+from dynamics.quantities.packed_shapes import PackedShapes, RobotShapes
 
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
 
 MEET, FIXED, ALLOWED = "meet at a joint", "do not move against each other", "are allowed to touch"
+OUT_OF_REACH = "come in no pose within"
 GROUND = "ground"
+SLACK = 0.01  # m, by which slides may exceed their limits
 MOST_NAMED = 20  # pairs left out for one reason that a text names all
 
 
@@ -61,6 +65,39 @@ def link_pairs(model: KinematicTree, robot: RobotShapes) -> tuple[np.ndarray, tu
     return np.stack([i, -1 - j], axis=1), tuple(left_out)
 
 
+def apart_in_all_poses(model: KinematicTree, robot: RobotShapes, solids: PackedShapes) -> np.ndarray:
+    """Lower bounds (s, o) m of the distances of the robot's shapes to solids, for all q within their limits.
+
+    A shape stays in a ball about the first joint that carries it, whose radius is the chain stretched out.
+    """
+    tree, numbers = model.packed.tree, model.packed.numbers
+    limits = model.limits
+    far = np.maximum(np.abs(limits.q_lower), np.abs(limits.q_upper))[tree[:, COORDINATE]]
+    slide = np.abs(numbers[:, SLIDE])
+    moved = np.zeros(len(tree))
+    sliding = slide > 0.0
+    moved[sliding] = (slide * (np.abs(numbers[:, RATIO]) * far + np.abs(numbers[:, OFFSET])))[sliding] + SLACK
+    offsets = np.linalg.norm(numbers[:, POSITION : POSITION + 3], axis=1)
+    lengths = (
+        np.maximum.reduceat(np.linalg.norm(robot.corners, axis=1), robot.first[:-1]) + robot.shapes.radius
+    )
+    middles = np.zeros((len(robot.body), 3))
+    for index, body in enumerate(robot.body.tolist()):
+        while body > 0:
+            lengths[index] += moved[body]
+            parent = int(tree[body, PARENT])
+            if parent == 0:
+                middles[index] = numbers[body, POSITION : POSITION + 3]
+            else:
+                lengths[index] += offsets[body]
+            body = parent
+    away = middles[:, None] - solids.axes[None, :, 9:]
+    distances = np.linalg.norm(away, axis=2) - solids.extent
+    flat = solids.kind == HALF_SPACE
+    distances[:, flat] = np.einsum("soi,oi->so", away[:, flat], solids.axes[flat, 6:9])
+    return distances - lengths[:, None]
+
+
 def coverage(checked: int, left_out: Iterable[LeftOut], bare: Iterable[str]) -> str:
     """How many pairs are checked, how many are left out and why, and links without a shape, as a text."""
     found: dict[str, list[LeftOut]] = {}
@@ -68,6 +105,9 @@ def coverage(checked: int, left_out: Iterable[LeftOut], bare: Iterable[str]) -> 
         found.setdefault(each.reason, []).append(each)
     parts = [f"{len(found.pop(reason))} that {reason}" for reason in (MEET, FIXED) if reason in found]
     for reason, pairs in found.items():
+        if reason.startswith(OUT_OF_REACH):
+            parts.append(f"{len(pairs)} that {reason}")
+            continue
         names = ", ".join(map(str, pairs)) if len(pairs) <= MOST_NAMED else list_names(pairs)
         parts.append(f"{len(pairs)} that {reason} ({names})")
     without = list(bare)

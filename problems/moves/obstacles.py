@@ -41,7 +41,9 @@ def clearances_of(
         return None
     near = always_near(model, clearance)
     apart = model.with_shapes(model.shapes, (*model.allowed_pairs, *near)) if near else model
-    found = dynamics.Clearances(apart, scene)
+    found = dynamics.Clearances(apart, scene, within=clearance + CLOSER + REACH)
+    if not len(found):  # of a robot that can reach nothing the distances say how far away it stays
+        found = dynamics.Clearances(apart, scene)
     return found if len(found) else None
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dynamics
-from dynamics.quantities.shape_pairs import FIXED, GROUND, MEET
+from dynamics.quantities.shape_pairs import FIXED, GROUND, MEET, apart_in_all_poses
 from problems import moves
 from problems.moves.obstacles import clearances_of
 from problems.moves.tasks.robot import carrying
@@ -145,6 +145,41 @@ def test_links_always_within_the_clearance_are_left_out_by_name():
     line = str(task.solve().certificate["clearance"])
     assert "proved; pairs of links and obstacles: 1 checked, left out 1 that meet at a joint, " in line
     assert "1 that stay within 10 mm in nearly all poses (l1 and tool)" in line
+
+
+def test_obstacles_out_of_reach_are_counted_and_not_computed_with():
+    """The bound holds in all poses, and only obstacles beyond it are left out."""
+    rng, arm = np.random.default_rng(2), robot_of(*ARM)
+    slides = robot_of(
+        link("base", 0.1),
+        link("l1", 0.05, "0 0 .2"),
+        link("l2", 0.05),
+        joint("j1", "prismatic", "base", "l1", "1 0 0", ".1 0 0"),
+        joint("j2", "revolute", "l1", "l2", at="0 .5 0"),
+    )
+    for model in (arm.model, slides.model):
+        q = rng.uniform(-3.0, 3.0, (300, model.n))
+        balls = [moves.sphere(0.1, at, name=f"ball {k}") for k, at in enumerate(rng.uniform(-6, 6, (40, 3)))]
+        scene = moves.Scene([*balls, moves.half_space((0, 0, 1), (0, 0, -9.0), name="floor")])
+        every, near = dynamics.Clearances(model, scene), clearances_of(model, scene, 0.002)
+        least = dict(
+            zip(map(every.pair_name, range(len(every))), every.distances(q).min(axis=0), strict=True)
+        )
+        far = [each for each in near.left_out if each.reason.startswith("come in no pose within 52.2 mm")]
+        assert len(far) > 20 and len(near) < len(every)
+        for each in far:
+            assert least[str(each)] > 0.0522
+        bound = apart_in_all_poses(model, every.robot, every.solids)
+        found = [
+            least.get(f"{name} and {scene.names[j]}")
+            for name, j in itertools.product(every.robot.carriers, range(len(scene.shapes)))
+        ]
+        for value, low in zip(found, bound.ravel(), strict=True):
+            assert value is None or value >= low
+        assert f"{len(far)} that come in no pose within 52.2 mm" in near.coverage
+    out = moves.Scene([moves.sphere(0.1, (9, 0, 0), name="moon")])
+    one = robot_of(link("base"), link("l1", 0.05), joint("j1", "revolute", "base", "l1"))
+    assert names_of(clearances_of(one.model, out, 0.002)) == [{"l1", "moon"}]
 
 
 def test_reasons_of_pairs_that_may_touch_are_told(tmp_path):
