@@ -36,6 +36,7 @@ def principle():
     return casadi.Function("principle", [casadi.vertcat(x, costate)], [casadi.substitute(both, force, best)])
 
 
+@pytest.mark.long
 def test_the_balanced_rods_move_as_pontryagins_principle_says():
     equations = principle()
     states = casadi.SX.sym("states", 12)

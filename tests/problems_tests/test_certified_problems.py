@@ -24,6 +24,7 @@ def test_the_sliding_mass_takes_four_tenths_of_a_second():
     assert np.isclose(solution.duration, problems.sliding_mass.EXACT_DURATION, rtol=1e-10)
 
 
+@pytest.mark.long
 def test_the_extending_arm_beats_its_published_time_by_three_parts_in_a_million():
     """Shooting on switch times agrees with ours to ten digits: the published one stops short."""
     solution = certified(problems.betts_robot_arm.build())
@@ -34,7 +35,8 @@ def test_the_extending_arm_beats_its_published_time_by_three_parts_in_a_million(
     assert solution.certificate.structure.arc_count == 6
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 3)), 8])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [0, 1, 3, 8])
 def test_arms_with_other_masses_and_limits_reach_the_optimum_that_shooting_finds(seed):
     """Shooting starts 2 % away from the certified switch times and integrates with SciPy."""
     solution = certified(drawn_arm(seed))
@@ -51,6 +53,7 @@ def test_three_links_have_six_switches():
     assert np.isclose(solution.duration, 0.7310477507, rtol=1e-9)
 
 
+@pytest.mark.long
 def test_time_alone_moves_the_slide_and_arm_as_momentum_does():
     """The force changes the momentum along the slide, whatever the elbow does: T = 2 sqrt(m dx / f)."""
     solution = certified(problems.two_link_pr.build(u=0.0))
@@ -85,14 +88,11 @@ def test_six_axes_turn_at_full_speed_and_fold_while_they_speed_up_and_brake():
     assert certificate.gain.of_oversteps < 1e-9 and certificate.gain.of_margins < 1e-9
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("limits", "longest"),
     [
-        pytest.param(
-            {"time_limit": 40.0, "settings": trajopt.SearchSettings(total_iterations=1, refinements=4)},
-            0.7945,
-            marks=pytest.mark.long,
-        ),
+        ({"time_limit": 40.0, "settings": trajopt.SearchSettings(total_iterations=1, refinements=4)}, 0.7945),
         ({"time_limit": 9.0}, 0.80),  # the coarse motion is extended instead
     ],
 )

@@ -59,6 +59,7 @@ def standing_up():
     return solved(sit_to_stand.build())
 
 
+@pytest.mark.long
 def test_feet_and_seat_carry_the_weight_in_the_mean(standing_up):
     t = np.linspace(0.0, standing_up.duration, 2001)
     (wrench,) = values(standing_up, t, "base_wrench")
@@ -92,6 +93,7 @@ def test_the_work_of_joints_is_the_gain_of_potential_energy(lifting):
     np.testing.assert_allclose(hands, [[0.45, 0.4], [0.35, 1.15]], atol=1e-6)
 
 
+@pytest.mark.long
 def test_a_heavier_box_takes_more_effort(lifting):
     assert solved(lift_box.build(box=20.0)).objective > lifting.objective
 

@@ -86,6 +86,7 @@ def test_the_walkers_impact_is_that_of_a_free_body_whose_foot_stops(step):
     assert np.allclose(start[5:], speeds_after_impact(end[:5], end[5:])[::-1], atol=1e-7)
 
 
+@pytest.mark.long
 def test_the_walker_follows_lagranges_equations_and_lands_where_it_should(step):
     (gait,) = step.phases
     torques = [trajopt.state(f"u{i}") for i in range(1, 6)]
@@ -140,6 +141,7 @@ def test_shooting_along_the_singular_arc_climbs_as_high():
     assert top[0] == pytest.approx(-module.REFERENCE, abs=2e-11)
 
 
+@pytest.mark.long
 def test_the_quadrotor_passes_its_gates_in_one_smooth_flight():
     flight = solved("quadrotor_gates", gates=((2.0, 1.0), (4.0, 0.0)), goal=(6.0, 0.0), intervals=12)
     first, second, _ = flight.phases

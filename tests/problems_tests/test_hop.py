@@ -50,6 +50,7 @@ def momentum(motion, t):
     return motion.value(trajopt.Quantity("momentum"), t)
 
 
+@pytest.mark.long
 def test_in_flight_the_centre_of_mass_follows_the_ballistic_parabola(motion):
     t = within(motion, hop.FLIGHT)
     path = centre(motion, t)
@@ -124,6 +125,7 @@ def test_standing_points_do_not_move_and_none_is_below_the_ground(motion):
     assert motion.value(hop.heel_height, t).min() > -1e-4 and motion.q(t)[:, 1].min() > -1e-4
 
 
+@pytest.mark.long
 def test_the_report_finds_all_constraints_met_on_both_sides_of_every_border(motion):
     report = motion.verify()
     assert report.holds and max(v.node_relative for v in report.violations) < 1e-7

@@ -43,6 +43,7 @@ def rates(voltage):
     return at
 
 
+@pytest.mark.long
 def test_the_voltages_drive_the_motors_and_the_arm_to_the_goal(solution):
     u = lambda t: solution.value(trajopt.state("voltage"), t)  # noqa: E731
     i = solution.value(trajopt.state("current"), 0.0)

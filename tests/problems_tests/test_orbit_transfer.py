@@ -46,6 +46,7 @@ def optimum():
     return flown(adjoints)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("intervals", "order", "error"), [(16, 5, 3e-9), (24, 5, 3e-10), (32, 5, 1e-10), (12, 8, 3e-10)]
 )
@@ -58,6 +59,7 @@ def test_every_mesh_reaches_the_radius_of_pontryagins_principle(optimum, interva
     assert f"{radius:.7f}" == "1.5252777"  # YAPSS
 
 
+@pytest.mark.long
 def test_the_thrust_points_along_the_adjoints_of_the_velocity_the_closer_the_finer_the_mesh(optimum):
     for intervals, state_error, thrust_error in ((16, 1e-5, 2e-2), (32, 1e-6, 1e-3), (64, 1e-8, 1e-4)):
         solution = trajopt.solve(problems.orbit_transfer.build(intervals=intervals))

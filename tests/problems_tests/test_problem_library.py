@@ -62,7 +62,7 @@ def test_a_problem_reaches_its_reference(name, parameters, error):
     [
         "betts_robot_arm",
         pytest.param("hop", marks=pytest.mark.long),
-        "line_in_least_time",
+        pytest.param("line_in_least_time", marks=pytest.mark.long),
         "pendulum_swing_up",
         "six_axis_arm",
         "three_link_arm",
@@ -76,6 +76,7 @@ def test_limits_that_the_mesh_exceeds_hold_by_default(name):
     assert solution.verify().verdict == "PASS"
 
 
+@pytest.mark.long
 def test_the_straight_guess_of_the_cart_and_pole_leads_to_the_published_optimum():
     problem = problems.cart_pole.build(intervals=60)
     objective = trajopt.solve(problem, starts=1).objective
@@ -121,6 +122,7 @@ def test_kirks_effort_converges_to_the_gramian_with_order_six():
     assert np.all(np.array(errors) > 0.0) and np.allclose(np.diff(np.log2(errors)), -6.0, atol=0.4)
 
 
+@pytest.mark.long
 def test_the_carts_free_joint_stays_free_and_its_equations_are_lagranges():
     problem = problems.cart_pole.build()
     q, v, a = np.random.default_rng(3).uniform(-2.0, 2.0, (3, 7, 2))

@@ -29,7 +29,12 @@ def test_the_catalogue_finds_every_problem_by_its_recipe():
     assert all(len(text) > 20 for text in catalogue.descriptions().values())
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+LARGE = {"four_bar", "gait", "gait_stride", "running", "two_arms"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name in LARGE)) for name in catalogue.names()]
+)
 def test_a_problem_is_built_again_from_its_recipe_as_json(name):
     first = catalogue.build(name, {})
     kept = json.loads(json.dumps(dict(first.recipe.parameters)))

@@ -75,7 +75,8 @@ def quantities(problem):
 ARM = arm()
 TERMS = library_terms(ARM) | quantities(ARM)
 NAMES = [*TERMS, *(pytest.param(name, marks=pytest.mark.long) for name in COMPILING)]
-LARGE = ("biped_step", "gait_stride", "running", "two_arms")
+LARGE = {"biped_step", "four_bar", "gait", "gait_stride", "running", "two_arms"}
+LARGE |= {"quadruped_bound", "quadruped_gap", "quadruped_jump"}
 PROBLEMS = [pytest.param(name, marks=[pytest.mark.long] * (name in LARGE)) for name in catalogue.names()]
 
 

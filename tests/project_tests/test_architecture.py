@@ -84,6 +84,7 @@ def test_no_public_name_of_trajopt_is_defined_twice():
     assert code_counts.names_defined_twice("trajopt") == {}
 
 
+@pytest.mark.long
 def test_a_solve_and_a_verification_run_through_no_more_files_than_before():
     """In a process of its own: what is imported and cached already would change what runs."""
     code = (

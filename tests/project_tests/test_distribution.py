@@ -69,6 +69,7 @@ def test_versions_are_the_same_when_they_are_asked_for_again():
     assert versions() == versions()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", [("-m", "problems.cli.command_line"), ("-m", "trajopt")])
 def test_the_module_prints_the_versions(command):
     from importlib.metadata import entry_points

@@ -18,6 +18,8 @@ from problems.human.body.tables import checked_rows, number
 from trajopt.base.arguments import numbers
 from trajopt.base.errors import ProblemError, TrajoptError
 
+pytestmark = pytest.mark.long
+
 repeatable = settings(max_examples=150, deadline=None, derandomize=True, database=None)
 finite = st.floats(allow_nan=False, allow_infinity=False)
 json_values = st.recursive(

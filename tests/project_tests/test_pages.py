@@ -50,6 +50,7 @@ def with_python():
     return [pytest.param(page, id=name_of(page), marks=marks[page]) for page in chosen]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", with_python())
 def test_the_python_of_a_page_runs_in_order_as_a_reader_would_run_it(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -50,6 +50,7 @@ def test_a_module_made_by_hand_is_shown(tmp_path):
     assert "<module 'dynamics'> has the name of the package" in complaint(tmp_path, *lines)
 
 
+@pytest.mark.long
 def test_a_file_problems_beside_the_script_is_named_when_a_saved_solution_needs_the_library(tmp_path):
     if not entry_points(group="trajopt.problems"):
         pytest.skip("the packages are not installed, so no library is registered")
@@ -64,6 +65,7 @@ def test_a_file_problems_beside_the_script_is_named_when_a_saved_solution_needs_
     assert f"{tmp_path / 'problems.py'} has the name of the package 'problems' and hides it" in told
 
 
+@pytest.mark.long
 def test_a_problem_file_beside_a_file_dynamics_is_refused_by_the_command(tmp_path):
     (tmp_path / "dynamics.py").write_text("")
     (tmp_path / "arm.py").write_text("from problems.kirk import build\n")

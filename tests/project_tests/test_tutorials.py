@@ -18,6 +18,7 @@ def run(page):
     return namespace
 
 
+@pytest.mark.long
 def test_the_tutorial_on_terms_does_what_it_says(capsys):
     done = run("first_term.md")
     assert done["after"].converged and done["after"].duration > done["before"].duration + 1e-3
@@ -28,6 +29,7 @@ def test_the_tutorial_on_terms_does_what_it_says(capsys):
     assert printed.splitlines()[-1].startswith("two_link_rr: converged")  # with the block of NumPy
 
 
+@pytest.mark.long
 def test_the_page_on_dynamics_solves_by_hand_and_by_pinocchio():
     pytest.importorskip("pinocchio")
     done = run("own_dynamics.md")

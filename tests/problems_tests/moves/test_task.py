@@ -67,6 +67,7 @@ def test_pick_and_place_converges_and_its_certificate_and_check_hold(solved):
     assert proved == ["position", "speed", "acceleration", "jerk"]
 
 
+@pytest.mark.long
 def test_the_motion_is_where_the_goals_say_when_it_says(solved):
     robot, tool, home, motion = solved
     poses = dynamics.forward_kinematics(robot.model, motion.q(motion.times), [tool])
@@ -151,6 +152,7 @@ def test_joint_goals_leave_joints_free_that_are_none():
     assert motion.place("tool0", motion.duration)[2] == pytest.approx(0.4, abs=1e-8)
 
 
+@pytest.mark.long
 def test_a_path_that_is_given_is_a_start_and_the_better_motion_is_returned():
     task = moves.Task(ur5())
     task.start(q=UR5_HOME)
@@ -161,6 +163,7 @@ def test_a_path_that_is_given_is_a_start_and_the_better_motion_is_returned():
     assert both.converged and both.duration <= alone.duration * (1.0 + 1e-6)
 
 
+@pytest.mark.long
 def test_a_heavier_load_takes_longer_where_the_torque_is_short():
     def duration(mass):
         task = moves.Task(ur5())
@@ -251,6 +254,7 @@ def test_a_load_has_the_energies_of_a_body_at_its_frame():
         bare.with_load("tool0", -2.0)
 
 
+@pytest.mark.long
 def test_tables_have_the_joints_as_columns(tmp_path):
     task = moves.Task(ur5())
     task.start(q=UR5_HOME)

@@ -61,6 +61,7 @@ def least_distance(motion, model, scene):
     return least
 
 
+@pytest.mark.long
 def test_a_wall_is_passed_with_the_clearance_asked_for(past_the_wall):
     motion = past_the_wall
     assert motion.converged, motion
@@ -72,12 +73,14 @@ def test_a_wall_is_passed_with_the_clearance_asked_for(past_the_wall):
     assert report.verdict == "PASS", report.reason
 
 
+@pytest.mark.long
 def test_the_wall_costs_time(past_the_wall):
     free = around(moves.Scene()).solve()
     assert free.converged and free.duration < past_the_wall.duration - 0.05
     assert least_distance(free, arm().model, moves.Scene([WALL])) < 0.0
 
 
+@pytest.mark.long
 def test_the_shape_of_a_load_keeps_clear_too():
     rod = moves.capsule(0.02, 0.2, at=(0.0, 0.0, 0.12))  # from the tool to 0.24 m below it
     scene = moves.Scene([moves.box((0.5, 0.04, 0.2), at=(0.6, 0.0, 0.02), name="kerb")])

@@ -68,6 +68,7 @@ def page(motion, tmp_path_factory):
     return Page(path)
 
 
+@pytest.mark.long
 def test_links_stand_where_the_robot_has_them(page, motion):
     t = 0.5 * motion.duration
     for time in (0.0, motion.duration):

@@ -114,15 +114,10 @@ def optimum(compiled):
     return compiled.solve()
 
 
-# A place, a row, a weight; the other kinds of values are written in the same way.
+# The other kinds of values are written in the same way.
 @pytest.mark.parametrize(
     "name",
-    [
-        name
-        if name in ("first_x_start", "speed", "weight_late")
-        else pytest.param(name, marks=pytest.mark.long)
-        for name in VALUES
-    ],
+    [name if name == "speed" else pytest.param(name, marks=pytest.mark.long) for name in VALUES],
 )
 def test_other_values_give_the_solution_of_the_phases_that_are_stated_with_them(compiled, optimum, name):
     ((argument, value),) = VALUES[name].items()
@@ -168,6 +163,7 @@ def test_phases_with_terms_of_modules_can_be_pickled_when_compiled(compiled):
     assert there.objective == pytest.approx(program.solve(b_q_end=1.5).objective, rel=1e-12)
 
 
+@pytest.mark.long
 def test_a_solution_of_other_phases_is_taken_as_a_guess(compiled):
     other = trajopt.solve(stated().on(*[trajopt.Trajectory.collocation(4, order=3, duration=0.7)] * 3), TIGHT)
     assert compiled.solve(start=other).objective == pytest.approx(compiled.solve().objective, rel=1e-8)
@@ -196,6 +192,7 @@ def test_a_parameter_with_other_bounds_in_every_phase_is_an_input_of_each():
     assert moved.phases[1].parameters["mass"] == pytest.approx([1.5], abs=1e-6)
 
 
+@pytest.mark.long
 def test_a_constraint_may_have_the_name_of_a_shared_parameter():
     phases = stated()
     for problem in phases.problems[1:]:

@@ -48,6 +48,7 @@ def several(arm, phases):
     ]
 
 
+@pytest.mark.long
 def test_no_object_prints_more_than_fifteen_short_lines(several):
     for each in several:
         lines = repr(each).splitlines()
@@ -174,6 +175,7 @@ def test_a_problem_without_costs_says_what_an_answer_is():
     assert isinstance(problem.summary(), ProblemSummary)
 
 
+@pytest.mark.long
 def test_systems_tables_of_starts_and_pages_show_themselves_in_few_words():
     units = {"x": "m", "u": "N"}
     mass = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u], units=units)

@@ -125,6 +125,7 @@ def test_a_bound_that_is_not_found_is_no_bound():
     assert not asked.value <= 1e-6
 
 
+@pytest.mark.long
 def test_a_search_takes_no_more_pieces_than_it_may(monkeypatch):
     problem = trajopt.Problem(robot(0), trajopt.Trajectory.uniform(4))
     curve = random_motion(np.random.default_rng(0), problem.dynamics.n, 4)

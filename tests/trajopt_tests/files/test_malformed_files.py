@@ -149,6 +149,7 @@ def test_every_array_but_the_samples_and_former_additions_is_needed(saved, tmp_p
             assert member in refused(tmp_path / "x.npz")
 
 
+@pytest.mark.long
 def test_every_cut_and_many_changed_bytes_are_refused_or_change_nothing(saved, tmp_path):
     arrays, _ = saved
     stream = io.BytesIO()
@@ -169,6 +170,7 @@ def test_every_cut_and_many_changed_bytes_are_refused_or_change_nothing(saved, t
         assert np.array_equal(loaded.curve.control_points[0], arrays["control_points_0"])
 
 
+@pytest.mark.long
 def test_what_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(saved, tmp_path):
     """Three megabytes of zeros, packed; the directory of the archive tells the size, or the array's shape."""
     arrays, path = saved[0], tmp_path / "x.npz"

@@ -65,6 +65,7 @@ def falling():
     return problem
 
 
+@pytest.mark.long
 def test_a_limit_at_the_edge_of_a_table_is_kept_and_the_optimum_found():
     solution = trajopt.solve(falling())  # an edge is no kink to warn of: warnings are errors
     assert solution.converged and solution.verify().holds

@@ -115,6 +115,7 @@ def test_inverse_kinematics_warns_of_a_target_out_of_reach():
     assert found == pytest.approx([np.arctan2(4.0, 3.0), 0.0], abs=1e-4)
 
 
+@pytest.mark.long
 def test_inverse_kinematics_leaves_joints_alone_that_no_target_depends_on():
     """The second of two arms in one tree moved the first one away."""
     arms = problems.two_arms.build().dynamics
@@ -316,6 +317,7 @@ def test_moments_and_forces_are_norms_of_the_joint_wrench():
     )
 
 
+@pytest.mark.long
 def test_powers_and_energies_have_their_units_in_reports():
     problem = masses()
     problem.end_at(q=1.0, v=0.0)

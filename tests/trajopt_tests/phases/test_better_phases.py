@@ -44,6 +44,7 @@ def least_effort():
     return b @ np.linalg.solve(gramian, b)
 
 
+@pytest.mark.long
 def test_refined_phases_reach_the_exact_optimum():
     coarse = trajopt.solve(swing(order=3), refine=None)
     assert abs(coarse.objective / least_effort() - 1.0) > 0.05
@@ -90,6 +91,7 @@ def around(side):
     return both
 
 
+@pytest.mark.long
 def test_several_starts_find_the_shorter_way():
     above, below = (trajopt.solve(around(side), refine=None) for side in (1.0, -1.0))
     assert above.converged and below.converged and below.objective < 0.95 * above.objective
@@ -154,6 +156,7 @@ class _Balance(HTMLParser):
             self.heading = False
 
 
+@pytest.mark.long
 def test_the_page_of_phases_has_every_phase_and_the_links(tmp_path):
     solution = trajopt.solve(swing(order=8, intervals=2), starts=2)
     text = trajopt.report.html(solution, tmp_path / "page.html")
@@ -168,6 +171,7 @@ def test_the_page_of_phases_has_every_phase_and_the_links(tmp_path):
     assert "the best of 2 starts" in text
 
 
+@pytest.mark.long
 def test_phases_are_solved_on_coarse_meshes_first(tmp_path):
     """Phases of 40 and 6 spans: two coarse solves, then the own phases from the last of them."""
     both = swing(order=3, intervals=40)

@@ -115,6 +115,7 @@ def bent(solution, k, point, by):
     return moved(solution, k, curve=replace(curve, control_points=(points,)))
 
 
+@pytest.mark.long
 def test_no_statement_is_without_a_line(certified):
     certificate = certified.certificate
     assert {line.name for line in certificate.lines} >= STATED
@@ -144,6 +145,7 @@ def test_a_motion_that_is_bent_fails_where_it_was_bent(certified, k, point, by, 
     assert failing(tampered) >= names
 
 
+@pytest.mark.long
 def test_parameters_that_differ_or_leave_their_bounds_are_seen(certified):
     own = certified.phases[1].parameters
     other = moved(certified, 1, parameters={**own, "stiffness": own["stiffness"] + 1e-3})
@@ -202,6 +204,7 @@ def slow_between(solution):
     return next(entry.dense_relative for entry in entries if entry.name == "slow")
 
 
+@pytest.mark.long
 def test_limits_between_nodes_are_lowered_by_limit_nodes():
     coarse = trajopt.solve(way(order=3, intervals=2, top=0.4), refine=None)
     assert slow_between(coarse) > 1e-2

@@ -159,6 +159,7 @@ def test_a_solve_that_is_stopped_says_so(solved):
     assert "not converged" in str(solution)
 
 
+@pytest.mark.long
 def test_slsqp_finds_the_same_optimum(solved):
     solution = trajopt.solve(hop(), trajopt.Slsqp(tol=1e-10))
     assert solution.objective == pytest.approx(solved.objective, rel=1e-6)
@@ -186,6 +187,7 @@ def test_samples_of_phases_go_on_from_phase_to_phase(solved, tmp_path):
     assert len((tmp_path / "hop.csv").read_text().splitlines()) == 1 + len(samples)
 
 
+@pytest.mark.long
 def test_limits_in_conflict_are_diagnosed_by_their_phases():
     """Eight metres are the farthest in four seconds, two at full thrust in each phase; ten are asked."""
     first, second = drive("first"), drive("second")

@@ -106,6 +106,7 @@ def test_without_pyplot_a_new_figure_belongs_to_nobody(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 def test_a_notebook_shows_a_figure_of_pyplot_once(rr, monkeypatch):
     shown = []
     display = type(sys)("IPython.display")

@@ -36,8 +36,9 @@ def texts(figure):
     return [text.get_text() for axis in figure.axes for text in axis.texts]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FIGURES)
-@pytest.mark.parametrize("fixture", ["rr", pytest.param("pr", marks=pytest.mark.long)])
+@pytest.mark.parametrize("fixture", ["rr", "pr"])
 def test_every_figure_is_drawn_without_a_warning_and_without_pyplot(name, fixture, request, tmp_path):
     before = dict(matplotlib.rcParams)
     figure = getattr(trajopt.plot, name)(request.getfixturevalue(fixture))
@@ -233,6 +234,7 @@ def two_moves(second=None):
     return both
 
 
+@pytest.mark.long
 def test_phases_follow_each_other_in_every_figure(tmp_path):
     solution = trajopt.solve(two_moves())
     whole, last = solution.duration, solution.phases[1]
@@ -261,6 +263,7 @@ def test_a_joint_that_one_phase_has_is_drawn_there_and_other_robots_are_no_pictu
         trajopt.plot.motion(solution)
 
 
+@pytest.mark.long
 def test_a_certificate_of_phases_is_no_solution():
     phases = trajopt.solve(problems.goddard_in_phases.build(intervals=6), refine=trajopt.Certified(rounds=1))
     for wrong in (phases.certificate, phases.verify(), problems.goddard_in_phases.build(intervals=6)):

@@ -105,6 +105,7 @@ def test_starts_are_told_apart_by_what_became_of_them():
     assert axis.lines[-1].get_ydata()[0] == 1.5  # the lowest of those on the problem's own mesh
 
 
+@pytest.mark.long
 def test_starts_of_both_kinds_are_drawn_and_others_refused():
     problem = problems.two_link_rr.build(intervals=8)
     solution = trajopt.solve(problem, starts=2)
@@ -115,6 +116,7 @@ def test_starts_of_both_kinds_are_drawn_and_others_refused():
         trajopt.plot.starts(trajopt.solve(problem, starts=1))
 
 
+@pytest.mark.long
 def test_the_rounds_of_a_refinement_are_drawn_as_their_record_says():
     problem = problems.van_der_pol.build(intervals=4)
     solution = trajopt.solve(problem, refine=trajopt.Refined(tol=1e-4))

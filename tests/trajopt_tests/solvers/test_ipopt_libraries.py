@@ -83,6 +83,7 @@ def test_another_library_is_refused(name):
         Ipopt(library=name)
 
 
+@pytest.mark.long
 def test_solves_in_threads_are_bit_for_bit_those_one_after_the_other():
     """IPOPT computes outside of Python's lock, so that two solves are inside the library at once."""
     ends = [(1.0, 0.1 * k) for k in range(8)]

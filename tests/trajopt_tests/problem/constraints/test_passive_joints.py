@@ -10,6 +10,7 @@ from trajopt import ArcNodes
 from trajopt.base import errors
 
 
+@pytest.mark.long
 def test_a_passive_joint_has_no_torque_at_the_nodes():
     problem = problems.cart_pole.build(intervals=8)
     assert "no motor at pole" in {constraint.name for constraint in problem.constraints}
@@ -118,6 +119,7 @@ def test_squared_torques_of_passive_joints_cost_nothing(first):
     assert motion.objective == pytest.approx(motion.duration * (6.0 * effort + 0.5 * speed), rel=1e-12)
 
 
+@pytest.mark.long
 def test_squared_torques_where_nothing_drives_any_joint_are_a_cost_still():
     """A free swing has one motion, whose torques are zero; without them the cost would have no unknown."""
     robot = problems.cart_pole.build(intervals=8).dynamics

@@ -50,6 +50,7 @@ def test_least_fuel_is_bang_off_bang():
     assert report.costs[0].integral == pytest.approx(LEAST_FUEL, rel=1e-7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("intervals", "order", "excess"), [(20, 3, 1.4e-3), (80, 2, 5e-5)])
 def test_on_an_even_mesh_the_interval_of_the_switch_costs_a_little(intervals, order, excess):
     """The numbers of docs/systems.md."""
@@ -89,6 +90,7 @@ def test_a_robot_on_a_spline_mesh_has_one_slack_per_node():
     assert tau.min() < 0.0 < tau.max()
 
 
+@pytest.mark.long
 def test_a_fuel_budget_gives_the_duration_whose_least_fuel_it_is(tmp_path):
     problem = move(collocated([0.0, SWITCH / 3.0, 1.0 - SWITCH / 3.0, 1.0], order=2, duration=(0.1, 9.0)))
     problem.minimize(trajopt.duration)
@@ -120,6 +122,7 @@ def test_only_what_is_above_a_number_costs():
     assert solution.objective == pytest.approx(1.5, rel=1e-7)
 
 
+@pytest.mark.long
 def test_the_square_of_a_maximum_is_a_penalty_on_one_side():
     """(max(0.8 - u, 0))^2 with 0 <= u <= 1 over one second, x(1) = 1/2: u = 1/2 and 0.09."""
     drive = trajopt.system(("x",), ("u",), lambda node: [node.u])

@@ -44,7 +44,9 @@ LIBRARY = {
 }
 
 
-@pytest.mark.parametrize("name", LIBRARY)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name == "arm_design")) for name in LIBRARY]
+)
 def test_library_problems_have_ipopts_optimum_and_satisfy_the_kkt_conditions(name):
     nlp = transcribe(catalogue.build(name, LIBRARY[name]))
     ours, theirs = DenseInteriorPoint().solve(nlp), Ipopt().solve(nlp)
@@ -84,6 +86,7 @@ def random_program(seed, equations=1, rows=6, n=5, scale=1.0):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scale", [1.0, 1e3], ids=["rows of one size", "rows of sizes from 1e-3 to 1e3"])
 def test_random_programs_with_repeated_rows_are_solved_where_ipopt_solves_them(scale):
     worse = 0

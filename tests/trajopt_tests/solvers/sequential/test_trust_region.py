@@ -172,6 +172,7 @@ CANNOT = {
 }  # each with the point where the sum of violations is least, and that sum
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CANNOT)
 def test_where_violations_are_least_a_program_is_infeasible(name):
     program, point, least = CANNOT[name]

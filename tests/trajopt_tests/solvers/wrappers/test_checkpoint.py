@@ -37,6 +37,7 @@ SLOW_SOLVE = """
 """
 
 
+@pytest.mark.long
 def test_a_killed_solve_resumes_to_the_same_optimum(tmp_path):
     path = tmp_path / "solve.ckpt"
     support = Path(__file__).parents[3] / "support"

@@ -57,6 +57,7 @@ def test_a_sweep_of_phases_starts_from_neighbours():
     assert {point.start for point in study.points[1:]} == {"point 0", "point 1", "point 2"}
 
 
+@pytest.mark.long
 def test_starts_of_phases_in_processes_are_those_of_solve():
     table = multistart(halves(0.3), starts=3, processes=1)
     assert [start.objective for start in table.starts] == pytest.approx([least(0.3)] * 3, rel=1e-8)

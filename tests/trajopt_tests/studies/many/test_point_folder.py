@@ -52,11 +52,12 @@ def swept(folder):
     return trajopt.sweep(build, {"mass": [1.0, 4.0]}, processes=1, folder=folder)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "changed",
     [
-        pytest.param("study_code.py", marks=pytest.mark.long),
-        pytest.param("study_parts/masses.py", marks=pytest.mark.long),
+        "study_code.py",
+        "study_parts/masses.py",
         "study_parts/factor.py",  # imported by the second, which the first imports
     ],
 )

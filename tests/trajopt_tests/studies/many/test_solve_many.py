@@ -23,6 +23,7 @@ def moved(mass):
     return problems.double_integrator.build(mass=mass, intervals=4)
 
 
+@pytest.mark.long
 def test_solutions_come_in_the_order_given_and_know_their_problems():
     given, seen = [moved(mass) for mass in MASSES], []
     study = trajopt.solve_many(given, processes=2, progress=lambda done: seen.append(done.point.number))
@@ -147,6 +148,7 @@ def test_a_folder_is_gone_on_with_and_that_of_another_study_is_refused(tmp_path)
     assert [point.duration for point in anew.points] == pytest.approx(DURATIONS[1:], rel=1e-6)
 
 
+@pytest.mark.long
 def test_a_problem_is_the_same_bytes_in_every_process(tmp_path):
     """Else a folder would not be known again after a new start."""
     import os
@@ -186,6 +188,7 @@ def point(number, converged=True, **parameters):
     return StudyPoint(number, parameters, "converged", converged, 1.0 + number, 2.0 + number, 5, 0.1, 1e-9)
 
 
+@pytest.mark.long
 def test_the_figure_has_a_curve_for_each_combination_and_crosses_where_nothing_converged():
     points = [
         point(0, mass=1.0, name="a"),
@@ -236,6 +239,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.long
 def test_a_script_sweeps_over_a_function_of_its_own(tmp_path):
     """Its function names the packages as modules of the script, which no other process can import."""
     import subprocess

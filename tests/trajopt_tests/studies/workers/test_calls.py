@@ -148,6 +148,7 @@ def test_a_pool_that_a_dead_process_broke_is_replaced(tmp_path):
     assert found == dict.fromkeys(keys, "alive")
 
 
+@pytest.mark.long
 @pytest.mark.faults
 def test_own_processes_end_at_once(tmp_path):
     path = tmp_path / "begun"

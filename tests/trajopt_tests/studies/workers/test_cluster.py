@@ -73,6 +73,7 @@ def build(mass=1.0, place="", deaths=0):
     return problems.double_integrator.build(mass=mass, intervals=4)
 
 
+@pytest.mark.long
 def test_a_list_of_problems_comes_back_in_its_order(address):
     masses, order = [4.0, 1.0, 2.0, 3.0], []
     study = trajopt.solve_many(
@@ -85,6 +86,7 @@ def test_a_list_of_problems_comes_back_in_its_order(address):
     assert study.solutions[0].problem.dynamics.joint_names == study.solutions[0].joint_names
 
 
+@pytest.mark.long
 def test_a_client_and_its_executor_will_do_and_stay_open(distributed, address):
     with distributed.Client(address, set_as_default=False) as client:
         for executor in (client, client.get_executor()):
@@ -93,6 +95,7 @@ def test_a_client_and_its_executor_will_do_and_stay_open(distributed, address):
         assert client.submit(int, "3").result() == 3
 
 
+@pytest.mark.long
 def test_a_sweep_on_a_cluster_is_resumed(address, tmp_path):
     axes = {"mass": [1.0, 2.0, 3.0]}
     first = trajopt.sweep(build, {"mass": [1.0]}, executor=address, folder=tmp_path)
@@ -187,6 +190,7 @@ def test_a_client_that_cannot_connect_is_closed_at_once(where, distributed, monk
     assert closed and all(client.status == "closed" for client in closed)
 
 
+@pytest.mark.long
 def test_a_cluster_without_workers_is_refused(distributed, patient):
     with (
         distributed.LocalCluster(n_workers=0, **QUIET) as empty,
@@ -195,6 +199,7 @@ def test_a_cluster_without_workers_is_refused(distributed, patient):
         trajopt.solve_many([partial(build, 1.0)], executor=empty.scheduler_address)
 
 
+@pytest.mark.long
 def test_workers_with_other_versions_are_refused_before_anything_is_sent(address, tmp_path, monkeypatch):
     own = worker_versions.versions() | {"casadi": "3.5.1"}
     monkeypatch.setattr(cluster, "check_same", lambda _, *found: worker_versions.check_same(own, *found))
@@ -206,6 +211,7 @@ def test_workers_with_other_versions_are_refused_before_anything_is_sent(address
     assert not place.exists()
 
 
+@pytest.mark.long
 def test_a_worker_without_the_package_is_refused(address, monkeypatch):
     monkeypatch.setattr(cluster, "IS_THERE", cluster.IS_THERE.replace("'trajopt'", "'no_package'"))
     with pytest.raises(ClusterError, match="trajopt cannot be imported on 2 of 2 workers"):
@@ -252,6 +258,7 @@ def test_nobody_is_waited_for_longer_than_that():
         presence.check()
 
 
+@pytest.mark.long
 def test_every_worker_is_asked_once(address):
     answers = dict(cluster.on_every_worker(address, os.getpid))
     assert len(answers) == len(set(answers.values())) == 2
