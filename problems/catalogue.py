@@ -26,7 +26,9 @@ PACKAGES = (
     "problems.gallery.mechanisms",
 )
 #: Recipes of what users state by values.
-STATED = MappingProxyType({"task": "problems.moves.tasks.saved_motion"})
+STATED = MappingProxyType(
+    {"task": "problems.moves.tasks.saved_motion", "statement": "problems.stated_problem"}
+)
 
 
 def names() -> tuple[str, ...]:

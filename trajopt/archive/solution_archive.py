@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.archive.problem_statement import statement_of
 from trajopt.archive.solution_header import (
     ADDED_NODES,
     VERSION,
@@ -123,8 +124,16 @@ def _header(solution: SolutionData) -> SolutionHeader:
         apart_degrees=tuple(tuple(basis.degree for basis in group.bases) for group in solution.curve.apart),
         parameters=tuple(solution.parameters),
         certificate=None if solution.certificate is None else solution.certificate.record(),
+        statement=_statement(solution),
         **{name: len(getattr(solution, name)) for name in ADDED_NODES},
     )
+
+
+def _statement(solution: SolutionData) -> Mapping[str, Any] | None:
+    """What a script stated, where no library builds the problem from a recipe; as it was read from a file."""
+    if solution.recipe is not None and not solution.recipe.is_file:
+        return None
+    return solution.statement if solution.known_problem is None else statement_of(solution.known_problem)
 
 
 def load(

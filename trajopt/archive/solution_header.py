@@ -85,6 +85,7 @@ class SolutionHeader(SavedSolve):
     limit_points: int = 0
     apart_degrees: tuple[tuple[int, ...], ...] = ()
     certificate: Mapping[str, Any] | None = None
+    statement: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

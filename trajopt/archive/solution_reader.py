@@ -214,11 +214,16 @@ def _altered_samples(file: ArrayFile, curve: Curve, joints: int) -> Iterator[str
         span = f"from {times.min():.9g} to {times.max():.9g} s"
         yield f"its samples are {span}, its duration is {curve.duration:.9g} s"
         return
-    at_knot, inside = _near(times, curve.knot_times[1:-1], slack), np.clip(times, 0.0, curve.duration)
+    inside = np.clip(times, 0.0, curve.duration)
+    at_knot = _near(times, curve.knot_times[1:-1], slack)
     motion = Curve(curve.bases, tuple(points[:, :joints] for points in curve.control_points), curve.durations)
     for name, order in SAMPLES.items():
         claimed = file.numbers(name, (times.size, joints))
         found = motion(inside, order)
-        miss = np.abs(claimed - found)[~at_knot]  # where it jumps, both sides are right
+        miss, step = np.abs(claimed - found), 2.0 * slack
+        for way in (-step, step):  # where it jumps, both sides are right, up to what a step aside changes
+            side, further = (motion(inside[at_knot] + each, order) for each in (way, 2.0 * way))
+            beside = np.maximum(np.abs(claimed[at_knot] - side) - 2.0 * np.abs(further - side), 0.0)
+            miss[at_knot] = np.minimum(miss[at_knot], beside)
         if miss.max(initial=0.0) > AGREEMENT * max(np.abs(found).max(initial=0.0), NOT_ZERO):
             yield f"its samples of {name} differ from its control points by up to {miss.max():.3g}"

@@ -21,6 +21,11 @@ class Recipe:
     problem: str
     parameters: Mapping[str, Any]
 
+    @property
+    def is_file(self) -> bool:
+        """Whether the problem is a Python file of the user's, which nothing runs unasked."""
+        return self.problem.endswith(".py")
+
     def __reduce__(self) -> Any:  # read-only mappings cannot be pickled
         return Recipe, (self.problem, dict(self.parameters))
 

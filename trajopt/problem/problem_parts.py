@@ -91,6 +91,7 @@ class ProblemParts:
     solver: Solver | None = field(default=None, init=False)
     refinement: Refinement | None = field(default=None, init=False)
     starts: int = field(default=1, init=False)
+    unsaved: dict[str, str] = field(default_factory=dict, init=False)  # what its file does not hold -> why
     _blocks: dict[str, TracedTerms] = field(default_factory=dict, init=False, repr=False)
     _tested_blocks: set[Any] = field(default_factory=set, init=False, repr=False)
     _quantities: QuantityTable | None = field(default=None, init=False, repr=False)

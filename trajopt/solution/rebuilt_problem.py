@@ -14,16 +14,19 @@ from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.problem.problem import ProblemData
 from trajopt.transcription.unknowns import continuity_name
 
+STATEMENT = "statement"  # what builds a problem from the values that a script stated
 REBUILDERS = "trajopt.problems"  # entry points that build a problem from (name, parameters)
 
 
 def rebuilt_problem(solution: Any) -> ProblemData:
     """The problem of a loaded solution, built again by the library that is registered for its recipe."""
-    recipe = solution.recipe
+    recipe, statement = solution.recipe, solution.statement
+    if statement is not None and (recipe is None or recipe.is_file):
+        recipe = Recipe(STATEMENT, statement)
     if recipe is None:
         raise SolutionFileError(
-            f"'{solution.name}' was saved without a recipe, so only q, v, a and jerk are known: "
-            "pass its problem, Solution.load(path, problem=...)"
+            f"'{solution.name}' was saved without its problem, which no file can hold or nobody had, so only "
+            "q, v, a and jerk are known: pass its problem, Solution.load(path, problem=...)"
         )
     try:
         problem = built(recipe)
@@ -87,13 +90,21 @@ def _other_unknowns(solution: Any, problem: ProblemData) -> Iterator[str]:
 def _other_terms(solution: Any, problem: ProblemData) -> Iterator[str]:
     """Constraints with multipliers, and costs; a problem may have constraints besides."""
     stated = [condition.name for condition in problem.stated]
-    known = {*stated, *problem.slacks, *(continuity_name(quantity) for quantity in SPLINE_LEAVES)}
+    known = {
+        *stated,
+        *problem.unsaved,
+        *problem.slacks,
+        *(continuity_name(quantity) for quantity in SPLINE_LEAVES),
+    }
     lost, added = _difference(solution.multipliers, known), _difference(stated, solution.multipliers)
     instead = f" (and it has {added} in addition)" if added else ""
     if lost:
         yield f"was solved under {lost}, which the problem does not have{instead}"
     costs = dict.fromkeys(cost.name for cost in problem.costs)
-    lost, added = _difference(solution.cost_terms, costs), _difference(costs, solution.cost_terms)
+    lost, added = (
+        _difference(solution.cost_terms, costs | problem.unsaved),
+        _difference(costs, solution.cost_terms),
+    )
     instead = f" (and it has {added} in addition)" if added else ""
     if lost:
         yield f"minimized {lost}, which the problem does not{instead}"

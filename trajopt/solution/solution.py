@@ -136,6 +136,7 @@ class SolutionData(Answer):
     cost_terms : cost name -> its weighted value; their sum is `objective`
     point, scaling, levels, starts, solves, run : how it was found, see `Answer`
     altered : contradictions within the file that this was read from; empty where there are none
+    statement : what a script stated, of a file that holds it, see `archive/problem_statement.py`
     """
 
     curve: Curve
@@ -150,6 +151,7 @@ class SolutionData(Answer):
     extra_points: tuple[tuple[float, ...], ...] = ()  # normalised times of nodes that were added, by arc
     limit_points: tuple[tuple[float, ...], ...] = ()  # the same of nodes for limits alone
     altered: tuple[str, ...] = ()
+    statement: Mapping[str, Any] | None = None
 
     @property
     def asked(self) -> ProblemData:

@@ -81,7 +81,7 @@ def differences(
     yield from _numbers(solution)
     stated = {cost.name for cost in costs}
     for name in solution.cost_terms:
-        if name not in stated:
+        if name not in stated and name not in solution.problem.unsaved:
             yield f"cost '{name}': the problem has none"
     yield from _nodes(solution, program)
     if program is not None:

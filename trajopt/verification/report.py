@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from trajopt.base.arguments import list_names
 from trajopt.base.printable_text import printable
 from trajopt.base.tolerances import AGREEMENT, AT_TIMES, LIMIT_ACCURACY
 from trajopt.checks.base_balance import BaseBalance
@@ -38,6 +39,7 @@ class Report(Verdict):
     balance : of a robot on feet, the force and moment that are missing between nodes; None of others
     designs : properties of the robot that follow from parameters, and their values
     unbuilt : why a robot with these properties cannot exist; empty where it can
+    unsaved : parts of the problem that the file does not hold, which were not looked at
     unmended : whether nodes were added for limits that are still exceeded between nodes
     objective : sum of all costs
     rounding : objectives below are rounding errors: 1e-13 divided by the factor of the costs in the NLP
@@ -55,6 +57,7 @@ class Report(Verdict):
     minimality: Minimality = field(default_factory=Minimality)
     designs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     unbuilt: str = ""
+    unsaved: tuple[str, ...] = ()
     unmended: bool = False
     rounding: float = 0.0
     balance: BaseBalance | None = None
@@ -105,6 +108,11 @@ class Report(Verdict):
             )
         if self.differences:
             return f"the solution is inconsistent with its motion: {self.differences[0]}"
+        if self.unsaved:
+            return (
+                f"the file does not hold {list_names(self.unsaved)}: these and optimality were not checked; "
+                "pass the problem, Solution.load(path, problem=...)"
+            )
         return ""
 
     def _reason_not_finite(self) -> str:

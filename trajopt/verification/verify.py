@@ -57,7 +57,8 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         claims = {"objective": solution.objective, "differences": (wrong,)}
         fields = fields_of(solution, solution.title, None, accuracy)
         return Report((), None, "the motion was not looked at", **claims, **fields)
-    problem, program = solution.problem, rebuilt_program(solution)
+    problem = solution.problem
+    program = None if problem.unsaved else rebuilt_program(solution)
     point, kkt = (None, None) if program is None else point_and_kkt(program, solution)
     nearby = None if program is None or point is None else NearbyPoints(program.nlp, point)
     found, costs = violations(solution, *accuracies(accuracy)), tuple(cost_checks(solution))
@@ -78,6 +79,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
             for name, design in problem.designs.items()
         },
         unbuilt=solution.unbuilt,
+        unsaved=tuple(f"{name} ({reason})" for name, reason in problem.unsaved.items()),
         unmended=bool(solution.warning),
         rounding=0.0 if program is None else ZERO_COST / program.nlp.objective_scale,
         **fields_of(solution, solution.title, kkt, accuracy),

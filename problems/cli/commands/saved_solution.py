@@ -100,7 +100,8 @@ def loaded(file: Path, source: NamedProblem | None) -> Solution | PhasesSolution
     if source is not None:
         parameters = {} if recipe is None else recipe.parameters
         return type(solution).load(saved_file(file), source.build(**parameters))
-    if recipe is not None and is_problem_file(recipe.problem):
+    is_stated = any(part.statement is not None for part in solution.parts)
+    if recipe is not None and is_problem_file(recipe.problem) and not is_stated:
         raise SolutionFileError(
             f"{file} solves the problem of {recipe.problem}, a file outside this library that is not run "
             f"unasked: add --problem {recipe.problem}"

@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from hand_written import two_link_minimum_time  # pyright: ignore
+from hand_written import PointMasses, two_link_minimum_time  # pyright: ignore
 
 import trajopt
 from trajopt.base.errors import OptionError, SolutionFileError
@@ -200,6 +200,23 @@ def test_a_shape_of_truth_values_is_refused(saved, tmp_path):
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("t.npy", b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + head + bytes(8))
     refused(path)
+
+
+def test_rows_at_inner_knots_are_compared_with_both_sides(tmp_path):
+    """The acceleration of this motion jumps at 1 s: either side of it is right, a value between is not."""
+    problem = trajopt.Problem(PointMasses(1, 1.0), trajopt.Trajectory.uniform(2, 2, duration=2.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    problem.minimize(trajopt.a**2)
+    trajopt.solve(problem, refine=None).save(tmp_path / "x.npz")
+    arrays = dict(np.load(tmp_path / "x.npz"))
+    (at,) = np.flatnonzero(arrays["t"] == 1.0)
+    before, behind = arrays["a"][at - 1, 0], arrays["a"][at + 1, 0]
+    assert abs(before - behind) > 1.0
+    for claimed, is_altered in ((before, False), (behind, False), (0.5 * (before + behind), True)):
+        arrays["a"][at] = claimed
+        np.savez(tmp_path / "y.npz", **arrays)
+        assert bool(trajopt.Solution.load(tmp_path / "y.npz", problem).altered) is is_altered
 
 
 def test_bytes_that_become_floats_count_as_floats(saved, tmp_path):

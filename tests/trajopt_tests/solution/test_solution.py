@@ -115,7 +115,7 @@ def test_a_loaded_solution_without_problem_knows_its_motion_but_not_its_torques(
     solution.save(tmp_path / "x.npz")
     bare = trajopt.Solution.load(tmp_path / "x.npz")
     assert np.array_equal(bare.q(0.1), solution.q(0.1))
-    with pytest.raises(SolutionFileError, match="saved without a recipe"):
+    with pytest.raises(SolutionFileError, match="saved without its problem"):
         bare.tau(0.1)
 
 
