@@ -275,6 +275,46 @@ def kinked(rng: Rng) -> Judgement:
     )
 
 
+def hidden(rng: Rng) -> Judgement:
+    """Rates with a pulse of any width or a wave of any frequency between nodes, beside a square of u."""
+    T, intervals = float(rng.uniform(0.5, 3.0)), int(rng.integers(2, 30))
+    at, width = T * float(rng.uniform(0.02, 0.98)), T * 10.0 ** float(rng.uniform(-3.5, -0.5))
+    area = float(rng.choice([-1.0, 1.0])) * 10.0 ** float(rng.uniform(-2.0, 0.0))
+    frequency = 2.0 * np.pi / T * float(rng.integers(1, 4 * intervals))
+    is_wave, squared, steepness = rng.random() < 0.4, float(rng.integers(2)), float(rng.uniform(1.0, 100.0))
+
+    def force(t: Any) -> Any:
+        if is_wave:
+            return area * steepness * np.sin(frequency * t)
+        return area / (np.sqrt(np.pi) * width) * np.exp(-(((t - at) / width) ** 2))
+
+    def rates(node: Any) -> list[Any]:
+        return [node.u + force(node.t), 0.1 * squared * node.u**2]
+
+    problem = trajopt.Problem(
+        trajopt.system(["x", "spent"], ["u"], rates=rates), mesh_of(rng, T, intervals, intervals + 1)
+    )
+    problem.control("u", lower=-2.0 / T, upper=2.0 / T)
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[1.0, None])
+    problem.minimize(trajopt.state("u") ** 2)
+    refine = None if rng.random() < 0.5 else "auto"
+    solution = trajopt.solve(problem, refine=refine, starts=1, time_limit=20.0)
+
+    def away(_: Any) -> str:
+        t = np.concatenate([np.linspace(a, b, 4001)[1:-1] for a, b in pairwise(solution.knot_times)])
+        near = np.clip(at + width * np.linspace(-6.0, 6.0, 20_001), 0.0, T)
+        t = np.union1d(t, near)
+        u = solution.value(trajopt.state("u"), t)[:, 0]
+        f = np.stack([u + force(t), 0.1 * squared * u**2], axis=1)
+        x = np.cumsum(np.vstack([np.zeros(2), 0.5 * (f[1:] + f[:-1]) * np.diff(t)[:, None]]), axis=0)
+        off = np.abs(x - solution.q(t)).max(axis=0) / np.maximum(np.abs(f).max(axis=0) * T, 1e-9)
+        return f"led by u, states are {off.max():.2%} of their rates off" if off.max() > BETWEEN else ""
+
+    shape = f"wave, {frequency:.1f} rad/s" if is_wave else f"pulse of width {width / T:.1e} T"
+    return judged(solution, f"{shape}, area {area:+.2f}, squares {squared:.0f}, {problem.trajectory}", away)
+
+
 FAMILIES: dict[str, tuple[Attack, int]] = {
     "least effort, any units": (least_effort, 110),
     "least time, any units": (least_time, 100),
@@ -285,4 +325,5 @@ FAMILIES: dict[str, tuple[Attack, int]] = {
     "linked phases": (linked, 80),
     "periodic": (periodic, 60),
     "kinks": (kinked, 40),
+    "hidden in rates": (hidden, 120),
 }

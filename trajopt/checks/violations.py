@@ -6,7 +6,7 @@ counts as a violation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -16,10 +16,12 @@ from trajopt.base.tolerances import AT_TIMES, BETWEEN
 from trajopt.checks.check_result import CheckResult, OfComponent
 from trajopt.checks.constraint_checks import ConstraintChecks, end_checks
 from trajopt.checks.integral_checks import integral_checks
+from trajopt.checks.interval_residuals import interval_errors
 from trajopt.checks.path_equations import torque_equations
-from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, dense_samples, node_samples
+from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, dense_samples, node_samples, sample_times
 from trajopt.checks.proofs import suprema
 from trajopt.checks.residual_forces import UNIT, residual_forces
+from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.solution.solution import SolutionData
 from trajopt.taylor_models.suprema import Supremum
 
@@ -37,7 +39,9 @@ class Violation(OfComponent):
     nodes_only : it is stated for nodes, so that `dense_violation` is that at the nodes
     over_time : it is meant for all times of a part of the motion, and may be missed between nodes alone
     evidence : how what is reported of the times between nodes is known: "proved", by a bound no violation
-        exceeds the accuracy at any time, "sampled", or "evaluated" where it is stated for single times
+        exceeds the accuracy at any time, "sampled", or "evaluated" where it is stated for single times;
+        "integrated", by what residuals of rates change of the states (`interval_residuals`)
+    pointwise : of these the largest residual at a single time
     """
 
     name: str
@@ -54,7 +58,8 @@ class Violation(OfComponent):
     equation: bool = False
     nodes_only: bool = False
     over_time: bool = False
-    evidence: Literal["proved", "sampled", "evaluated"] = "sampled"
+    evidence: Literal["proved", "sampled", "evaluated", "integrated"] = "sampled"
+    pointwise: float | None = None
 
     @staticmethod
     def of(result: CheckResult, accuracy: float = 0.0) -> Violation:
@@ -103,6 +108,13 @@ class Violation(OfComponent):
             return replace(self, **met, scale=scale)
         return replace(self, evidence="proved") if supremum.value <= supremum.allowed else self
 
+    def integrated(self, relative: float) -> Violation:
+        """This violation of rates with what its residual changes of the state, where that is less."""
+        if not relative < self.dense_relative:
+            return self
+        changed = {"dense_violation": relative * self.scale, "dense_relative": relative}
+        return replace(self, **changed, evidence="integrated", pointwise=self.dense_violation)
+
     def __str__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
         return (
@@ -130,12 +142,35 @@ def violations(
         for i, supremum in enumerate(suprema(solution, results, tolerances)):
             if supremum is not None:
                 found[i] = found[i].with_supremum(supremum, results[i].scale)
+    _integrate_rates(solution, results, found, accuracy or 0.0)
     if torque_equations(solution.problem):
         found += _forces_together(solution)
     if solution.problem.integrals:
         integrals = integral_checks(solution, accuracy or BETWEEN, provable)
         found += [Violation.of(result, accuracy or 0.0) for result in integrals]
     return found + [Violation.of(result) for result in end_checks(solution)]
+
+
+def _integrate_rates(
+    solution: SolutionData, results: Sequence[CheckResult], found: list[Violation], accuracy: float
+) -> None:
+    """Measures residuals of rates that exceed an accuracy at single times by what they change of states."""
+    missed: dict[Constraint, list[int]] = {}
+    for i, (result, violation) in enumerate(zip(results, found, strict=True)):
+        place = result.place
+        if place is not None and place.constraint.of_rates and violation.dense_relative > accuracy:
+            missed.setdefault(place.constraint, []).append(i)
+    for constraint, several in missed.items():
+        scale, peaks = np.ones(constraint.lower.size), [found[i].dense_time for i in several]
+        for i in several:
+            scale[results[i].place.component] = found[i].scale  # type: ignore[union-attr]
+        times = np.unique([*sample_times(solution, CHECK_DENSITY), *peaks])
+        values = solution.value(constraint.term, times)
+        errors = interval_errors(solution, constraint, scale, times, values).max(axis=0)
+        for i in several:
+            place = results[i].place
+            assert place is not None
+            found[i] = found[i].integrated(float(errors[place.component]))
 
 
 def _forces_together(solution: SolutionData) -> Iterator[Violation]:

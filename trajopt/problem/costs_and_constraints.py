@@ -50,6 +50,7 @@ class Constraint:
     continuous : whether the term is a curve that cannot jump: limits then hold at the ends of the motion, too
     scale : (width,) what violations are compared with; None: the sizes of what an equation adds up, and of
         the bounds of a limit
+    of_rates : whether it is x' - f = 0 with x states: between nodes its integral counts
     """
 
     term: Any
@@ -60,6 +61,7 @@ class Constraint:
     hold: Literal["nodes", "hull", "implied"] = "nodes"
     continuous: bool = False
     scale: NDArray[np.float64] | None = None
+    of_rates: bool = False
 
     @property
     def holds_over_time(self) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import BETWEEN, NOT_ZERO
 from trajopt.checks.integral_checks import cost_checks, integral_checks
+from trajopt.checks.interval_residuals import interval_errors
 from trajopt.checks.optimality.gain_indicator import gains_of_limits
 from trajopt.checks.path_equations import costs_of_residuals, path_equations, quadrature
 from trajopt.checks.peaks_between_nodes import node_samples
@@ -19,7 +20,7 @@ from trajopt.checks.scales import equation_scales
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.solution.solution import SolutionData, confirmed_mesh_of
 from trajopt.splines.adaptive_quadrature import GAUSS_POINTS
-from trajopt.splines.basis import SAME_TIME
+from trajopt.splines.basis import EQUAL, SAME_TIME
 from trajopt.splines.node_sets import MotionSamples
 from trajopt.terms.nonsmooth import exact_of
 
@@ -98,7 +99,12 @@ def estimated_between_nodes(solution: SolutionData) -> ErrorEstimate:
 
 
 def equation_errors(solution: SolutionData) -> list[Array]:
-    """The largest relative error of a path equation in every span, (spans,) for every arc."""
+    """The largest relative error of a path equation in every span, (spans,) for every arc.
+
+    Of residuals of rates the largest at a single time, in spans shorter than the mean in proportion to their
+    length, though no less than what they change of states: where a control jumps inside a span, the largest
+    does not fall with its length (`checks/interval_residuals.py`).
+    """
     equations, curve = path_equations(solution.problem), solution.curve
     edges = curve.knot_times_of_arcs
     if not equations:
@@ -112,11 +118,18 @@ def equation_errors(solution: SolutionData) -> list[Array]:
     values = solution.values([c.term for c in equations], times)
     forces = residual_forces(solution, here)
     scales = equation_scales(solution, equations, here, forces)
+    lengths = np.diff(solution.knot_times)
+    shorter = np.minimum(1.0, EQUAL * lengths / lengths.mean())
     worst = np.zeros(times.size)
     for constraint in equations:
         equal, value = constraint.lower == constraint.upper, values[constraint.term.quantity]
         error = np.abs(value - np.where(equal, constraint.lower, 0.0)) / scales[constraint]
-        error = np.where(equal & constraint.over.mask(here)[:, None], error, 0.0).max(axis=1)
+        error = np.where(equal & constraint.over.mask(here)[:, None], error, 0.0)
+        if constraint.of_rates and shorter.min() < 1.0:
+            changed = interval_errors(solution, constraint, scales[constraint], times, value)
+            least = np.repeat(changed, count, axis=0)
+            error = np.minimum(error, np.maximum(error * np.repeat(shorter, count)[:, None], least))
+        error = error.max(axis=1)
         worst = np.fmax(worst, np.where(np.isnan(error), np.inf, error))
     for together in forces:
         worst[together.at] = np.fmax(worst[together.at], together.missing / together.largest)

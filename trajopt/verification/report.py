@@ -41,6 +41,7 @@ class Report(Verdict):
     unbuilt : why a robot with these properties cannot exist; empty where it can
     unsaved : parts of the problem that the file does not hold, which were not looked at
     unmended : whether nodes were added for limits that are still exceeded between nodes
+    refined : whether intervals were halved in the solve
     objective : sum of all costs
     rounding : objectives below are rounding errors: 1e-13 divided by the factor of the costs in the NLP
     """
@@ -59,6 +60,7 @@ class Report(Verdict):
     unbuilt: str = ""
     unsaved: tuple[str, ...] = ()
     unmended: bool = False
+    refined: bool = False
     rounding: float = 0.0
     balance: BaseBalance | None = None
 
@@ -166,6 +168,8 @@ class Report(Verdict):
         """The refinement that reduces what is missed between nodes, as the end of a sentence."""
         if not missed.over_time:
             return ""
+        if missed.equation and self.refined:
+            return "; halving intervals there was tried: solve on more, or in phases that meet at the jumps"
         if missed.equation:
             return f"; refine=trajopt.Refined(tol={self.accuracy:.2g}) halves intervals there"
         if self.unmended:
@@ -273,6 +277,12 @@ class Report(Verdict):
         if self.designs:
             named = (f"{name} {' '.join(f'{x:.6g}' for x in value)}" for name, value in self.designs.items())
             lines.append(f"robot: {'; '.join(named)}")
+        lines += [
+            f"{v.label}: residual up to {_with_unit(v.pointwise, v.unit)} at single times, as where controls "
+            "jump within an interval; judged by what it changes of the state"
+            for v in self.violations
+            if v.pointwise is not None
+        ]
         if self.minimality.note:
             lines.append(self.minimality.note)
         if self.balance is not None:

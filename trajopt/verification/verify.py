@@ -81,6 +81,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         unbuilt=solution.unbuilt,
         unsaved=tuple(f"{name} ({reason})" for name, reason in problem.unsaved.items()),
         unmended=bool(solution.warning),
+        refined=solution.refinement is not None,
         rounding=0.0 if program is None else ZERO_COST / program.nlp.objective_scale,
         **fields_of(solution, solution.title, kkt, accuracy),
     )
@@ -110,5 +111,6 @@ def _equations(solution: SolutionData, found: Sequence[Violation]) -> Iterator[E
         for component in map(int, np.flatnonzero(constraint.lower == constraint.upper)):
             v = known[constraint.name, names[component]]
             own = None if cost is None else float(cost[:, component].sum())
-            missed = v.dense_violation, v.dense_time, v.scale, v.unit
+            residual = v.dense_violation if v.pointwise is None else v.pointwise
+            missed = residual, v.dense_time, v.scale, v.unit
             yield EquationResidual(constraint.name, names[component], *missed, own)

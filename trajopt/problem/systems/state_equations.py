@@ -60,7 +60,8 @@ class StateEquations(ABC):
         known = self.units if self.residuals is None else {}
         units = tuple(unit_of_rate(known.get(name, "")) for name, _, _ in self.rates_of_states)
         zero = np.zeros(len(units))
-        return (Constraint(self._equations_term(units), zero, zero, PATH, EQUATIONS),)
+        of_rates = self.residuals is None
+        return (Constraint(self._equations_term(units), zero, zero, PATH, EQUATIONS, of_rates=of_rates),)
 
     def _equations_term(self, units: tuple[str, ...]) -> ExpressionTerm:
         return ExpressionTerm(self._state_equations, EQUATIONS, self.state_names, units)

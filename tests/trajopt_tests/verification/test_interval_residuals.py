@@ -1,0 +1,90 @@
+"""Residuals of rates between nodes: those of a control that jumps pass, those that change the states fail."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trajopt
+from trajopt.checks.interval_residuals import interval_errors
+from trajopt.problem.costs_and_constraints import Constraint
+from trajopt.splines.node_sets import PATH
+
+
+def rocket(intervals):
+    """Least time over 10 m; the thrust jumps inside intervals and burns mass by its square."""
+
+    def rates(node):
+        return [node.v, (node.u - 0.2 * node.v**2) / node.m, -0.01 * node.u**2]
+
+    system = trajopt.system(("s", "v", "m"), ("u",), rates)
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(intervals, 3))
+    problem.control("u", -1.1, 1.1)
+    problem.start_at(x=[0.0, 0.0, 1.0])
+    problem.end_at(x=[10.0, 0.0, None])
+    problem.minimize(trajopt.duration)
+    return problem
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("intervals", [20, 80])
+def test_a_square_of_a_control_that_jumps_is_judged_by_what_it_changes_of_the_state(intervals):
+    """Its residual is 1.2 % of its scale however many intervals there are."""
+    solution = trajopt.solve(rocket(intervals), refine=None, starts=1)
+    report = solution.verify()
+    assert report.holds and solution.objective == pytest.approx(6.5717, rel=2e-3)
+    (burnt,) = [v for v in report.violations if v.label == "state equations, m"]
+    assert (
+        burnt.evidence == "integrated" and burnt.pointwise > 0.01 * burnt.scale > 10 * burnt.dense_violation
+    )
+    assert "judged by what it changes of the state" in str(report)
+
+
+def forced(force, intervals=4):
+    """x' = u + force(t) over 1 s, least squares of u."""
+    system = trajopt.system(("x",), ("u",), lambda node: [node.u + force(node.t)])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(intervals, 3, duration=1.0))
+    problem.start_at(x=0.0)
+    problem.end_at(x=1.0)
+    problem.minimize(trajopt.state("u") ** 2)
+    return trajopt.solve(problem, refine=None, starts=1)
+
+
+@pytest.mark.parametrize("width", [3e-3, 0.01, 0.03])
+def test_a_pulse_between_nodes_fails_whatever_its_width(width):
+    nodes = forced(lambda t: 0.0 * t).node_times
+    widest = int(np.argmax(np.diff(nodes)))
+    at = 0.5 * (nodes[widest] + nodes[widest + 1])
+    report = forced(lambda t: np.exp(-(((t - at) / width) ** 2))).verify()
+    assert not report.holds and "state equations" in report.reason
+
+
+def errors(residual, intervals=4):
+    """The errors of every interval for a residual of x' = f that is given, of scale one, over one second."""
+    motion: Any = SimpleNamespace(
+        knot_times=np.linspace(0.0, 1.0, intervals + 1),
+        duration=1.0,
+        value=lambda term, times: residual(times)[:, None],
+    )
+    rates = Constraint(trajopt.v, np.zeros(1), np.zeros(1), PATH, "rates", of_rates=True)
+    times = np.linspace(0.0, 1.0, 401)
+    return interval_errors(motion, rates, np.ones(1), times, residual(times)[:, None])[:, 0]
+
+
+def test_the_mean_over_an_interval_counts_in_full():
+    """A force of a fifth that is missing in one interval of four."""
+    found = errors(lambda t: 0.2 * ((t > 0.25) & (t < 0.5)))
+    assert found[1] == pytest.approx(0.2) and found[[0, 3]].max() < 1e-12
+
+
+def test_waves_within_intervals_add_up_over_all_of_them():
+    """One wave in each of n intervals leaves the motion by 1 / (pi n) of its amplitude and mean duration."""
+    for n in (4, 8):
+        found = errors(lambda t, n=n: 0.3 * np.sin(2.0 * np.pi * n * t), n)
+        assert found.max() == pytest.approx(0.3 / np.pi, rel=1e-2)
+
+
+def test_what_no_polynomial_follows_counts_at_single_times():
+    found = errors(lambda t: 0.5 * np.exp(-(((t - 0.6) / 1e-3) ** 2)))
+    assert found.argmax() == 2 and found.max() > 0.3
