@@ -66,6 +66,8 @@ if TYPE_CHECKING:
     from dynamics.formats.opensim.naming import OwnCoordinate as OwnCoordinate
     from dynamics.formats.opensim.osim_model import OsimModel as OsimModel
     from dynamics.formats.opensim.osim_model import load_osim as load_osim
+    from dynamics.formats.srdf import Srdf as Srdf
+    from dynamics.formats.srdf import load_srdf as load_srdf
     from dynamics.formats.urdf import load_urdf as load_urdf
     from dynamics.kernel_warmup import warmup as warmup
     from dynamics.model.body import Body as Body
@@ -168,6 +170,8 @@ export_lazily(
         "from_dh": "dynamics.formats.dh",
         "from_modified_dh": "dynamics.formats.dh",
         "from_mujoco": "dynamics.formats.mujoco.mujoco_model",
+        "Srdf": "dynamics.formats.srdf",
+        "load_srdf": "dynamics.formats.srdf",
         "load_urdf": "dynamics.formats.urdf",
         "GeneralizedForce": "dynamics.quantities.generalized_forces",
         "friction": "dynamics.quantities.generalized_forces",

@@ -1,54 +1,30 @@
-"""Inverse dynamics of `dynamics.from_mujoco` beside `mj_inverse`, for every model in folders.
-
-    python -m benchmarks.dynamics.mujoco_models FOLDER ...
-
-A folder is searched for .xml and .urdf files; files that MuJoCo itself does not compile are counted.
-The largest difference of a generalized force, relative to the largest force, over random states. Contacts,
-limits, equalities, friction loss and fluids are off in MuJoCo, springs and damping on.
-"""
+"""Inverse dynamics of `dynamics.from_mujoco` beside `mj_inverse`: states of MuJoCo, and the difference."""
 
 from __future__ import annotations
 
-import sys
-import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import dynamics
-from dynamics.formats.mujoco.mujoco_source import compiled
 
 STATES = 20
 FREE, BALL = 0, 1
 STEP = 1e-30  # of derivatives by complex numbers
 
 
-def main(folders: list[str]) -> None:
-    """Print a row for every model."""
-    refused = 0
-    for folder in folders:
-        for file in sorted(p for p in Path(folder).rglob("*") if p.suffix in (".xml", ".urdf")):
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                try:
-                    mj = compiled(file)
-                    model = dynamics.from_mujoco(mj)
-                except dynamics.DynamicsError as error:
-                    refused += 1
-                    print(f"| {file.name} | refused: {str(error)[:300]} |")
-                    continue
-            said = "; ".join(str(w.message) for w in caught if w.category is dynamics.MujocoWarning)
-            error = inverse_dynamics_error(mj, model)
-            print(f"| {file.name} | {mj.nv} | {mj.nbody - 1} | {error:.1e} | {said} |")
-    print(f"{refused} refused")
+def inverse_dynamics_error(
+    mj: Any, model: dynamics.RigidBodyModel, seed: int = 0, fluids: bool = False
+) -> float:
+    """max |tau - tau of MuJoCo| / max |tau|, over random positions, speeds and accelerations.
 
-
-def inverse_dynamics_error(mj: Any, model: dynamics.RigidBodyModel, seed: int = 0) -> float:
-    """max |tau - tau of MuJoCo| / max |tau|, over random positions, speeds and accelerations."""
+    Contacts, limits, equalities and friction loss are off in MuJoCo, springs and damping on, forces of fluids
+    where `fluids` says so.
+    """
     import mujoco
 
-    mj.opt.density = mj.opt.viscosity = 0.0
+    if not fluids:
+        mj.opt.density = mj.opt.viscosity = 0.0
     mj.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     data, rng = mujoco.MjData(mj), np.random.default_rng(seed)
     difference, largest = 0.0, 0.0
@@ -121,7 +97,3 @@ def product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """The product of two quaternions."""
     vector = one[0] * other[1:] + other[0] * one[1:] + np.cross(one[1:], other[1:])
     return np.array([one[0] * other[0] - one[1:] @ other[1:], *vector])
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

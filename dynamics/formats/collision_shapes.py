@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dynamics.arguments import list_names, short_repr
-from dynamics.errors import DynamicsError, JsonError, MeshWarning, ShapeWarning
+from dynamics.errors import DynamicsError, JsonError, MeshWarning, ShapeWarning, UrdfError
 from dynamics.formats.capsule_fit import fitted_capsules
 from dynamics.formats.mesh_files import found_mesh, mesh_folders, read_mesh
 from dynamics.formats.urdf_solids import LinkMesh, urdf_solids
@@ -25,6 +25,7 @@ def urdf_shapes(
     meshes: Literal["fit", "skip"] = "fit",
     folders: Sequence[str | os.PathLike[str]] = (),
     visuals: Literal["warn", "fit", "skip"] = "warn",
+    missing_meshes: Literal["refuse", "skip"] = "refuse",
 ) -> tuple[Shape, ...]:
     """The shapes of all <collision> elements, on the links that have them, for `model.with_shapes`.
 
@@ -34,24 +35,26 @@ def urdf_shapes(
         is p/m.stl or m.stl in one of them
     visuals : links that have a <visual> and no <collision> get no shape, with a warning that names them
         ("warn") or without ("skip"), or the shapes of their <visual> ("fit")
-    Warns of open meshes (MeshWarning), of whose bodies parts may be missing, and of links without a shape
-    that are seen (ShapeWarning).
+    missing_meshes : "refuse", those that no folder has are an error; "skip", left out, named by a warning
+    Warns of open and missing meshes (MeshWarning), of whose bodies parts may be missing, and of links
+    without a shape that are seen (ShapeWarning).
     Raises UrdfError for elements that are malformed, and meshes that are missing or cannot be read.
     """
     places, found, opened = mesh_folders(path_or_xml, folders), [], list[str]()
-    solids = urdf_solids(path_or_xml, "collision")
-    if visuals != "skip":
-        covered = {each.carrier for each in solids}
-        seen = [each for each in urdf_solids(path_or_xml, "visual") if each.carrier not in covered]
-        solids += tuple(seen) if visuals == "fit" else ()
-        if seen and visuals == "warn":
-            names = ", ".join(dict.fromkeys(str(each.carrier) for each in seen))
-            message = (
-                f"links with a <visual> and no <collision> have no shape and may touch anything: {names}"
-            )
-            hint = 'visuals="fit", of moves.robot shapes="fit_visual", takes their visual'
-            warnings.warn(f"{message}; {hint}", ShapeWarning, stacklevel=2)
+    solids, seen = _solids(path_or_xml, visuals)
+    if seen and visuals == "warn":
+        names = ", ".join(dict.fromkeys(str(each.carrier) for each in seen))
+        message = f"links with a <visual> and no <collision> have no shape and may touch anything: {names}"
+        hint = 'visuals="fit", of moves.robot shapes="fit_visual", takes their visual'
+        warnings.warn(f"{message}; {hint}", ShapeWarning, stacklevel=2)
+    missing = _missing(solids, places) if missing_meshes == "skip" and meshes == "fit" else []
+    if missing:
+        names = list_names(_names(missing))
+        message = f"missing meshes, whose parts of links have no shape and may touch anything: {names}"
+        warnings.warn(message, MeshWarning, stacklevel=2)
     for each in solids:
+        if each in missing:
+            continue
         fitted = [] if meshes == "skip" or isinstance(each, Shape) else _capsules(each, places, opened)
         for shape in [each] if isinstance(each, Shape) else fitted:
             found.append(replace(shape, name=f"{each.carrier} {len(found)}"))
@@ -59,6 +62,43 @@ def urdf_shapes(
         message = f"open meshes: {list_names(opened)}; the hull of what is there is covered: look at them"
         warnings.warn(message, MeshWarning, stacklevel=2)
     return tuple(found)
+
+
+def missing_meshes_of(
+    path_or_xml: str | os.PathLike[str],
+    folders: Sequence[str | os.PathLike[str]] = (),
+    visuals: Literal["warn", "fit", "skip"] = "warn",
+) -> tuple[str, ...]:
+    """The meshes that `urdf_shapes` with these arguments does not find: link, element and file."""
+    return _names(_missing(_solids(path_or_xml, visuals)[0], mesh_folders(path_or_xml, folders)))
+
+
+def _solids(
+    path_or_xml: str | os.PathLike[str], visuals: str
+) -> tuple[tuple[Shape | LinkMesh, ...], tuple[Shape | LinkMesh, ...]]:
+    """The solids that become shapes, and those of <visual> of links without a <collision>."""
+    solids = urdf_solids(path_or_xml, "collision")
+    if visuals == "skip":
+        return solids, ()
+    covered = {each.carrier for each in solids}
+    seen = tuple(each for each in urdf_solids(path_or_xml, "visual") if each.carrier not in covered)
+    return (solids + seen if visuals == "fit" else solids), seen
+
+
+def _missing(solids: Iterable[Shape | LinkMesh], folders: Sequence[Path]) -> list[LinkMesh]:
+    """The meshes whose files no folder has."""
+    found = []
+    for each in solids:
+        if isinstance(each, LinkMesh):
+            try:
+                found_mesh(each.file, folders, each.element)
+            except UrdfError:
+                found.append(each)
+    return found
+
+
+def _names(meshes: Iterable[LinkMesh]) -> tuple[str, ...]:
+    return tuple(f"{each.element} ({each.file})" for each in meshes)
 
 
 def _capsules(mesh: LinkMesh, folders: list[Path], opened: list[str]) -> list[Shape]:

@@ -71,7 +71,9 @@ class Parts:
             made = replace(body, mass=found.mass, centre_of_mass=found.centre_of_mass, inertia=found.inertia)
         except InertiaError as error:
             listed = "; ".join(complaints) or str(error)
-            raise InertiaError(f"{listed}; or pass repair_inertia=True") from error
+            raise InertiaError(
+                f"{listed}; or pass repair_inertia=True, --repair-inertia of a command"
+            ) from error
         for complaint in complaints:
             merged = f"{complaint}; kept, since merged into body {body.name!r} it does no harm"
             warnings.warn(merged, InertiaWarning, stacklevel=2)

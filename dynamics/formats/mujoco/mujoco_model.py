@@ -11,8 +11,14 @@ import numpy as np
 
 from dynamics.arguments import list_names, short_repr
 from dynamics.errors import MujocoError, MujocoWarning
+from dynamics.formats.mujoco.mujoco_flags import is_off, unread_flags
 from dynamics.formats.mujoco.mujoco_source import compiled
-from dynamics.formats.mujoco.mujoco_torques import reflected, torque_limits
+from dynamics.formats.mujoco.mujoco_torques import (
+    actuators_of,
+    reflected,
+    torque_limits,
+    unread_actuators,
+)
 from dynamics.formats.urdf_parts import Parts, Place
 from dynamics.model.body import Body, Frame
 from dynamics.model.joint import Joint
@@ -26,7 +32,9 @@ FREE, BALL, SLIDE = 0, 1, 2  # mjtJoint; 3 is a hinge
 JOINT_COUPLING = 2  # mjtEq: one joint is a polynomial of another
 
 
-def from_mujoco(model: Any, equalities: Literal["leave out", "mimic"] = "leave out") -> RigidBodyModel:
+def from_mujoco(
+    model: Any, equalities: Literal["leave out", "mimic"] = "leave out", strict: bool = False
+) -> RigidBodyModel:
     """The robot of an `mujoco.MjModel`, or of MJCF or URDF that MuJoCo compiles: a path, or XML from "<" on.
 
         rnea(q, v, a) + damping v + springs = qfrc_inverse of mj_inverse without constraints
@@ -34,17 +42,25 @@ def from_mujoco(model: Any, equalities: Literal["leave out", "mimic"] = "leave o
     Links and coordinates come in MuJoCo's order. Hinges and slides have MuJoCo's own coordinates, a free
     joint slides along world axes and a rotation vector about the rotation of qpos0, a ball joint a rotation
     vector (`free_joint`, `ball_joint`). Bodies without joints are merged with their parents and stay as named
-    frames, as sites do. Read besides: armature (rotors="armature"), damping, springs, friction loss, ranges,
-    and torque limits, the sum over the actuators of a joint of gear times range of force. What has no name is
-    called body3, joint2 and so on.
+    frames, as sites do. The frame of a link with a joint has the axes of MuJoCo's body and its origin on the
+    joint, the last one of several; where that is not the body's own origin, as the joint has a `pos`, the
+    frame BODY_body is MuJoCo's body frame (xpos, xmat). Read besides: armature (rotors="armature"), damping,
+    springs, friction loss, ranges, flags that switch gravity, springs, damping, friction loss, ranges,
+    equalities or actuators off, and torque limits: the sum over the actuators of a joint of gear times the
+    narrower of gain times range of control and range of force, cut to the joint's actuatorfrcrange. What has
+    no name is called body3, joint2 and so on.
 
     equalities : "mimic" makes a joint that is a linear function of another one a mimic joint, which has no
         coordinate of its own; "leave out" leaves them out like all other equalities
+    strict : whether what is left out is an error
 
-    Left out with a MujocoWarning that names each: equalities, tendons, actuators of anything but a joint,
+    Left out with a MujocoWarning that names each, and in `left_out` of the model: equalities, tendons,
+    actuators of anything but a joint with one coordinate, muscles and servos without a range of force (their
+    joints have no limit of torque) or whose control does not reach it everywhere, actuators switched off,
     armature, damping, springs and friction of free and ball joints, forces of fluids, compensation of
-    gravity, springs and damping that are not linear. Contacts and shapes are not read. Raises MujocoError
-    where MuJoCo is not installed or refuses the model, InertiaError for links that no robot can have.
+    gravity, springs and damping that are not linear, plugins, deformable bodies, bodies moved from outside,
+    and flags that switch contacts off. Contacts and shapes are not read. Raises MujocoError where MuJoCo is
+    not installed or refuses the model, InertiaError for links that no robot can have.
     """
     if equalities not in ("leave out", "mimic"):
         raise MujocoError(f'equalities = {short_repr(equalities)}: choose "leave out" or "mimic"')
@@ -57,12 +73,24 @@ def from_mujoco(model: Any, equalities: Literal["leave out", "mimic"] = "leave o
     if not bodies:
         raise MujocoError("no body of the model has a joint, so there is nothing that moves: add a joint")
     found = left_out(mj, {coupling.equality for coupling in mimics.values()})
+    if found and strict:
+        raise MujocoError(
+            f"strict: left out of the robot: {'; '.join(found)}: remove it, or give strict=False"
+        )
     if found:
         warnings.warn(f"left out of the robot: {'; '.join(found)}", MujocoWarning, stacklevel=2)
     frames = (*reading.parts.frames, *reading.sites({body.name for body in bodies}))
     name = mj.names[: mj.names.index(b"\0")].decode()
-    gravity = np.array(mj.opt.gravity)
-    return RigidBodyModel(bodies, gravity, name, "armature", frames, ground_mass=reading.parts.ground_mass)
+    gravity = np.zeros(3) if is_off(mj, "GRAVITY") else np.array(mj.opt.gravity)
+    return RigidBodyModel(
+        bodies,
+        gravity,
+        name,
+        "armature",
+        frames,
+        ground_mass=reading.parts.ground_mass,
+        left_out=found,
+    )
 
 
 @dataclass(frozen=True)
@@ -78,7 +106,7 @@ class Coupling:
 def linear_couplings(mj: Any) -> dict[int, Coupling]:
     """Active equalities of two joints that are linear: joint -> how it follows."""
     found = {}
-    for i in range(mj.neq):
+    for i in range(0 if is_off(mj, "EQUALITY") else mj.neq):
         constant, ratio, *higher = mj.eq_data[i, :5].tolist()
         other = int(mj.eq_obj2id[i])
         is_linear = mj.eq_type[i] == JOINT_COUPLING and other >= 0 and ratio != 0.0 and not any(higher)
@@ -112,6 +140,9 @@ class Reading:
             place, pose = self._add_joint(j, link, place, pose, mimics.get(j), neighbour if last else None)
         self.links.add(name)
         self.places.append(Place(place.body, pose))
+        if count and np.any(pose.position):
+            own = self._unused(f"{name}_body")
+            self.parts.frames.append(Frame(own, place.body, pose.rotation, pose.position))
         inertia = rotation_of(mj.body_iquat[body])
         found = MassProperties(
             float(mj.body_mass[body]),
@@ -156,7 +187,9 @@ class Reading:
     def _joint(self, j: int, name: str, frame: Pose, coupling: Coupling | None) -> Joint:
         mj, dof, kind = self.mj, int(self.mj.jnt_dofadr[j]), int(self.mj.jnt_type[j])
         start = float(mj.qpos0[mj.jnt_qposadr[j]])
-        lower, upper = mj.jnt_range[j] - start if mj.jnt_limited[j] else (-np.inf, np.inf)
+        is_limited = mj.jnt_limited[j] and not is_off(mj, "LIMIT")
+        lower, upper = mj.jnt_range[j] - start if is_limited else (-np.inf, np.inf)
+        damping = float(mj.dof_damping[dof]) + reflected(mj, j, mj.actuator_damping)
         axis = np.array(mj.jnt_axis[j])
         armature = float(mj.dof_armature[dof]) + reflected(mj, j, mj.actuator_armature)
         torque = torque_limits(mj, j)
@@ -176,12 +209,12 @@ class Reading:
             mimics,
             ratio,
             offset,
-            damping=float(mj.dof_damping[dof]) + reflected(mj, j, mj.actuator_damping),
-            friction=float(mj.dof_frictionloss[dof]),
+            damping=0.0 if is_off(mj, "DAMPER") else damping,
+            friction=0.0 if is_off(mj, "FRICTIONLOSS") else float(mj.dof_frictionloss[dof]),
             rotor=Rotor(1.0, inertia=armature * np.outer(direction, direction), axis=direction)
             if armature
             else None,
-            stiffness=float(mj.jnt_stiffness[j]),
+            stiffness=0.0 if is_off(mj, "SPRING") else float(mj.jnt_stiffness[j]),
             rest=float(mj.qpos_spring[mj.jnt_qposadr[j]]) - start,
         )
 
@@ -210,22 +243,30 @@ def left_out(mj: Any, followed: Iterable[int]) -> list[str]:
     ]
     curved = [joint_name(mj, j) for j in range(mj.njnt) if np.any(mj.jnt_stiffnesspoly[j])]
     curved += [joint_name(mj, mj.dof_jntid[d]) for d in range(mj.nv) if np.any(mj.dof_dampingpoly[d])]
+    yields = getattr(mj, "jnt_plasticadr", np.full(mj.njnt, -1))
+    curved += [joint_name(mj, j) for j in range(mj.njnt) if yields[j] >= 0]
+    bent = getattr(mj, "actuator_dampingpoly", np.zeros((mj.nu, 1)))
+    curved += [joint_name(mj, j) for j in range(mj.njnt) if any(np.any(bent[i]) for i in actuators_of(mj, j))]
     skipped = set(followed)
     found = {
-        "equalities": [equality_name(mj, i) for i in range(mj.neq) if i not in skipped],
-        "tendons": [mj.tendon(i).name or f"tendon{i}" for i in range(mj.ntendon)],
-        "actuators of no joint": [
-            mj.actuator(i).name or f"actuator{i}"
-            for i in range(mj.nu)
-            if mj.actuator_trntype[i] not in (0, 1)
+        "equalities": [
+            equality_name(mj, i) for i in range(0 if is_off(mj, "EQUALITY") else mj.neq) if i not in skipped
         ],
+        "tendons": [mj.tendon(i).name or f"tendon{i}" for i in range(mj.ntendon)],
+        **unread_actuators(mj),
         "armature, damping, springs and friction of free and ball joints": passive,
         "springs and damping that are not linear": list(dict.fromkeys(curved)),
         "compensation of gravity of bodies": [
             body_name(mj, b) for b in range(1, mj.nbody) if mj.body_gravcomp[b]
         ],
+        "bodies moved from outside (mocap)": [
+            body_name(mj, b) for b in range(1, mj.nbody) if mj.body_mocapid[b] >= 0
+        ],
+        "plugins": [str(mj.nplugin)] if mj.nplugin else [],
+        "deformable bodies": [str(mj.nflex)] if mj.nflex else [],
     }
     words = [f"{what} {list_names(names)}" for what, names in found.items() if names]
+    words += unread_flags(mj)
     return words + ["forces of the fluid"] * bool(mj.opt.density or mj.opt.viscosity)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from problems.cli.commands.retime import REPAIR_HELP
 from problems.cli.completion import EXISTING_FILE, NewFile
 from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--rotors/--no-rotors", default=False, show_default=True, help="Whether rotor inertias are estimated."
 )
+@click.option("--repair-inertia", is_flag=True, help=REPAIR_HELP)
 @click.option(
     "--out",
     type=NewFile(".csv"),
@@ -42,6 +44,7 @@ def identify(
     bandwidth: float | None,
     friction: bool,
     rotors: bool,
+    repair_inertia: bool,
     out: Path,
     output: Output,
 ) -> None:
@@ -54,7 +57,7 @@ def identify(
     from problems import identification
     from trajopt.base.files.atomic_file import write_text
 
-    model = load_urdf(robot).with_rotors("armature" if rotors else "exact")
+    model = load_urdf(robot, repair_inertia=repair_inertia).with_rotors("armature" if rotors else "exact")
     data = [identification.read_measurements(each, model.joint_names, rate) for each in tables]
     found = identification.estimate(model, data, bandwidth=bandwidth, friction=friction)
     found.to_csv(out)

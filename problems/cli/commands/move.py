@@ -6,7 +6,14 @@ from pathlib import Path
 
 import click
 
-from problems.cli.commands.retime import MESSAGES, MOTION_FILE, OUT_HELP, answer_of, write_motion
+from problems.cli.commands.retime import (
+    MESSAGES,
+    MOTION_FILE,
+    OUT_HELP,
+    REPAIR_HELP,
+    answer_of,
+    write_motion,
+)
 from problems.cli.completion import EXISTING_FILE, VIEW_FILE, NewFile
 from problems.cli.exit_status import conclude_motion
 from problems.cli.misuse import explained
@@ -26,10 +33,18 @@ from problems.cli.output import Output, output_options
 @click.option(
     "--save", type=NewFile(".npz"), help="The motion with its task, which view, replay and verify read."
 )
+@click.option("--repair-inertia", is_flag=True, help=REPAIR_HELP)
 @output_options("json", "quiet")
 @explained
 def move(
-    task: Path, out: Path, rate: float, ros: Path | None, view: Path | None, save: Path | None, output: Output
+    task: Path,
+    out: Path,
+    rate: float,
+    ros: Path | None,
+    view: Path | None,
+    save: Path | None,
+    repair_inertia: bool,
+    output: Output,
 ) -> None:
     """Write the motion of least time through the goals of TASK.json, or .yaml.
 
@@ -38,7 +53,7 @@ def move(
     """
     from problems.moves.tasks.task_file import task_from_file
 
-    stated, options = task_from_file(task)
+    stated, options = task_from_file(task, repair_inertia)
     motion = stated.solve(**options)
     write_motion(motion, out, rate, output)
     if ros is not None:

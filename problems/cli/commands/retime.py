@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MESSAGES = ".json", ".yaml", ".yml"  # of ROS 2
 HEADER = ".h"  # of C
 MOTION_FILE = NewFile(".csv", *MESSAGES, HEADER)
+REPAIR_HELP = "Replace inertias that no body can have by the nearest that one can."
 OUT_HELP = "A table, .csv; a JointTrajectory of ROS 2, .json or .yaml; or a C header, .h."
 
 
@@ -38,6 +39,7 @@ OUT_HELP = "A table, .csv; a JointTrajectory of ROS 2, .json or .yaml; or a C he
     metavar="FRAME=METRES",
     help="How far a frame may, with --tube.",
 )
+@click.option("--repair-inertia", is_flag=True, help=REPAIR_HELP)
 @click.option("--intervals", type=int, default=2000, show_default=True, help="About how many segments.")
 @click.option("--out", type=MOTION_FILE, default="motion.csv", show_default=True, help=OUT_HELP)
 @click.option("--rate", type=float, default=100.0, show_default=True, help="Hz, of the rows of the table.")
@@ -52,6 +54,7 @@ def retime(
     jerk: str | None,
     tube: str | None,
     tool_tubes: tuple[str, ...],
+    repair_inertia: bool,
     intervals: int,
     out: Path,
     rate: float,
@@ -66,7 +69,7 @@ def retime(
     from problems import moves
     from problems.moves.waypoint_file import read_waypoints
 
-    model = load_urdf(robot)
+    model = load_urdf(robot, repair_inertia=repair_inertia)
     limits = {
         "velocity": velocity,
         "acceleration": acceleration,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -9,11 +10,12 @@ from typing import Any
 
 import click
 
+from problems.cli.commands.retime import REPAIR_HELP
 from problems.cli.completion import SETTINGS, ShownFile
 from problems.cli.misuse import Complaint, explained
 from problems.cli.output import Output, output_options
 
-ROBOT = ".urdf"
+ROBOTS = (".urdf", ".xml", ".mjcf")  # of MuJoCo the last two
 
 
 @click.command()
@@ -26,28 +28,31 @@ ROBOT = ".urdf"
     help="Parameter of a problem; may repeat.",
     shell_complete=SETTINGS,
 )
+@click.option("--repair-inertia", is_flag=True, help=REPAIR_HELP)
+@click.option("--strict", is_flag=True, help="What a robot leaves out of its file is an error.")
 @output_options("json", "verbose")
 @explained
-def show(file: str, assignments: Sequence[str], output: Output) -> None:
+def show(file: str, assignments: Sequence[str], repair_inertia: bool, strict: bool, output: Output) -> None:
     """Show a saved solution (or its folder), a problem before it is solved, or a robot.
 
     A solution: how its solve ended, with which parameters. A problem by name or FILE.py: costs, constraints,
-    unknowns and counts; the file runs with your rights. A FILE.urdf: links, joints, limits.
+    unknowns and counts; the file runs with your rights. A FILE.urdf, or .xml of MuJoCo: links, joints,
+    limits, and a line for everything that the robot leaves out of its file.
     """
     from problems import catalogue
     from problems.cli.problem_file import is_problem_file
 
     path = Path(file)
-    if path.suffix == ROBOT:
+    if path.suffix.lower() in ROBOTS:
         refuse_settings(assignments, "a robot")
-        show_robot(path, output)
+        show_robot(path, output, repair_inertia=repair_inertia, strict=strict)
     elif path.suffix == ".py" or (file in catalogue.names() and not path.exists()):
         show_problem(file, assignments, output)
     elif is_problem_file(file) and not path.exists():
         from trajopt.base.errors import OptionError
         from trajopt.base.files.near_files import near_files
 
-        near = near_files(path, (".npz", ".py", ROBOT))
+        near = near_files(path, (".npz", ".py", *ROBOTS))
         raise OptionError(f"{file} does not exist{near}: give a solution, a problem file or a robot")
     elif path.exists():
         refuse_settings(assignments, "a saved solution")
@@ -99,17 +104,23 @@ def show_problem(name: str, assignments: Sequence[str], output: Output) -> None:
     output.values(content)
 
 
-def show_robot(path: Path, output: Output) -> None:
-    """The table of a robot's links and joints."""
+def show_robot(path: Path, output: Output, repair_inertia: bool, strict: bool) -> None:
+    """The table of a robot's links and joints, and what it leaves out of its file."""
     import dynamics
     from trajopt.base.errors import OptionError
     from trajopt.base.files.near_files import near_files
 
     if not path.is_file():
-        raise OptionError(f"{path} is not a file{near_files(path, (ROBOT,))}: give the path of a URDF")
-    model = dynamics.load_urdf(path)
+        raise OptionError(f"{path} is not a file{near_files(path, ROBOTS)}: give the path of a robot's file")
+    if path.suffix.lower() == ROBOTS[0]:
+        model = dynamics.load_urdf(path, repair_inertia=repair_inertia, strict=strict)
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dynamics.MujocoWarning)  # the lines say the same
+            model = dynamics.from_mujoco(path, strict=strict)
     output.answer(str(model))
-    output.values({"robot": model.name, "joints": list(model.joint_names)})
+    names = {"joints": list(model.joint_names), "left_out": list(model.left_out)}
+    output.values({"robot": model.name, **names})
 
 
 def assigned(parameters: Any) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,16 +28,47 @@ class Robot:
     """A robot that moves between given poses.
 
     model : its links, joints and frames; locked joints are part of the links that carry them
-    urdf : the file or text that it was read from, which names its meshes; None: it was a model already
+    urdf : the file or text that it was read from, which names its meshes; None: it was read from none
+    groups : of an SRDF, name -> joints that move;   states : name of a group -> name of a state -> joint ->
+        rad or m, of joints that move
     """
 
     model: dynamics.RigidBodyModel
     urdf: str | os.PathLike[str] | None = None
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    states: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
         """The joints that move, in the order of q."""
         return tuple(self.model.joint_names)
+
+    def state(self, name: str, group: str | None = None) -> dict[str, float]:
+        """The joints of a state that the SRDF names, as goals take them: task.start(q=robot.state("home")).
+
+        group : whose state it is; None: of all groups that have one of this name, which must agree
+        Raises UnknownNameError for a state or group that the SRDF does not have, OptionError where groups
+        give a joint different values.
+        """
+        if group is not None:
+            check_known("group with states in the SRDF", group, tuple(self.states))
+        chosen = self.states.values() if group is None else [self.states[group]]
+        known = dict.fromkeys(each for named in chosen for each in named)
+        check_known("state in the SRDF", name, tuple(known))
+        found: dict[str, float] = {}
+        for named in chosen:
+            for joint, value in named.get(name, {}).items():
+                if found.setdefault(joint, value) != value:
+                    raise OptionError(
+                        f"groups give joint {joint!r} of state {name!r} two values: give group="
+                    )
+        return found
+
+    def __str__(self) -> str:
+        states = [f"{name} of {group}" for group, named in self.states.items() for name in named]
+        lines = [f"groups: {', '.join(self.groups)}"] * bool(self.groups)
+        lines += [f"states: {', '.join(states)}"] * bool(states)
+        return "\n".join([str(self.model), *lines])
 
     def frame(self, name: str) -> dynamics.Frame:
         """A frame of the robot, or that of a link: what goals are given for.
@@ -85,6 +116,12 @@ def robot(
     base: Any = None,
     allowed: Any = (),
     folders: Sequence[str | os.PathLike[str]] = (),
+    *,
+    srdf: str | os.PathLike[str] | None = None,
+    repair_inertia: bool = False,
+    masses: Mapping[str, Any] | None = None,
+    missing_meshes: Literal["refuse", "skip"] = "refuse",
+    strict: bool = False,
 ) -> Robot:
     """The robot of a URDF file, of its text, or of a model that is there already.
 
@@ -96,16 +133,41 @@ def robot(
         JSON file of them; of "fit", pairs that touch in nearly all poses may do so, too
     base : the mounting pose in the world: (3,) m, (position, rotation), or a matrix (4, 4)
     folders : where meshes of "fit" are looked for, see `dynamics.urdf_shapes`
+    srdf : the name or text of an SRDF, whose pairs may touch, too, and whose groups and states the robot has
+    repair_inertia, masses : of a file, see `dynamics.load_urdf`
+    missing_meshes : whether meshes of "fit" that no folder has are an error, or left out, with a warning and
+        a line of the printed robot for each
+    strict : whether anything that the files hold and the robot leaves out is an error
 
     Raises the errors of `dynamics.load_urdf` and of files of shapes, UnknownNameError for a joint that the
     robot does not have, and InfeasibleBoundsError for a locked joint beyond its limits.
     """
-    model = path if isinstance(path, dynamics.RigidBodyModel) else dynamics.load_urdf(path)
+    if not isinstance(path, dynamics.RigidBodyModel):
+        model = dynamics.load_urdf(path, repair_inertia=repair_inertia, masses=masses)
+    elif repair_inertia or masses is not None:
+        raise OptionError(
+            "repair_inertia and masses are for files, and the robot is a model: load it with them"
+        )
+    else:
+        model = path
     if base is not None:
         model = _mounted(model, _pose(base, "the base's"))
     model = with_locked_joints(model, locked or {})
-    model = model if shapes is None else with_given_shapes(model, path, shapes, allowed, folders)
-    return Robot(model, None if isinstance(path, dynamics.RigidBodyModel) else path)
+    said = None if srdf is None else dynamics.load_srdf(srdf, model)
+    model = model if shapes is None else with_given_shapes(model, shapes, allowed, folders, missing_meshes)
+    if said is not None:
+        named = {frozenset(pair[:2]) for pair in said.allowed_pairs}
+        others = [pair for pair in model.allowed_pairs if frozenset(pair[:2]) not in named]
+        pairs = (*said.allowed_pairs, *others)
+        model = replace(model, allowed_pairs=pairs, left_out=(*model.left_out, *said.left_out))
+    if strict and model.left_out:
+        raise OptionError(
+            f"strict: the robot leaves out what its files hold: {'; '.join(model.left_out)}: remove it, or "
+            "give strict=False"
+        )
+    if said is None:
+        return Robot(model, model.source)
+    return Robot(model, model.source, said.groups, said.states)
 
 
 def with_locked_joints(

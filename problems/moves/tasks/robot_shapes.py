@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import dynamics
+from dynamics.formats.collision_shapes import missing_meshes_of
 from problems.moves.obstacles import always_near
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
@@ -14,17 +16,22 @@ FITS = ("fit", "fit_visual")  # shapes from the elements of a URDF
 
 
 def with_given_shapes(
-    model: dynamics.RigidBodyModel, source: Any, shapes: Any, allowed: Any, folders: Any
+    model: dynamics.RigidBodyModel, shapes: Any, allowed: Any, folders: Any, missing_meshes: Any = "refuse"
 ) -> Any:
     """The model with shapes as `moves.robot` takes them; OptionError for what is none."""
     pairs = dynamics.load_allowed_pairs(allowed) if isinstance(allowed, str | os.PathLike) else tuple(allowed)
     if isinstance(shapes, str) and shapes in FITS:
-        if isinstance(source, dynamics.RigidBodyModel):
+        if model.source is None:
             raise OptionError(
-                f'shapes="{shapes}" reads a URDF, but the robot is a model: give model.with_shapes(...)'
+                f'shapes="{shapes}" reads a URDF, but the robot is a model of none: give '
+                "model.with_shapes(...)"
             )
         visuals = "fit" if shapes == "fit_visual" else "warn"
-        found = dynamics.urdf_shapes(source, folders=folders, visuals=visuals)
+        found = dynamics.urdf_shapes(
+            model.source, folders=folders, visuals=visuals, missing_meshes=missing_meshes
+        )
+        missing = missing_meshes_of(model.source, folders, visuals)
+        model = replace(model, left_out=(*model.left_out, *(f"missing mesh of {each}" for each in missing)))
         fitted = model.with_shapes(found, pairs)
         return fitted.with_shapes(found, (*pairs, *always_near(fitted)))
     if isinstance(shapes, str | os.PathLike):

@@ -21,20 +21,26 @@ from trajopt.base.errors import OptionError, TrajoptError, UnknownNameError, nea
 
 STEPS = ("start", "to", "via", "line", "keep", "release", "attach", "detach", "limits")  # methods of `Task`
 KEYS = ("$schema", "robot", "scene", "clearance", "steps", "solve")
-ROBOT_KEYS = ("urdf", "model", "locked", "base", "shapes", "allowed", "folders", "tools")
+ROBOT_KEYS = (
+    *("urdf", "model", "locked", "base", "shapes", "allowed", "folders", "tools"),
+    *("srdf", "repair_inertia", "masses", "missing_meshes", "strict"),
+)
 SOLVE_KEYS = ("intervals", "time_limit")
 POSE_KEYS = ("position", "rotation")
 
 
-def task_from_file(path: Path) -> tuple[Task, Mapping[str, Any]]:
+def task_from_file(path: Path, repair_inertia: bool = False) -> tuple[Task, Mapping[str, Any]]:
     """The task of a .json, .yaml or .yml file, and the options of `Task.solve` that it gives.
 
+    repair_inertia : whether the robot's is repaired, also where the file does not say so
     Names of other files in it are relative to its folder.
     Raises OptionError for another ending, a file that cannot be read or a text that is neither,
     UnknownNameError for a key that has no meaning, and the errors of `moves.robot`, `Scene` and `Task`; all
     name the file and the place in it.
     """
-    content = _checked(_parsed(path), KEYS, str(path))
+    content = dict(_checked(_parsed(path), KEYS, str(path)))
+    if repair_inertia and isinstance(content.get("robot"), dict):
+        content["robot"] = {**content["robot"], "repair_inertia": True}
     task = task_of(content, path.parent, str(path))
     return task, _checked(content.get("solve", {}), SOLVE_KEYS, f"{path}: solve")
 
@@ -84,7 +90,7 @@ def _parsed(path: Path) -> Any:
 
 def _robot(given: Any, folder: Path) -> Robot:
     options = dict(_checked(given, ROBOT_KEYS, "it"))
-    for key in ("urdf", "shapes", "allowed"):
+    for key in ("urdf", "shapes", "allowed", "srdf"):
         if isinstance(options.get(key), str) and not _is_text(options[key]):
             options[key] = str(folder / options[key])
     if "folders" in options:

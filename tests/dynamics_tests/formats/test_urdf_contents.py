@@ -1,0 +1,78 @@
+"""What a URDF holds beside the robot is named, and an error with strict; xacro is refused by that word."""
+
+import pytest
+from urdf_text import joint, link, one_joint, robot, transmission
+
+from dynamics import UrdfError, load_urdf
+
+LIMIT = '<limit lower="-1" upper="1" effort="3" velocity="2" acceleration="4"/>'
+MORE = """<gazebo reference="arm"><mu1>1</mu1></gazebo><gazebo/><!-- a comment -->
+<material name="red"/><ros2_control name="system"/>"""
+
+
+def test_a_line_names_every_kind_of_what_is_left_out():
+    content = f'{LIMIT}<safety_controller k_velocity="1"/><dynamics damping="1" stiction="2"/>'
+    text = one_joint(content, "revolute", MORE, transmission(("j", "k")))
+    model = load_urdf(text)
+    assert model.left_out == (
+        "acceleration of <limit> of joints: j",
+        "<safety_controller> of joints: j",
+        "stiction of <dynamics> of joints: j",
+        "<transmission>: t",
+        "<gazebo>: 2, with mu1",
+        "<ros2_control>: 1",
+    )
+    assert [f"left out: {line}" for line in model.left_out] == str(model).splitlines()[-6:]
+    with pytest.raises(UrdfError, match=r"strict: .*acceleration of <limit> of joints: j; .*<gazebo>: 2"):
+        load_urdf(text, strict=True)
+    assert load_urdf(one_joint(), strict=True).left_out == ()
+
+
+def test_ranges_of_continuous_joints_are_no_limits_and_named():
+    text = robot(link("base", ""), link("arm"), joint("j", "base", "arm", "continuous", LIMIT))
+    assert "lower and upper of <limit> of joints: j" in load_urdf(text).left_out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:macro name="m"/></robot>',
+            r"the XML string is xacro with <xacro:macro>.*: expand it first by ROS, xacro",
+        ),
+        ("<robot><xacro:include filename='x'/></robot>", "is xacro with <xacro:include>"),
+        ("<robot xmlns:xacro='x/xacro'><xacro:arm/></robot>", "is xacro with <xacro:arm>"),
+        (one_joint('<origin xyz="0 0 ${h}"/>'), r"not a number; expand the xacro file"),
+    ],
+)
+def test_xacro_is_refused_by_that_word(text, message):
+    with pytest.raises(UrdfError, match=message):
+        load_urdf(text)
+
+
+def test_a_file_named_xacro_is_refused_even_where_it_reads(tmp_path):
+    file = tmp_path / "arm.urdf.xacro"
+    file.write_text(one_joint(), encoding="utf-8")
+    with pytest.raises(UrdfError, match=r"is xacro, .*xacro arm.urdf.xacro > arm.urdf"):
+        load_urdf(file)
+
+
+def test_a_call_of_a_macro_that_was_not_found_is_named_in_an_expanded_file():
+    text = one_joint().replace("<robot", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"', 1)
+    model = load_urdf(text.replace("</robot>", "<xacro:grey/></robot>"))
+    assert model.left_out == ("<xacro:grey>: 1",)
+
+
+def test_prefixes_that_no_root_declares_are_read():
+    model = load_urdf(one_joint("", "revolute", "<controller:gazebo><x:y/></controller:gazebo>"))
+    assert model.left_out == ("<controller:gazebo>: 1, with x:y",)
+    assert load_urdf(one_joint("", "revolute", "<a:b c:d='1'/>").encode().decode()).n == 1
+
+
+def test_an_axis_of_a_fixed_joint_is_not_asked_for():
+    text = robot(
+        *(link(name) for name in ("base", "arm", "tool")),
+        joint("j", "base", "arm"),
+        joint("k", "arm", "tool", "fixed", '<axis rpy="0 0 0"/>'),
+    )
+    assert load_urdf(text).frame_names == ("base", "tool")
