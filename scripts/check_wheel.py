@@ -2,6 +2,8 @@
 
     python scripts/check_wheel.py      0 where it holds every file of the packages, no other, and works
 
+"Works" includes README's first command, with the wheel in place of the checkout.
+
 Builds from a copy, as building leaves folders behind. The index of packages is needed, for setuptools and
 the dependencies.
 """
@@ -9,6 +11,7 @@ the dependencies.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("trajopt", "dynamics", "problems")
 OTHERS = ("pyproject.toml", "README.md", "LICENSE")
 CACHES = ("__pycache__",)
+RESULTS = "results/two_link_rr"  # where README says that its first command writes
 
 TRIAL = """\
 import time
@@ -76,6 +80,13 @@ def compare(wheel: Path, expected: set[str]) -> None:
             sys.exit(f"the wheel {what}: {', '.join(sorted(names))}")
 
 
+def readme_command() -> list[str]:
+    """What README's first line runs after its installation."""
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    (line,) = (each for each in lines if each.startswith("python3 -m venv") and each.endswith(RESULTS))
+    return shlex.split(line.rpartition("&&")[2].replace(".venv/bin/", ""))
+
+
 def trial(wheel: Path, place: Path) -> None:
     """Install the wheel alone in a fresh environment, and use it away from the checkout."""
     venv.create(place / "bare", with_pip=True)
@@ -87,6 +98,10 @@ def trial(wheel: Path, place: Path) -> None:
 
     run("python", "-m", "pip", "install", "--quiet", str(wheel))
     run("python", "-c", TRIAL)
+    run(*readme_command())
+    missing = {"solution.npz", "summary.json"} - {path.name for path in (place / RESULTS).iterdir()}
+    if missing or not list((place / RESULTS).glob("*.png")):
+        sys.exit(f"README's first command wrote no {', '.join(sorted(missing)) or 'figure'}")
     run("trajopt", "--version")
     run("python", "-m", "trajopt", "list")
 
