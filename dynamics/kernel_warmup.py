@@ -6,8 +6,11 @@ every later one of the same processor and user, until an edit changes a kernel.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -57,18 +60,33 @@ class Warmup:
         return f"{made} in {self.seconds:.1f} s, {kept}"
 
 
-def warmup(progress: Callable[[str, int, int], None] | None = None) -> Warmup:
+def warmup(progress: Callable[[str, int, int], None] | None = None, *, two_processes: bool = False) -> Warmup:
     """Compile or load every kernel, so that no solve of this process, and none of later ones, waits for it.
 
     progress : called before every step with what is compiled, its number from 0, and how many steps there are
+    two_processes : a second process takes the steps from the last one on; what it has kept is loaded here
     Where all are in the cache they are loaded, and nothing changes.
     """
     began, before, steps = time.perf_counter(), _kept(), _steps()
-    for number, (name, step) in enumerate(steps.items()):
-        if progress is not None:
-            progress(name, number, len(steps))
-        step()
+    with _second_process() if two_processes and cache_folder() and sys.executable else nullcontext():
+        for number, (name, step) in enumerate(steps.items()):
+            if progress is not None:
+                progress(name, number, len(steps))
+            step()
     return Warmup(cache_folder(), len(_kept() - before), time.perf_counter() - began)
+
+
+@contextmanager
+def _second_process() -> Iterator[None]:
+    """Steps from the last one on in a process that ends, wherever it is, with the block."""
+    code = "from dynamics.kernel_warmup import _steps\nfor step in reversed(_steps().values()): step()"
+    command, none = [sys.executable, "-c", code], subprocess.DEVNULL
+    other = subprocess.Popen(command, stdin=none, stdout=none, stderr=none)
+    try:
+        yield
+    finally:
+        other.terminate()
+        other.wait()
 
 
 def _kept() -> set[str]:

@@ -1,12 +1,16 @@
 """A warmup leaves no kernel to be compiled, and does nothing where all are there."""
 
+import os
 import pkgutil
+import sys
+import time
 from importlib import import_module
 
 import pytest
 from click.testing import CliRunner
 
 import dynamics
+from dynamics import kernel_warmup
 from dynamics.kernel_warmup import Warmup
 from dynamics.kernels import compile as compiling
 from dynamics.kernels.code_cache import KernelCache
@@ -48,6 +52,30 @@ def test_the_command_tells_its_steps_and_where_kernels_are_kept():
     told = CliRunner().invoke(main, ["warmup"])
     assert told.exit_code == 0 and f"kept in {compiling.cache_folder()}" in told.output
     assert " 1 of 18  inverse dynamics" in told.stderr
+
+
+def test_the_second_process_begins_at_the_other_end_and_ends_with_the_warmup(monkeypatch, tmp_path):
+    """Of steps that only note who took them, in a module that stands before the package on the path."""
+    noted = tmp_path / "noted"
+    (tmp_path / "sitecustomize.py").write_text(
+        "import time\n"
+        "from dynamics import kernel_warmup\n"
+        f"note = lambda name: open({str(noted)!r}, 'a').write(name + ' ')\n"
+        "steps = {'a': lambda: note('a'), 'b': lambda: time.sleep(600), 'c': lambda: note('c')}\n"
+        "kernel_warmup._steps = lambda: steps\n"
+    )
+    path = [str(tmp_path), *filter(None, sys.path)]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))
+
+    def wait_for_the_other():
+        while not noted.exists():
+            assert time.monotonic() < end, "the second process took no step"
+            time.sleep(0.05)
+
+    end = time.monotonic() + 60.0
+    monkeypatch.setattr(kernel_warmup, "_steps", lambda: {"a": wait_for_the_other, "b": int, "c": int})
+    done = dynamics.warmup(two_processes=True)
+    assert noted.read_text() == "c " and done.compiled == 0, "it was ended in its second step"
 
 
 def test_without_a_folder_it_says_so():

@@ -14,12 +14,12 @@ from problems.cli.output import echo
 def warmup(cluster: str | None) -> None:
     """Compile the kernels of rigid-body dynamics, so that the first solve need not.
 
-    They are kept on disk for all later processes; done again, they are only loaded.
+    Two processes compile them and keep them on disk for all later ones; done again, they are only loaded.
     """
     if cluster is None:
         from dynamics import warmup as of_this_machine
 
-        echo(str(of_this_machine(_tell)))
+        echo(str(of_this_machine(_tell, two_processes=True)))
         return
     from trajopt.studies.workers.cluster import on_every_worker
 
