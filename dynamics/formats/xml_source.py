@@ -56,6 +56,10 @@ def with_prefixes(content: bytes | str) -> str:
 def urdf_root(path_or_xml: str | os.PathLike[str]) -> Element:
     """The <robot> of a URDF; UrdfError for another root, and for xacro that was not expanded."""
     robot = xml_root(path_or_xml)
+    own = robot.tag.rpartition("}")[0] + "}" if robot.tag.startswith("{") else ""
+    for each in robot.iter() if own else ():  # a namespace of the whole file says nothing
+        if isinstance(each.tag, str):
+            each.tag = each.tag.removeprefix(own)
     tags = [each.tag.rpartition("}") for each in robot.iter() if isinstance(each.tag, str)]
     macros = [name for space, _, name in tags if "xacro" in space]
     text = os.fspath(path_or_xml)
@@ -83,7 +87,7 @@ def source_bytes(path_or_xml: str | os.PathLike[str]) -> tuple[bytes | str, str]
         path = Path(path_or_xml)
         # Read one byte too many rather than a whole disk.
         with path.open("rb") as stream:
-            return stream.read(LARGEST + 1), f"{str(path)!r}"
+            return stream.read(LARGEST + 1).lstrip(), f"{str(path)!r}"
     except FileNotFoundError as error:
         raise UrdfError(
             f"there is no file {short_repr(path_or_xml)}{_near(Path(path_or_xml))}: give a path, or XML that "

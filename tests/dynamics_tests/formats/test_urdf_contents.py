@@ -76,3 +76,11 @@ def test_an_axis_of_a_fixed_joint_is_not_asked_for():
         joint("k", "arm", "tool", "fixed", '<axis rpy="0 0 0"/>'),
     )
     assert load_urdf(text).frame_names == ("base", "tool")
+
+
+def test_a_namespace_of_the_whole_file_and_space_before_the_declaration_are_read(tmp_path):
+    text = one_joint().replace("<robot", '<robot xmlns="http://drake.mit.edu"', 1)
+    assert load_urdf(text).to_json() == load_urdf(one_joint()).to_json()
+    file = tmp_path / "arm.urdf"
+    file.write_text(f'\n<?xml version="1.0"?>{text}', encoding="utf-8")
+    assert load_urdf(file).joint_names == ("j",)
