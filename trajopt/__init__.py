@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from trajopt.problem.constraints.integrals import integral as integral
     from trajopt.problem.contacts.ground import Ground as Ground
     from trajopt.problem.contacts.schedule import Schedule as Schedule
+    from trajopt.problem.contacts.solids import Box as Box
+    from trajopt.problem.contacts.solids import Plane as Plane
     from trajopt.problem.links.phases import Phases as Phases
     from trajopt.problem.systems.definition import system as system
     from trajopt.problem.systems.robot_on_path import on_path as on_path

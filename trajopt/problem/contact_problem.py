@@ -15,10 +15,13 @@ from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.problem.constraints.integrals import integral
 from trajopt.problem.constraints.rotation_wraps import wrap_rotation
-from trajopt.problem.contacts.contact import DIRECTIONS, WORLD, Contact, contact_of
+from trajopt.problem.contacts.contact import DIRECTIONS, WORLD, Contact, Surface
+from trajopt.problem.contacts.contact_arguments import contact_of, link_of
 from trajopt.problem.contacts.ground import Ground
 from trajopt.problem.contacts.impact import ImpactTerm, after_name
 from trajopt.problem.contacts.loop_poses import NEARLY
+from trajopt.problem.contacts.sliding import leave_out_friction
+from trajopt.problem.contacts.solids import Box
 from trajopt.problem.contacts.standing import standing_pose
 from trajopt.problem.held_frames import HeldFrames
 from trajopt.splines.instants import Instants
@@ -46,10 +49,11 @@ class ContactProblem(HeldFrames):
         clearance: float = 0.0,
         *,
         sole: ArrayLike | None = None,
-        ground: Ground | Mapping[int, Ground] = FLAT,
+        ground: Surface | Mapping[int, Surface] = FLAT,
         held: str | Mapping[int, str] = WORLD,
         continuous: bool = False,
         impact: bool = False,
+        obstacles: Sequence[Box] = (),
     ) -> Contact:
         """Let a frame stand on the ground in some arcs of the motion, and move above it in the others.
 
@@ -59,15 +63,19 @@ class ContactProblem(HeldFrames):
         sole : (k, 3) m, points that stand, in axes of the frame, the origin where left out: one is a point
             foot, which may turn; points on a line an edge, which may roll about it; others hold the
             orientation of the frame, too
-        ground : one surface, or one for every arc
-        held : world axes along which a point foot does not move, for all arcs or for each in which it stands;
-            fewer where other contacts on the same link hold it already: heel "xyz", ball "yz". That is
-            not checked; without the upward axis nothing else states that the point is on the ground
+        ground : one surface, or one for every arc: a `Ground`, or a `Plane`, a wall, say, or a face of a
+            `Box`; on the frame of another link it moves with that one, which feels the opposite force
+        held : axes along which a point foot does not move, for all arcs or for each in which it stands: of
+            the world, on a slope or a plane its tangents "x", "y" and its normal "z". Fewer where other
+            contacts on the same link hold it already, heel "xyz", ball "yz", or where it may slide: along
+            an axis that nothing holds there is no friction. Without the upward axis nothing else states
+            that the point is on the ground
         continuous : whether its force is, also where arcs meet, and so zero where it touches down and lifts
             off; `Contact.force_rate` is then a term
         impact : whether it may land with velocity: where feet touch down, the velocities of the robot jump by
             M (v+ - v-) = J' p, with impulses p inside the pyramid at all feet that stand then, each of which
             needs impact=True; `Contact.impulse(arc)` is a term. Else it lands without an impact
+        obstacles : boxes of which its points stay outside where it does not stand: the steps, a chair
 
         Where it touches down its height is zero, its velocity there, after the impact if it may have one, and
         at the collocation points of the arc; the force of the ground is inside the pyramid for all t.
@@ -82,20 +90,26 @@ class ContactProblem(HeldFrames):
         if frame in self.contacts:
             raise OptionError(f"'{frame}' has a contact already: give all of its arcs at once")
         count = len(self.trajectory.arcs)
-        others = (sole, ground, held, continuous, impact)
+        others = (sole, ground, held, continuous, impact, obstacles)
         contact = contact_of(self.dynamics, count, frame, arcs, friction, *others)
         arguments.check_positive(f"the clearance of '{frame}' in m", clearance, or_zero=True)
-        self._refuse_other_load(contact.link, frame)
+        on_links = {one.frame: link_of(self.dynamics, one.frame) for one in contact.grounds if one.frame}
+        for link in (contact.link, *on_links.values()):
+            self._refuse_other_load(link, frame)
         self.contacts[frame] = contact
         if contact.arcs:
             self._push(contact)
             self._share_load(contact.link, contact.wrench)
+            for surface, link in on_links.items():
+                if link is not None:
+                    self._share_load(link, partial(contact.reaction, frame=surface))
         for arc in range(count):
             if arc in contact.arcs:
                 self._stand(contact, arc)
             else:
                 self._swing(contact, arc, float(clearance))
         self._meet_ground()
+        leave_out_friction(self, contact.link)
         return contact
 
     def passive_base(self) -> None:
@@ -339,6 +353,11 @@ class ContactProblem(HeldFrames):
         self.subject_to(
             height, lower=0.0, over=ArcNodes(arc, "whole"), name=f"{frame} above ground, arc {arc}"
         )
+        for number, box in enumerate(contact.obstacles):
+            label = f"distance of {frame} to box {number}"
+            outside = terms.term(name=label, unit="m")(partial(contact.distances, obstacle=box))
+            name = f"{frame} outside of box {number}, arc {arc}"
+            self.subject_to(outside, lower=0.0, over=ArcNodes(arc, "whole"), name=name)
         if clearance:
             middle = Instants([(arc + 0.5) / len(self.trajectory.arcs)], clock="progress")
             self.subject_to(height, lower=clearance, over=middle, name=f"{frame} clears, arc {arc}")

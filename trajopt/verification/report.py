@@ -17,6 +17,7 @@ from trajopt.checks.check_result import worst_of_each
 from trajopt.checks.integral_checks import CostCheck
 from trajopt.checks.path_equations import EquationResidual
 from trajopt.checks.simulation import USEFUL_GROWTH, Simulation
+from trajopt.checks.standing_feet import StandingFeet
 from trajopt.checks.violations import Violation
 from trajopt.verification.minimality import Minimality
 from trajopt.verification.verdict import Verdict
@@ -37,6 +38,7 @@ class Report(Verdict):
     differences : what the solution reports inconsistently with its motion, in words
     minimality : whether the stationary motion is a minimum, as far as that was looked at
     balance : of a robot on feet, the force and moment that are missing between nodes; None of others
+    feet : how far feet that stand move, and the work of friction on them; None where none stands
     designs : properties of the robot that follow from parameters, and their values
     unbuilt : why a robot with these properties cannot exist; empty where it can
     unsaved : parts of the problem that the file does not hold, which were not looked at
@@ -63,6 +65,7 @@ class Report(Verdict):
     refined: bool = False
     rounding: float = 0.0
     balance: BaseBalance | None = None
+    feet: StandingFeet | None = None
 
     @property
     def named_parts(self) -> tuple[tuple[str, Report], ...]:
@@ -78,7 +81,8 @@ class Report(Verdict):
     def reason(self) -> str:
         """The most important reason why the solution fails; empty where none does."""
         between = self._reason_at_nodes() or self._reason_between()
-        return between or ("" if self.balance is None else self.balance.reason)
+        on_feet = (each.reason for each in (self.balance, self.feet) if each is not None)
+        return between or next(filter(None, on_feet), "")
 
     def _reason_at_nodes(self) -> str:
         if not self.converged:
@@ -208,6 +212,7 @@ class Report(Verdict):
             "free_simulation_error": getattr(self.free_simulation, "restarted", None),
             "free_simulation_error_end_to_end": getattr(self.free_simulation, "end_to_end", None),
             "balance": None if self.balance is None else vars(self.balance),
+            "feet": None if self.feet is None else vars(self.feet),
         }
 
     def __str__(self) -> str:
@@ -287,6 +292,8 @@ class Report(Verdict):
             lines.append(self.minimality.note)
         if self.balance is not None:
             lines.append(f"balance between nodes: {self.balance}")
+        if self.feet is not None:
+            lines.append(str(self.feet))
         if self.simulation is None:
             return [*lines, f"forward simulation: left out, {self.unsimulated}"]
         lines += _simulation_lines("forward simulation", self.simulation)

@@ -24,6 +24,7 @@ from trajopt.checks.path_equations import (
 )
 from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, sample_times
 from trajopt.checks.simulation import simulate
+from trajopt.checks.standing_feet import standing_feet
 from trajopt.checks.violations import Violation, violations
 from trajopt.solution.solution import SolutionData
 from trajopt.solution.solve_once import ZERO_COST
@@ -74,6 +75,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         resolution=float(np.diff(sample_times(solution, CHECK_DENSITY)).max(initial=0.0)),
         minimality=minimality(solution, nearby),
         balance=base_balance(solution) if getattr(problem, "contacts", None) else None,
+        feet=standing_feet(solution),
         designs={
             name: tuple(design.value(solution.parameters).tolist())
             for name, design in problem.designs.items()

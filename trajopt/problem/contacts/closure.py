@@ -29,7 +29,8 @@ from trajopt.base.errors import OptionError, ShapeError
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.graph.declared_quantities import AXIS_NAMES
 from trajopt.graph.protocols.dynamics import CarriedFrames
-from trajopt.problem.contacts.contact import basis_about, checked_arc
+from trajopt.problem.contacts.contact import basis_about
+from trajopt.problem.contacts.contact_arguments import checked_arc, link_of
 from trajopt.terms.term import ExpressionTerm
 from trajopt.terms.vectors import cross, difference_of, dot, sines_of_turn, turned, turned_back
 
@@ -239,12 +240,6 @@ def along(basis: Array, vector: Sequence[Any]) -> list[Any]:
 def _turned_by(columns: Sequence[Sequence[Any]], vector: Sequence[Any]) -> list[Any]:
     """A rotation of these columns times a vector."""
     return [dot(row, vector) for row in zip(*columns, strict=True)]
-
-
-def link_of(dynamics: Any, frame: str) -> str | None:
-    """The link that carries a frame, None for the ground; raises for an unknown name."""
-    pattern = dynamics.block([f"position:{frame}"]).pattern()
-    return dynamics.carrier(frame) if any(np.any(depends) for depends in pattern.values()) else None
 
 
 def basis_of(kind: str, axis: Any, name: str) -> tuple[Array, tuple[int, ...]]:

@@ -23,16 +23,16 @@ import numpy as np
 
 from trajopt.base import arguments
 from trajopt.base.arrays import Array
-from trajopt.base.errors import OptionError, ShapeError
+from trajopt.base.errors import OptionError
 from trajopt.graph.declared_quantities import AXIS_NAMES
-from trajopt.graph.protocols.dynamics import FloatingDynamics
 from trajopt.problem.contacts.ground import Ground
+from trajopt.problem.contacts.solids import Box, Plane
 from trajopt.terms.term import ExpressionTerm
-from trajopt.terms.vectors import AXES, cross, dot, total, turned
+from trajopt.terms.vectors import AXES, cross, difference_of, dot, total, turned, turned_back
 
 DIRECTIONS = 4  # edges of the friction pyramid, each with its lambda
 WORLD = "".join(AXIS_NAMES)
-MOST_POINTS = 16  # of a sole
+Surface = Ground | Plane
 NEARLY_ONE = 1e-6  # of the size of a sole
 
 
@@ -42,13 +42,15 @@ class Contact:
 
     frame, link : the foot, and the link that carries it
     arcs : in which it stands
-    ground : of every arc
+    ground : of every arc, the surface that it stands on or swings above
     points : (k, 3) m, of the sole, in axes of the frame: a single one of a point foot, two or more on a line
         of an edge, which may roll about it
     friction : mu
     weight : N, of the robot; forces are unknown in multiples of it
-    held : arc -> world axes, 0 to 2, along which a point foot does not move; of a sole all. That it is on the
-        ground is stated where the upward one is among them
+    held : arc -> axes, 0 to 2, along which a point foot does not move; of a sole all. That it is on the
+        ground is stated where the upward one is among them. Where some are free, they are those of the
+        surface, which on level ground are the world's
+    obstacles : boxes of which its points stay outside while it swings
     continuous : whether its force is, zero where it touches down and lifts off
     impact : whether it may land with velocity
     force : term, (3,) N, world axes, of the ground on the foot
@@ -57,13 +59,14 @@ class Contact:
     frame: str
     link: str
     arcs: tuple[int, ...]
-    ground: Mapping[int, Ground]
+    ground: Mapping[int, Surface]
     points: Array = field(repr=False)
     friction: float
     weight: float
     held: Mapping[int, tuple[int, ...]] = field(repr=False)
     continuous: bool = False
     impact: bool = False
+    obstacles: tuple[Box, ...] = ()
 
     @property
     def is_point(self) -> bool:
@@ -76,7 +79,7 @@ class Contact:
         return corners(self.points)
 
     @property
-    def grounds(self) -> dict[Ground, tuple[int, ...]]:
+    def grounds(self) -> dict[Surface, tuple[int, ...]]:
         """The surfaces that it stands on, and the arcs in which it does."""
         each = {ground: () for ground in (self.ground[arc] for arc in self.arcs)}
         return {one: tuple(arc for arc in self.arcs if self.ground[arc] == one) for one in each}
@@ -86,6 +89,10 @@ class Contact:
         """Names of the unknown curves lambda, one for every surface."""
         own = f"push {self.frame}"
         return tuple(f"{own} {number}" if number > 1 else own for number in range(1, 1 + len(self.grounds)))
+
+    def curve_of(self, arc: int) -> str:
+        """Name of the curve lambda of the surface of an arc in which it stands."""
+        return dict(zip(self.grounds, self.curves, strict=True))[self.ground[arc]]
 
     @property
     def force(self) -> ExpressionTerm:
@@ -137,16 +144,24 @@ class Contact:
         """(6,) [moment; force] about the world origin, N m and N."""
         return _wrench(self.pushes(node, node.extra))
 
-    def pushes(self, node: Any, read: Callable[[str], Any]) -> Iterator[tuple[list[Any], list[Any]]]:
+    def reaction(self, node: Any, frame: str) -> list[Any]:
+        """(6,) the opposite wrench on what a frame's surfaces belong to."""
+        on_it = [ground for ground in self.grounds if ground.frame == frame]
+        return [-each for each in _wrench(self.pushes(node, node.extra, on_it))]
+
+    def pushes(
+        self, node: Any, read: Callable[[str], Any], surfaces: Sequence[Surface] | None = None
+    ) -> Iterator[tuple[list[Any], list[Any]]]:
         """Place and force, or what `read` gives of it, of every point of the sole and every surface."""
         for ground, curve in zip(self.grounds, self.curves, strict=True):
-            yield from self._at_points(node, ground, read(curve))
+            if surfaces is None or ground in surfaces:
+                yield from self._at_points(node, ground, read(curve))
 
-    def _at_points(self, node: Any, ground: Ground, shares: Any) -> Iterator[tuple[list[Any], list[Any]]]:
+    def _at_points(self, node: Any, ground: Surface, shares: Any) -> Iterator[tuple[list[Any], list[Any]]]:
         for number, offset in enumerate(self.points):
             place = self.place(node, offset)
             share = [shares[DIRECTIONS * number + k] for k in range(DIRECTIONS)]
-            yield place, self.pushed(ground, place, share)
+            yield place, self.pushed(axes_of(node, ground, place), share)
 
     def _force(self, node: Any) -> list[Any]:
         return self.wrench(node)[3:]
@@ -157,34 +172,77 @@ class Contact:
     def _force_rate(self, node: Any) -> list[Any]:
         return total(force for _, force in self.pushes(node, node.rate))
 
-    def pushed(self, ground: Ground, place: Sequence[Any], share: Sequence[Any]) -> list[Any]:
-        """(3,) N, world axes, the force at one point of the sole of its four lambda."""
-        along, across, normal = ground.world_axes_at(place)
+    def pushed(self, axes: Sequence[Sequence[Any]], share: Sequence[Any]) -> list[Any]:
+        """(3,) N, world axes, the force at one point of the sole of its four lambda.
+
+        axes : tangents and normal of the surface there, world axes
+        """
         sizes = self.friction * (share[0] - share[1]), self.friction * (share[2] - share[3]), sum(share)
-        parts = list(zip((along, across, normal), sizes, strict=True))
+        parts = list(zip(axes, sizes, strict=True))
         return [self.weight * sum(size * axis[i] for axis, size in parts) for i in AXES]
 
     def height(self, node: Any, arc: int, points: Array) -> list[Any]:
-        """(points,) m, of points of the sole above the ground of an arc."""
-        return [self.ground[arc].gap(self.place(node, offset)) for offset in points]
+        """(points,) m, of points of the sole above the surface of an arc."""
+        ground = self.ground[arc]
+        return [ground.gap(seen_from(node, ground.frame, self.place(node, offset))) for offset in points]
+
+    def distances(self, node: Any, obstacle: Box) -> list[Any]:
+        """(points,) m, of the points of the sole from a box."""
+        places = (self.place(node, offset) for offset in self.points)
+        return [obstacle.distance(seen_from(node, obstacle.frame, place)) for place in places]
 
     def velocity(self, node: Any, arc: int) -> list[Any]:
-        """What is zero while the foot stands, rad/s and m/s.
+        """What is zero while the foot stands, rad/s and m/s, against the surface where that moves.
 
         (held,) of a point foot v + omega x R r along the axes held; (5,) of a line, omega across it and v of
         its first point; (6,) of a sole, omega and v of the frame.
         """
-        column, points = node.velocity(self.frame), self.corners
-        omega, speed = ([column[part + i] for i in AXES] for part in (0, 3))
+        points, ground = self.corners, self.ground[arc]
+        first = self.points[0] if len(points) < 3 else np.zeros(3)
+        omega, speed = self.motion(node, ground, first)
         if len(points) == 3:
             return [*omega, *speed]
-        first = self.points[0]
-        if first.any():
-            speed = total([speed, cross(omega, turned(node.orientation(self.frame), first))])
+        if self.is_point and len(self.held[arc]) < len(WORLD):
+            axes = axes_of(node, ground, self.place(node, first))
+            return [dot(axes[ground.order.index(i)], speed) for i in self.held[arc]]
         if self.is_point:
-            return [speed[i] for i in self.held[arc]]
+            return speed
         across = basis_about(self.points[points[1]] - first)[:2].tolist()
         return [*(dot(turned(node.orientation(self.frame), axis), omega) for axis in across), *speed]
+
+    def motion(self, node: Any, ground: Surface, offset: Array) -> tuple[list[Any], list[Any]]:
+        """(3,) rad/s and (3,) m/s, world axes, of the foot and of one of its points against a surface."""
+        column = node.velocity(self.frame)
+        omega, speed = ([column[part + i] for i in AXES] for part in (0, 3))
+        if offset.any():
+            speed = total([speed, cross(omega, turned(node.orientation(self.frame), offset))])
+        if ground.frame is None:
+            return omega, speed
+        moving = node.velocity(ground.frame)
+        carried = cross(moving, difference_of(self.place(node, offset), node.position(ground.frame)))
+        own = [moving[3 + i] + carried[i] for i in AXES]
+        return difference_of(omega, moving), difference_of(speed, own)
+
+    def slip_speed(self, node: Any, arc: int) -> list[Any]:
+        """(2,) m/s, of the first point of the sole along the tangents of the surface of an arc."""
+        ground, first = self.ground[arc], self.points[0]
+        axes = axes_of(node, ground, self.place(node, first))[:2]
+        return [dot(axis, self.motion(node, ground, first)[1]) for axis in axes]
+
+    def power(self, node: Any, arc: int) -> Any:
+        """W, of the tangential forces of the surface of an arc on all points of the foot, as they move."""
+        ground, parts = self.ground[arc], []
+        pushes = self._at_points(node, ground, node.extra(self.curve_of(arc)))
+        for (place, force), offset in zip(pushes, self.points, strict=True):
+            speed = self.motion(node, ground, offset)[1]
+            tangents = axes_of(node, ground, place)[:2]
+            parts += [dot(axis, force) * dot(axis, speed) for axis in tangents]
+        return sum(parts)
+
+    def footing(self, node: Any, arc: int) -> list[Any]:
+        """(3 points,) m, of all points of the sole, axes of what the surface of an arc belongs to."""
+        places = (self.place(node, offset) for offset in self.points)
+        return [x for place in places for x in seen_from(node, self.ground[arc].frame, place)]
 
     def velocity_units(self, arc: int) -> list[str]:
         """Of the components of `velocity`."""
@@ -192,65 +250,27 @@ class Contact:
         return ["rad/s"] * turns + ["m/s"] * (len(self.held[arc]) if self.is_point else len(WORLD))
 
     def footprint(self, node: Any, arc: int) -> list[Any]:
-        """(2 points,) m, x and y on the ground of an arc of every point of the sole."""
-        places = [self.place(node, offset) for offset in self.points]
-        return [place[axis] for place in places for axis in self.ground[arc].order[:2]]
+        """(2 points,) m, x and y on the surface of an arc of every point of the sole."""
+        ground, places = self.ground[arc], (self.place(node, offset) for offset in self.points)
+        return [x for place in places for x in ground.coordinates(seen_from(node, ground.frame, place))]
+
+
+def seen_from(node: Any, frame: str | None, place: Sequence[Any]) -> list[Any]:
+    """A place (3,) of the world in axes of a frame; as it is without one."""
+    if frame is None:
+        return list(place)
+    return turned_back(node.orientation(frame), difference_of(place, node.position(frame)))
+
+
+def axes_of(node: Any, ground: Surface, place: Sequence[Any]) -> list[list[Any]]:
+    """Tangents and normal of a surface near a place, all in world axes."""
+    axes = ground.world_axes_at(seen_from(node, ground.frame, place))
+    return axes if ground.frame is None else [turned(node.orientation(ground.frame), axis) for axis in axes]
 
 
 def _wrench(forces: Iterable[tuple[Sequence[Any], Sequence[Any]]]) -> list[Any]:
     """(6,) [moment; force] about the world origin of forces at places."""
     return total([*cross(place, force), *force] for place, force in forces)
-
-
-def contact_of(
-    dynamics: Any,
-    arc_count: int,
-    frame: str,
-    arcs: Sequence[int],
-    friction: float,
-    points: Any,
-    ground: Ground | Mapping[int, Ground],
-    held: str | Mapping[int, str] = WORLD,
-    continuous: bool = False,
-    impact: bool = False,
-) -> Contact:
-    """The contact of a call of `Problem.contact`; see there, also for errors."""
-    if not arguments.implements(dynamics, FloatingDynamics):
-        raise OptionError(
-            f"a contact needs the weight of the robot and the link of a frame, which "
-            f"{type(dynamics).__name__} does not have: give a dynamics.RigidBodyModel, or say how in "
-            "`total_mass`, `gravity` and `carrier`"
-        )
-    link = dynamics.carrier(frame)
-    arguments.check_positive(f"the friction of '{frame}'", friction)
-    weight = dynamics.total_mass * float(np.linalg.norm(dynamics.gravity))
-    if not weight > 0.0:
-        raise OptionError("the robot weighs nothing, or gravity is zero: forces of the ground have no scale")
-    sole = np.zeros((1, 3)) if points is None else arguments.finite_numbers(points, f"the sole of '{frame}'")
-    if sole.ndim != 2 or sole.shape[1:] != (3,) or not 1 <= len(sole) <= MOST_POINTS:
-        raise ShapeError(
-            f"the sole of '{frame}' has shape {sole.shape}: give 1 to {MOST_POINTS} points, (k, 3) m in its "
-            "axes"
-        )
-    if len(sole) > 1 and len(corners(sole)) == 1:
-        raise OptionError(f"the points of the sole of '{frame}' coincide: give one, or others")
-    every = range(arc_count)
-    stands = standing_arcs(arcs, frame, arc_count)
-    surfaces = dict(ground) if isinstance(ground, Mapping) else dict.fromkeys(every, ground)
-    if set(surfaces) != set(every) or not all(isinstance(one, Ground) for one in surfaces.values()):
-        raise OptionError(
-            f"the ground of '{frame}' is {arguments.short_repr(ground)}: give a trajopt.Ground, or one for "
-            f"each of the {arc_count} arcs, {{0: Ground(), 1: Ground(height=0.1)}}"
-        )
-    check_upwards(surfaces.values(), dynamics.gravity, frame)
-    check_one_ground_per_stance(surfaces, stands, frame)
-    axes = held_axes(held, frame, stands)
-    if len(sole) > 1 and any(len(each) < len(WORLD) for each in axes.values()):
-        raise OptionError(f"'{frame}' has a sole, which holds all axes: held= is for point feet")
-    for name, flag in (("continuous", continuous), ("impact", impact)):
-        arguments.check_flag(name, flag)
-    mu = float(friction)
-    return Contact(frame, link, stands, surfaces, sole, mu, weight, axes, bool(continuous), bool(impact))
 
 
 def corners(points: Array) -> list[int]:
@@ -274,53 +294,3 @@ def basis_about(direction: Array) -> Array:
     across = np.cross(unit, np.eye(len(WORLD))[np.argmin(np.abs(unit))])
     across /= np.linalg.norm(across)
     return np.stack([across, np.cross(unit, across), unit])
-
-
-def standing_arcs(arcs: Any, frame: str, arc_count: int) -> tuple[int, ...]:
-    """The arcs in which a frame stands, in their order."""
-    if not isinstance(arcs, Iterable):
-        raise OptionError(f"'{frame}' stands in {arguments.short_repr(arcs)}: give a list of arcs, [0, 2]")
-    stands = tuple(sorted(checked_arc(arc, frame, arc_count) for arc in arcs))
-    if len(set(stands)) < len(stands):
-        raise OptionError(f"'{frame}' stands in the arcs {list(stands)}: name each once")
-    return stands
-
-
-def check_upwards(grounds: Iterable[Ground], gravity: Array, frame: str) -> None:
-    """Raise OptionError where gravity does not pull towards the ground."""
-    for up in {ground.up for ground in grounds}:
-        if not gravity[WORLD.index(up)] < 0.0:
-            raise OptionError(
-                f"the ground of '{frame}' has {up} upwards, and gravity is {np.asarray(gravity).tolist()}: "
-                "give up= the axis against which gravity pulls"
-            )
-
-
-def check_one_ground_per_stance(grounds: Mapping[int, Ground], arcs: Sequence[int], frame: str) -> None:
-    """Raise OptionError where a foot stands on while its ground changes: it does not touch down again."""
-    for arc in arcs:
-        if arc - 1 in arcs and grounds[arc] != grounds[arc - 1]:
-            raise OptionError(
-                f"'{frame}' stands on from arc {arc - 1} to arc {arc}, but its ground changes there, from "
-                f"{grounds[arc - 1]} to {grounds[arc]}: give both arcs one Ground, or let it swing in between"
-            )
-
-
-def held_axes(held: Any, frame: str, arcs: Sequence[int]) -> dict[int, tuple[int, ...]]:
-    """Arc -> world axes, 0 to 2, of what a caller holds."""
-    each: dict[Any, Any] = dict(held) if isinstance(held, Mapping) else dict.fromkeys(arcs, held)
-    letters = all(isinstance(axes, str) and set(axes) <= set(WORLD) for axes in each.values())
-    if set(each) != set(arcs) or not letters or (each and not any(each.values())):
-        raise OptionError(
-            f"'{frame}' is held along {arguments.short_repr(held)}: give letters of 'xyz', or some for each "
-            f"of the arcs {list(arcs)} in which it stands, {{0: 'xyz', 1: 'yz'}}"
-        )
-    return {arc: tuple(i for i, axis in enumerate(WORLD) if axis in axes) for arc, axes in each.items()}
-
-
-def checked_arc(arc: Any, frame: str, arc_count: int) -> int:
-    if not arguments.is_whole(arc) or not 0 <= arc < arc_count:
-        raise OptionError(
-            f"'{frame}' is held in arc {arguments.short_repr(arc)}: the {arc_count} arcs count from 0"
-        )
-    return int(arc)

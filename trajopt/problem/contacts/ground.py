@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class Ground:
     up: Literal["y", "z"] = "z"
     x: tuple[float, float] = (-np.inf, np.inf)
     y: tuple[float, float] = (-np.inf, np.inf)
+    frame: ClassVar[None] = None  # it is fixed to the world
 
     def __post_init__(self) -> None:
         number(self.height, "the height of the ground")
@@ -79,6 +80,10 @@ class Ground:
     def region(self) -> Array:
         """(2, 2) m, first and last place along x, and along y, where feet may land."""
         return np.array([self.x, self.y], dtype=float)
+
+    def coordinates(self, place: Point) -> list[Any]:
+        """(2,) m, x and y of the ground below a place (3,), world axes."""
+        return [place[axis] for axis in self.order[:2]]
 
     def height_at(self, x: Any, y: Any) -> Any:
         """z of the surface above a point of the plane, m."""

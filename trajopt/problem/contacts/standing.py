@@ -11,7 +11,10 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, OptionError
 from trajopt.base.tolerances import CONTROL_POINT_ROUNDING
-from trajopt.problem.contacts.contact import Contact
+from trajopt.problem.contacts.contact import Contact, Surface
+from trajopt.problem.contacts.ground import Ground
+
+STEEPEST = 0.1  # cosine between a plane's normal and upwards, below which it is a wall
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ def standing_pose(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int
     floating = getattr(dynamics, "floating_joints", ())
     if not floating:
         raise OptionError('a robot is placed on its feet by its free base: load it with floating_base="free"')
+    up = -np.asarray(dynamics.gravity) / np.linalg.norm(dynamics.gravity)
+    contacts = [each for each in contacts if rise(each.ground[arc], up)]
     if not contacts:
         raise OptionError(f"no foot stands in arc {arc}: add its contacts first, or name another arc")
     heights = foot_heights(dynamics, contacts, q, arc)
@@ -44,14 +49,23 @@ def standing_pose(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int
             f"'{highest}' is {apart:.6g} m above the ground when '{lowest}' touches it: both stand in arc "
             f"{arc}; change the angles of a leg, or the turn of the base"
         )
-    up = contacts[0].ground[arc].order[2]
     found = q.copy()
-    found[list(dynamics.joint_names).index(floating[up])] -= heights[lowest]
+    found[list(dynamics.joint_names).index(floating[int(np.argmax(up))])] -= heights[lowest]
     return found
 
 
+def rise(ground: Surface, up: Array) -> float:
+    """By how much a gap grows per metre upwards; 0 of walls and of what moves, which carry no pose."""
+    if isinstance(ground, Ground):
+        return 1.0
+    steep = float(np.dot(ground.normal, up))
+    return 0.0 if ground.frame is not None or steep < STEEPEST else steep
+
+
 def foot_heights(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int) -> dict[str, float]:
-    """m above the ground of an arc, of the lowest point of each foot."""
+    """m straight above the ground of an arc, of the lowest point of each foot."""
     names = [f"{kind}:{each.frame}" for each in contacts for kind in ("position", "orientation")]
     node = FramePoses(dynamics.block(tuple(names)).value({"q": q[None]}))
-    return {each.frame: float(np.min(each.height(node, arc, each.points))) for each in contacts}
+    up = -np.asarray(dynamics.gravity) / np.linalg.norm(dynamics.gravity)
+    each = ((one, one.height(node, arc, one.points)) for one in contacts)
+    return {one.frame: float(np.min(gaps)) / rise(one.ground[arc], up) for one, gaps in each}

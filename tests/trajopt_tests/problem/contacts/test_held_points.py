@@ -12,7 +12,6 @@ from trajopt.problem.problem_graph import graph_of
 SOLO = solo()
 ON_SHANK = {frame.name: frame for frame in SOLO.frames}["FL_FOOT"].position  # m, of the foot
 ALONG, ACROSS = np.array([0.03, 0.01, -0.02]), np.array([0.0, 0.02, 0.01])  # m, between points of a foot
-SIDE = np.array([0.0, 0.01, 0.0])
 SOLES = {
     "origin": [np.zeros(3)],
     "point": [ON_SHANK],
@@ -99,7 +98,7 @@ def test_a_component_of_a_force_is_a_term_with_its_unit_and_name():
 
 def shift(sole_of, forward):
     """Solo's body moves forward over feet that stand, every shank turning."""
-    problem = trajopt.Problem(SOLO, trajopt.Schedule.standing(FEET, 0.4).trajectory(4), name="shift")
+    problem = trajopt.Problem(SOLO, trajopt.Schedule.standing(FEET, 0.4).trajectory(6), name="shift")
     for foot in FEET:
         frame = {each.name: each for each in SOLO.frames}[f"{foot}_FOOT"]
         if sole_of is None:
@@ -117,13 +116,10 @@ def shift(sole_of, forward):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "sole_of",
-    [lambda place: [place], lambda place: [place - SIDE, place + SIDE]],
-    ids=["point", "line"],
-)
-def test_feet_given_as_points_of_shanks_stand_as_those_given_as_frames(sole_of):
-    by_frame, by_point = (trajopt.solve(shift(each, 0.02), starts=1) for each in (None, sole_of))
+def test_feet_given_as_points_of_shanks_stand_as_those_given_as_frames():
+    by_frame, by_point = (
+        trajopt.solve(shift(each, 0.02), starts=1) for each in (None, lambda place: [place])
+    )
     t = np.linspace(0.0, 0.4, 401)
     for solution in (by_frame, by_point):
         assert solution.verify().verdict == "PASS", solution.verify().reason
