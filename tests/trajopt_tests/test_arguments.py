@@ -67,16 +67,19 @@ def pendulum():
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=list(WRONG))
 def test_numbers_of_a_problem_are_numbers(wrong):
-    for call in (
-        lambda p: p.minimize(trajopt.tau, weight=wrong),
+    bounds = (
         lambda p: p.subject_to(trajopt.q, lower=wrong),
         lambda p: p.subject_to(trajopt.q, equals=wrong),
+        lambda p: p.extra("e", upper=wrong),
+    )
+    for call in (
+        *(() if isinstance(wrong, list) and None in wrong else bounds),  # None frees a component of a bound
+        lambda p: p.minimize(trajopt.tau, weight=wrong),
         lambda p: p.start_at(q=wrong),
         lambda p: p.lock("hinge", at=wrong),
         lambda p: p.subject_to_periodic(trajopt.q, signs=wrong),
         lambda p: p.subject_to_periodic(trajopt.q, order=wrong),
         lambda p: p.parameter("p", guess=wrong),
-        lambda p: p.extra("e", upper=wrong),
         lambda p: p.data("d", wrong, [0.0, 1.0]),
         lambda p: p.data("d", [0.0, 1.0], wrong),
         lambda p: p.guess(duration=wrong),

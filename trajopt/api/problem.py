@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trajopt.problem.closure_problem import ClosureProblem
 from trajopt.problem.problem import ProblemData
@@ -32,3 +32,10 @@ class Problem(ClosureProblem):
         from trajopt.display.problem_facts import problem_facts
 
         return problem_facts(self).html()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            instead = "write problem.minimize(term, weight=-1.0)" if name == "maximize" else ""
+            hint = f": {instead}" if instead else ""
+            raise AttributeError(f"a problem has no '{name}'{hint}")

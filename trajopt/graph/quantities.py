@@ -100,12 +100,13 @@ def quantity_of(term: Any) -> str:
 
 def no_term(given: Any) -> OptionError:
     """The error for an object that is no term."""
-    hint = "decorate the function with @trajopt.term" if callable(given) else "use a term such as trajopt.tau"
-    if isinstance(given, str):
-        hint = f"use trajopt.tau or, of a system, trajopt.state({short_repr(given)})"
-    return OptionError(
-        f"{short_repr(given)} is no term: {hint}, or write a class with name, quantity and blocks"
-    )
+    hint, shown = "use a term such as trajopt.tau", short_repr(given)
+    if callable(given):
+        hint = "decorate the function with @trajopt.term"
+    elif isinstance(given, str):
+        known = given in (*SPLINE_LEAVES, "tau", "t", "duration")
+        hint = f"write trajopt.{given}, without quotes" if known else f"use trajopt.state({shown})"
+    return OptionError(f"{shown} is no term: {hint}, or write a class with name, quantity and blocks")
 
 
 def slices_of(widths: Mapping[str, int]) -> dict[str, slice]:

@@ -26,9 +26,10 @@ def bound_of(
 ) -> NDArray:
     """A bound (width,), `absent` where it is None or beyond 1e20; ShapeError or NotFiniteError if it is none.
 
+    value : of all components, or one each, None among them
     absent : -inf for a lower bound, inf for an upper one, a number for a finite value
     """
-    array = numbers(absent if value is None else value, f"a bound of '{label}'")
+    array = numbers(filled(value, absent), f"a bound of '{label}'")
     if np.any(np.isnan(array)):
         raise NotFiniteError(f"a bound of '{label}' is NaN: use an infinity for a bound that is absent")
     if array.ndim > 1 or (array.ndim == 1 and array.size != width):
@@ -50,6 +51,15 @@ def bound_of(
     return np.broadcast_to(array, (width,)).copy()
 
 
+def filled(value: Any, absent: float) -> Any:
+    """A value, or a list, with `absent` in place of None."""
+    if value is None:
+        return absent
+    if isinstance(value, list | tuple):
+        return [absent if each is None else each for each in value]
+    return value
+
+
 def equal_to(value: ArrayLike, width: int, label: str, names: Sequence[str] = ()) -> NDArray:
     """A value (width,) that a term must have; NotFiniteError where it is NaN or infinite."""
     if not np.all(np.isfinite(numbers(value, f"the value of '{label}'"))):
@@ -68,12 +78,16 @@ def bounds_or_value(
     label: str,
     names: Sequence[str] = (),
 ) -> tuple[NDArray, NDArray]:
-    """Lower and upper bounds (width,) of a constraint from the arguments of `Problem.subject_to`."""
+    """Lower and upper bounds (width,) of a constraint from the arguments of `Problem.subject_to`.
+
+    A component that is None has no bound.
+    """
     if equals is not None and (lower is not None or upper is not None):
         raise OptionError(f"'{label}' has both equals and bounds: give one of them")
     if equals is not None:
-        value = equal_to(equals, width, label, names)
-        return value, value
+        value = equal_to(filled(equals, 0.0), width, label, names)
+        is_free = [each is None for each in equals] if isinstance(equals, list | tuple) else False
+        return np.where(is_free, -np.inf, value), np.where(is_free, np.inf, value)
     low = bound_of(lower, -np.inf, width, label, names)
     high = bound_of(upper, np.inf, width, label, names)
     if np.any(low > high):
@@ -105,7 +119,8 @@ def unknown(
     named : how many components have names, 0 where none has
     """
     arguments.check_count(f"the width of {kind} '{name}'", width, 1, WIDEST, ShapeError)
-    label, written = f"{kind} '{name}'", (lower, upper, 0.0 if guess is None else guess)
+    label = f"{kind} '{name}'"
+    written = filled(lower, -np.inf), filled(upper, np.inf), 0.0 if guess is None else guess
     parts = [numbers(part, f"a bound or the guess of {label}") for part in written]
     size = max(width, named, *(part.size for part in parts))
     if named not in (0, size):

@@ -112,10 +112,12 @@ class ProblemData(ProblemParts):
         name: str | None = None,
         hold: Literal["nodes", "hull"] = "nodes",
         scale: float | None = None,
+        **others: Any,
     ) -> None:
         """Add lower <= term <= upper, or term = equals, with bounds (width,) or a number for all components.
 
-        The term may be an integral, `trajopt.integral(term, over)`, which says itself what it is over.
+        A component whose bound is None is free. The term may be an integral, `trajopt.integral(term, over)`,
+        which says itself what it is over.
         Bounds of 1e20 or more are infinite: no bounds.
         over : "path", "start", "end", a window (s0, s1) of normalised time, single times [t1, t2] in seconds,
             `Instants`, `ArcNodes` or `Neighbours`
@@ -124,6 +126,8 @@ class ProblemData(ProblemParts):
             Of a limit its bound by default: 0.05 m for a distance that must stay above 0.002 m, for instance
         Raises ShapeError, NotFiniteError, InfeasibleBoundsError or OptionError for what cannot be meant.
         """
+        called = getattr(term, "name", "") if name is None else name
+        term_checks.check_bounds_are_given(called, (lower, upper, equals), others)
         if isinstance(term, Integral):
             term.check_over(over, PATH)
             term_checks.check_hold(hold, term.name, has_hull=False)

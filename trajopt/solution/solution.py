@@ -35,6 +35,15 @@ if TYPE_CHECKING:
     from trajopt.solution.records import SolveHistory
     from trajopt.transcription.nlp import Scaling
 
+# What users ask a solution for by name -> the quantity of a robot.
+QUANTITIES = {
+    "torque": "tau",
+    "effort": "tau",
+    "position": "q",
+    "velocity": "v",
+    "acceleration": "a",
+}
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Answer(SolveRecord, ABC):
@@ -320,6 +329,8 @@ class SolutionData(Answer):
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_") or hasattr(type(self), name):
                 return object.__getattribute__(self, name)  # it raises what kept it from being computed
+            if known := QUANTITIES.get(name.removesuffix("s")):
+                raise AttributeError(f"a solution has no '{name}': write solution.value(trajopt.{known}, t)")
             raise AttributeError(
                 f"a solution has no '{name}': solution.value(trajopt.state({name!r}), t) is the state or "
                 "control of that name, solution.value(term, t) any term, solution.q(t) all positions"

@@ -30,7 +30,7 @@ from trajopt.transcription.links.link_constraints import linked_problems
 from trajopt.transcription.links.linked_program import LinkedProgram, linked_program, unknowns_of_motions
 from trajopt.verification.claims import differences_of_phases, unusable, unusable_phases
 from trajopt.verification.recomputed_kkt import smallest_kkt
-from trajopt.verification.report import LABEL, WIDTH, Report, excess_sentence
+from trajopt.verification.report import DIAGNOSE, LABEL, WIDTH, Report, excess_sentence
 from trajopt.verification.verdict import Verdict, fields_of
 from trajopt.verification.verify import verify as verify_phase
 
@@ -117,7 +117,7 @@ class PhasesReport(Verdict):
 
     def __str__(self) -> str:
         passed = f"PASS: {excess_sentence(self.largest_excess)}all phases and links hold"
-        head = passed if self.holds else f"FAIL: {self.reason}"
+        head = passed if self.holds else f"FAIL: {self.reason}; {DIAGNOSE}"
         lines = [fill(head, WIDTH), *wrap(self.optimum, WIDTH), self.title, ""]
         if self.links:
             width = max(LABEL, *(len(link.label) for link in self.links)) + 2

@@ -22,6 +22,7 @@ from trajopt.checks.violations import Violation
 from trajopt.verification.minimality import Minimality
 from trajopt.verification.verdict import Verdict
 
+DIAGNOSE = "solution.diagnose() names what to look at"
 LABEL = 30  # characters, the least width of a report's first column
 WIDTH = 108  # characters of a line
 SMOOTHER = "continuity=2 where arcs meet, and a degree of 3 or more, keep accelerations continuous"
@@ -236,7 +237,7 @@ class Report(Verdict):
 
     def _headline(self) -> str:
         if not self.holds:
-            return fill(f"FAIL: {self.reason}", WIDTH)
+            return fill(f"FAIL: {self.reason}; {DIAGNOSE}", WIDTH)
         over_time = [v for v in self.violations if v.evidence != "evaluated"]
         proved = sum(v.evidence == "proved" for v in over_time)
         known = f"; {proved} of {len(over_time)} are proved for all times" if proved else ""

@@ -188,3 +188,14 @@ def test_masked_arrays_outside_of_terms_stay_as_they_are():
     with pytest.raises(errors.ShapeError):
         arm().minimize(term_named("mine", lambda node: node.q + MASKED))
     assert not hasattr(np.ma.MaskedArray, "__SX__")
+
+
+def test_a_component_whose_bound_is_none_is_free():
+    problem = arm()
+    problem.subject_to(trajopt.v, lower=[None, -1.0], upper=(2.0, None), name="speeds")
+    problem.subject_to(trajopt.tau, equals=[None, 0.0], name="second")
+    speeds, second = problem.constraints[-2:]
+    assert speeds.lower.tolist() == [-np.inf, -1.0] and speeds.upper.tolist() == [2.0, np.inf]
+    assert second.lower.tolist() == [-np.inf, 0.0] and second.upper.tolist() == [np.inf, 0.0]
+    problem.parameter("p", lower=[0.0, None], upper=[None, 1.0])
+    assert problem.parameters["p"].upper.tolist() == [np.inf, 1.0]

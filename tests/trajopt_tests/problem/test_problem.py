@@ -73,7 +73,11 @@ def arm(intervals=5, **trajectory):
         (lambda p: p.start_at(q=["a", "b"]), errors.ShapeError, "q at the start' is .* give a number"),
         (lambda p: p.minimize(trajopt.tau, weight="x"), errors.ShapeError, "weight of 'tau' is 'x'"),
         (lambda p: p.minimize(trajopt.tau, weight=[1, 2]), errors.ShapeError, "weight of 'tau'"),
-        (lambda p: p.minimize("duration"), errors.OptionError, "'duration' is no term: use trajopt.tau"),
+        (lambda p: p.minimize("duration"), errors.OptionError, "write trajopt.duration, without quotes"),
+        (lambda p: p.minimize("fuel"), errors.OptionError, r"use trajopt.state\('fuel'\)"),
+        (lambda p: p.maximize(trajopt.v), AttributeError, r"problem.minimize\(term, weight=-1.0\)"),
+        (lambda p: p.subject_to(trajopt.tau), errors.OptionError, "'tau' has no bound: give lower="),
+        (lambda p: p.subject_to(trajopt.v, max=1.0), errors.OptionError, "no argument 'max': write upper="),
         (
             lambda p: p.minimize(lambda node: node.tau),
             errors.OptionError,
