@@ -54,6 +54,7 @@ def test_bounds_in_the_wrong_order_name_the_joint():
         arm().subject_to(trajopt.tau, lower=[1, 2], upper=[5, 1])
 
 
+@pytest.mark.long
 def test_components_of_a_term_are_called_as_its_author_says():
     @trajopt.term(components=["drive", "brake"])
     def margins(node):
@@ -166,6 +167,7 @@ def test_conditions_fixed_twice_within_the_motion_are_both_named():
         trajopt.solve(problem)
 
 
+@pytest.mark.long
 def test_a_term_that_turns_nan_on_the_way_is_named_and_nothing_else_is_said(recwarn):
     problem = arm()
     rooted = term_named("rooted", lambda node: (node.q[1] + 2.0001) ** 0.5)

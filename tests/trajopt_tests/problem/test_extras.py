@@ -60,6 +60,7 @@ def test_derivatives_by_extra_curves_are_exact(arcs):
     assert np.allclose(hessian, bends, rtol=1e-6, atol=1e-6 * np.abs(bends).max())
 
 
+@pytest.mark.long
 def test_extra_curves_are_found_and_bounded_for_all_times():
     solution = trajopt.solve(pushed_mass())
     t = np.linspace(0.0, solution.duration, 501)
@@ -84,6 +85,7 @@ def test_an_extra_curve_survives_a_file(tmp_path):
     assert np.array_equal(solution.value(force, 0.1), again.value(force, 0.1))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arcs", [1, 2])
 def test_a_start_from_an_answer_carries_its_extra_curves_and_their_jumps(arcs):
     first = trajopt.solve(pushed_mass(arcs))
@@ -93,6 +95,7 @@ def test_a_start_from_an_answer_carries_its_extra_curves_and_their_jumps(arcs):
     assert np.allclose(nlp.start, first.point.y, atol=1e-8)
 
 
+@pytest.mark.long
 def test_knots_are_refined_where_there_are_extra_curves():
     coarse = trajopt.solve(pushed_mass())
     for refine in (trajopt.Refined(rounds=1), trajopt.Certified(tol=1e-5)):
@@ -125,6 +128,7 @@ def test_bounds_of_the_wrong_shape_or_order_are_refused():
         problem.minimize(trajopt.Quantity("extra:forse"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arcs", [1, 2])
 def test_the_rate_of_an_additional_curve_is_its_derivative_by_time(arcs):
     problem = pushed_mass(arcs)

@@ -69,6 +69,7 @@ def test_a_window_that_holds_samples_alone_holds_no_node():
     assert trajopt.ArcNodes(0, "extra").nodes(problem.trajectory).size == 6  # left ends of Radau spans
 
 
+@pytest.mark.long
 def test_limit_nodes_and_certificates_keep_the_samples():
     problem = trajopt.Problem(PointMasses(1, 1.0), trajopt.Trajectory.uniform(6, 4, (0.5, 5.0)))
     problem.start_at(q=0.0, v=0.0)
@@ -90,6 +91,7 @@ def test_a_mesh_with_other_knots_gets_nodes_at_the_same_seconds():
     assert trajopt.solve(other).objective == pytest.approx(trajopt.solve(problem).objective, rel=1e-4)
 
 
+@pytest.mark.long
 def test_refinement_keeps_the_samples():
     solution = trajopt.solve(
         decay(trajopt.Trajectory.collocation(2, 2, duration=1.0)), refine=trajopt.Refined()

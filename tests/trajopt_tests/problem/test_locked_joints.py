@@ -55,6 +55,7 @@ def test_a_locked_joint_that_starts_elsewhere_is_named_with_the_mesh():
         trajopt.solve(problem)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("degree", "repeats"), [(3, 1), (8, 4), (5, 3), (2, 1)])
 def test_lock_holds_a_joint_for_all_times_at_any_degree(degree, repeats):
     """With degree 8, positions fixed at the nodes leave freedom between them; control points leave none."""

@@ -43,6 +43,7 @@ def test_a_spring_in_resonance_needs_no_motor():
     assert robot.joints[0].stiffness == pytest.approx(k, rel=1e-6)
 
 
+@pytest.mark.long
 def test_the_resonant_spring_of_a_robot_acts_without_a_design():
     k = MASS * (np.pi / 0.5) ** 2
     solution = trajopt.solve(swing(cart(stiffness=k)))
@@ -145,6 +146,7 @@ def test_a_passive_joint_swings_on_its_spring_and_damper():
     assert solution.verify().verdict == "PASS"
 
 
+@pytest.mark.long
 def test_a_design_of_a_spring_comes_before_what_depends_on_it():
     """Without a motor the mass swings from side to side in T where k = m (pi / T)^2."""
     problem = trajopt.Problem(cart(), trajopt.Trajectory.collocation(6, 6, duration=0.5))

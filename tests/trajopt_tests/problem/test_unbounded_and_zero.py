@@ -172,6 +172,7 @@ def test_huge_bounds_are_none():
     assert problem.parameters["mass"].lower == -np.inf
 
 
+@pytest.mark.long
 def test_one_side_of_a_limit_does_not_loosen_the_other():
     """A torque limit of -1e12 that stands for none, beside one of 10 N m."""
     durations = []

@@ -93,6 +93,7 @@ def test_what_a_problem_defines_has_the_unit_that_it_is_given():
     assert units(problem, miss) == ["m", "rad"]
 
 
+@pytest.mark.long
 def test_components_of_additional_curves_have_names():
     problem = two_link_minimum_time(4)
     force = problem.extra("force", components=("x", "y"), lower=-1.0, upper=1.0, unit="N")
@@ -139,6 +140,7 @@ def test_further_states_of_a_robot_have_units_and_rates():
     assert units(problem, equations.term) == ["J/s", "J/s"]
 
 
+@pytest.mark.long
 def test_reports_pages_and_figures_print_units():
     problem = rocket()
     problem.subject_to(trajopt.integral(trajopt.state("thrust")), upper=60.0, name="impulse")
@@ -188,6 +190,7 @@ def _rates(name):
     return (lambda node: [node.u]) if name == "one" else (lambda node: [node.u, node.x + node.u])
 
 
+@pytest.mark.long
 def test_what_is_no_state_is_named():
     solution = trajopt.solve(rocket())
     with pytest.raises(

@@ -161,6 +161,7 @@ def test_a_mass_cruises_at_its_speed_limit():
     assert "v of slider 0 = +3" in str(solution.certificate)
 
 
+@pytest.mark.long
 def test_velocity_limits_of_the_arm_are_reached_left_and_touched():
     """The elbow touches its lower speed limit for five milliseconds: only a violated limit shows that arc."""
     problem = fastest(TwoLinkArm(), [0.0, -2.0], [1.0, -1.0], velocity=4.0)
@@ -201,12 +202,13 @@ def attempt_from(structure_of, intervals=20):
     return search, reason
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "window",
     [
         (0.10, 0.12),
-        pytest.param((0.12, 0.14), marks=pytest.mark.long),
-        pytest.param((0.07, 0.09), marks=pytest.mark.long),
+        (0.12, 0.14),
+        (0.07, 0.09),
     ],
 )
 def test_an_arc_too_many_is_found_by_its_multipliers_or_collapses(window):
@@ -279,6 +281,7 @@ def test_seconds_of_a_certified_solution_count_its_refinement(certified):
     assert "solves before the last, and checks" in trajopt.report.html(certified, interactive=False)
 
 
+@pytest.mark.long
 def test_a_budget_over_a_window_is_not_put_on_switching_arcs():
     problem = two_link_minimum_time(20)
     problem.subject_to(trajopt.integral(trajopt.v, over=(0.0, 0.5)), upper=10.0, name="half")

@@ -34,6 +34,7 @@ def test_a_slow_clock_changes_nothing_unless_there_is_a_time_limit(monkeypatch):
     assert "time limit" in hurried.certificate.reason and hurried.objective > quick.objective
 
 
+@pytest.mark.long
 def test_the_search_ends_at_the_iterations_that_it_is_allowed():
     """Iterations of a program of four times the size `large_program` count eightfold."""
     settings = SearchSettings(arc_iterations=1, refinements=0, bracket_total=1, node_total=1)
@@ -50,6 +51,7 @@ def test_the_search_ends_at_the_iterations_that_it_is_allowed():
     assert certificate.holds and certificate.slowed > 0.0
 
 
+@pytest.mark.long
 def test_when_the_time_is_up_the_motion_is_slowed_until_its_limits_hold():
     uniform = trajopt.solve(two_link_minimum_time(10), refine=None)
     hurried = trajopt.solve(two_link_minimum_time(10), refine=trajopt.Certified(tol=1e-9, time_limit=1e-6))
@@ -138,6 +140,7 @@ def test_an_interrupt_ends_the_refinement_and_keeps_the_motion():
     assert "was interrupted" in str(kept.certificate)
 
 
+@pytest.mark.long
 def test_added_nodes_that_run_out_of_time_say_so():
     class Late(trajopt.Ipopt):
         def solve(self, nlp, start=None, run=None):

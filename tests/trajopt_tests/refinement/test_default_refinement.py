@@ -98,6 +98,7 @@ def test_integrals_that_the_mesh_misses_are_refined_by_default(bounded):
     assert found.refinement.rounds[0].spans == 8 and spans.max() == 0.125  # halved at the peak alone
 
 
+@pytest.mark.long
 def test_a_mesh_that_is_fine_enough_stays():
     problem = rayleigh()
     fine = trajopt.solve(problem.on(trajopt.Trajectory.collocation(80, 3, duration=4.5)))
@@ -105,6 +106,7 @@ def test_a_mesh_that_is_fine_enough_stays():
     assert [basis.span_count for basis in fine.curve.bases] == [80]
 
 
+@pytest.mark.long
 def test_limits_hold_on_both_sides_of_a_jump_of_the_control():
     found = trajopt.solve(rayleigh())
     assert not found.warning
@@ -146,6 +148,7 @@ def test_a_program_in_large_units_is_given_limit_nodes_too():
     assert large.objective == pytest.approx(small.objective, rel=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("starts", [1, 2])
 def test_other_ways_follow_a_default_solve_that_stops_short(monkeypatch, starts):
     solve, by_ipopt = trajopt.Ipopt.solve, []
@@ -196,6 +199,7 @@ class Halved:
         return replace(found, iterations=solution.iterations + found.iterations)
 
 
+@pytest.mark.long
 def test_a_second_refinement_is_noted_behind_the_first():
     one = trajopt.solve(rayleigh(), refine=trajopt.Refined(tol=1e-3))
     finer = trajopt.Refined(tol=1e-6, rounds=1).refine(one, trajopt.Ipopt())
@@ -204,6 +208,7 @@ def test_a_second_refinement_is_noted_behind_the_first():
     assert _noting_both(one, replace(finer, refinement=None)).refinement is None
 
 
+@pytest.mark.long
 def test_equations_are_looked_at_again_after_limit_nodes_that_moved_the_motion():
     """They are missed by more where limits got nodes: a limp had passed .01 by a thousandth."""
     moved, still = Halved(), Halved()

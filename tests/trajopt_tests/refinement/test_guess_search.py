@@ -23,6 +23,7 @@ def program_at(problem, guess):
     return transcribe(guessed)
 
 
+@pytest.mark.long
 def test_guesses_keep_the_limits_in_a_shorter_time_than_the_guess_of_the_problem(arm):
     problem, nlp, guesses = arm
     seconds = [float(durations.sum()) for _, durations in guesses]
@@ -36,6 +37,7 @@ def test_guesses_keep_the_limits_in_a_shorter_time_than_the_guess_of_the_problem
         assert other.bounds.violation(other.start) == 0.0
 
 
+@pytest.mark.long
 def test_a_guess_that_breaks_limits_is_not_among_those_found(arm):
     """The problem's own curve counts with the duration that it needs, not with one that is short."""
     problem, nlp, _ = arm

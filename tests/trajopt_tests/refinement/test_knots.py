@@ -41,6 +41,7 @@ def test_the_indicator_points_at_the_switch_that_costs_most():
     assert abs(int(np.searchsorted(edges, 0.195927) - 1) - int(np.argmax(values))) <= 1
 
 
+@pytest.mark.long
 def test_adaptive_knots_beat_as_many_uniform_ones():
     adaptive = trajopt.solve(two_link_minimum_time(10), refine=Refined(tol=1e-9, rounds=4))
     spans = adaptive.knot_times.size - 1
@@ -49,6 +50,7 @@ def test_adaptive_knots_beat_as_many_uniform_ones():
     assert abs(adaptive.duration - OPTIMUM) < 0.6 * abs(uniform.duration - OPTIMUM)
 
 
+@pytest.mark.long
 def test_uniform_refinement_ends_when_the_objective_settles():
     settled = trajopt.solve(two_link_minimum_time(5), refine=Refined(tol=1e-2, spans="uniform"))
     plain = trajopt.solve(two_link_minimum_time(5))
@@ -56,6 +58,7 @@ def test_uniform_refinement_ends_when_the_objective_settles():
     assert abs(settled.duration - OPTIMUM) < abs(plain.duration - OPTIMUM)
 
 
+@pytest.mark.long
 def test_refinement_stops_at_the_most_spans():
     solution = trajopt.solve(two_link_minimum_time(8), refine=Refined(tol=1e-12, spans="uniform", most=10))
     assert solution.knot_times.size == 17

@@ -53,6 +53,7 @@ def test_phases_with_fewer_levels_begin_with_their_coarsest_mesh():
     assert all(one is part.trajectory for one, part in zip(levels[-1], phases.parts, strict=True))
 
 
+@pytest.mark.long
 def test_the_answer_is_one_of_the_own_problem_on_its_own_mesh():
     problem = problems.three_link_arm.build(intervals=40)
     solution = trajopt.solve(problem, refine=None)
@@ -63,12 +64,14 @@ def test_the_answer_is_one_of_the_own_problem_on_its_own_mesh():
     assert solution.verify(accuracy=1e-2).holds  # limits between the nodes of the mesh
 
 
+@pytest.mark.long
 def test_three_links_find_the_short_motion_on_fine_meshes():
     coarse, fine = (trajopt.solve(problems.three_link_arm.build(intervals=n)) for n in (20, 40))
     assert fine.converged
     assert fine.duration < coarse.duration < 0.75
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fails_below", [80, 10_000])
 def test_a_failed_coarse_solve_ends_as_the_direct_one_or_better(fails_below):
     problem = problems.two_link_rr.build(intervals=40)

@@ -152,6 +152,7 @@ def test_the_least_miss_at_the_end_is_an_absolute_value_there():
     assert solution.verify().holds
 
 
+@pytest.mark.long
 def test_bounds_of_absolute_values_are_bounds_on_both_sides():
     by_hand, by_word = (two_link_minimum_time(6) for _ in range(2))
     by_hand.subject_to(trajopt.v, -3.0, 3.0)
@@ -197,6 +198,7 @@ def test_values_of_terms_with_kinks_are_exact_anywhere():
         assert np.allclose(solution.value(term, t), expected, rtol=1e-14, atol=1e-14)
 
 
+@pytest.mark.long
 def test_slacks_follow_to_another_mesh_and_into_phases():
     problem = move(collocated(7))
     problem.minimize(FUEL)
@@ -216,6 +218,7 @@ def test_slacks_follow_to_another_mesh_and_into_phases():
     assert solution.verify().holds
 
 
+@pytest.mark.long
 def test_absolute_values_at_the_ends_of_two_phases_have_slacks_of_their_own(tmp_path):
     """From 3 m with at most 1 m/s: 2 m after one second and 1 m after two, 3 together."""
     drives = []
@@ -315,6 +318,7 @@ def test_what_is_refused_leaves_the_problem_as_it_was():
     assert (problem.constraints, problem.extras) == before and not problem.slacks
 
 
+@pytest.mark.long
 def test_minima_that_are_counted_negatively_component_by_component_are_convex():
     """-(1, 2) min((x, v), 0) is (1, 2) max(-(x, v), 0)."""
     problem = move(collocated(4))

@@ -30,6 +30,7 @@ def turn():
     return turning(12, 5)
 
 
+@pytest.mark.long
 def test_forces_of_the_loop_and_the_motor_are_those_of_newton_and_euler(turn):
     """At the collocation points, for the accelerations found; the gap moves the pin by 1e-8 m."""
     solution, closure = turn
@@ -156,6 +157,7 @@ def swung():
     return solution
 
 
+@pytest.mark.long
 def test_the_report_proves_the_linkage_closed_and_the_motor_does_the_work(swung):
     report = swung.verify()
     (closure,) = swung.asked.closures.values()
@@ -167,6 +169,7 @@ def test_the_report_proves_the_linkage_closed_and_the_motor_does_the_work(swung)
     assert work == pytest.approx(float(np.diff(potential[:, 0])[0]), rel=1e-4)
 
 
+@pytest.mark.long
 def test_a_force_of_the_loop_that_is_off_by_a_tenth_fails(swung):
     """Bodies would then need motors that they do not have."""
     (group,) = swung.curve.apart
@@ -177,6 +180,7 @@ def test_a_force_of_the_loop_that_is_off_by_a_tenth_fails(swung):
     assert {"no motor at coupler_joint", "no motor at rocker_joint"} <= broken
 
 
+@pytest.mark.long
 def test_a_rocker_that_is_a_tenth_of_a_millimetre_away_fails(swung):
     """Joint velocities stay as they are: the places between nodes show it."""
     points = tuple(each + np.array([0.0, 0.0, 2e-4]) for each in swung.curve.control_points)
@@ -186,6 +190,7 @@ def test_a_rocker_that_is_a_tenth_of_a_millimetre_away_fails(swung):
     assert max(v.dense_violation for v in gap) == pytest.approx(1e-4, rel=0.2)
 
 
+@pytest.mark.long
 def test_a_loop_that_is_open_between_nodes_fails():
     """Too coarse a mesh for its tolerance, and not refined."""
     problem, _ = linkage(4, 3, 1.0, tolerance=1e-9)
@@ -199,6 +204,7 @@ def test_a_loop_that_is_open_between_nodes_fails():
     assert max(v.dense_relative for v in gap) > 1e-2
 
 
+@pytest.mark.long
 def test_a_compiled_linkage_starts_from_another_angle_of_its_crank():
     problem, closure = linkage(8, 4, 1.0)
     problem.start_at(q=[START, None, None], v=0.0)
@@ -244,6 +250,7 @@ def test_a_chain_that_ends_at_the_ground_is_the_same_linkage():
     assert_allclose(solution.value(closure.force, t)[:, :2], expected[:, 6:8], rtol=0.0, atol=1e-4 * largest)
 
 
+@pytest.mark.long
 def test_a_loop_may_close_in_the_second_arc():
     """The rocker moves by itself, then the coupler's end takes hold of it without an impact."""
     mesh = trajopt.Trajectory.collocation(6, 4, duration=0.7, arcs=2)

@@ -33,7 +33,8 @@ def test_velocities_and_accelerations_that_do_not_fit_are_named():
         other.end_at(q=[START, None, None], v=joints[0], a=0.0)
 
 
-@pytest.mark.parametrize("before", [pytest.param(True, marks=pytest.mark.long), False])
+@pytest.mark.long
+@pytest.mark.parametrize("before", [True, False])
 def test_closed_values_of_all_joints_may_be_given_in_either_order(before):
     pose = four_bar.pose(np.array([START]))[0]
     problem = trajopt.Problem(ROBOT, trajopt.Trajectory.collocation(8, 4, duration=1.0))

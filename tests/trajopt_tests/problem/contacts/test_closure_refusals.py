@@ -23,7 +23,12 @@ from trajopt.base.errors import InfeasibleBoundsError, OptionError, ProblemError
         ({"arcs": [1]}, OptionError, "1 arcs count from 0"),
         ({"arcs": []}, OptionError, "in no arc"),
         ({"tolerance": 0.0}, OptionError, "above 0"),
-        ({"kind": "weld"}, InfeasibleBoundsError, "cannot close.*least gap.*axes off"),
+        pytest.param(
+            {"kind": "weld"},
+            InfeasibleBoundsError,
+            "cannot close.*least gap.*axes off",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_what_is_no_loop_is_refused_and_leaves_nothing_behind(options, error, message):
@@ -47,6 +52,7 @@ def test_links_that_are_too_short_are_told_with_the_gap_that_is_left():
         problem.close_loop("end", "far")
 
 
+@pytest.mark.long
 def test_a_start_from_which_the_loop_cannot_close_is_refused_and_leaves_the_problem():
     problem, _ = linkage(near=NEAR)
     before = len(problem.constraints)

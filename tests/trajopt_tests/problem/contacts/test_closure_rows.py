@@ -90,6 +90,7 @@ def test_rows_across_the_plane_repeat_others_and_are_named(kind, axis, kept, lef
     assert closure.kept == kept and closure.left_out == left
 
 
+@pytest.mark.long
 def test_two_parallel_rockers_need_no_row_but_one():
     """A parallelogram with a third crank turns although its constraints outnumber its freedoms."""
 

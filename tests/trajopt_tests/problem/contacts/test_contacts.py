@@ -54,6 +54,7 @@ def force_of(solution, foot, t):
     return solution.value(solution.asked.contacts[f"{foot}_FOOT"].force, t)
 
 
+@pytest.mark.long
 def test_half_a_trot_converges_and_passes(half):
     report = half.verify()
     assert half.converged and report.verdict == "PASS", report.reason

@@ -33,6 +33,7 @@ def thrown(duration=T, late=0.0, end=True):
     return problem
 
 
+@pytest.mark.long
 def test_a_throw_is_accepted_and_its_duration_found():
     for problem in (thrown(), thrown((0.1, 2.0)), thrown((0.1, 0.2), end=False)):
         refuse_free_fall(problem)

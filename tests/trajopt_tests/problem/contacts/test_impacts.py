@@ -43,6 +43,7 @@ def sides(solution, border):
     return solution.v(t - side), solution.v(t + side)
 
 
+@pytest.mark.long
 def test_a_box_that_falls_flat_takes_its_momentum_as_impulse():
     """m sqrt(2 g h), after sqrt(2 h / g) seconds; it stays."""
     problem, contact = falling_box()

@@ -41,12 +41,14 @@ def reach():
     return float(straight[2] - heights.min())
 
 
+@pytest.mark.long
 def test_the_border_is_where_legs_are_straight():
     refuse_out_of_reach(standing(end=reach() - 0.001 - BASE[2]))
     with pytest.raises(InfeasibleBoundsError, match=r"end of the motion .* 'HR_FOOT' 0\.01 m above it"):
         refuse_out_of_reach(standing(end=reach() + 0.01 - BASE[2]))
 
 
+@pytest.mark.long
 def test_what_is_out_of_reach_is_refused_before_a_solve():
     with pytest.raises(InfeasibleBoundsError, match=r"start of the motion .* Fix other values, of the base"):
         trajopt.solve(standing(start=0.5), progress="silent")
@@ -54,6 +56,7 @@ def test_what_is_out_of_reach_is_refused_before_a_solve():
         trajopt.solve(standing(ground=5.0), progress="silent")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("height", "reached"), [(0.1, True), (2.0, False)])
 def test_grounds_that_no_pose_joins_are_refused_in_any_arc(height, reached):
     """Two feet on the ground and two on a step of 2 m: IPOPT had looked for a quarter of an hour."""
@@ -73,6 +76,7 @@ def test_grounds_that_no_pose_joins_are_refused_in_any_arc(height, reached):
             refuse_out_of_reach(problem)
 
 
+@pytest.mark.long
 def test_limits_of_joints_count_where_they_are_stated():
     low, high = standing(start=-0.1), standing(start=-0.1)
     refuse_out_of_reach(low)
@@ -90,6 +94,7 @@ def test_locked_joints_keep_their_value():
     refuse_out_of_reach(locked)
 
 
+@pytest.mark.long
 def test_a_robot_that_stands_still_passes_its_verification():
     problem = standing()
     problem.minimize(1e3 * trajopt.v**2)
@@ -98,7 +103,8 @@ def test_a_robot_that_stands_still_passes_its_verification():
     assert found.verify().holds, str(found.verify())[:300]
 
 
-@pytest.mark.parametrize("travel", [1e-1, pytest.param(1e-3, marks=pytest.mark.long), 1e-4])
+@pytest.mark.long
+@pytest.mark.parametrize("travel", [1e-1, 1e-3, 1e-4])
 def test_a_small_motion_is_measured_by_itself(travel):
     """The scale of a foot's velocity falls with the motion down to 1e-5 of the coordinates, not before."""
     problem = trajopt.Problem(SOLO, trajopt.Trajectory.collocation(4, 3, duration=0.3))

@@ -60,6 +60,7 @@ def started(on_feet):
     return trajopt.solve(problem, refine=None, starts=1, progress="silent")
 
 
+@pytest.mark.long
 def test_the_robot_starts_from_a_pose_that_stands_and_from_no_other():
     assert started(on_feet=True).converged
     with pytest.raises(InfeasibleBoundsError, match=r"touches down, arc 0' is .* whatever the motion"):

@@ -10,6 +10,7 @@ import trajopt
 from trajopt.base.errors import OptionError
 
 
+@pytest.mark.long
 def test_a_system_without_a_mesh_is_collocated():
     """x'' = u from rest to rest in least time, |u| <= 1: 2 s for one metre."""
     problem = trajopt.Problem(trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u]))

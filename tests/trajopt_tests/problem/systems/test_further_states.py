@@ -65,6 +65,7 @@ def test_states_are_integrated_with_the_robot_under_its_controls():
     assert report.free_simulation is not None and report.free_simulation.end_to_end < 1e-8
 
 
+@pytest.mark.long
 def test_a_motor_beside_a_damper_gives_what_the_damper_takes():
     """k i = m v' + c v; the integral of its square is least where m^2 v'' - c^2 v is constant: a cosh."""
     c = 3.0
@@ -81,6 +82,7 @@ def test_a_motor_beside_a_damper_gives_what_the_damper_takes():
     assert report.free_simulation is not None and report.free_simulation.end_to_end < 1e-6
 
 
+@pytest.mark.long
 def test_the_simulation_sees_a_mesh_that_is_too_coarse():
     """A temperature that decays a hundred times faster than an interval lasts is wrong between the points."""
     fast = trajopt.system(
@@ -133,6 +135,7 @@ def test_the_end_of_a_state_converges_as_the_points_promise():
     assert np.log2(errors[0] / errors[1]) == pytest.approx(3.0, abs=0.35)
 
 
+@pytest.mark.long
 def test_a_limit_of_a_state_holds_where_its_start_is_free():
     problem = least_heat()
     problem.subject_to(trajopt.state("current"), -2.5, 2.5)  # 3 A without it
@@ -141,6 +144,7 @@ def test_a_limit_of_a_state_holds_where_its_start_is_free():
     assert abs(current[0, 0]) <= 2.5 + 1e-6 and np.abs(current).max() == pytest.approx(2.5, abs=0.05)
 
 
+@pytest.mark.long
 def test_vector_states_have_one_equation_per_component(tmp_path):
     arm = dynamics.from_dh(
         [dynamics.DhRow(name=name, a=0.4, mass=1.0) for name in ("shoulder", "elbow")],

@@ -110,6 +110,7 @@ def test_torques_on_a_path_are_proved(path):
     assert all(line.dense_violation <= 0.0 for line in lines)
 
 
+@pytest.mark.long
 def test_a_bend_between_all_samples_is_met():
     """A bump of 20 nanometres with p'' = -400, within a hundred-thousandth of the way."""
     width, height, place = 1e-5, 2e-8, 0.3123

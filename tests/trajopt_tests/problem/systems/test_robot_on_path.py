@@ -91,6 +91,7 @@ def test_on_a_straight_line_the_slower_axis_pushes_and_brakes():
     assert solution.verify().holds
 
 
+@pytest.mark.long
 def test_pictures_and_the_report_show_the_torques_of_all_joints():
     solution = trajopt.solve(timed(rectangular(), [[0.0, 0.0], [1.0, 1.0]], intervals=4))
     figure = trajopt.plot.torques(solution)

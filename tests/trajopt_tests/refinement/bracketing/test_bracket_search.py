@@ -28,6 +28,7 @@ def bracketed():
     return trajopt.solve(problems.two_link_rr.build(), refine=refine)
 
 
+@pytest.mark.long
 def test_every_mesh_brackets_the_exact_optimum_of_two_links():
     settings = SearchSettings(bracket_width=1e-5)
     plain = trajopt.solve(problems.two_link_rr.build())
@@ -63,6 +64,7 @@ def test_a_structure_that_is_not_confirmed_leaves_a_bracket_that_calls_itself_an
     assert certificate.summary()["bracket"] == [certificate.bracket.lower, certificate.bracket.upper]
 
 
+@pytest.mark.long
 def test_a_bracket_is_saved_with_its_certificate(bracketed, tmp_path):
     bracketed.save(tmp_path / "arm.npz")
     loaded = trajopt.Solution.load(tmp_path / "arm.npz", problem=problems.two_link_rr.build())

@@ -92,6 +92,7 @@ def test_limits_hold_to_a_thousandth_of_their_size(term, lower, upper, size):
     assert excess(solution, term, lower, upper) <= 1e-3 * size
 
 
+@pytest.mark.long
 def test_windows_arcs_and_phases_hold_their_limits_too():
     window = trajopt.solve(limited(speed, -np.inf, 1.2, over=(0.35, 0.62)))
     assert excess(window, speed, -np.inf, 1.2, (0.35, 0.62)) <= 1.2e-3

@@ -53,7 +53,8 @@ def test_a_wall_is_followed_from_three_distances_on(distance, hold):
     assert certificate.gain.of_oversteps < 1e-9 and certificate.gain.of_margins < 1e-9
 
 
-@pytest.mark.parametrize("hold", [pytest.param("nodes", marks=pytest.mark.long), "hull"])
+@pytest.mark.long
+@pytest.mark.parametrize("hold", ["nodes", "hull"])
 def test_a_wall_that_is_only_touched_is_bracketed(hold):
     """Between 1/6 and 1/4 m the wall is touched at one instant: the integral is 4 + 12 (1 - 4 l)^2."""
     few = SearchSettings(doublings=0, bracket_rounds=4)
@@ -134,7 +135,8 @@ def fastest_turn() -> float:
     return 2.0 * float(answer.x.sum())
 
 
-@pytest.mark.parametrize("hold", [pytest.param("nodes", marks=pytest.mark.long), "hull"])
+@pytest.mark.long
+@pytest.mark.parametrize("hold", ["nodes", "hull"])
 def test_a_position_limit_that_the_fastest_turn_follows_is_confirmed(hold):
     """Near its axis a mass turns faster: it is pulled in as far as it may, and stays there."""
     solution = trajopt.solve(turning_arm(hold), refine=PATIENT)
@@ -160,6 +162,7 @@ def sliding() -> trajopt.Problem:
     return problem
 
 
+@pytest.mark.long
 def test_an_own_term_of_forces_is_held_on_an_arc():
     """Motor power: full force up to v1 = P / F, then m v v' = P up to v2, then full brake."""
     power = 100.0

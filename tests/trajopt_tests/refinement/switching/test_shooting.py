@@ -11,6 +11,7 @@ from trajopt.certified.switching.shooting import switching_times
 OPTIMUM = 0.3918545395
 
 
+@pytest.mark.long
 def test_shooting_on_durations_agrees_with_the_certified_two_link_arm():
     solution = trajopt.solve(two_link_minimum_time(20), refine=trajopt.Certified())
     check = switching_times(solution)
@@ -36,6 +37,7 @@ def rest_to_rest(dynamics):
     return problem
 
 
+@pytest.mark.long
 def test_without_a_determined_structure_shooting_is_refused():
     with pytest.raises(errors.ProblemError, match="no switching structure"):
         switching_times(trajopt.solve(two_link_minimum_time(8)))
