@@ -2,7 +2,8 @@
 
 The first table holds the Rayleigh oscillator with a mixed constraint against Radau collocation written by
 hand in CasADi, at equal intervals, points and unknowns, from the same start to the same tolerance; states
-and controls at the collocation points are its unknowns. Seconds are those of one processor
+and controls at the collocation points are its unknowns. Ours is one solve on that mesh, without further
+starts and without the spans that `solve` halves by default. Seconds are those of one processor
 (`time.process_time`), the least of fifteen in turns, with construction of the problem and solve: tracing,
 checks of derivatives and construction of the solver included on both sides. The second table holds the
 gallery.
@@ -21,14 +22,16 @@ import casadi
 import numpy as np
 
 import trajopt
-from benchmarks.shared.page_rows import between_marks
+from benchmarks.shared.arguments import pages, parser
+from benchmarks.shared.markdown import table
+from benchmarks.shared.page_rows import put_between_marks
+from benchmarks.shared.timing import with_seconds
 from problems import catalogue
 
-PAGE = Path(__file__).parents[1] / "docs" / "systems.md"
 DURATION, START = 4.5, (-5.0, -5.0)
 REFERENCE = 44.804444914  # 160 intervals of five points, 640 of three; Maurer and Augustin: 44.8044
-INTERVALS, ORDERS, TOLERANCE = (20, 40, 80), (2, 3), 1e-9
-REPEATS, GALLERY_REPEATS = 15, 5
+TOLERANCE = 1e-9
+ONE_SOLVE: dict[str, Any] = {"refine": None, "starts": 1, "coarse_to_fine": False}  # on the mesh as it is
 GALLERY = (
     "minimum_fuel",
     "energy_budget",
@@ -51,6 +54,20 @@ GALLERY = (
     "goddard_in_phases",
     "five_link_walker",
 )
+
+
+@dataclass(frozen=True)
+class Size:
+    """Meshes of the comparison and problems of the gallery, with the times that each is solved."""
+
+    intervals: Sequence[int] = (20, 40, 80)
+    orders: Sequence[int] = (2, 3)
+    repeats: int = 15
+    gallery: Sequence[str] = GALLERY
+    gallery_repeats: int = 5
+
+
+SMALLEST = Size((2,), (2,), 1, ("minimum_fuel",), 1)
 
 
 @dataclass(frozen=True)
@@ -93,7 +110,7 @@ def rayleigh(intervals: int, order: int) -> trajopt.Problem:
 def ours(intervals: int, order: int) -> Solve:
     """By this project."""
     started = time.process_time()
-    found = trajopt.solve(rayleigh(intervals, order), trajopt.Ipopt(tol=TOLERANCE))
+    found = trajopt.solve(rayleigh(intervals, order), trajopt.Ipopt(tol=TOLERANCE), **ONE_SOLVE)
     seconds = time.process_time() - started
     return Solve(float(found.objective), found.n_variables, found.iterations, seconds)
 
@@ -144,44 +161,36 @@ def lagrange(points: np.ndarray, r: int) -> np.polynomial.Polynomial:
     return polynomial / polynomial(points[r])
 
 
-def comparison(intervals: Sequence[int] = INTERVALS, repeats: int = REPEATS) -> str:
-    """The table of both, row by row from one run."""
+def comparison(size: Size) -> str:
+    """The table of both, row by row from one run; RuntimeError where the meshes differ."""
     heads = ("error, ours", "by hand", "iterations, ours", "by hand", "CPU ms, ours", "by hand")
-    rows: list[tuple[Any, ...]] = [("intervals", "points", "unknowns", *heads)]
-    for order in ORDERS:
-        for count in intervals:
-            pairs = [(ours(count, order), by_hand(count, order)) for _ in range(repeats)]
+    rows: list[tuple[Any, ...]] = []
+    for order in size.orders:
+        for count in size.intervals:
+            pairs = [(ours(count, order), by_hand(count, order)) for _ in range(size.repeats)]
             mine, theirs = (min(side, key=lambda each: each.seconds) for side in zip(*pairs, strict=True))
-            assert mine.unknowns == theirs.unknowns
+            if mine.unknowns != theirs.unknowns:
+                raise RuntimeError(f"meshes differ: {mine.unknowns} unknowns, {theirs.unknowns} by hand")
             errors = (f"{each.objective - REFERENCE:+.1e}" for each in (mine, theirs))
             milliseconds = (f"{1e3 * each.seconds:.0f}" for each in (mine, theirs))
             counts = (mine.iterations, theirs.iterations)
             rows.append((count, order, mine.unknowns, *errors, *counts, *milliseconds))
-    return table(rows)
+    return table(("intervals", "points", "unknowns", *heads), rows)
 
 
-def gallery(names: Sequence[str] = GALLERY, repeats: int = GALLERY_REPEATS) -> str:
+def gallery(size: Size) -> str:
     """The table of published problems."""
-    rows: list[tuple[Any, ...]] = [
-        ("problem", "lines", "unknowns", "iterations", "CPU ms", "ours", "reference", "source")
-    ]
-    for name in names:
+    head = ("problem", "lines", "unknowns", "iterations", "CPU ms", "ours", "reference", "source")
+    rows: list[tuple[Any, ...]] = []
+    for name in size.gallery:
         module = catalogue.module(name)
-        found, seconds = None, []
-        for _ in range(repeats):
-            started = time.process_time()
-            found = trajopt.solve(module.build())
-            seconds.append(time.process_time() - started)
-        assert found is not None
-        reference = (f"{module.REFERENCE:.9g}", module.REFERENCE_SOURCE)
-        measured = (
-            found.n_variables,
-            found.iterations,
-            f"{1e3 * min(seconds):.0f}",
-            f"{found.objective:.9g}",
+        runs = [with_seconds(lambda: trajopt.solve(module.build())) for _ in range(size.gallery_repeats)]
+        found, milliseconds = runs[-1][0], f"{1e3 * min(seconds for _, seconds in runs):.0f}"
+        solved = (found.n_variables, found.iterations, milliseconds, f"{found.objective:.9g}")
+        rows.append(
+            (f"`{name}`", lines_of(module), *solved, f"{module.REFERENCE:.9g}", module.REFERENCE_SOURCE)
         )
-        rows.append((f"`{name}`", lines_of(module), *measured, *reference))
-    return table(rows)
+    return table(head, rows)
 
 
 def lines_of(module: Any) -> int:
@@ -190,19 +199,13 @@ def lines_of(module: Any) -> int:
     return sum(bool(line.strip()) and not line.strip().startswith("#") for line in text.splitlines())
 
 
-def table(rows: Sequence[Sequence[Any]]) -> str:
-    """A table for Markdown, the first row its head."""
-    lines = ["| " + " | ".join(map(str, row)) + " |" for row in rows]
-    return "\n".join([lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]])
-
-
 def main() -> None:
     """Replace the tables of the page."""
-    page = PAGE.read_text(encoding="utf-8")
-    for name, content in (("comparison", comparison()), ("gallery", gallery())):
-        page = between_marks(page, name, content)
-    PAGE.write_text(page, encoding="utf-8")
-    print(page)
+    size = SMALLEST if (smallest := parser(__doc__).parse_args().smallest) else Size()
+    with pages(smallest) as docs:
+        for name, content in (("comparison", comparison(size)), ("gallery", gallery(size))):
+            put_between_marks(docs / "systems.md", name, content)
+            print(content, flush=True)
 
 
 if __name__ == "__main__":

@@ -275,7 +275,7 @@ def main() -> None:
     parser.add_argument("--robots", type=Path, help="folder of the robots of example-robot-data")
     parser.add_argument("--starts", action="store_true", help="trot and jump from ten starts each")
     parser.add_argument("--replay", action="store_true", help="motions of the library in MuJoCo")
-    parser.add_argument("--peer", metavar="PYTHON", help="an interpreter that has crocoddyl and pin 4.0.0")
+    parser.add_argument("--peer", metavar="PYTHON", help="an interpreter that has crocoddyl, see peer.py")
     given = parser.parse_args()
     if given.peer:
         dynamics.warmup()

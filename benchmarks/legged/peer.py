@@ -1,12 +1,15 @@
 """Trot and jump of Solo by Crocoddyl: seconds of its solver, and what its answers hold.
 
-    python -m benchmarks.legged.peer                     # in an interpreter with crocoddyl and pin 4.0.0
+    python -m benchmarks.legged.peer                     # in an interpreter with crocoddyl
     python -m benchmarks.legged --peer PYTHON            # the same beside ours, PYTHON being that interpreter
 
 Its own class of quadrupedal gaits (crocoddyl.utils.quadruped) makes the problems: knots 10 ms apart, feet
 that stand by accelerations held at zero, friction cones, places of feet and posture as costs, no limit of
 torques. Each is solved to its own test of convergence, in the least processor seconds of three runs; torques,
 forces and feet are then measured at all knots.
+
+Crocoddyl 3.2.1 is compiled with Pinocchio 4.0.0, and with another one contacts end in a MemoryError, but pip
+brings the newest: `pip install crocoddyl pin==4.0.0 libpinocchio==4.0.0`.
 """
 
 from __future__ import annotations
@@ -26,13 +29,30 @@ FEET = ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT")
 STANDING = np.array([0.0, 0.8, -1.6] * 4)  # rad, as in problems/gallery/legged
 STEP, FRICTION, TORQUE = 1e-2, 0.7, 2.7  # s, of a knot; N m
 REPEATS, ITERATIONS = 3, 300
+COMPILED_WITH = {"3.2.1": "4.0.0"}  # version of Crocoddyl -> of Pinocchio; its wheels do not ask for it
+
+
+class PeerVersionError(RuntimeError):
+    """Crocoddyl stands beside another Pinocchio than the one with which it was compiled."""
+
+
+def check_versions(crocoddyl: str, pinocchio: str) -> None:
+    """Raise PeerVersionError where both are known not to fit."""
+    expected = COMPILED_WITH.get(crocoddyl, pinocchio)
+    if pinocchio != expected:
+        raise PeerVersionError(
+            f"crocoddyl {crocoddyl} is compiled with Pinocchio {expected}, but this is {pinocchio}: "
+            f"pip install pin=={expected} libpinocchio=={expected}"
+        )
 
 
 def gaits() -> tuple[Any, Any]:
     """The maker of problems and the state of standing still, feet on the ground."""
+    import crocoddyl
     import pinocchio
     from crocoddyl.utils.quadruped import SimpleQuadrupedalGaitProblem
 
+    check_versions(crocoddyl.__version__, pinocchio.__version__)
     model = pinocchio.buildModelFromUrdf(str(SOLO), pinocchio.JointModelFreeFlyer())
     q = np.array([*np.zeros(6), 1.0, *STANDING])
     data = model.createData()
