@@ -18,31 +18,45 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import gc
-import platform
 import statistics
-import sys
 import time
 import tracemalloc
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import trajopt
+from benchmarks.shared.arguments import pages, parser
+from benchmarks.shared.markdown import table_of_records
+from benchmarks.shared.timing import loaded_machine
 from problems import catalogue
 from trajopt.solvers.optimality.kkt import bound_violation
 
-POINTS, FEW_POINTS = 400, 60
 WHOLE_BODIES = ("gait", "gait_stride")
 INTERVALS = {"cart_pole": 60}
-SIZES = (20, 40, 80, 160, 320)
-GROWING = ("two_link_rr", "six_axis_arm")
-REPEATS = 5
 PARTS = ("objective and rows", "gradient", "Jacobian", "Hessian")
 
 
-def parts_of(name: str) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Size:
+    """How much is measured: points, those of whole bodies, problems by part, meshes, solves."""
+
+    points: int = 400
+    few_points: int = 60
+    names: Sequence[str] = ()  # none: all of the library
+    some_rows: Sequence[str] = WHOLE_BODIES
+    growing: Sequence[str] = ("two_link_rr", "six_axis_arm")
+    meshes: Sequence[int] = (20, 40, 80, 160, 320)
+    axes: int = 40
+    repeats: int = 5
+
+
+SMALLEST = Size(3, 3, ("two_link_rr",), ("two_link_rr",), ("two_link_rr",), (4,), 5, 1)
+
+
+def parts_of(name: str, points: int) -> dict[str, Any]:
     """Microseconds of every part at new points, and the sizes that explain them."""
     nlp = trajopt.transcribe(
         catalogue.build(name, {"intervals": INTERVALS[name]} if name in INTERVALS else {})
@@ -55,7 +69,7 @@ def parts_of(name: str) -> dict[str, Any]:
         nlp.jacobian,
         lambda y: nlp.hessian(y, multipliers, 1.0),
     )
-    seconds = np.empty((FEW_POINTS if name in WHOLE_BODIES else POINTS, len(asked)))
+    seconds = np.empty((points, len(asked)))
     for taken in seconds:
         y = nlp.start + 1e-3 * rng.standard_normal(nlp.variable_count)
         for i, ask in enumerate(asked):
@@ -74,14 +88,14 @@ def parts_of(name: str) -> dict[str, Any]:
     return {"problem": name} | sizes | times | {"together": f"{columns.sum():.0f}"}
 
 
-def some_rows_of(name: str) -> dict[str, Any]:
+def some_rows_of(name: str, points: int) -> dict[str, Any]:
     """Microseconds of the Jacobian of all rows, and of those with which rows in rounds begin."""
     nlp = trajopt.transcribe(catalogue.build(name, {}))
     inside = -bound_violation(nlp.rows(nlp.start), nlp.row_lower, nlp.row_upper)
     kept = (nlp.row_lower == nlp.row_upper) | (inside <= trajopt.ConstraintGeneration().margin)
     rng = np.random.default_rng(0)
     jacobians = (nlp.jacobian, nlp.jacobian_of_rows(kept))
-    seconds = np.empty((FEW_POINTS, len(jacobians)))
+    seconds = np.empty((points, len(jacobians)))
     for taken in seconds:
         for i, jacobian in enumerate(jacobians):
             y = nlp.start + 1e-3 * rng.standard_normal(nlp.variable_count)
@@ -130,10 +144,10 @@ def everything(nlp: Any, shift: float = 0.0) -> None:
     nlp.hessian(y, np.ones(nlp.row_count), 1.0)
 
 
-def six_axes(intervals: int = 40) -> str:
+def six_axes(intervals: int, repeats: int) -> str:
     """Milliseconds to build and to solve, after a solve that warms up."""
     built, solved, last = [], [], None
-    for _ in range(REPEATS + 1):
+    for _ in range(repeats + 1):
         began = time.perf_counter()
         problem = catalogue.build("six_axis_arm", {"intervals": intervals})
         trajopt.transcribe(problem)
@@ -145,31 +159,29 @@ def six_axes(intervals: int = 40) -> str:
         f"Minimum time, {intervals} intervals: {last.n_variables} unknowns, {last.n_constraints} rows, "
         f"{'converged' if last.converged else last.status.value} in {last.iterations} iterations to "
         f"{last.duration:.6f} s; building {1e3 * statistics.median(built[1:]):.0f} ms, solving "
-        f"{1e3 * statistics.median(solved[1:]):.0f} ms (medians of {REPEATS}, warm)."
+        f"{1e3 * statistics.median(solved[1:]):.0f} ms (medians of {repeats}, warm)."
     )
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    head = list(rows[0])
-    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-    return "\n".join(lines + ["| " + " | ".join(str(value) for value in row.values()) + " |" for row in rows])
-
-
 def main() -> None:
-    names = sys.argv[1:] or [
-        name for name in catalogue.names() if isinstance(catalogue.build(name, {}), trajopt.Problem)
-    ]
-    times = [parts_of(name) for name in names]
-    text = table(times)
-    if not sys.argv[1:]:
-        memory = [memory_of(name, size) for name in GROWING for size in SIZES]
-        text += f"\n\n## Jacobian of some rows\n{table([some_rows_of(name) for name in WHOLE_BODIES])}"
-        text += f"\n\n## Memory\n{table(memory)}\n\n## Six axes\n{six_axes()}"
-        machine = f"{platform.processor() or platform.machine()}, Python {platform.python_version()}"
-        load = f"{os.cpu_count()} cores with a load of {os.getloadavg()[0]:.1f} at the end"
+    arguments = parser(__doc__)
+    arguments.add_argument("names", nargs="*", help="problems whose times are printed, nothing else")
+    given = arguments.parse_args()
+    size = SMALLEST if given.smallest else Size()
+    library = (name for name in catalogue.names() if isinstance(catalogue.build(name, {}), trajopt.Problem))
+    names = given.names or size.names or library
+    few = {name: size.few_points if name in WHOLE_BODIES else size.points for name in names}
+    text = table_of_records([parts_of(name, points) for name, points in few.items()])
+    if not given.names:
+        rows = [some_rows_of(name, size.few_points) for name in size.some_rows]
+        memory = [memory_of(name, mesh) for name in size.growing for mesh in size.meshes]
+        text += f"\n\n## Jacobian of some rows\n{table_of_records(rows)}"
+        text += f"\n\n## Memory\n{table_of_records(memory)}"
+        text += f"\n\n## Six axes\n{six_axes(size.axes, size.repeats)}"
         about = (__doc__ or "").partition("\n")[2].strip()
-        page = f"# Assembly\n{about}\n\nMachine: {machine}, {load} (1 is this table itself).\n\n{text}\n"
-        Path(__file__).parent.parent.joinpath("docs", "assembly.md").write_text(page, encoding="utf-8")
+        page = f"# Assembly\n{about}\n\nMachine: {loaded_machine()} at the end.\n\n{text}\n"
+        with pages(given.smallest) as docs:
+            (docs / "assembly.md").write_text(page, encoding="utf-8")
     print(text)
 
 

@@ -1,41 +1,49 @@
 """Alarm when we become slower than peers: `python -m benchmarks.check [--write] [--rows WORD]`.
 
-Every row is a ratio of two times that were measured in turns in the same run, the peer's by ours: Pinocchio's
-functions on three robots at 64 nodes, and CasADi's multiple shooting on the two-link arm. It is compared with
-the ratio in `benchmarks/baseline.json`; seconds are never compared, as they are the machine's. A row whose
-ratio has fallen by a fifth is measured again, twice, and only where the best of the three has fallen too it
-is an alarm: its name is printed and the exit status is 1. Ratios depend on the processor (the width of its
-SIMD lanes above all): on another one than the baseline's a note says so.
+Every row is a ratio of two times that were measured in turns in the same run, the other's by ours: of
+Pinocchio's functions on three robots at 64 nodes, of CasADi's multiple shooting on the two-link arm and its
+collocation by hand, and of the bare compiled loops of a robot beside evaluations, transcription and solves
+that are made of them. It is compared with the median of the runs of this processor in
+`benchmarks/results.jsonl`, or, before its first one, of the processor of the newest run, which a note says:
+ratios depend on the width of SIMD lanes above all. Seconds are never compared, as they are the machine's. A
+row whose ratio is more than a tenth lower is measured again, up to four times, and only where the best of all
+is too low it is an alarm: its name is printed and the exit status is 1. `python -m benchmarks.trend` shows
+all runs.
 
---write : write the baseline instead of comparing, all rows of it
+--write : add this run to the results
 --rows : only the rows whose name contains WORD
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from benchmarks import systems
 from benchmarks.dynamics.calls import inputs, our_call
 from benchmarks.dynamics.measurement import in_turns
 from benchmarks.dynamics.pinocchio_peer import PEERS, peer_call, peer_of
 from benchmarks.dynamics.robots import robots
-from benchmarks.shared.timing import machine
+from benchmarks.shared import history
+from benchmarks.shared.arguments import parser
+from benchmarks.shared.timing import processor
+from benchmarks.solvers.replan import CASES
+from benchmarks.solvers.stages import LOOPS, stages
 
 ROOT = Path(__file__).resolve().parents[1]
-BASELINE = Path(__file__).with_name("baseline.json")
-FALLEN = 0.2  # part of a ratio whose loss is an alarm
-TRIES = 3  # measurements of a row that has fallen
+ROUNDS = 40
+TRIES = 5  # measurements of a row that has fallen
 ROBOTS, NODES = ("serial 7", "binary tree 20", "biped 20"), 64
 INTERVALS, REPEATS, TURNS = 20, 10, 3
+MADE_OF_LOOPS = ("all functions at a point", "dense solve", "IPOPT's solve", "construction and transcription")
+SMALLEST = "rnea, serial 7"  # a word of its rows
+OSCILLATOR = (40, 3)  # intervals, points
 
 Rows = Mapping[str, Callable[[], float]]  # name of a row -> measures the ratio, peer's time by ours
 
@@ -50,8 +58,16 @@ class Fallen:
 
     def __str__(self) -> str:
         part = 1.0 - self.ratio / self.before
-        speed = f"{self.ratio:.3g} times the peer's speed, {self.before:.3g} before"
+        speed = f"{self.ratio:.3g} times the other's speed, {self.before:.3g} before"
         return f"ALARM {self.name}: {speed} (-{part:.0%})"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Ratios of a run, and those that are too low."""
+
+    ratios: Mapping[str, float]
+    fallen: Sequence[Fallen]
 
 
 def rows() -> dict[str, Callable[[], float]]:
@@ -62,17 +78,20 @@ def rows() -> dict[str, Callable[[], float]]:
         for function in PEERS
     }
     found["two-link arm in minimum time, 20 intervals, by CasADi multiple shooting"] = of_solves
+    found["Rayleigh oscillator on 40 intervals of 3 points, by CasADi by hand"] = of_collocation
+    for case in CASES:
+        for stage in MADE_OF_LOOPS:
+            found[f"{stage}, {case}, by the compiled loops"] = partial(of_stages, case, stage)
     return found
 
 
 def of_dynamics(robot: str, function: str) -> float:
-    """Pinocchio's time by ours, the median over rounds in turns."""
+    """Pinocchio's time by ours."""
     model = robots()[robot]
     arrays = inputs(model, NODES)
     theirs = peer_call(function, peer_of(model), arrays)
     assert theirs is not None
-    rounds = in_turns([our_call(function, model, arrays), theirs])
-    return statistics.median(times[1] / times[0] for times in rounds)
+    return by_least(our_call(function, model, arrays), theirs)
 
 
 def of_solves() -> float:
@@ -83,6 +102,24 @@ def of_solves() -> float:
         theirs = printed("-m", "benchmarks.shared.peers", "casadi", str(INTERVALS), str(REPEATS))
         found.append(theirs / ours)
     return statistics.median(found)
+
+
+def of_collocation() -> float:
+    """The time of a solve that is written by hand by ours, construction included."""
+    pairs = [(systems.ours(*OSCILLATOR), systems.by_hand(*OSCILLATOR)) for _ in range(TURNS + 1)]
+    return statistics.median(theirs.seconds / ours.seconds for ours, theirs in pairs[1:])
+
+
+def of_stages(case: str, stage: str) -> float:
+    """The time of the compiled loops at a point by that of a stage of a solve."""
+    runs = stages(case)
+    return by_least(runs[stage], runs[LOOPS])
+
+
+def by_least(ours: Callable[[], object], other: Callable[[], object]) -> float:
+    """The other's least time by ours over rounds in turns: other work on the machine only adds to both."""
+    mine, theirs = (min(times) for times in zip(*in_turns([ours, other], ROUNDS), strict=True))
+    return theirs / mine
 
 
 _OURS = f"""
@@ -102,49 +139,53 @@ def printed(*arguments: str) -> float:
     return float(json.loads(done.stdout.strip().splitlines()[-1])["seconds"])
 
 
-def compared(measured: Rows, baseline: Mapping[str, float], tell: Callable[[str], object]) -> list[Fallen]:
-    """Rows that have fallen by a fifth of the baseline's ratio, by the best of three measurements."""
-    found = []
+def compared(measured: Rows, before: Mapping[str, float], tell: Callable[[str], object]) -> Compared:
+    """All ratios, the best of up to five where one is more than a tenth below `before`, and what stays so."""
+    ratios, fallen = {}, []
     for name, measure in measured.items():
-        before, ratio = baseline.get(name), measure()
-        if before is None:
-            tell(f"{ratio:8.3f}  {name}: not in the baseline")
-            continue
+        least = (1.0 - history.SLOWER) * before.get(name, 0.0)
+        ratio = measure()
         for _ in range(TRIES - 1):
-            if ratio < (1.0 - FALLEN) * before:
+            if ratio < least:
                 ratio = max(ratio, measure())
-        tell(f"{ratio:8.3f} ({before:.3f})  {name}")
-        if ratio < (1.0 - FALLEN) * before:
-            found.append(Fallen(name, ratio, before))
-    return found
+        ratios[name] = ratio
+        tell(
+            f"{ratio:8.3f} ({before[name]:.3f})  {name}" if name in before else f"{ratio:8.3f} (new)  {name}"
+        )
+        if ratio < least:
+            fallen.append(Fallen(name, ratio, before[name]))
+    return Compared(ratios, fallen)
 
 
-def missing(measured: Iterable[str], baseline: Iterable[str]) -> list[str]:
-    """Rows of the baseline that nothing measures any more: a check that shrinks is no check."""
-    return sorted(set(baseline) - set(measured))
+def known_ratios(results: Sequence[history.Result], here: str) -> dict[str, float]:
+    """Row -> the median of its runs on one processor."""
+    return {each.row: statistics.median(each.ratios) for each in history.trends(results, here)}
+
+
+def missing(measured: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Rows of the results that nothing measures any more: a check that shrinks is no check."""
+    return sorted(set(known) - set(measured))
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    arguments = parser(__doc__)
     arguments.add_argument("--write", action="store_true")
     arguments.add_argument("--rows", default="", metavar="WORD")
     given = arguments.parse_args()
-    if given.write and given.rows:
-        arguments.error("--write writes all rows: leave out --rows")
-    chosen = {name: measure for name, measure in rows().items() if given.rows in name}
-    if given.write:
-        ratios = {name: round(measure(), 4) for name, measure in chosen.items()}
-        record = {"machine": machine(), "date": time.strftime("%Y-%m-%d"), "ratios": ratios}
-        BASELINE.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-        return 0
-    baseline = json.loads(BASELINE.read_text(encoding="utf-8"))
-    if machine() != baseline["machine"]:
-        print(f"the baseline is of another machine: {baseline['machine']}; this is {machine()}")
-    lost = [] if given.rows else missing(chosen, baseline["ratios"])
-    fallen = compared(chosen, baseline["ratios"], partial(print, flush=True))
-    for alarm in (*(f"ALARM {name}: in the baseline, but not measured" for name in lost), *fallen):
+    word = SMALLEST if given.smallest else given.rows
+    chosen = {name: measure for name, measure in rows().items() if word in name}
+    results, here = history.read(history.RESULTS), processor()
+    if here not in {each.processor for each in results} and results:
+        print(f"no results of this processor, {here}: compared with {results[-1].processor}")
+        here = results[-1].processor
+    before = known_ratios(results, here)
+    found = compared(chosen, before, partial(print, flush=True))
+    if given.write and not given.smallest:
+        history.add(history.now(found.ratios), history.RESULTS)
+    lost = [] if word else missing(chosen, {each.row for each in results})
+    for alarm in (*(f"ALARM {name}: in the results, but not measured" for name in lost), *found.fallen):
         print(alarm)
-    return int(bool(lost or fallen))
+    return int(bool(lost or found.fallen)) if not given.smallest else 0
 
 
 if __name__ == "__main__":

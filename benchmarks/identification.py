@@ -18,7 +18,6 @@ Of the UR5, 10 s within its own limits: condition numbers and medians of the sta
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
@@ -27,6 +26,7 @@ import numpy as np
 
 import dynamics
 import problems
+from benchmarks.shared.arguments import parser
 from benchmarks.shared.timing import loaded_machine, with_seconds
 from dynamics import DhRow, JointLimits, RigidBodyModel
 from problems import identification
@@ -132,31 +132,34 @@ def excited(
     )
 
 
-def by_criteria() -> None:
+def by_criteria(**effort: int) -> None:
     """Print what the motions of both criteria show of a UR5."""
     robot = dynamics.load_urdf(problems.urdf_arm.source("ur5"))
     for criterion in get_args(Criterion):
-        motion = identification.excite(robot, 10.0, criterion=criterion)
+        motion = identification.excite(robot, 10.0, criterion=criterion, **effort)
         deviations = np.sqrt(np.diag(np.linalg.inv(motion.information())))
         print(f"UR5, {criterion}: {motion.condition:.2f}, standard deviations {np.median(deviations):.3f}")
 
 
 def main() -> None:
     """Print condition numbers of all motions."""
+    arguments = parser(__doc__)
+    arguments.add_argument("folder", nargs="?", type=Path)
+    given = arguments.parse_args()
+    starts, iterations = (1, 2) if given.smallest else (2, 300)
     print(loaded_machine())
     model, t = ur10e(), np.arange(int(PERIOD * RATE)) / RATE
     fine = np.linspace(0.0, PERIOD, 20001)
     ranges = RANGES
-    if len(sys.argv) > 1:
-        folder = Path(sys.argv[1])
-        ranges = ranges_of(published(folder, fine))
-        condition, count = condition_of(model, published(folder, t))
+    if given.folder is not None:
+        ranges = ranges_of(published(given.folder, fine))
+        condition, count = condition_of(model, published(given.folder, t))
         print(f"published, {count} base parameters: condition number {condition:.2f}")
-    motion, seconds = with_seconds(lambda: excited(model, ranges, 2, 300))
+    motion, seconds = with_seconds(lambda: excited(model, ranges, starts, iterations))
     ours, count = condition_of(model, np.array([motion.q(t), motion.v(t), motion.a(t)]))
     print(f"ours, {count} base parameters: condition number {ours:.2f}, {seconds:.0f} s")
     print(motion.certificate)
-    by_criteria()
+    by_criteria(**({"starts": starts, "iterations": iterations} if given.smallest else {}))
 
 
 if __name__ == "__main__":

@@ -13,17 +13,18 @@ no reference; their tests check them against physics.
 
 from __future__ import annotations
 
-import os
-import platform
 import re
 import statistics
-import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import trajopt
+from benchmarks.shared.arguments import pages, parser
+from benchmarks.shared.markdown import table
+from benchmarks.shared.timing import loaded_machine
 from problems import catalogue
 from problems.recipe import defaults_of
 from trajopt.report.page import time_split
@@ -41,7 +42,9 @@ REFERENCES = {
 }
 CERTIFIED = ("two_link_rr", "three_link_arm", "six_axis_arm")  # docs/certified.md
 FINER = ("pendulum_swing_up",)
-GEARED = {"gear_ratio": 100.0, "intervals": 20}
+GEAR_RATIO = 100.0
+FULL_ROTORS = (("ur5", "panda"), 20)  # robots, intervals
+SMALLEST, SMALLEST_ROTORS = ("sliding_mass",), (("ur5",), 4)
 ROTORS = """## Error of the armature approximation
 Minimum time of `urdf_arm` with rotors behind gears of 100: exactly, as spinning bodies on the links,
 coupled to their motion, or as the usual armature, gear ratio squared times inertia on the diagonal of the
@@ -160,49 +163,48 @@ def iterations(solution: Any) -> str:
 
 
 def tables(rows: list[dict[str, Any]]) -> str:
-    """All tables, narrow enough for a page, each under its heading."""
-    return "\n\n".join(f"## {name}\n{table(rows, columns)}" for name, columns in TABLES.items())
+    """All tables, narrow enough for a page, each under its heading; rows without a value are left out."""
+    parts = []
+    for name, columns in TABLES.items():
+        head = ("problem", *columns)
+        own = [[row[key] for key in head] for row in rows if any(str(row[key]) for key in columns)]
+        parts.append(f"## {name}\n{table(head, own)}")
+    return "\n\n".join(parts)
 
 
-def table(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> str:
-    """The rows that have a value in at least one of the columns."""
-    head = ("problem", *columns)
-    rows = [row for row in rows if any(str(row[key]) for key in columns)]
-    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-    return "\n".join(lines + ["| " + " | ".join(str(row[key]) for key in head) + " |" for row in rows])
-
-
-def rotor_table() -> str:
+def rotor_table(robots: Sequence[str], intervals: int) -> str:
     """Minimum times of geared arms with exact rotors, with their armature alone, and without any."""
-    lines = [
-        "| robot | exact [s] | armature [s] | difference | no rotors [s] |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for robot in ("ur5", "panda"):
+    rows = []
+    for robot in robots:
+        given = {"gear_ratio": GEAR_RATIO, "intervals": intervals, "robot": robot}
         exact, armature, none = (
-            trajopt.solve(catalogue.build("urdf_arm", {**GEARED, "robot": robot, "rotors": rotors})).duration
+            trajopt.solve(catalogue.build("urdf_arm", {**given, "rotors": rotors})).duration
             for rotors in ("exact", "armature", "none")
         )
-        lines.append(f"| {robot} | {exact:.6f} | {armature:.6f} | {armature / exact - 1:+.1e} | {none:.6f} |")
-    return "\n".join(lines)
+        difference = f"{armature / exact - 1:+.1e}"
+        rows.append([robot, f"{exact:.6f}", f"{armature:.6f}", difference, f"{none:.6f}"])
+    return table(["robot", "exact [s]", "armature [s]", "difference", "no rotors [s]"], rows)
 
 
 def main() -> None:
-    names = sys.argv[1:] or [
-        name for name in catalogue.names() if isinstance(catalogue.build(name, {}), trajopt.Problem)
-    ]
+    arguments = parser(__doc__)
+    arguments.add_argument("names", nargs="*", help="problems whose rows are printed, nothing else")
+    given = arguments.parse_args()
+    library = (name for name in catalogue.names() if isinstance(catalogue.build(name, {}), trajopt.Problem))
     rows = []
-    for name in names:
+    for name in given.names or (SMALLEST if given.smallest else library):
         rows.append(row_of(name))
         print("  ".join(f"{value}" for value in rows[-1].values()), flush=True)
-    machine = f"{platform.processor() or platform.machine()}, Python {platform.python_version()}"
-    load = f"{os.getloadavg()[0]:.1f} at the end (1 is this table itself)"
-    machine += f", {os.cpu_count()} cores with a load of {load}"
+    if given.names:
+        return
+    rotors = rotor_table(*(SMALLEST_ROTORS if given.smallest else FULL_ROTORS))
     about = (__doc__ or "").partition("\n")[2].strip()
-    if not sys.argv[1:]:
-        measured = f"{tables(rows)}\n\n{ROTORS}\n{rotor_table()}\n"
-        text = f"# Library problems\n{about}\n\nMachine: {machine}.\n\n{measured}"
-        Path(__file__).parent.parent.joinpath("docs", "library.md").write_text(text, encoding="utf-8")
+    head = f"# Library problems\n{about}\n\nMachine: {loaded_machine()} at the end."
+    text = f"{head}\n\n{tables(rows)}\n\n{ROTORS}\n{rotors}\n"
+    with pages(given.smallest) as docs:
+        (docs / "library.md").write_text(text, encoding="utf-8")
+    if given.smallest:
+        print(text)
 
 
 if __name__ == "__main__":

@@ -12,14 +12,12 @@ constant accelerations, limits at both ends of every interval). Seconds are thos
 other work on the machine counts little; all take turns, move by move. *Same*: objectives that differ from
 those of the compiled program with IPOPT by 1e-8 relative at most; *better* and *worse*: other local optima.
 
---write : write docs/many_benchmark.md
+--write : put the tables into docs/many.md
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-import platform
 import random
 import signal
 import statistics
@@ -39,9 +37,12 @@ import problems
 import trajopt
 from benchmarks.casadi_moves import mover
 from benchmarks.robustness.cases import arm, moved_arm
+from benchmarks.shared.arguments import pages, parser
+from benchmarks.shared.markdown import table_of_records
+from benchmarks.shared.page_rows import put_between_marks
+from benchmarks.shared.timing import loaded_machine
 from trajopt.studies.many.point_table import read_rows
 
-DOCS = Path(__file__).parent.parent / "docs"
 WORKERS, KILLS, INTERVALS = 2, 5, 20
 REFERENCE, PEER, SAME = "trajopt, compiled once", "CasADi and IPOPT, built once", 1e-8
 PATIENT = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "600s"}  # of workers that start on a busy machine
@@ -188,35 +189,29 @@ def line_of(name: str, seconds: list[float], objectives: np.ndarray, reference: 
     }
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    head = list(rows[0])
-    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-    return "\n".join(lines + ["| " + " | ".join(str(row[key]) for key in head) + " |" for row in rows])
-
-
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    arguments = parser(__doc__)
     arguments.add_argument("--moves", type=int, default=1000)
     arguments.add_argument("--points", type=int, default=1000)
     arguments.add_argument("--write", action="store_true")
     given = arguments.parse_args()
+    points_count, moves_count = (3, 1) if given.smallest else (given.points, given.moves)
     os.environ.update(PATIENT)
-    machine = f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python "
-    machine += f"{platform.python_version()}, load {os.getloadavg()[0]:.1f} at the start"
-    parts = []
-    if given.points:
+    machine, parts = f"{loaded_machine()} at the start", {}
+    if points_count:
         found = []
         for on_dask in (True, False):
-            found.append(points(given.points, on_dask))
+            found.append(points(points_count, on_dask))
             print(found[-1], flush=True)
-        parts.append(table(found))
-    if given.moves:
-        parts.append(table(moves(given.moves)))
-        print(parts[-1], flush=True)
-    about = (__doc__ or "").partition("\n")[2].strip()
-    text = f"# Many problems, measured\n{about}\n\nMachine: {machine}.\n\n" + "\n\n".join(parts) + "\n"
+        parts["points"] = table_of_records(found)
+    if moves_count:
+        parts["moves"] = table_of_records(moves(moves_count))
+        print(parts["moves"], flush=True)
+    print(f"{machine}.")
     if given.write:
-        (DOCS / "many_benchmark.md").write_text(text, encoding="utf-8")
+        with pages(given.smallest) as docs:
+            for name, content in parts.items():
+                put_between_marks(docs / "many.md", f"benchmarks.many {name}", content)
 
 
 if __name__ == "__main__":

@@ -17,13 +17,13 @@ processor, from the statement to the motion, and of the proof by itself; kernels
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import statistics
+import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ import numpy as np
 
 import dynamics
 import trajopt
+from benchmarks.shared.arguments import parser
 from benchmarks.shared.timing import loaded_machine
 from problems import urdf_arm
 from problems.moves.contact_proof import least_clearance_bound
@@ -233,22 +234,48 @@ def report(rows: dict[str, dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--starts", choices=["given", "own"], default="given")
-    parser.add_argument("--per-scene", type=int, default=60)
-    parser.add_argument("--first", type=int, default=1)
-    parser.add_argument("--every", type=int, default=1, help="of the numbers, every so many")
-    asked = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("folder", type=Path, nargs="?")
+    arguments.add_argument("--starts", choices=["given", "own"], default="given")
+    arguments.add_argument("--per-scene", type=int, default=60)
+    arguments.add_argument("--first", type=int, default=1)
+    arguments.add_argument("--every", type=int, default=1, help="of the numbers, every so many")
+    asked = arguments.parse_args()
+    if asked.folder is None and not asked.smallest:
+        arguments.error("FOLDER is needed, with the problems")
     print(loaded_machine())
-    model = panda(asked.folder)
-    with gzip.open(asked.folder / "panda_problems.json.gz") as file:
+    chosen = range(asked.first, asked.first + asked.per_scene, asked.every)
+    with tempfile.TemporaryDirectory() as place:
+        if asked.smallest:
+            write_smallest(Path(place))
+        report(solved_all(Path(place) if asked.smallest else asked.folder, chosen, asked.starts == "own"))
+
+
+def write_smallest(folder: Path) -> None:
+    """The files of one problem of our own: a small box beside a Panda of three spheres."""
+    box = {"type": "box", "name": "box", "dimensions": [0.05] * 3, "position": [-0.6, 0.0, 0.1]}
+    box["quaternion_xyzw"] = [0.0, 0.0, 0.0, 1.0]
+    first = [0.0, -0.6, 0.0, -2.2, 0.0, 1.6, 0.8]
+    scenes = {"box": [{"number": 1, "objects": [box]}]}
+    paths = {"box/1": [first, [0.3, *first[1:]]]}
+    for name, content in (("panda_problems", scenes), ("panda_planner_paths", paths)):
+        with gzip.open(folder / f"{name}.json.gz", "wt") as file:
+            json.dump(content, file)
+    links = ("panda_link3", "panda_link5", "panda_hand")
+    spheres = {link: [[0.0, 0.0, 0.0, 0.04]] for link in links}
+    (folder / "panda_spheres.json").write_text(json.dumps(spheres))
+    allowed = [(first, second) for first in links for second in links if first < second]
+    (folder / "panda_allowed_collisions.json").write_text(json.dumps(allowed))
+
+
+def solved_all(folder: Path, chosen: Sequence[int], own: bool) -> dict[str, dict[str, Any]]:
+    """What became of every problem of these numbers, by its name."""
+    model = panda(folder)
+    with gzip.open(folder / "panda_problems.json.gz") as file:
         scenes = json.load(file)
-    with gzip.open(asked.folder / "panda_planner_paths.json.gz") as file:
+    with gzip.open(folder / "panda_planner_paths.json.gz") as file:
         paths = json.load(file)
     rows: dict[str, dict[str, Any]] = {}
-    own = asked.starts == "own"
-    chosen = range(asked.first, asked.first + asked.per_scene, asked.every)
     wanted = [(scene, each) for scene, of in scenes.items() for each in of if each["number"] in chosen]
     solved(model, wanted[0][1], np.array(paths[f"{wanted[0][0]}/{wanted[0][1]['number']}"]), own)  # compiles
     for scene, found in wanted:
@@ -256,7 +283,7 @@ def main() -> None:
         row = rows[name] = solved(model, found, np.array(paths[name]), own)
         shown = (f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items())
         print(f"{name}:", ", ".join(shown), flush=True)
-    report(rows)
+    return rows
 
 
 if __name__ == "__main__":

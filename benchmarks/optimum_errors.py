@@ -19,6 +19,7 @@ import numpy as np
 
 import trajopt
 from benchmarks.published.published_problem import named, radau
+from benchmarks.shared.arguments import parser
 from benchmarks.shared.markdown import table
 from benchmarks.shared.timing import loaded_machine
 from problems import catalogue
@@ -102,8 +103,12 @@ def row(name: str, own: int, reference: float, build: Any) -> list[Any]:
     return [name, own, *(each if count > 1 else "" for each, count in zip(cells, counts, strict=True))]
 
 
-def main(names: list[str]) -> None:
+def main() -> None:
     """Print a line for every problem, and how many meshes are covered."""
+    arguments = parser(__doc__)
+    arguments.add_argument("names", nargs="*", metavar="NAME")
+    given = arguments.parse_args()
+    names = ["double_integrator"] if given.smallest else given.names
     rows = []
     for each in (*library(), *(weighed_effort(width) for width in (0.2, 0.05, 0.01))):
         if not names or any(name in each[0] for name in names):
@@ -116,4 +121,4 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -13,8 +13,8 @@ intervals of s(t), which is searched from its motion and keeps the limits at nod
 
 from __future__ import annotations
 
-import argparse
 import statistics
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from scipy.interpolate import PPoly
 
 import dynamics
 import trajopt
+from benchmarks.shared.arguments import parser
 from benchmarks.shared.timing import loaded_machine, time_of, with_seconds
 from problems import moves, urdf_arm
 from problems.moves.motion_limits import MotionLimits, limits_of
@@ -30,9 +31,21 @@ from problems.moves.retimed_motion import RetimedMotion
 from problems.moves.speed_profile import fastest_profile
 from problems.moves.spline_path import path_of
 
-WAYPOINTS, POINTS, ACCELERATION, TORQUE, JERK = 20, 1000, 15.0, 0.4, 500.0
-FINE, DEGREE = 320, 4  # intervals and degree of s(t)
-RATE, TOGETHER = 1e6, 200_000  # Hz, of samples of all limits, and how many are taken at once
+ACCELERATION, TORQUE, JERK = 15.0, 0.4, 500.0
+DEGREE, TOGETHER = 4, 200_000  # of s(t); samples of all limits that are taken at once
+
+
+@dataclass(frozen=True)
+class Size:
+    """Waypoints of a path, points of its grid; intervals of s(t) and samples of limits, Hz, with jerk."""
+
+    waypoints: int = 20
+    points: int = 1000
+    fine: int = 320
+    rate: float = 1e6
+
+
+SMALLEST = Size(4, 50, 10, 1e3)
 
 
 def toppra_speeds(model: Any, path: Any, grid: np.ndarray, limits: Any) -> np.ndarray:
@@ -69,11 +82,11 @@ def motion_of(model: Any, path: Any, limits: Any, grid: np.ndarray, speeds: np.n
     return RetimedMotion(model, path, limits, grid, speeds, moves.MotionCertificate(()))
 
 
-def compare(model: Any, waypoints: np.ndarray) -> dict[str, float]:
+def compare(model: Any, waypoints: np.ndarray, size: Size) -> dict[str, float]:
     """Durations relative to toppra's, seconds, and excesses, on one path."""
     torque = TORQUE * model.limits.torque_upper
     path, limits = path_of(model, waypoints), limits_of(model, None, ACCELERATION, torque)
-    grid = path.grid(POINTS)
+    grid = path.grid(size.points)
     theirs = motion_of(model, path, limits, grid, toppra_speeds(model, path, grid, limits))
     same = motion_of(model, path, limits, grid, end_speeds(model, path, grid, limits))
     ours = moves.retime(model, waypoints, acceleration=ACCELERATION, torque=torque)
@@ -91,12 +104,12 @@ def compare(model: Any, waypoints: np.ndarray) -> dict[str, float]:
     }
 
 
-def on_path(ours: moves.SmoothMotion) -> trajopt.Problem:
+def on_path(ours: moves.SmoothMotion, intervals: int) -> trajopt.Problem:
     """The same as an optimal control problem for s(t), which starts at our motion."""
     path, limits, T = ours.path, ours.limits, ours.duration
     low, high = path.breakpoints[[0, -1]].tolist()
     along = trajopt.on_path(ours.model, PPoly(path.coefficients, path.breakpoints), (low, high))
-    problem = trajopt.Problem(along, trajopt.Trajectory.uniform(FINE, DEGREE, (0.1, 100.0)))
+    problem = trajopt.Problem(along, trajopt.Trajectory.uniform(intervals, DEGREE, (0.1, 100.0)))
     problem.start_at(q=low, v=0.0, a=0.0)
     problem.end_at(q=high, v=0.0, a=0.0)
     problem.minimize(trajopt.duration)
@@ -116,44 +129,46 @@ def bounds_of(limits: MotionLimits) -> list[tuple[str, np.ndarray, np.ndarray]]:
     ]
 
 
-def largest_excess(motion: moves.SmoothMotion) -> float:
-    """Relative to the limits, at `RATE`."""
-    times = np.arange(0.0, motion.duration, 1.0 / RATE)
+def largest_excess(motion: moves.SmoothMotion, rate: float) -> float:
+    """Relative to the limits, at so many Hz."""
+    times = np.arange(0.0, motion.duration, 1.0 / rate)
     parts = np.array_split(times, -(-len(times) // TOGETHER))
     return max(float(each.max()) for part in parts for each in motion.excess_at(part).values())
 
 
-def with_jerk(model: Any, waypoints: np.ndarray) -> str:
-    """Duration and processor seconds on one path, and how much longer it takes than on `FINE` intervals."""
+def with_jerk(model: Any, waypoints: np.ndarray, size: Size) -> str:
+    """Duration and processor seconds on one path, and how much longer it takes than on a fine mesh."""
     given = {"acceleration": ACCELERATION, "torque": TORQUE * model.limits.torque_upper, "jerk": JERK}
     ours, seconds = with_seconds(lambda: moves.retime(model, waypoints, **given))
     assert isinstance(ours, moves.SmoothMotion)
     intervals, T = len(ours.breakpoints) - 1, ours.duration
     solver = trajopt.TrustRegionSqp(tol=1e-4, max_iterations=200)
-    least = trajopt.solve(on_path(ours), solver, refine=None, starts=1, coarse_to_fine=False)
+    least = trajopt.solve(on_path(ours, size.fine), solver, refine=None, starts=1, coarse_to_fine=False)
     every = ours.converged and all(line.evidence == "proved" for line in ours.certificate.lines)
-    limits = f"limits {'proved' if every else 'not proved'}, excess at 1 MHz {largest_excess(ours):+.0e}"
+    excess = f"excess at {size.rate:g} Hz {largest_excess(ours, size.rate):+.0e}"
+    limits = f"limits {'proved' if every else 'not proved'}, {excess}"
     return (
         f"{T:.3f} s on {intervals} spans, {seconds:.2f} processor seconds ({limits}); {least.duration:.3f} s "
-        f"on {FINE} intervals ({least.status.name}): {T / least.duration - 1.0:+.2%}"
+        f"on {size.fine} intervals ({least.status.name}): {T / least.duration - 1.0:+.2%}"
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("paths", type=int, nargs="?", default=5)
-    parser.add_argument("--jerk", action="store_true")
-    asked = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("paths", type=int, nargs="?", default=5)
+    arguments.add_argument("--jerk", action="store_true")
+    asked = arguments.parse_args()
+    size, count = (SMALLEST, 1) if asked.smallest else (Size(), asked.paths)
     model = dynamics.load_urdf(urdf_arm.source("ur5"))
     rng = np.random.default_rng(0)
     print(loaded_machine())
-    waypoints = rng.uniform(-1.5, 1.5, (asked.paths, WAYPOINTS, model.n))
+    waypoints = rng.uniform(-1.5, 1.5, (count, size.waypoints, model.n))
     if asked.jerk:
         for path in waypoints:
-            print(with_jerk(model, path), flush=True)
+            print(with_jerk(model, path, size), flush=True)
         return
-    results = [compare(model, path) for path in waypoints]
-    print(f"{'':24} {'median':>12} {'largest':>12}   of {asked.paths} paths")
+    results = [compare(model, path, size) for path in waypoints]
+    print(f"{'':24} {'median':>12} {'largest':>12}   of {count} paths")
     for name in results[0]:
         values = [result[name] for result in results]
         print(f"{name:24} {statistics.median(values):12.3e} {max(values):12.3e}")

@@ -15,6 +15,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -184,13 +185,16 @@ def gallery(size: Size) -> str:
     rows: list[tuple[Any, ...]] = []
     for name in size.gallery:
         module = catalogue.module(name)
-        runs = [with_seconds(lambda: trajopt.solve(module.build())) for _ in range(size.gallery_repeats)]
+        runs = [with_seconds(partial(solved, module)) for _ in range(size.gallery_repeats)]
         found, milliseconds = runs[-1][0], f"{1e3 * min(seconds for _, seconds in runs):.0f}"
-        solved = (found.n_variables, found.iterations, milliseconds, f"{found.objective:.9g}")
-        rows.append(
-            (f"`{name}`", lines_of(module), *solved, f"{module.REFERENCE:.9g}", module.REFERENCE_SOURCE)
-        )
+        measured = (found.n_variables, found.iterations, milliseconds, f"{found.objective:.9g}")
+        reference = (f"{module.REFERENCE:.9g}", module.REFERENCE_SOURCE)
+        rows.append((f"`{name}`", lines_of(module), *measured, *reference))
     return table(head, rows)
+
+
+def solved(module: Any) -> Any:
+    return trajopt.solve(module.build())
 
 
 def lines_of(module: Any) -> int:

@@ -18,7 +18,6 @@ limit holds, how clearances are known; the duration.
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import os
 import subprocess
@@ -30,6 +29,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.shared.arguments import parser
 from benchmarks.shared.timing import loaded_machine, with_seconds
 from problems import moves, urdf_arm
 
@@ -108,20 +108,28 @@ def j2s6s200(robot: moves.Robot) -> moves.Task:
     return task
 
 
+def reach(robot: moves.Robot) -> moves.Task:
+    task = moves.Task(robot)
+    task.start(q=[1.0, -1.4, 1.6, -1.77, -1.57, 0.0])
+    task.to(q=[1.2, -1.3, 1.6, -1.77, -1.57, 0.0])
+    return task
+
+
 @dataclass(frozen=True)
 class Arm:
-    """A statement of a task, the file of its robot below the folder, and joints that stay where they are."""
+    """A task, the robot's file below the folder, joints that stay, and the name of the robot here."""
 
     task: Callable[[moves.Robot], moves.Task]
     file: str
     locked: dict[str, float]
+    name: str
 
     def robot(self, folder: Path | None) -> moves.Robot:
         """With shapes of its meshes, or as it comes with this package, with capsules."""
         if folder is not None:
             return moves.robot(folder / self.file, locked=self.locked, shapes="fit")
-        name = self.task.__name__
-        return moves.robot(urdf_arm.source(name), locked=self.locked, shapes=capsules(LIMBS[name]))
+        limbs = capsules(LIMBS[self.name])
+        return moves.robot(urdf_arm.source(self.name), locked=self.locked, shapes=limbs)
 
     @property
     def lines(self) -> int:
@@ -130,11 +138,12 @@ class Arm:
 
 
 ARMS = {
-    "ur5": Arm(ur5, "ur_description/urdf/ur5_robot.urdf", {}),
-    "panda": Arm(panda, "panda_description/urdf/panda.urdf", {"panda_finger_joint1": 0.04}),
-    "z1": Arm(z1, "z1_description/urdf/z1.urdf", {"jointGripper": -0.3}),
-    "j2s6s200": Arm(j2s6s200, "kinova_description/robots/kinova.urdf", {}),
+    "ur5": Arm(ur5, "ur_description/urdf/ur5_robot.urdf", {}, "ur5"),
+    "panda": Arm(panda, "panda_description/urdf/panda.urdf", {"panda_finger_joint1": 0.04}, "panda"),
+    "z1": Arm(z1, "z1_description/urdf/z1.urdf", {"jointGripper": -0.3}, "z1"),
+    "j2s6s200": Arm(j2s6s200, "kinova_description/robots/kinova.urdf", {}, "j2s6s200"),
 }
+SMALLEST = Arm(reach, ARMS["ur5"].file, {}, "ur5")
 LIMBS = {  # radius, length, and where the middle is on z, m
     "ur5": {"upper_arm_link": (0.05, 0.42, 0.21), "forearm_link": (0.045, 0.38, 0.19)},
     "panda": {
@@ -206,22 +215,24 @@ def in_new_process(*arguments: str, kernels: str | None = None) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--robots", type=Path)
-    parser.add_argument("--first-hessian", action="store_true")
-    parser.add_argument("--only", choices=ARMS, help="this arm in this process, its row alone")
-    parser.add_argument("--here", action="store_true", help="the first Hessian in this process")
-    given = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--robots", type=Path)
+    arguments.add_argument("--first-hessian", action="store_true")
+    arguments.add_argument("--only", choices=ARMS, help="this arm in this process, its row alone")
+    arguments.add_argument("--here", action="store_true", help="the first Hessian in this process")
+    given = arguments.parse_args()
     if given.robots is None and given.only not in (None, *LIMBS):
-        parser.error(f"{given.only} is not part of this package: --robots FOLDER says where its file is")
+        arguments.error(f"{given.only} is not part of this package: --robots FOLDER says where its file is")
     if given.here:
         print(first_hessian())
     elif given.only:
         print(report(ARMS[given.only], given.robots))
     elif given.first_hessian:
         print(loaded_machine())
-        in_new_process("--here")
         print(f"kernels stored: {in_new_process('--here')}")
+        if given.smallest:
+            return
+        print(f"kernels stored, again: {in_new_process('--here')}")
         with tempfile.TemporaryDirectory() as empty:
             print(f"none stored: {in_new_process('--here', kernels=empty)}")
     else:
@@ -230,6 +241,9 @@ def main() -> None:
             "| arm | lines | robot, s | first solve, s | second, s | solver | all hold | clearance | T, s |"
         )
         print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+        if given.smallest:
+            print(report(SMALLEST, given.robots))
+            return
         folder = [] if given.robots is None else ["--robots", str(given.robots)]
         for name in ARMS if folder else LIMBS:
             print(in_new_process("--only", name, *folder), flush=True)

@@ -8,7 +8,6 @@ docs/time_to_accuracy.{json,md} and its figure.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
@@ -16,6 +15,9 @@ import platform
 import statistics
 import sys
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,26 +25,39 @@ import numpy as np
 
 import problems
 import trajopt
-from benchmarks.shared.peer_process import ROOT, asked, home_of
+from benchmarks.shared.arguments import pages, parser
+from benchmarks.shared.peer_process import asked, home_of
 from benchmarks.solvers import effort
 from problems.two_link_rr import EXACT_DURATION
 from trajopt.base.palette import PALETTE
 
-REPEATS = 5
-INTERVALS = (10, 20, 40, 80, 160)
-PEER_INTERVALS = {"casadi": (50, 100, 200, 400), "drake": (25, 50, 100), "moco": (25, 50, 100)}
 NAMES = {
     "casadi": "CasADi multiple shooting, IPOPT",
     "drake": "Drake direct collocation, SNOPT",
     "moco": "OpenSim Moco, CasADi solver, IPOPT",
 }
 IMPORTED_AS = {"casadi": "casadi", "drake": "pydrake", "moco": "opensim"}
+PEER_INTERVALS = {"casadi": (50, 100, 200, 400), "drake": (25, 50, 100), "moco": (25, 50, 100)}
 
 
-def timed(build, **options: Any) -> tuple[trajopt.Solution, float]:
+@dataclass(frozen=True)
+class Size:
+    """Solves of each, meshes of ours and of every peer, problems whose certificates are timed."""
+
+    repeats: int = 5
+    intervals: Sequence[int] = (10, 20, 40, 80, 160)
+    certified: Sequence[int] = (10, 20)
+    peers: Mapping[str, Sequence[int]] = field(default_factory=lambda: PEER_INTERVALS)
+    certificates: Sequence[str] = ("two_link_rr", "two_link_pr", "three_link_arm", "six_axis_arm")
+
+
+SMALLEST = Size(1, (10,), (10,), dict.fromkeys(PEER_INTERVALS, (10,)), ("two_link_rr",))
+
+
+def timed(build: Any, repeats: int, **options: Any) -> tuple[trajopt.Solution, float]:
     """The last of several solves, and the median wall time of building, transcribing and solving."""
     solution, seconds = trajopt.solve(build(), **options), []
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         began = time.perf_counter()
         solution = trajopt.solve(build(), **options)
         seconds.append(time.perf_counter() - began)
@@ -63,20 +78,20 @@ def row(
     }
 
 
-def ours() -> list[dict[str, Any]]:
+def ours(size: Size) -> list[dict[str, Any]]:
     """Plain solves, then certified ones."""
     rows, previous = [], math.nan
-    for intervals in INTERVALS:
-        solution, seconds = timed(lambda n=intervals: problems.two_link_rr.build(intervals=n))
+    for intervals in size.intervals:
+        solution, seconds = timed(partial(problems.two_link_rr.build, intervals=intervals), size.repeats)
         violation = solution.verify().max_violation_dense
         note = f"violation between nodes {violation:.1e} N m"
         found = row("ours, plain", intervals, solution.duration, seconds, note)
         order = math.log2(previous / found["error"]) if previous == previous else math.nan
         found["order"], previous = (None if math.isnan(order) else order), found["error"]
         rows.append(found)
-    for intervals in (10, 20):
-        refine = trajopt.Certified(tol=1e-6)
-        solution, seconds = timed(lambda n=intervals: problems.two_link_rr.build(intervals=n), refine=refine)
+    for intervals in size.certified:
+        build, refine = partial(problems.two_link_rr.build, intervals=intervals), trajopt.Certified(tol=1e-6)
+        solution, seconds = timed(build, size.repeats, refine=refine)
         certificate = solution.certificate
         assert certificate is not None
         note = f"violation anywhere {certificate.largest_violation:.1e} N m, {certificate.method}"
@@ -84,7 +99,7 @@ def ours() -> list[dict[str, Any]]:
     return rows
 
 
-def peers(interpreters: list[str]) -> list[dict[str, Any]]:
+def peers(interpreters: list[str], size: Size) -> list[dict[str, Any]]:
     """What each peer reaches, in the first interpreter that can import it."""
     rows = []
     for name, module in IMPORTED_AS.items():
@@ -92,26 +107,21 @@ def peers(interpreters: list[str]) -> list[dict[str, Any]]:
         if home is None:
             rows.append(row(NAMES[name], None, math.nan, math.nan, "not installed"))
             continue
-        for intervals in PEER_INTERVALS[name]:
-            answer = asked(home, name, intervals, REPEATS)
+        for intervals in size.peers[name]:
+            answer = asked(home, name, intervals, size.repeats)
             note = f"failed: {answer}" if isinstance(answer, str) else ""
             duration, seconds = (math.nan, math.nan) if isinstance(answer, str) else answer
             rows.append(row(NAMES[name], intervals, duration, seconds, note))
     return rows
 
 
-def certificates() -> list[dict[str, Any]]:
+def certificates(size: Size) -> list[dict[str, Any]]:
     """The cost of a certificate as a multiple of the plain solve."""
-    builds = {
-        "two_link_rr": problems.two_link_rr.build,
-        "two_link_pr": problems.two_link_pr.build,
-        "three_link_arm": problems.three_link_arm.build,
-        "six_axis_arm": problems.six_axis_arm.build,
-    }
     found = []
-    for name, build in builds.items():
-        _, plain = timed(build)
-        solution, certified = timed(build, refine=trajopt.Certified(tol=1e-6))
+    for name in size.certificates:
+        build = getattr(problems, name).build
+        _, plain = timed(build, size.repeats)
+        solution, certified = timed(build, size.repeats, refine=trajopt.Certified(tol=1e-6))
         certificate = solution.certificate
         assert certificate is not None
         found.append(
@@ -158,7 +168,7 @@ def page(report: dict[str, Any]) -> str:
         "",
         "Two-link arm in minimum time, relative error against T* = 0.3918545395 s, known to ten digits: "
         "errors below 1e-10 say only that all of them agree. "
-        f"`python -m benchmarks.time_to_accuracy`, medians of {REPEATS} solves after a warm-up, "
+        f"`python -m benchmarks.time_to_accuracy`, medians of {report['repeats']} solves after a warm-up, "
         f"{report['machine']}, {report['cores']} cores, load {report['load']:.1f} at the start. Ours are for "
         "building, transcribing, solving and certifying, the peers' for a solve, Drake's and Moco's with its "
         "program.",
@@ -204,26 +214,29 @@ def page(report: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--peer-python", action="append", default=[], help="interpreter that may hold peers")
-    arguments = parser.parse_args()
-    load = os.getloadavg()[0]
-    interpreters = [sys.executable, *arguments.peer_python]
-    rows = ours() + peers(interpreters)
+    arguments = parser(__doc__)
+    arguments.add_argument(
+        "--peer-python", action="append", default=[], help="interpreter that may hold peers"
+    )
+    given = arguments.parse_args()
+    size, load = SMALLEST if given.smallest else Size(), os.getloadavg()[0]
+    interpreters = [sys.executable, *given.peer_python]
+    rows = ours(size) + peers(interpreters, size)
     report = {
         "machine": platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
         "load": load,
+        "repeats": size.repeats,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "rows": rows,
-        "certificates": certificates(),
-        "effort": effort.rows(interpreters),
+        "certificates": certificates(size),
+        "effort": effort.rows(interpreters, effort.SMALLEST if given.smallest else effort.Size()),
     }
-    docs = ROOT / "docs"
-    docs.joinpath("time_to_accuracy.json").write_text(json.dumps(report, indent=1) + "\n")
-    docs.joinpath("time_to_accuracy.md").write_text(page(report))
-    figure(rows, docs / "figures" / "time_to_accuracy.png")
+    with pages(given.smallest) as docs:
+        docs.joinpath("time_to_accuracy.json").write_text(json.dumps(report, indent=1) + "\n")
+        docs.joinpath("time_to_accuracy.md").write_text(page(report))
+        figure(rows, docs / "figures" / "time_to_accuracy.png")
     print(page(report))
 
 

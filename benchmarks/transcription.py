@@ -10,18 +10,19 @@ checked on three more problems. A star marks what did not converge within ten se
 from __future__ import annotations
 
 import json
-import platform
 import statistics
-import sys
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import trajopt
+from benchmarks.shared.arguments import parser
+from benchmarks.shared.timing import loaded_machine
 from problems import catalogue
 from trajopt import Solution
 from trajopt.certificates.limit_violations import largest_violations
 
-REPEATS = 5
 SOLVERS = {
     "exact Hessian": trajopt.Ipopt(),
     "L-BFGS": trajopt.Ipopt(hessian="lbfgs"),
@@ -29,7 +30,6 @@ SOLVERS = {
     "adaptive barrier": trajopt.Ipopt(options={"mu_strategy": "adaptive"}),
     "monotone barrier": trajopt.Ipopt(options={"mu_strategy": "monotone"}),
 }
-PROBLEMS = ("two_link_rr", "two_link_pr", "pendulum_swing_up")
 LIMIT = 10.0  # seconds of one solve in the tables of iterations
 OPTIONS = {
     "default": {},
@@ -41,13 +41,27 @@ OPTIONS = {
     "start pushed from bounds": {"bound_push": 0.3, "bound_frac": 0.3},
     "no second-order corrections": {"max_soc": 0},
 }
-HELD_AGAINST = ("six_axis_arm", "urdf_arm", "cart_pole", "pendulum_swing_up", "planar_walker")
 
 
-def measured(name: str, solver: trajopt.Ipopt, **parameters) -> dict:
+@dataclass(frozen=True)
+class Size:
+    """Problems of the first tables, repeats; arms, meshes, shares of effort; problems with options."""
+
+    problems: Sequence[str] = ("two_link_rr", "two_link_pr", "pendulum_swing_up")
+    repeats: int = 5
+    arms: Sequence[str] = ("six_axis_arm", "urdf_arm")
+    meshes: Sequence[int] = (20, 40, 80)
+    efforts: Sequence[float] = (0.1, 0.5)
+    by_option: Sequence[str] = ("six_axis_arm", "urdf_arm", "cart_pole", "pendulum_swing_up", "planar_walker")
+
+
+SMALLEST = Size(("two_link_rr",), 1, ("six_axis_arm",), (5,), (), ("sliding_mass",))
+
+
+def measured(name: str, solver: trajopt.Ipopt, repeats: int, **parameters: Any) -> dict[str, Any]:
     """Iterations, median seconds and the time split of one way to solve one problem."""
     solutions: list[Solution] = []
-    for _ in range(REPEATS + 1):
+    for _ in range(repeats + 1):
         solutions.append(trajopt.solve(catalogue.build(name, parameters), solver))
     last = solutions[-1]
     return {
@@ -60,37 +74,44 @@ def measured(name: str, solver: trajopt.Ipopt, **parameters) -> dict:
     }
 
 
-def iterations(name: str, solver: trajopt.Ipopt, **parameters) -> str:
+def iterations(name: str, solver: trajopt.Ipopt, **parameters: Any) -> str:
     """The count of one solve, with a star where it did not converge."""
     solution = trajopt.solve(catalogue.build(name, parameters), replace(solver, time_limit=LIMIT))
     return f"{solution.iterations}{'' if solution.converged else '*'} ({1e3 * solution.seconds:.0f} ms)"
 
 
-def print_six_axes() -> None:
+def print_six_axes(size: Size) -> None:
     """Exact second derivatives beside L-BFGS where the objective is one unknown, and IPOPT's options."""
     print(f"\n{'six axes in minimum time':<36}{'exact Hessian':>20}{'L-BFGS':>20}")
-    cases = [(name, {"intervals": n}) for name in ("six_axis_arm", "urdf_arm") for n in (20, 40, 80)]
-    cases += [("six_axis_arm", {"u": u}) for u in (0.1, 0.5)]
+    cases: list[tuple[str, dict[str, Any]]] = []
+    cases += [(name, {"intervals": n}) for name in size.arms for n in size.meshes]
+    cases += [("six_axis_arm", {"u": u}) for u in size.efforts]
     for name, parameters in cases:
         counts = [
             iterations(name, trajopt.Ipopt(hessian=hessian), **parameters) for hessian in ("exact", "lbfgs")
         ]
         label = name + "".join(f", {key} = {value}" for key, value in parameters.items())
         print(f"{label:<36}{counts[0]:>20}{counts[1]:>20}")
-    print(f"\n{'iterations, exact Hessian':<36}" + "".join(f"{name:>20}" for name in HELD_AGAINST))
+    print(f"\n{'iterations, exact Hessian':<36}" + "".join(f"{name:>20}" for name in size.by_option))
     for label, options in OPTIONS.items():
-        counts = [iterations(name, trajopt.Ipopt(options=options)) for name in HELD_AGAINST]
+        counts = [iterations(name, trajopt.Ipopt(options=options)) for name in size.by_option]
         print(f"{label:<36}" + "".join(f"{count:>20}" for count in counts))
 
 
 def main() -> None:
-    table: dict[str, dict[str, dict]] = {}
-    print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}")
-    for name in PROBLEMS:
-        rows = {label: measured(name, solver) for label, solver in SOLVERS.items()}
+    arguments = parser(__doc__)
+    arguments.add_argument("record", nargs="?", type=Path, help="a file for the first tables as JSON")
+    given = arguments.parse_args()
+    size, table = SMALLEST if given.smallest else Size(), {}
+    print(loaded_machine())
+    for name in size.problems:
+        rows = {label: measured(name, solver, size.repeats) for label, solver in SOLVERS.items()}
         if name != "pendulum_swing_up":  # the example to copy has few parameters
             counts = (3, 4, 6)
-            rows |= {f"{k} nodes per span": measured(name, trajopt.Ipopt(), nodes_per_span=k) for k in counts}
+            rows |= {
+                f"{k} nodes per span": measured(name, trajopt.Ipopt(), size.repeats, nodes_per_span=k)
+                for k in counts
+            }
         table[name] = rows
         print(f"\n{name}\n{'':<36}{'iterations':>11}{'ms':>8}{'objective':>14}{'violation':>11}")
         for label, row in rows.items():
@@ -101,9 +122,9 @@ def main() -> None:
             )
         split = rows["exact Hessian"]["timings"]
         print("time split, ms: " + ", ".join(f"{kind} {1e3 * value:.1f}" for kind, value in split.items()))
-    print_six_axes()
-    if len(sys.argv) > 1:
-        Path(sys.argv[1]).write_text(json.dumps(table, indent=1))
+    print_six_axes(size)
+    if given.record is not None:
+        given.record.write_text(json.dumps(table, indent=1))
 
 
 if __name__ == "__main__":

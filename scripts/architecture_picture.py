@@ -1,10 +1,12 @@
-"""Draws docs/figures/architecture.svg from the imports as they are: `python scripts/architecture_picture.py`.
+"""Draws the imports as they are: `python scripts/architecture_picture.py [FILE]`.
 
-Rooms are boxes, each above all rooms that it imports; arrows that others imply are left out.
+Without a file into docs/figures/architecture.svg. Rooms are boxes, each above all rooms that it imports;
+arrows that others imply are left out.
 """
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections import defaultdict
 from pathlib import Path
@@ -96,4 +98,4 @@ def draw(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    draw(ROOT / "docs" / "figures" / "architecture.svg")
+    draw(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "figures" / "architecture.svg")

@@ -1,10 +1,11 @@
 """The picture of the README: the minimum-time motion of the two-link arm, its torques and its joint forces.
 
-python scripts/readme_figure.py
+python scripts/readme_figure.py [FILE]      docs/figures/two_link_rr.png without a file
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -16,10 +17,10 @@ TARGET = Path(__file__).parent.parent / "docs" / "figures" / "two_link_rr.png"
 DOTS_PER_INCH = 130
 
 
-def main() -> None:
+def main(target: Path) -> None:
     solution = trajopt.solve(problems.two_link_rr.build(), refine=trajopt.Certified(tol=1e-6))
-    TARGET.parent.mkdir(parents=True, exist_ok=True)
-    drawn(solution).savefig(TARGET, dpi=DOTS_PER_INCH)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    drawn(solution).savefig(target, dpi=DOTS_PER_INCH)
 
 
 def drawn(solution: trajopt.Solution) -> Figure:
@@ -35,4 +36,4 @@ def drawn(solution: trajopt.Solution) -> Figure:
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET)

@@ -8,20 +8,22 @@ names contain the text, and prints their certificates.
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import trajopt
 from benchmarks.certified.bracket_coverage import coverage
 from benchmarks.certified.cases import cases
 from benchmarks.certified.measurement import measured
 from benchmarks.certified.page import coverage_row, covered, diagnoses, table
+from benchmarks.shared.arguments import pages, parser
 from benchmarks.shared.page_rows import between_marks, with_row, with_section
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "certified.md"
+SMALLEST = "sliding_mass (0.4 s exactly)"
 SHOWN = ("three_link_arm", "three links under gravity")  # whose certificates the page holds
 
 
-def rewrite_rows(text: str, coverage_alone: bool) -> None:
+def rewrite_rows(path: Path, text: str, coverage_alone: bool) -> None:
     """Measure the rows whose names contain a text, and replace them in the page."""
     for name, build in cases().items():
         if text not in name:
@@ -32,12 +34,12 @@ def rewrite_rows(text: str, coverage_alone: bool) -> None:
         else:
             cells, certificate = measured(name, build)
             rows = [f"| {' | '.join(cells)} |"]
-        page = PAGE.read_text()
+        page = path.read_text()
         for row in rows:
             print(row, flush=True)
             page = with_row(page, row)
         print(certificate or "", flush=True)
-        PAGE.write_text(with_certificate(page, name, certificate))
+        path.write_text(with_certificate(page, name, certificate))
 
 
 def with_certificate(page: str, name: str, certificate: str | None) -> str:
@@ -48,26 +50,35 @@ def with_certificate(page: str, name: str, certificate: str | None) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--diagnosis", action="store_true", help="print the two diagnoses, write nothing")
-    parser.add_argument("--rows", metavar="TEXT", help="only rows whose names contain this; others stay")
-    parser.add_argument("--coverage", action="store_true", help="with --rows: of known optima alone")
-    options = parser.parse_args()
-    if options.diagnosis:
+    arguments = parser(__doc__)
+    arguments.add_argument("--diagnosis", action="store_true", help="print the two diagnoses, write nothing")
+    arguments.add_argument("--rows", metavar="TEXT", help="only rows whose names contain this; others stay")
+    arguments.add_argument("--coverage", action="store_true", help="with --rows: of known optima alone")
+    given = arguments.parse_args()
+    if given.diagnosis:
         print(diagnoses())
         return
-    if options.rows is not None:
-        rewrite_rows(options.rows, options.coverage)
-        return
-    rows, page = [], PAGE.read_text()
-    for name, build in cases().items():
+    with pages(given.smallest) as docs:
+        if given.rows is not None:
+            rewrite_rows(docs / "certified.md", given.rows, given.coverage)
+        else:
+            chosen = {SMALLEST: cases()[SMALLEST]} if given.smallest else cases()
+            rewrite(docs / "certified.md", chosen)
+
+
+def rewrite(path: Path, chosen: Mapping[str, Callable[[], trajopt.Problem]]) -> None:
+    """Measure problems, and replace the measured parts of the page by them."""
+    rows, page = [], path.read_text()
+    for name, build in chosen.items():
         cells, certificate = measured(name, build)
         rows.append(f"| {' | '.join(cells)} |")
         page = with_certificate(page, name, certificate)
         print(rows[-1], flush=True)
-    for part, content in (("optima", table(rows)), ("brackets", covered()), ("diagnosis", diagnoses())):
+    parts = {"optima": table(rows), "brackets": covered(chosen), "diagnosis": diagnoses()}
+    for part, content in parts.items():
         page = between_marks(page, part, content)
-    PAGE.write_text(page)
+        print(content)
+    path.write_text(page)
 
 
 if __name__ == "__main__":

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import platform
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import problems
 import trajopt
 from benchmarks.certified.bracket_coverage import Coverage, coverage
-from benchmarks.certified.cases import cases
+from benchmarks.shared.timing import loaded_machine
 
 COLUMNS = (
     "problem",
@@ -34,10 +32,7 @@ COLUMNS = (
 
 def table(rows: Iterable[str]) -> str:
     """What wrote the rows, and the rows below their head."""
-    written = (
-        f"Written by `python -m benchmarks.certified` on {platform.machine()}, {os.cpu_count()} cores "
-        f"(load {os.getloadavg()[0]:.1f})."
-    )
+    written = f"Written by `python -m benchmarks.certified` on {loaded_machine()}."
     return "\n".join([written, "", f"| {' | '.join(COLUMNS)} |", "|" + " --- |" * len(COLUMNS), *rows])
 
 
@@ -57,9 +52,9 @@ def diagnoses() -> str:
     )
 
 
-def covered() -> str:
+def covered(cases: Mapping[str, Callable[[], trajopt.Problem]]) -> str:
     """Estimates beside optima that are known: the same refinement where a structure is confirmed."""
-    found = [each for name, build in cases().items() if (each := coverage(name, build)) is not None]
+    found = [each for name, build in cases.items() if (each := coverage(name, build)) is not None]
     missed = [each.name for each in found if not each.contained]
     lines = [
         f"Local refinement of the {len(found)} problems above whose optimum is confirmed, as if it were not: "

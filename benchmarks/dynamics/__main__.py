@@ -1,8 +1,12 @@
-"""`python -m benchmarks.dynamics`: measure, and write docs/benchmarks.md, its JSON and its figures."""
+"""`python -m benchmarks.dynamics`: measure, and write docs/benchmarks.md, its JSON and its figures.
+
+The smallest size times a round of every cell, and the start with the kernels that are stored.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 
@@ -11,23 +15,29 @@ import pinocchio
 from benchmarks.dynamics.growth import CURVES, draw, growth
 from benchmarks.dynamics.measurement import as_records, measure, second_over_first
 from benchmarks.dynamics.page import Cells, page
-from benchmarks.dynamics.startup import startup
+from benchmarks.dynamics.startup import run, startup
+from benchmarks.shared.arguments import pages, parser
 from benchmarks.shared.timing import machine
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def main() -> None:
     """Startup first, in processes of their own; then growth; then every cell."""
+    smallest = parser(__doc__).parse_args().smallest
+    with pages(smallest) as docs:
+        write(docs, smallest)
+
+
+def write(docs: Path, smallest: bool) -> None:
+    """Measure all parts, and write them into a folder of pages."""
     started = time.perf_counter()
-    start = startup()
+    start = dict.fromkeys(("compile", "load"), run(dict(os.environ))) if smallest else startup()
     print(f"startup: {start}", flush=True)
-    grown = {name: growth(curve) for name, curve in CURVES.items()}
-    (DOCS / "figures").mkdir(parents=True, exist_ok=True)
+    rounds = {"rounds": 1, "least": 0.0} if smallest else {}
+    grown = {name: growth(curve, **rounds) for name, curve in CURVES.items()}
     for name, found in grown.items():
-        draw(found, DOCS / "figures" / f"growth_{name}.png")
+        draw(found, docs / "figures" / f"growth_{name}.png")
         print(f"{name}: {found.text}, within {found.deviation:.0%}", flush=True)
-    cells, second = measure(), second_over_first()
+    cells, second = measure(**rounds), second_over_first(**rounds)
     record = {
         "machine": machine(),
         "pinocchio": pinocchio.__version__,
@@ -37,11 +47,11 @@ def main() -> None:
         "startup_seconds": start,
         "growth": {name: found.text for name, found in grown.items()},
     }
-    (DOCS / "benchmarks.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    (docs / "benchmarks.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     seconds = time.perf_counter() - started
     text = page(Cells(cells), second, start, grown, pinocchio.__version__, seconds)
-    (DOCS / "benchmarks.md").write_text(text, encoding="utf-8")
-    print(f"wrote {DOCS / 'benchmarks.md'} in {seconds:.0f} s")
+    (docs / "benchmarks.md").write_text(text, encoding="utf-8")
+    print(text if smallest else f"wrote {docs / 'benchmarks.md'} in {seconds:.0f} s")
 
 
 if __name__ == "__main__":

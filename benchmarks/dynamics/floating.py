@@ -20,6 +20,7 @@ import dynamics
 from benchmarks.dynamics.calls import inputs, our_call
 from benchmarks.dynamics.measurement import in_turns
 from benchmarks.dynamics.pinocchio_peer import PEERS, Peer
+from benchmarks.shared.arguments import parser
 from benchmarks.shared.markdown import table
 from benchmarks.shared.timing import loaded_machine
 
@@ -60,7 +61,7 @@ def check(model: dynamics.RigidBodyModel, peer: Peer) -> None:
         raise ValueError(f"{model.name}: forces differ from Pinocchio's by {np.abs(ours - theirs).max():.1e}")
 
 
-def rows(name: str) -> list[list[str]]:
+def rows(name: str, rounds: int) -> list[list[str]]:
     """Microseconds per node of every function, ours and Pinocchio's, and their ratio."""
     model, peer = both(name)
     check(model, peer)
@@ -68,7 +69,7 @@ def rows(name: str) -> list[list[str]]:
     places = list(with_quaternions(arrays["q"], peer.order))
     for function in FUNCTIONS:
         calls = [our_call(function, model, arrays), their_call(function, peer, arrays, places)]
-        ours, theirs = (1e6 / NODES * min(side) for side in zip(*in_turns(calls, ROUNDS), strict=True))
+        ours, theirs = (1e6 / NODES * min(side) for side in zip(*in_turns(calls, rounds), strict=True))
         found.append([name, f"{model.n}", function, f"{ours:.1f}", f"{theirs:.1f}", f"{ours / theirs:.2f}"])
     return found
 
@@ -89,8 +90,10 @@ def their_call(
 
 
 def main() -> None:
+    smallest = parser(__doc__).parse_args().smallest
+    robots, rounds = (ROBOTS[:1], 1) if smallest else (ROBOTS, ROUNDS)
     head = ["robot", "n", "function", "ours, us", "Pinocchio, us", "ratio"]
-    print(table(head, [row for name in ROBOTS for row in rows(name)]))
+    print(table(head, [row for name in robots for row in rows(name, rounds)]))
     print(f"\n{NODES} nodes; Pinocchio {pinocchio.__version__}; {loaded_machine()}")
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.dynamics.measurement import in_turns
+from benchmarks.dynamics.measurement import LEAST, ROUNDS, in_turns
 from benchmarks.papers.models import THESIS_ROTOR
 from dynamics import RigidBodyModel
 from dynamics.algorithms.aba import aba
@@ -106,18 +106,18 @@ CURVES = {
 }
 
 
-def growth(curve: Curve) -> Growth:
+def growth(curve: Curve, rounds: int = ROUNDS, least: float = LEAST) -> Growth:
     """All sizes of a shape timed in turns, and one fit for all shapes."""
     seconds, counts = [], []
     for branching in SHAPES.values():
         rotor = THESIS_ROTOR if curve.rotors else None
         models = [autotree(size, branching, np.pi / 2, rotor) for size in SIZES]
-        rounds = np.array(in_turns([curve.call(model) for model in models]))
-        seconds.append([median(column) / NODES for column in rounds.T])
+        times = np.array(in_turns([curve.call(model) for model in models], rounds, least))
+        seconds.append([median(column) / NODES for column in times.T])
         counts.append([order_counts(model)[: curve.order + 1] for model in models])
     used = 8 * NODES * np.array(SIZES) ** curve.indices < SECOND_CACHE
-    times, numbers = np.array(seconds), np.array(counts)
-    return Growth(curve, times, numbers, used, fit(times[:, used], numbers[:, used]))
+    found, numbers = np.array(seconds), np.array(counts)
+    return Growth(curve, found, numbers, used, fit(found[:, used], numbers[:, used]))
 
 
 def order_counts(model: RigidBodyModel) -> list[float]:

@@ -1,4 +1,4 @@
-"""Two sides timed in turns, so that whatever else the machine does disturbs both alike."""
+"""Two sides timed in turns, by processor seconds, so that other work on the machine disturbs both alike."""
 
 from __future__ import annotations
 
@@ -30,24 +30,26 @@ class Cell:
     ratio: float | None
 
 
-def in_turns(calls: list[Callable[[], object]], rounds: int = ROUNDS) -> list[list[float]]:
-    """Seconds per call of every call in every round."""
-    repeats = [repeats_of(call) for call in calls]
+def in_turns(
+    calls: list[Callable[[], object]], rounds: int = ROUNDS, least: float = LEAST
+) -> list[list[float]]:
+    """Seconds per call of every call in every round of at least so many seconds each."""
+    repeats = [repeats_of(call, least) for call in calls]
     return [[batch(call, count) for call, count in zip(calls, repeats, strict=True)] for _ in range(rounds)]
 
 
-def repeats_of(call: Callable[[], object]) -> int:
+def repeats_of(call: Callable[[], object], least: float) -> int:
     """How many calls fill a round; the first two calls compile and warm up."""
     call()
     call()
-    return max(1, int(LEAST / max(batch(call, 1), 1e-7)))
+    return max(1, int(least / max(batch(call, 1), 1e-7)))
 
 
 def batch(call: Callable[[], object], count: int) -> float:
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in range(count):
         call()
-    return (time.perf_counter() - started) / count
+    return (time.process_time() - started) / count
 
 
 def result_bytes(function: str, n: int, nodes: int) -> float:
@@ -55,36 +57,36 @@ def result_bytes(function: str, n: int, nodes: int) -> float:
     return 8.0 * n**3 * nodes if function == "christoffel_symbols" else 0.0
 
 
-def measure(counts: tuple[int, ...] = NODES) -> list[Cell]:
+def measure(rounds: int = ROUNDS, least: float = LEAST) -> list[Cell]:
     """Every function on every robot at every number of nodes."""
     found = []
     for robot, model in robots().items():
         peer = peer_of(model)
-        for nodes in counts:
+        for nodes in NODES:
             arrays = inputs(model, nodes)
             for name in timed_functions():
                 if result_bytes(name, model.n, nodes) > LARGEST_RESULT:
                     continue
                 theirs = peer_call(name, peer, arrays)
                 calls = [our_call(name, model, arrays), *([theirs] if theirs else [])]
-                rounds = in_turns(calls)
-                ours = median(times[0] for times in rounds) / nodes * 1e6
+                measured = in_turns(calls, rounds, least)
+                ours = median(times[0] for times in measured) / nodes * 1e6
                 pair = (None, None)
                 if theirs:
-                    other = median(times[1] for times in rounds) / nodes * 1e6
-                    pair = (other, median(times[0] / times[1] for times in rounds))
+                    other = median(times[1] for times in measured) / nodes * 1e6
+                    pair = (other, median(times[0] / times[1] for times in measured))
                 found.append(Cell(robot, name, nodes, ours, *pair))
         print(f"{robot}: {len(found)} cells", flush=True)
     return found
 
 
-def second_over_first(nodes: int = 64) -> float:
+def second_over_first(rounds: int = 5 * ROUNDS, least: float = LEAST, nodes: int = 64) -> float:
     """Cost of contracted second derivatives relative to first ones on the 20-joint chain."""
     model = robots()[CHAIN]
     arrays = inputs(model, nodes)
     names = ("rnea_derivatives", "rnea_second_derivatives")
-    rounds = in_turns([our_call(name, model, arrays) for name in names], 5 * ROUNDS)
-    return median(times[1] / times[0] for times in rounds)
+    measured = in_turns([our_call(name, model, arrays) for name in names], rounds, least)
+    return median(times[1] / times[0] for times in measured)
 
 
 def as_records(cells: list[Cell]) -> list[dict]:

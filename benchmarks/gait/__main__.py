@@ -10,36 +10,34 @@ are then written anew from all numbers (`page` alone: nothing is measured).
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from benchmarks.gait import predicted, score, scoreboard, studies, walkable
 from benchmarks.gait.costs import COSTS, name_of
 from benchmarks.gait.page import write
 from benchmarks.gait.runs import default_run
+from benchmarks.gait.size import SMALLEST, Size
+from benchmarks.shared.arguments import pages, parser
 from benchmarks.shared.timing import machine
 
-NUMBERS = Path(__file__).resolve().parents[2] / "docs" / "gait_benchmark.json"
 
-
-def casadi() -> dict[str, Any]:
+def casadi(size: Size) -> dict[str, Any]:
     from benchmarks.gait.casadi_peer import compare
 
-    return compare()
+    return compare(size)
 
 
-OF_A_COST: dict[str, Callable[[str], Any]] = {
+OF_A_COST: dict[str, Callable[[str, Size], Any]] = {
     "run": default_run,
     "sweep": studies.sweep,
     "between": studies.between_nodes,
     "points": studies.control_points,
     "starts": studies.starts,
 }
-OTHERS: dict[str, Callable[[], Any]] = {
+OTHERS: dict[str, Callable[[Size], Any]] = {
     "casadi": casadi,
     "score": score.scoreboard,
     "mesh": score.meshes,
@@ -54,7 +52,7 @@ OTHERS: dict[str, Callable[[], Any]] = {
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    arguments = parser(__doc__)
     parts = [*OF_A_COST, *OTHERS]
     arguments.add_argument("parts", nargs="*", metavar="part")
     arguments.add_argument("--cost", choices=COSTS, default=COSTS[0])
@@ -62,16 +60,23 @@ def main() -> None:
     unknown = [name for name in given.parts if name not in (*parts, "page")]
     if unknown:
         arguments.error(f"no part is called {', '.join(unknown)}: there are {', '.join(parts)}, page")
-    numbers = json.loads(NUMBERS.read_text(encoding="utf-8")) if NUMBERS.exists() else {}
-    for part in (name for name in given.parts or parts if name != "page"):
-        if part in OF_A_COST:
-            name, found = name_of(part, given.cost), OF_A_COST[part](given.cost)
-        else:
-            name, found = part, OTHERS[part]()
-        numbers[name] = {"machine": machine(), "load": os.getloadavg()[0], "found": found}
-        NUMBERS.write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
-    write(numbers, NUMBERS.with_suffix(".md"))
-    scoreboard.fill(NUMBERS.with_name("gait.md"), numbers)
+    size, written = SMALLEST if given.smallest else Size(), {}
+    with pages(given.smallest) as docs:
+        path = docs / "gait_benchmark.json"
+        numbers = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        for part in (name for name in given.parts or parts if name != "page"):
+            if part in OF_A_COST:
+                name, found = name_of(part, given.cost), OF_A_COST[part](given.cost, size)
+            else:
+                name, found = part, OTHERS[part](size)
+            written[name] = {"machine": machine(), "load": os.getloadavg()[0], "found": found}
+            numbers |= written
+            path.write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
+        write(numbers, path.with_suffix(".md"))
+        scoreboard.fill(docs / "gait.md", numbers)
+        if given.smallest:  # the parts that were measured alone
+            write(written, docs / "measured.md")
+            print((docs / "measured.md").read_text(encoding="utf-8"), *scoreboard.texts(written).values())
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import numpy as np
 
 import trajopt
 from benchmarks.gait import runs
+from benchmarks.gait.size import Size
 from benchmarks.gait.symbolic_body import SymbolicBody
 from problems import gait
 from trajopt.splines.trajectory import Trajectory
@@ -198,7 +199,7 @@ def solve(program: Program, options: dict[str, Any], limit: float) -> dict[str, 
     }
 
 
-def compare(limit: float = 400.0) -> dict[str, Any]:
+def compare(size: Size) -> dict[str, Any]:
     """Agreement, seconds per evaluation, and one whole solve each."""
     began = time.perf_counter()
     program = Program(gait.build(cost="thesis"))
@@ -208,7 +209,8 @@ def compare(limit: float = 400.0) -> dict[str, Any]:
         raise RuntimeError(f"the two programs differ: {apart}")
     per_call = evaluations(program)
     problem = gait.build(cost="thesis")
-    plain = replace(runs.recommended(problem).solver, tol=TOLERANCE, time_limit=limit)  # all rows at once
+    limit, solver = size.casadi_seconds, runs.recommended(problem, size).solver
+    plain = replace(solver, tol=TOLERANCE, time_limit=limit)  # all rows at once
     ours = trajopt.solve(problem, plain, refine=None, progress="silent")
     options = plain._settings(second_order=True, warm=False)  # every option that ours gives to IPOPT
     return {

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 import trajopt
-from benchmarks.gait.score import AT_TRIAL, AT_WINTER, LENGTHS, SPEEDS, as_table, headlined
+from benchmarks.gait.score import AT_TRIAL, AT_WINTER, as_table, headlined
+from benchmarks.gait.size import Size
 from problems import gait
 from problems.human.assessment.criteria import credibility
 from problems.human.assessment.measured import TRIAL, WINTER
@@ -23,25 +24,27 @@ from problems.human.gait.formulation import PREDICTED
 
 MESHES = (2, 4, 5, 6, 8)  # intervals in each arc of single support
 EVENTS = ("foot-flat", "toe-off", "heel-off")
-SLOPES = (-0.08, 0.0, 0.08)
 ON_SLOPES: dict[str, Any] = {"speed": 1.2, "step_length": 0.65}
 MOVED = 0.2  # of its time, an event of the initial guess
 
 
-def predicted() -> dict[str, Any]:
+def predicted(size: Size) -> dict[str, Any]:
     """All rows of the table."""
-    meshes = [row(on(n), AT_TRIAL, parameters={"intervals": n}) for n in MESHES]
-    winter = row(f"{PREDICTED.intervals} intervals, at Winter's speed", AT_WINTER)
-    moved = [row(*each) for each in moved_settings()]
-    return {"meshes": meshes, "base": on(PREDICTED.intervals), "winter": winter, "moved": moved}
+    meshes = [
+        row(size, on(n), AT_TRIAL, parameters={"intervals": n}) for n in size.predicted_meshes or MESHES
+    ]
+    base = on(PREDICTED.intervals) if size.predicted_meshes is None else meshes[0]["name"]
+    winter = row(size, f"{PREDICTED.intervals} intervals, at Winter's speed", AT_WINTER)
+    moved = [row(size, *each) for each in moved_settings()[: size.moved]]
+    return {"meshes": meshes, "base": base, "winter": winter, "moved": moved}
 
 
-def slopes() -> list[dict[str, Any]]:
+def slopes(size: Size) -> list[dict[str, Any]]:
     """Metabolic cost of the walk with predicted contact downhill, level and uphill, beside people's."""
     found = []
-    for slope in SLOPES:
+    for slope in size.slopes:
         problem = gait.build(contact="predicted", slope=slope, **ON_SLOPES)
-        solution = trajopt.solve(problem, refine=None, starts=1, progress="silent")
+        solution = trajopt.solve(problem, size.solver(problem), refine=None, starts=1, progress="silent")
         found.append(headlined(f"slope of {slope:+.0%}", {
             "slope": slope, "status": solution.status.name.lower(), "objective": solution.objective,
             "mean": mean_correlation(scores(solution)), "iterations": solution.iterations,
@@ -50,13 +53,13 @@ def slopes() -> list[dict[str, Any]]:
     return found
 
 
-def lengths() -> list[dict[str, Any]]:
+def lengths(size: Size) -> list[dict[str, Any]]:
     """Metabolic cost of walks with predicted contact over step lengths around the one that people prefer."""
     found = []
-    for speed, people in SPEEDS.items():
-        for step_length in (part * people for part in LENGTHS):
+    for speed, people in size.people.items():
+        for step_length in (part * people for part in size.parts_of_length):
             problem = gait.build(contact="predicted", speed=speed, step_length=step_length)
-            solution = trajopt.solve(problem, refine=None, starts=1, progress="silent")
+            solution = trajopt.solve(problem, size.solver(problem), refine=None, starts=1, progress="silent")
             found.append(headlined(f"{speed} m/s, {step_length:.3f} m", {
                 "speed": speed, "step_length": step_length, "people": people,
                 "status": solution.status.name.lower(), "objective": solution.objective,
@@ -86,6 +89,7 @@ def moved_settings() -> list[tuple[Any, ...]]:
 
 
 def row(
+    size: Size,
     name: str,
     step: dict[str, Any],
     event: tuple[int, float] | None = None,
@@ -98,7 +102,7 @@ def row(
         assert problem.guessed_durations is not None
         problem.guess(duration=moved_durations(problem.guessed_durations, *event))
     began = time.process_time()
-    solution = trajopt.solve(problem, refine=None, starts=1, progress="silent")
+    solution = trajopt.solve(problem, size.solver(problem), refine=None, starts=1, progress="silent")
     seconds = time.process_time() - began
     found = {source: scores(solution, source) for source in (TRIAL, WINTER)}
     criteria = credibility(solution)

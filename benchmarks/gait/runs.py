@@ -12,29 +12,30 @@ from typing import Any
 import numpy as np
 
 import trajopt
+from benchmarks.gait.size import Size
 from problems import gait
 from problems.human.assessment.slip import slip
 from trajopt.transcription.transcribe import transcribe
 
 TIME_LIMIT = 120.0  # s
-REPEATS = 3
 _TIMING = re.compile(r"^\s*([A-Za-z() ]+?)\.+:\s+[\d.]+ \(sys:\s+[\d.]+ wall:\s+([\d.]+)\)", re.MULTILINE)
 
 
-def solved(logs: list[str] | None = None, **parameters: Any) -> trajopt.Solution:
+def solved(size: Size, logs: list[str] | None = None, **parameters: Any) -> trajopt.Solution:
     """A gait with these parameters, by the solver that the problem recommends, without limit nodes."""
     problem = gait.build(**parameters)
-    solver = recommended(problem)
+    solver = recommended(problem, size)
     if logs is not None:
         own = {part.name: getattr(solver.solver, part.name) for part in fields(trajopt.Ipopt)}
         solver = replace(solver, solver=Logged(**own, logs=logs))
     return trajopt.solve(problem, solver, refine=None, starts=1, progress="silent")
 
 
-def recommended(problem: trajopt.Problem) -> trajopt.ConstraintGeneration:
+def recommended(problem: trajopt.Problem, size: Size) -> trajopt.ConstraintGeneration:
     """The solver that the problem recommends, with a time limit."""
-    assert isinstance(problem.solver, trajopt.ConstraintGeneration)
-    return replace(problem.solver, time_limit=TIME_LIMIT)
+    solver = size.solver(problem) or problem.solver
+    assert isinstance(solver, trajopt.ConstraintGeneration)
+    return replace(solver, time_limit=TIME_LIMIT)
 
 
 @dataclass(frozen=True)
@@ -54,14 +55,14 @@ class Logged(trajopt.Ipopt):
         return result
 
 
-def default_run(cost: str) -> dict[str, Any]:
+def default_run(cost: str, size: Size) -> dict[str, Any]:
     """Everything about the default step by one cost: the last of several runs, and the least CPU seconds."""
-    solved(cost=cost)  # compiles
+    solved(size, cost=cost)  # compiles
     best, solution, split = np.inf, None, {}
-    for _ in range(REPEATS):
+    for _ in range(size.repeats):
         logs: list[str] = []
         began = time.process_time()
-        solution = solved(logs, cost=cost)
+        solution = solved(size, logs, cost=cost)
         seconds = time.process_time() - began
         if seconds < best:
             best, split = seconds, seconds_by_part(solution, "\n".join(logs))

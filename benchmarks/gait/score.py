@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import trajopt
+from benchmarks.gait.size import Size
 from problems import gait
 from problems.human.assessment.criteria import credibility
 from problems.human.assessment.measured import TRIAL, WINTER, measured
@@ -36,50 +37,50 @@ REMOVALS: dict[str, dict[str, Any]] = {
     "elbows beside the trunk": {"without": "arms beside trunk"},
 }
 REMOVALS["all nine"] = {name: value for left in REMOVALS.values() for name, value in left.items()}
-STARTS, SPREAD = 10, 0.1
-INTERVALS = (5, 7, 9, 11)
-SPEEDS = {0.8: 0.49, 1.2: 0.59, 1.6: 0.70}  # m/s -> m, step lengths that people prefer on a treadmill
-LENGTHS = (0.84, 0.92, 1.0, 1.08, 1.16)  # of the length that people prefer
+SPREAD = 0.1
 
 
-def scoreboard() -> dict[str, Any]:
+def scoreboard(size: Size) -> dict[str, Any]:
     """Ten starts, the thesis's cost, Winter's speed, null models, and what is removed one by one."""
-    seeds = [headlined(f"start {seed}", row(seed=seed, **AT_TRIAL, **OURS)) for seed in range(STARTS)]
+    seeds = [headlined(f"start {seed}", row(size, seed, **AT_TRIAL, **OURS)) for seed in range(size.starts)]
     return {
         "ours": best(seeds),
         "starts": seeds,
-        "thesis": headlined("thesis", row(cost="thesis", **AT_TRIAL)),
-        "winter": headlined("at Winter's speed", row(source=WINTER, **AT_WINTER, **OURS)),
+        "thesis": headlined("thesis", row(size, cost="thesis", **AT_TRIAL)),
+        "winter": headlined("at Winter's speed", row(size, source=WINTER, **AT_WINTER, **OURS)),
         "nulls": null_models(),
         "removals": {
-            name: headlined(name, row(**AT_TRIAL, **OURS, **left)) for name, left in REMOVALS.items()
+            name: headlined(name, row(size, **AT_TRIAL, **OURS, **left))
+            for name, left in list(REMOVALS.items())[: size.removals]
         },
     }
 
 
-def meshes() -> list[dict[str, Any]]:
+def meshes(size: Size) -> list[dict[str, Any]]:
     """The walk with more control points."""
-    rows = [headlined(f"{n + 3} points", row(**dict(AT_TRIAL, **OURS, intervals=n))) for n in INTERVALS]
-    return [each | {"points": n + 3} for n, each in zip(INTERVALS, rows, strict=True)]
+    rows = [
+        headlined(f"{n + 3} points", row(size, **dict(AT_TRIAL, **OURS, intervals=n))) for n in size.meshes
+    ]
+    return [each | {"points": n + 3} for n, each in zip(size.meshes, rows, strict=True)]
 
 
-def preferred_lengths() -> list[dict[str, Any]]:
+def preferred_lengths(size: Size) -> list[dict[str, Any]]:
     """Walks over step lengths around the one that people prefer, at each speed."""
     found = []
-    for speed, people in SPEEDS.items():
-        for part in LENGTHS:
-            walk = row(speed=speed, step_length=part * people, intervals=5, **OURS)
+    for speed, people in size.people.items():
+        for part in size.parts_of_length:
+            walk = row(size, speed=speed, step_length=part * people, intervals=5, **OURS)
             found.append(headlined(f"{speed} m/s, {part * people:.3f} m", walk | {"people": people}))
     return found
 
 
-def row(seed: int = 0, source: str = TRIAL, **parameters: Any) -> dict[str, Any]:
+def row(size: Size, seed: int = 0, source: str = TRIAL, **parameters: Any) -> dict[str, Any]:
     """One solve: scores, peaks of the vertical reaction, criteria that are not met, CPU seconds."""
     problem = gait.build(**parameters)
     if seed:
         problem = perturbed(problem, [0, seed], SPREAD)
     began = time.process_time()
-    solution = trajopt.solve(problem, refine=None, starts=1, progress="silent")
+    solution = trajopt.solve(problem, size.solver(problem), refine=None, starts=1, progress="silent")
     seconds = time.process_time() - began
     found, criteria = scores(solution, source), credibility(solution)
     cycle = gait_cycle(solution)
@@ -101,9 +102,9 @@ def row(seed: int = 0, source: str = TRIAL, **parameters: Any) -> dict[str, Any]
 
 
 def best(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """The converged start of the lowest objective."""
+    """The converged start of the lowest objective; of all where none converged."""
     converged = [each for each in rows if each["status"] == "converged"]
-    return min(converged, key=lambda each: each["objective"])
+    return min(converged or rows, key=lambda each: each["objective"])
 
 
 def null_models() -> dict[str, dict[str, Any]]:

@@ -21,11 +21,19 @@ SMALL = 0.005  # of a correlation, a difference that neighbouring optima have as
 def fill(page: Path, numbers: Mapping[str, Any]) -> None:
     """Write the tables whose numbers are there between their marks in the page."""
     text = page.read_text(encoding="utf-8")
+    for name, written in texts(numbers).items():
+        text = between_marks(text, f"scoreboard {name}", written)
+    page.write_text(text, encoding="utf-8")
+
+
+def texts(numbers: Mapping[str, Any]) -> dict[str, str]:
+    """Name of a part -> its tables, and how and where they were made."""
+    found = {}
     for name, written in TABLES.items():
         if name in numbers:
             about = f"*`python -m benchmarks.gait {name}`, {numbers[name]['machine']}.*"
-            text = between_marks(text, f"scoreboard {name}", f"{written(numbers[name]['found'])}\n\n{about}")
-    page.write_text(text, encoding="utf-8")
+            found[name] = f"{written(numbers[name]['found'])}\n\n{about}"
+    return found
 
 
 def score(found: Mapping[str, Any]) -> str:

@@ -6,19 +6,17 @@ Each study is of one cost, "sourced" or "thesis", and without limit nodes but fo
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Literal
 
 import trajopt
 from benchmarks.gait.runs import recommended, shown, solved
+from benchmarks.gait.size import Size
 from problems import gait
 from problems.human.assessment.score import mean_correlation, scores
 from problems.human.assessment.slip import slip
 
-SPEEDS = (0.8, 1.0, 1.2, 1.4, 1.6)  # m/s
-LENGTHS = (0.5, 0.6, 0.7, 0.8)  # m
-CONTROL_POINTS = (6, 8, 10)
-NODES_PER_SPAN = (5, 7, 9, 13)
-STARTS, SPREAD = 10, 0.1
+SPREAD = 0.1
+WITHOUT_AND_WITH: dict[str, Literal["auto"] | None] = {"plain": None, "refined": "auto"}  # limit nodes
 
 
 def row(solution: trajopt.Solution, cpu: float) -> dict[str, Any]:
@@ -41,33 +39,32 @@ def row(solution: trajopt.Solution, cpu: float) -> dict[str, Any]:
     }
 
 
-def measured(**parameters: Any) -> dict[str, Any]:
+def measured(size: Size, **parameters: Any) -> dict[str, Any]:
     """One solve from the measured start unless given, with its CPU seconds; parameters beside the result."""
     began = time.process_time()
-    solution = solved(**{"start": "measured", **parameters})
+    solution = solved(size, **{"start": "measured", **parameters})
     return parameters | row(solution, time.process_time() - began)
 
 
-def sweep(cost: str) -> list[dict[str, Any]]:
+def sweep(cost: str, size: Size) -> list[dict[str, Any]]:
     """Cost over speed and step length, every gait from the measured start."""
-    asked = [{"speed": speed, "step_length": length} for speed in SPEEDS for length in LENGTHS]
-    return [shown(measured(cost=cost, **each)) for each in asked]
+    asked = [{"speed": speed, "step_length": length} for speed in size.speeds for length in size.lengths]
+    return [shown(measured(size, cost=cost, **each)) for each in asked]
 
 
-def between_nodes(cost: str) -> list[dict[str, Any]]:
+def between_nodes(cost: str, size: Size) -> list[dict[str, Any]]:
     """Every gait of the sweep without limit nodes and with them: verdicts, violations, nodes, CPU seconds."""
     found = []
-    for speed in SPEEDS:
-        for length in LENGTHS:
+    for speed in size.speeds:
+        for length in size.lengths:
             problem = gait.build(cost=cost, speed=speed, step_length=length, start="measured")
-            began = time.process_time()
-            plain = trajopt.solve(problem, refine=None, starts=1, progress="silent")
-            solved_at = time.process_time()
-            assert problem.refinement is not None and problem.solver is not None
-            refined = problem.refinement.refine(plain, problem.solver)
-            seconds = solved_at - began, time.process_time() - began
-            rows = [verified(solution, cpu) for solution, cpu in zip((plain, refined), seconds, strict=True)]
-            found.append(shown({"speed": speed, "step_length": length, "plain": rows[0], "refined": rows[1]}))
+            rows = {}
+            for name, refine in WITHOUT_AND_WITH.items():
+                began = time.process_time()
+                solver = size.solver(problem)
+                solution = trajopt.solve(problem, solver, refine=refine, starts=1, progress="silent")
+                rows[name] = verified(solution, time.process_time() - began)
+            found.append(shown({"speed": speed, "step_length": length, **rows}))
     return found
 
 
@@ -85,21 +82,21 @@ def verified(solution: trajopt.Solution, cpu: float) -> dict[str, Any]:
     }
 
 
-def control_points(cost: str) -> list[dict[str, Any]]:
+def control_points(cost: str, size: Size) -> list[dict[str, Any]]:
     """Cost and seconds for more control points, and for fewer or more nodes per span of the default."""
-    found = [shown(measured(cost=cost, intervals=count - 3)) for count in CONTROL_POINTS]
-    return found + [shown(measured(cost=cost, nodes_per_span=count)) for count in NODES_PER_SPAN]
+    found = [shown(measured(size, cost=cost, intervals=count - 3)) for count in size.control_points]
+    return found + [shown(measured(size, cost=cost, nodes_per_span=count)) for count in size.nodes_per_span]
 
 
-def starts(cost: str) -> dict[str, Any]:
+def starts(cost: str, size: Size) -> dict[str, Any]:
     """Ten perturbed starts, and the one from standing upright."""
     problem = gait.build(cost=cost, start="measured")
-    table = trajopt.multistart(problem, STARTS, recommended(problem), processes=1, spread=SPREAD)
+    table = trajopt.multistart(problem, size.starts, recommended(problem, size), processes=1, spread=SPREAD)
     print(table, flush=True)
     names = ("seed", "status", "converged", "objective", "iterations", "seconds", "error")
     rows = [{name: getattr(start, name) for name in names} for start in table.starts]
     return {
         "perturbed": rows,
         "optima": list(table.optima),
-        "standing": shown(measured(cost=cost, start="standing")),
+        "standing": shown(measured(size, cost=cost, start="standing")),
     }

@@ -10,13 +10,13 @@ import numpy as np
 import trajopt
 from benchmarks.gait import score
 from benchmarks.gait.runs import shown
+from benchmarks.gait.size import PEOPLE, Size
 from problems import gait
 from problems.human.assessment.criteria import credibility
 
-SPEEDS = (0.8, 1.0, 1.2, 1.4, 1.6, 1.8)  # m/s
 # Mean step lengths of ten people on a treadmill, van der Zee et al.; beyond 1.6 m/s on the line through the
 # last two.
-PEOPLE = score.SPEEDS | {1.8: 0.755}
+STEPS = PEOPLE | {1.8: 0.755}
 IMPOSSIBLE: tuple[dict[str, float], ...] = (
     {"speed": 4.0, "step_length": 0.7},
     {"speed": 1.2, "step_length": 1.2},
@@ -25,35 +25,40 @@ IMPOSSIBLE: tuple[dict[str, float], ...] = (
     {"speed": 1.2, "step_length": 0.6, "backpack": 150.0},
     {"speed": 1.2, "step_length": 0.6, "clearance": 0.5},
 )
+POSSIBLE = {
+    "speed": 1.2,
+    "step_length": 0.6,
+}  # of the smallest size: others take long
 TIME_LIMIT = 120.0  # s
 
 
-def speeds() -> list[dict[str, Any]]:
+def speeds(size: Size) -> list[dict[str, Any]]:
     """Walks at people's step lengths with eight control points, refined as the problem recommends."""
-    return [shown(walk(speed=v, step_length=people_step(v))) for v in SPEEDS]
+    return [shown(walk(size, speed=v, step_length=people_step(v))) for v in size.walked]
 
 
-def predicted_speeds() -> list[dict[str, Any]]:
+def predicted_speeds(size: Size) -> list[dict[str, Any]]:
     """Walks with predicted contact at people's step lengths, and the trial's, refined as by default."""
-    steps = [*score.SPEEDS.items(), (score.AT_TRIAL["speed"], score.AT_TRIAL["step_length"])]
-    return [shown(walk(speed=v, step_length=length, contact="predicted")) for v, length in steps]
+    steps = [*size.people.items(), (score.AT_TRIAL["speed"], score.AT_TRIAL["step_length"])]
+    return [shown(walk(size, speed=v, step_length=length, contact="predicted")) for v, length in steps]
 
 
-def impossible() -> list[dict[str, Any]]:
+def impossible(size: Size) -> list[dict[str, Any]]:
     """Steps that nobody can walk: how each solve ends, after how long, and what its message names."""
-    return [shown({"asked": asked, **walk(**asked)}) for asked in IMPOSSIBLE]
+    steps = (POSSIBLE, *IMPOSSIBLE)[: size.impossible] if size.impossible else IMPOSSIBLE
+    return [shown({"asked": asked, **walk(size, **asked)}) for asked in steps]
 
 
 def people_step(speed: float) -> float:
     """The step length that people take at a speed, m."""
-    return float(np.interp(speed, list(PEOPLE), list(PEOPLE.values())))
+    return float(np.interp(speed, list(STEPS), list(STEPS.values())))
 
 
-def walk(**parameters: Any) -> dict[str, Any]:
+def walk(size: Size, **parameters: Any) -> dict[str, Any]:
     """One solve as by default, limit nodes included: outcome, verdict, peaks, CPU seconds."""
     problem = gait.build(**parameters)
     began = time.process_time()
-    solution = trajopt.solve(problem, progress="silent", time_limit=TIME_LIMIT)
+    solution = trajopt.solve(problem, size.solver(problem), progress="silent", time_limit=TIME_LIMIT)
     seconds = time.process_time() - began
     found = {
         "speed": parameters["speed"],

@@ -20,7 +20,6 @@ lowest objective.
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Sequence
@@ -32,7 +31,8 @@ import numpy as np
 import dynamics
 import problems
 import trajopt
-from benchmarks.legged.peer import TORQUE, asked
+from benchmarks.legged.peer import REPEATS, TORQUE, asked
+from benchmarks.shared.arguments import parser
 from benchmarks.shared.markdown import table
 
 BASE = 6  # coordinates of the base
@@ -41,6 +41,8 @@ LIBRARY = (
     *("quadruped_trot", "quadruped_jump", "quadruped_bound", "quadruped_gap"),
     *("one_legged_hopper", "biped_step"),
 )
+SMALLEST = ("one_legged_hopper",)
+STARTS = {"quadruped_trot": 10, "quadruped_jump": 10}
 SAMPLES = 400  # of every arc
 
 
@@ -218,7 +220,7 @@ def other_start(name: str, seed: int) -> trajopt.Problem:
     return problem
 
 
-def starts(name: str, count: int = 10) -> list[list[str]]:
+def starts(name: str, count: int) -> list[list[str]]:
     """A row for every start, and one that counts those that end within 1 % of the lowest objective."""
     rows, objectives = [], []
     for seed in range(count):
@@ -232,12 +234,12 @@ def starts(name: str, count: int = 10) -> list[list[str]]:
     return [*rows, [name, "all", f"{same} of {count}", "", "", f"{min(objectives):.6g}"]]
 
 
-def replays() -> list[list[str]]:
+def replays(library: Sequence[str]) -> list[list[str]]:
     """How far MuJoCo's robot leaves each motion of the library."""
     from benchmarks.legged.replay import replayed
 
     rows = []
-    for name in LIBRARY:
+    for name in library:
         solution = trajopt.solve(getattr(problems, name).build(), progress="silent")
         place, turn, joint = replayed(solution)
         rows.append([name, f"{solution.duration:.3f}", f"{1e3 * place:.2f}", f"{turn:.2f}", f"{joint:.4f}"])
@@ -251,13 +253,13 @@ def held(solution: Any) -> list[float]:
     return [torque, outside_cone(solution), 1e3 * missing(solution)[2]]
 
 
-def beside(python: str) -> list[list[str]]:
+def beside(python: str, repeats: int) -> list[list[str]]:
     """Trot and jump of Solo by this interpreter's Crocoddyl and by ours, in the same run."""
     rows = []
     for theirs in asked(python):
         name, theirs_held = theirs["motion"], [theirs["torque"], theirs["cone"], 1e3 * theirs["slip"]]
         seconds, solutions = [], []
-        for _ in range(3):
+        for _ in range(repeats):
             began = time.process_time()
             found = trajopt.solve(getattr(problems, f"quadruped_{name}").build(), progress="silent")
             seconds.append(time.process_time() - began)
@@ -271,28 +273,32 @@ def beside(python: str) -> list[list[str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--robots", type=Path, help="folder of the robots of example-robot-data")
-    parser.add_argument("--starts", action="store_true", help="trot and jump from ten starts each")
-    parser.add_argument("--replay", action="store_true", help="motions of the library in MuJoCo")
-    parser.add_argument("--peer", metavar="PYTHON", help="an interpreter that has crocoddyl, see peer.py")
-    given = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--robots", type=Path, help="folder of the robots of example-robot-data")
+    arguments.add_argument("--starts", action="store_true", help="trot and jump from ten starts each")
+    arguments.add_argument("--replay", action="store_true", help="motions of the library in MuJoCo")
+    arguments.add_argument("--peer", metavar="PYTHON", help="an interpreter that has crocoddyl, see peer.py")
+    given = arguments.parse_args()
+    library = SMALLEST if given.smallest else LIBRARY
+    count = 1 if given.smallest else REPEATS
     if given.peer:
         dynamics.warmup()
         head = ["motion", "by", "solve, s", "iterations", "torque / limit", "cone, weights", "slip, mm"]
-        print(table(head, beside(given.peer)))
+        print(table(head, beside(given.peer, count)))
         return
     if given.starts:
         dynamics.warmup()
         head = ["motion", "start", "status", "iterations", "solve, s", "objective"]
-        print(table(head, [*starts("quadruped_trot"), *starts("quadruped_jump")]))
+        moved = {name: 1 for name in SMALLEST} if given.smallest else STARTS
+        found = [row for name, seeds in moved.items() for row in starts(name, seeds)]
+        print(table(head, found))
         return
     if given.replay:
         dynamics.warmup()
-        print(table(["motion", "seconds", "base, mm", "base, degrees", "joints, rad"], replays()))
+        print(table(["motion", "seconds", "base, mm", "base, degrees", "joints, rad"], replays(library)))
         return
     folder = given.robots
-    asked = [getattr(problems, name).build() for name in LIBRARY]
+    asked = [getattr(problems, name).build() for name in library]
     if folder is not None:
         warnings.simplefilter("ignore", dynamics.InertiaWarning)
         asked += [make(folder) for make in (anymal_jump, hyq_jump, talos_step)]

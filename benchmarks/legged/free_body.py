@@ -17,6 +17,7 @@ from scipy.integrate import solve_ivp
 
 import dynamics
 import trajopt
+from benchmarks.shared.arguments import parser
 from benchmarks.shared.markdown import table
 
 INERTIA = np.array([0.2, 0.35, 0.5])  # kg m^2
@@ -71,9 +72,10 @@ def row(degrees: float, axis: np.ndarray, name: str, arcs: int, intervals: int, 
 
 
 def main() -> None:
+    chosen = CASES[:1] if parser(__doc__).parse_args().smallest else CASES
     dynamics.warmup()
     head = ["degrees", "arcs x intervals x points", "verify", "solve, s", "degrees off"]
-    print(table(head, [row(*case) for case in CASES]))
+    print(table(head, [row(*case) for case in chosen]))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""`python -m benchmarks.papers`: measure, and write docs/papers.md and its figures."""
+"""`python -m benchmarks.papers`: measure, and write docs/papers.md and its figures.
+
+The smallest size has no run times and no figures, and one random state for each error of the first table.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,8 @@ from benchmarks.papers.agreement_table import agreement_section
 from benchmarks.papers.barman_table import barman_section
 from benchmarks.papers.coriolis_tables import error_section, symbolic_section, time_section
 from benchmarks.papers.figures import figure_section
+from benchmarks.shared.arguments import pages, parser
 from benchmarks.shared.timing import machine
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 HEADING = """# The source papers, reproduced or refuted
 
@@ -33,21 +35,27 @@ All other run times belong to other machines, and rounding errors agree in their
 
 def main() -> None:
     """Run every section in the order of the papers and write the page."""
-    started = time.perf_counter()
-    parts = [
+    smallest, started = parser(__doc__).parse_args().smallest, time.perf_counter()
+    with pages(smallest) as docs:
+        parts = [agreement_section(), error_section(1)] if smallest else everything(docs / "figures")
+        heading = HEADING.format(seconds=time.perf_counter() - started, machine=machine())
+        text = "\n\n".join([heading.strip(), *parts]) + "\n"
+        (docs / "papers.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+def everything(figures: Path) -> list[str]:
+    """All sections; figures go to their folder."""
+    return [
         agreement_section(),
         error_section(),
         time_section(),
-        figure_section(DOCS / "figures"),
+        figure_section(figures),
         symbolic_section(),
         *maba_tables.sections(),
         *safeea_tables.sections(),
         barman_section(),
     ]
-    heading = HEADING.format(seconds=time.perf_counter() - started, machine=machine())
-    DOCS.mkdir(exist_ok=True)
-    (DOCS / "papers.md").write_text("\n\n".join([heading.strip(), *parts]) + "\n", encoding="utf-8")
-    print(f"wrote {DOCS / 'papers.md'} in {time.perf_counter() - started:.0f} s")
 
 
 if __name__ == "__main__":

@@ -43,10 +43,10 @@ def largest_errors(n: int, trials: int) -> tuple[float, float, float, float]:
     return tuple(worst.tolist())
 
 
-def error_section() -> str:
+def error_section(trials: int = TRIALS) -> str:
     """Thesis table 3.1 and the errors of the article's chapter 5."""
     sizes = (5, 10, 15, 20, 30)
-    ours = {n: largest_errors(n, TRIALS) for n in sizes}
+    ours = {n: largest_errors(n, trials) for n in sizes}
     units = [ours[n][0] / np.spacing(ours[n][3]) for n in (5, 30)]
     thesis = {
         "C v - tau of RNEA, N m": ("5.7e-14", "7.3e-12", "2.9e-11"),

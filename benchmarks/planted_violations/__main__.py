@@ -23,16 +23,15 @@ half a wave. Counted are
 
 from __future__ import annotations
 
-import argparse
 import platform
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 from benchmarks.planted_violations.outcomes import Outcome, outcome
+from benchmarks.shared.arguments import pages, parser
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "planted_violations.md"
+SMALLEST = 3  # problems
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
@@ -76,17 +75,19 @@ def _counts(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("problems", nargs="?", type=int, default=300)
-    parser.add_argument("--write", action="store_true", help="write the page of the documentation, too")
-    arguments = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("problems", nargs="?", type=int, default=300)
+    arguments.add_argument("--write", action="store_true", help="write the page of the documentation, too")
+    given = arguments.parse_args()
+    count = SMALLEST if given.smallest else given.problems
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        outcomes = [outcome(seed) for seed in range(arguments.problems)]
+        outcomes = [outcome(seed) for seed in range(count)]
     page = table(outcomes) + "\n"
     print(page)
-    if arguments.write:
-        PAGE.write_text(page, encoding="utf-8")
+    if given.write:
+        with pages(given.smallest) as docs:
+            (docs / "planted_violations.md").write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ Columns: processor seconds of the problem's construction and solve, iterations, 
 reference relative to it (for problems whose reference has another model, to the objective on a finer mesh),
 the printed estimate of the error of the optimum relative to the same, status, verdict of `verify`, and
 "found": the solve converged, the verdict is PASS and the difference is at most 1e-3 or the estimate.
+
+--write : put the table into docs/published.md, of all problems
 """
 
 from __future__ import annotations
@@ -16,12 +18,15 @@ from typing import Any
 import trajopt
 from benchmarks.published import aircraft, reactors, spacecraft, textbook
 from benchmarks.published.published_problem import PublishedProblem
+from benchmarks.shared.arguments import pages, parser
 from benchmarks.shared.markdown import table
+from benchmarks.shared.page_rows import put_between_marks
 from benchmarks.shared.timing import loaded_machine
 from trajopt.base import errors
 
 PROBLEMS = (*textbook.PROBLEMS, *reactors.PROBLEMS, *aircraft.PROBLEMS, *spacecraft.PROBLEMS)
 SECONDS, NEAR = 600.0, 1e-3  # wall seconds, ten times what the longest takes alone
+SMALLEST = ("two phases",)
 HEADINGS = (
     "problem",
     "CPU s",
@@ -80,8 +85,15 @@ def row(problem: PublishedProblem) -> list[Any]:
     ]
 
 
-def main(names: list[str]) -> None:
+def main() -> None:
     """Print the table of the selected problems and how many are found."""
+    arguments = parser(__doc__)
+    arguments.add_argument("names", nargs="*", metavar="NAME")
+    arguments.add_argument("--write", action="store_true")
+    given = arguments.parse_args()
+    if given.write and given.names:
+        arguments.error("--write writes all problems: leave out their names")
+    names = SMALLEST if given.smallest else given.names
     chosen = [each for each in PROBLEMS if not names or any(name in each.name for name in names)]
     rows = []
     for problem in chosen:
@@ -89,9 +101,13 @@ def main(names: list[str]) -> None:
             warnings.simplefilter("ignore")
             rows.append(row(problem))
         print(" | ".join(map(str, rows[-1])), flush=True)
-    print("\n" + table(HEADINGS, rows))
+    found = table(HEADINGS, rows)
+    print(f"\n{found}")
+    if given.write:
+        with pages(given.smallest) as docs:
+            put_between_marks(docs / "published.md", "benchmarks.published", found)
     print(f"\n{sum(each[-1] == 'yes' for each in rows)} of {len(rows)} found; {loaded_machine()}.")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

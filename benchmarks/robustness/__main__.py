@@ -17,10 +17,7 @@ the machine changes less than wall seconds.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import platform
 import statistics
 from collections import Counter
 from collections.abc import Iterable
@@ -29,9 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.robustness.runs import FULL, QUICK, STARTS, cases, run
+from benchmarks.robustness.runs import FULL, QUICK, SMALLEST, STARTS, cases, run
+from benchmarks.shared.arguments import pages, parser
+from benchmarks.shared.markdown import table
+from benchmarks.shared.timing import loaded_machine
 
-DOCS = Path(__file__).parents[2] / "docs"
 HEAD = ("set", "start", "solves", "not converged", "> 1 % above best", "> 0.1 %")
 HEAD += ("mean CPU s", "mean s", "largest s")
 
@@ -73,11 +72,6 @@ def figures(rows: list[dict[str, Any]], best: dict[tuple[str, int], float]) -> t
     return (len(rows), *shares, f"{cpu:.2f}", f"{statistics.fmean(seconds):.2f}", f"{max(seconds):.1f}")
 
 
-def table(lines: list[tuple[Any, ...]]) -> str:
-    text = ["| " + " | ".join(HEAD) + " |", "|" + " --- |" * len(HEAD)]
-    return "\n".join(text + ["| " + " | ".join(map(str, line)) + " |" for line in lines])
-
-
 def worst(rows: list[dict[str, Any]], best: dict[tuple[str, int], float]) -> list[str]:
     """Default starts and starts=8 that failed or ended more than 1 % above the best known."""
     found = []
@@ -98,39 +92,44 @@ def machine(size: str, rows: list[dict[str, Any]], pairs: int) -> str:
     solved = {(each["case"], each["mesh"]) for each in rows}
     commits = Counter(commit for _, _, commit in {(r["case"], r["mesh"], r["commit"]) for r in rows})
     by_commit = ", ".join(f"{commit} ({count} pairs)" for commit, count in commits.most_common())
-    return (
-        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores with a load of "
-        f"{os.getloadavg()[0]:.1f} at the end, Python {platform.python_version()}; {size} set, "
-        f"{len(solved)} of {pairs} pairs of problem and mesh, in a random order, commit {by_commit}"
-    )
+    share = f"{len(solved)} of {pairs} pairs of problem and mesh, in a random order"
+    return f"{loaded_machine()} at the end; {size} set, {share}, commit {by_commit}"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--rows", type=Path)
-    parser.add_argument("--before", type=Path)
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--minutes", type=float, default=55.0)
-    given = parser.parse_args()
-    jobs = cases(QUICK if given.quick else FULL)
+    arguments = parser(__doc__)
+    arguments.add_argument("--quick", action="store_true")
+    arguments.add_argument("--rows", type=Path)
+    arguments.add_argument("--before", type=Path)
+    arguments.add_argument("--out", type=Path)
+    arguments.add_argument("--processes", type=int, default=2)
+    arguments.add_argument("--minutes", type=float, default=55.0)
+    given = arguments.parse_args()
+    size = "smallest" if given.smallest else "quick" if given.quick else "full"
+    jobs = cases({"smallest": SMALLEST, "quick": QUICK, "full": FULL}[size])
+    if given.smallest:
+        given.processes = 1
     rows = run(jobs, given.processes, given.minutes, given.rows)
     earlier = json.loads(given.before.read_text(encoding="utf-8")) if given.before else {"rows": []}
     solved = {(each["case"], each["mesh"]) for each in rows}  # the comparison is on the same ones
     earlier["rows"] = [each for each in earlier["rows"] if (each["case"], each["mesh"]) in solved]
     best = best_known([*rows, *earlier["rows"]])
-    name = machine("quick" if given.quick else "full", rows, len(jobs))
-    parts = [f"# Robustness\n{(__doc__ or '').strip()}", f"Machine: {name}.", table(summary(rows, best))]
+    name = machine(size, rows, len(jobs))
+    parts = [
+        f"# Robustness\n{(__doc__ or '').strip()}",
+        f"Machine: {name}.",
+        table(HEAD, summary(rows, best)),
+    ]
     if earlier["rows"]:
-        parts += [f"## Before\n{earlier['machine']}.", table(summary(earlier["rows"], best))]
+        parts += [f"## Before\n{earlier['machine']}.", table(HEAD, summary(earlier["rows"], best))]
     parts.append("## Above 1 %, or not converged\n" + "\n".join(f"- {line}" for line in worst(rows, best)))
     print("\n\n".join(parts))
-    out = given.out or (None if given.quick else DOCS / "robustness.json")
-    if out is not None:
-        lines = ",\n".join(json.dumps(row) for row in rows)
-        out.write_text(f'{{"machine": {json.dumps(name)}, "rows": [\n{lines}\n]}}\n', encoding="utf-8")
-        out.with_suffix(".md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    with pages(given.smallest) as docs:
+        out = given.out or (None if given.quick else docs / "robustness.json")
+        if out is not None:
+            lines = ",\n".join(json.dumps(row) for row in rows)
+            out.write_text(f'{{"machine": {json.dumps(name)}, "rows": [\n{lines}\n]}}\n', encoding="utf-8")
+            out.with_suffix(".md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

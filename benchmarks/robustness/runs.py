@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import subprocess
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +13,21 @@ import numpy as np
 
 import trajopt
 from benchmarks.robustness.cases import Case, arm_cases, problem_cases
+from benchmarks.shared.timing import commit
 from trajopt.refinement.starts.perturbed_guess import perturbed
 
 LIMIT = 120.0  # seconds of one solve; a solve takes a tenth of it on a machine without other work
 SPREAD = 0.3
 FULL = {"meshes": (10, 15, 20, 30, 40, 80), "starts": 8, "arm meshes": (20, 40), "pairs": 60}
 QUICK = {"meshes": (20, 40), "starts": 3, "arm meshes": (40,), "pairs": 10}
+SMALLEST = {"problems": 1, "meshes": (10,), "starts": 2, "arm meshes": (10,), "pairs": 0}
 STARTS: dict[str, dict[str, Any]] = {"default": {}, "one start": {"starts": 1}, "starts=8": {"starts": 8}}
 
 
 def cases(size: dict[str, Any]) -> list[tuple[str, int, int]]:
     """(name, mesh, number of starts) of everything that is solved."""
-    found = [(case.name, mesh, size["starts"]) for case in problem_cases() for mesh in size["meshes"]]
+    problems = problem_cases()[: size.get("problems")]
+    found = [(case.name, mesh, size["starts"]) for case in problems for mesh in size["meshes"]]
     arms = arm_cases(size["pairs"])
     found += [(case.name, mesh, 1) for case in arms for mesh in size["arm meshes"]]
     return found
@@ -100,13 +101,3 @@ def compile_kernels() -> None:
     """A first solve, whose seconds are those of compilers."""
     trajopt.solve(case_of("crane, time").build(10), starts=1)
     trajopt.solve(case_of("ur5, all limits, pair 0").build(10), starts=1)
-
-
-@cache
-def commit() -> str:
-    """The commit that runs, with a plus sign where files have changed since."""
-    try:
-        call = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty=+", "--exclude=*"]
-        return subprocess.run(call, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"

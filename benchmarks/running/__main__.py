@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ import numpy as np
 
 import trajopt
 from benchmarks.running.trial import SPEED, trial
+from benchmarks.shared.arguments import pages, parser
 from benchmarks.shared.markdown import table
 from benchmarks.shared.page_rows import put_between_marks
 from benchmarks.shared.timing import machine
@@ -29,19 +30,19 @@ from problems.human.assessment.whole_body import whole_body
 from problems.human.gait.cycle import gait_cycle
 from problems.human.gait.step import UntestedSpeedWarning
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "running.md"
 PICTURES = ("snapshots", "reactions")
 SPEEDS = (1.5, 2.0, 2.5, 3.0)  # m/s, of both gaits
 # Step lengths of people who walk on a treadmill, m at m/s (van der Zee et al.), and the line through both.
 WALKED = ((1.2, 0.59), (1.6, 0.70))
 
 
-def runs() -> str:
+def runs(docs: Path, smallest: bool) -> str:
     """Runs at 3 m/s and at the speed and step length of the trial, and the trial itself."""
     people = trial()
     asked = {"3 m/s": {"speed": 3.0}, "4 m/s": {"speed": SPEED, "step_length": people.step_length}}
-    found = {name: solved(running.build(**parameters), "auto") for name, parameters in asked.items()}
-    draw(found["3 m/s"][0])
+    refine = None if smallest else "auto"
+    found = {name: solved(running.build(**parameters), refine) for name, parameters in asked.items()}
+    draw(found["3 m/s"][0], docs / "figures")
     columns = [events_of(*each) for each in found.values()]
     columns.append([people.duty_factor, people.flight, people.peak, None, None, None, None])
     names = ["duty factor", "flight (s)", "peak of the vertical reaction (BW)", "ends", "`verify`",
@@ -55,16 +56,17 @@ def runs() -> str:
     return table(["", *found, "the trial, 4 m/s"], rows)
 
 
-def draw(solution: trajopt.Solution) -> None:
+def draw(solution: trajopt.Solution, folder: Path) -> None:
     """The pictures of the page."""
     for name in PICTURES:
-        getattr(plot, name)(solution).savefig(PAGE.with_name("figures") / f"run_{name}.png", dpi=130)
+        getattr(plot, name)(solution).savefig(folder / f"run_{name}.png", dpi=130)
 
 
-def crossing() -> str:
+def crossing(docs: Path, smallest: bool) -> str:
     """Cost per metre of both gaits: the objective, which both minimize, and metabolic cost."""
     rows = []
-    for speed in SPEEDS:
+    speeds: Sequence[float] = SPEEDS[-1:] if smallest else SPEEDS
+    for speed in speeds:
         walk, run = (each[0] for each in (solved(walk_at(speed)), solved(running.build(speed=speed))))
         costs = [cell(f(each)) for f in (per_metre, metabolic_cost) for each in (walk, run)]
         ends = ", ".join(each.status.name.lower() for each in (walk, run))
@@ -127,11 +129,15 @@ PARTS = {"runs": runs, "crossing": crossing}
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    arguments = parser(__doc__)
     arguments.add_argument("parts", nargs="*", metavar="part", choices=[*PARTS, []])
-    for part in arguments.parse_args().parts or PARTS:
-        about = f"*`python -m benchmarks.running {part}`, {machine()}.*"
-        put_between_marks(PAGE, part, f"{PARTS[part]()}\n\n{about}")
+    given = arguments.parse_args()
+    with pages(given.smallest) as docs:
+        for part in given.parts or PARTS:
+            about = f"*`python -m benchmarks.running {part}`, {machine()}.*"
+            found = PARTS[part](docs, given.smallest)
+            put_between_marks(docs / "running.md", part, f"{found}\n\n{about}")
+            print(found)
 
 
 if __name__ == "__main__":

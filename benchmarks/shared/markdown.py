@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A Markdown table; the first column is left-aligned, the rest right-aligned."""
     lines = [headings, ["---", *["---:"] * (len(headings) - 1)], *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def table_of_records(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The same of records that have the same keys, which are its headings."""
+    return table(list(rows[0]), [list(row.values()) for row in rows])
 
 
 def small(number: float) -> str:

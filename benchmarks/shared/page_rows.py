@@ -42,6 +42,11 @@ def put_between_marks(page: Path, name: str, content: str) -> None:
     page.write_text(between_marks(page.read_text(encoding="utf-8"), name, content), encoding="utf-8")
 
 
+def text_between_marks(text: str, name: str) -> str:
+    """What stands between the marks of a name; empty where it has none."""
+    return text.partition(f"<!-- {name} -->\n")[2].partition("\n<!-- end -->")[0]
+
+
 def between_marks(text: str, name: str, content: str) -> str:
     """`text` with `content` between the marks of a name; OptionError where it has none."""
     start, end = f"<!-- {name} -->\n", "\n<!-- end -->"

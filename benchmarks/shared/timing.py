@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,19 +13,36 @@ from typing import TypeVar
 import numpy as np
 
 T = TypeVar("T")
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def machine() -> str:
     """Processor, cores and versions, in one sentence."""
+    return f"{processor()}, {versions()}"
+
+
+def versions() -> str:
+    """Of what runs our code, not of our code."""
+    return f"Python {platform.python_version()}, NumPy {np.__version__}"
+
+
+def processor() -> str:
+    """Its name, cores and system."""
     name = platform.processor() or platform.machine()
     information = Path("/proc/cpuinfo")
     if information.exists():
         models = [line for line in information.read_text().splitlines() if line.startswith("model name")]
         name = models[0].split(":", 1)[1].strip() if models else name
-    return (
-        f"{name}, {os.cpu_count()} cores, {platform.system()}, "
-        f"Python {platform.python_version()}, NumPy {np.__version__}"
-    )
+    return f"{name}, {os.cpu_count()} cores, {platform.system()}"
+
+
+def commit() -> str:
+    """The commit that runs, with a plus sign where files have changed since; "unknown" without git."""
+    try:
+        call = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=+", "--exclude=*"]
+        return subprocess.run(call, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
 
 
 def loaded_machine() -> str:

@@ -12,25 +12,25 @@ time of a solve without transcription, the least of three, in turns.
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
 import trajopt
 from benchmarks.robustness.cases import arm_cases, problem_cases
+from benchmarks.shared.arguments import pages, parser
 from benchmarks.shared.page_rows import put_between_marks
 from benchmarks.shared.timing import loaded_machine, with_seconds
 from problems import catalogue
 from trajopt.solvers.solver import Program, Result, Solver
 
-PAGE = Path(__file__).parents[2] / "docs" / "solving_again.md"
 INTERVALS, REPEATS, SAME, LIMIT = 20, 3, 1e-8, 120.0
 LARGEST = 400  # unknowns and equations
 WHOLE_BODIES = ("gait", "gait_stride", "hop", "five_link_walker")
+
+SMALLEST = (("library, defaults", "sliding_mass", partial(catalogue.build, "sliding_mass", {})),)
 
 
 @dataclass
@@ -88,9 +88,9 @@ def line(group: str, rows: list[Compared]) -> str:
     )
 
 
-def table(pairs: int) -> str:
+def table(cases: Iterable[tuple[str, str, Callable[[], object]]]) -> str:
     groups: dict[str, list[Compared]] = {}
-    for group, name, build in programs(pairs):
+    for group, name, build in cases:
         problem = build()
         nlp = trajopt.transcribe(problem) if isinstance(problem, trajopt.Problem) else None
         if nlp is not None and is_small(nlp):
@@ -104,15 +104,16 @@ def table(pairs: int) -> str:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    arguments = parser(__doc__)
     arguments.add_argument("--pairs", type=int, default=20)
     arguments.add_argument("--write", action="store_true")
     given = arguments.parse_args()
-    found = table(given.pairs)
+    found = table(SMALLEST if given.smallest else programs(given.pairs))
     print(found)
     print(loaded_machine())
     if given.write:
-        put_between_marks(PAGE, "benchmarks.solvers.dense", found)
+        with pages(given.smallest) as docs:
+            put_between_marks(docs / "solving_again.md", "benchmarks.solvers.dense", found)
 
 
 if __name__ == "__main__":

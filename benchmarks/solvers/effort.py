@@ -10,21 +10,34 @@ penalty on the end, its models made once. Milliseconds are medians of wall time,
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import problems
 import trajopt
+from benchmarks.shared.arguments import parser
 from benchmarks.shared.peer_process import asked, home_of
 from benchmarks.shared.peers import GIVEN
 from benchmarks.shared.timing import loaded_machine
 
-INTERVALS, REPEATS = (10, 20, 40), 7
-PEER_INTERVALS = (20, 40, 80, 160)
 SOLVERS = {"ours, IPOPT": trajopt.Ipopt(), "ours, dense": trajopt.DenseInteriorPoint()}
+
+
+@dataclass(frozen=True)
+class Size:
+    """Meshes of ours and of the peer, solves of each, and the mesh of the reference."""
+
+    intervals: Sequence[int] = (10, 20, 40)
+    peer_intervals: Sequence[int] = (20, 40, 80, 160)
+    repeats: int = 7
+    finest: int = 160
+
+
+SMALLEST = Size((10,), (20,), 1, 20)
 
 
 def stated(intervals: int, degree: int = 3) -> trajopt.Problem:
@@ -39,10 +52,10 @@ def stated(intervals: int, degree: int = 3) -> trajopt.Problem:
     return problem
 
 
-def timed(intervals: int, solver: Any) -> tuple[float, float]:
+def timed(intervals: int, solver: Any, repeats: int) -> tuple[float, float]:
     """Effort and median seconds."""
     solution, seconds = trajopt.solve(stated(intervals), solver, starts=1, coarse_to_fine=False), []
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         began = time.perf_counter()
         solution = trajopt.solve(stated(intervals), solver, starts=1, coarse_to_fine=False)
         seconds.append(time.perf_counter() - began)
@@ -50,16 +63,17 @@ def timed(intervals: int, solver: Any) -> tuple[float, float]:
     return float(solution.objective), statistics.median(seconds)
 
 
-def rows(interpreters: list[str]) -> list[str]:
+def rows(interpreters: list[str], size: Size) -> list[str]:
     """Lines of the table: ours, then the peer's."""
-    exact = float(trajopt.solve(stated(160, degree=5)).objective)
+    exact = float(trajopt.solve(stated(size.finest, degree=5)).objective)
     found: list[tuple[str, int, tuple[float, float] | str]] = []
     for method, solver in SOLVERS.items():
-        found += [(method, intervals, timed(intervals, solver)) for intervals in INTERVALS]
+        found += [(method, intervals, timed(intervals, solver, size.repeats)) for intervals in size.intervals]
     home = home_of("crocoddyl", interpreters)
     if home is not None:
-        for intervals in PEER_INTERVALS:
-            found.append(("Crocoddyl, Box-FDDP", intervals, asked(home, "crocoddyl", intervals, REPEATS)))
+        for intervals in size.peer_intervals:
+            answer = asked(home, "crocoddyl", intervals, size.repeats)
+            found.append(("Crocoddyl, Box-FDDP", intervals, answer))
     lines = ["| method | intervals | relative error | ms |", "| --- | --- | --- | --- |"]
     for method, intervals, answer in found:
         if isinstance(answer, str):
@@ -72,10 +86,13 @@ def rows(interpreters: list[str]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--peer-python", action="append", default=[], help="interpreter that may hold peers")
-    arguments = parser.parse_args()
-    print("\n".join(rows([sys.executable, *arguments.peer_python])))
+    arguments = parser(__doc__)
+    arguments.add_argument(
+        "--peer-python", action="append", default=[], help="interpreter that may hold peers"
+    )
+    given = arguments.parse_args()
+    size = SMALLEST if given.smallest else Size()
+    print("\n".join(rows([sys.executable, *given.peer_python], size)))
     print(loaded_machine())
 
 

@@ -7,16 +7,16 @@ of its iterations, with what they are per interval.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from functools import partial
 
 import dynamics
 import trajopt
+from benchmarks.shared.arguments import parser
 from benchmarks.shared.timing import loaded_machine, with_seconds
 from problems import urdf_arm
 
-COUNTS = (250, 500, 1000, 2000)
+COUNTS, SMALLEST = (250, 500, 1000, 2000), (4,)
 HEAD = (
     "| intervals | joint | unknowns | rows | transcription, s | per interval, ms | iterations | status "
     "| solve, s | iteration, s | per interval, ms | objective |"
@@ -58,4 +58,7 @@ def main(counts: Sequence[int]) -> None:
 
 
 if __name__ == "__main__":
-    main([int(count) for count in sys.argv[1:]] or COUNTS)
+    arguments = parser(__doc__)
+    arguments.add_argument("counts", nargs="*", type=int)
+    given = arguments.parse_args()
+    main(SMALLEST if given.smallest else given.counts or COUNTS)

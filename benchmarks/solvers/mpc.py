@@ -21,6 +21,7 @@ import casadi
 import numpy as np
 
 import trajopt
+from benchmarks.shared.arguments import parser
 from benchmarks.shared.timing import loaded_machine
 
 INTERVALS, POINTS, HORIZON, STEPS, REPEATS, SEED = 20, 3, 2.0, 12, 7, 0
@@ -106,9 +107,9 @@ class OptiProblem:
         return opti.solve()
 
 
-def least(calls: Sequence[Callable[[], Any]]) -> list[tuple[float, Any]]:
+def least(calls: Sequence[Callable[[], Any]], repeats: int) -> list[tuple[float, Any]]:
     """The least milliseconds of every call, in turns with the others, and its last answer."""
-    ms, answers = np.full((REPEATS, len(calls)), np.inf), [None] * len(calls)
+    ms, answers = np.full((repeats, len(calls)), np.inf), [None] * len(calls)
     for turn, place in np.ndindex(ms.shape):
         began = time.process_time()
         answers[place] = calls[place]()
@@ -116,10 +117,10 @@ def least(calls: Sequence[Callable[[], Any]]) -> list[tuple[float, Any]]:
     return list(zip(ms.min(axis=0).tolist(), answers, strict=True))
 
 
-def states(program: trajopt.CompiledProgram) -> list[np.ndarray]:
+def states(program: trajopt.CompiledProgram, count: int) -> list[np.ndarray]:
     """Where the cart-pole is at every step."""
     rng, state, found = np.random.default_rng(SEED), FIRST, []
-    for _ in range(STEPS):
+    for _ in range(count):
         found.append(state)
         motion = program.solve(x_start=state)
         state = motion.q(HORIZON / INTERVALS) + DISTURBANCE * rng.standard_normal(4)
@@ -130,14 +131,14 @@ Steps = list[tuple[float, Any]]  # milliseconds and the answer of every step
 
 
 def steps_of(
-    solves: Sequence[Callable[..., Any]], wanted: Sequence[np.ndarray], warm: bool
+    solves: Sequence[Callable[..., Any]], wanted: Sequence[np.ndarray], warm: bool, repeats: int
 ) -> tuple[Steps, Steps]:
     """Ours and the peer's at every step but the first, from a guess or each from its answer before."""
     before = [solve(wanted[0], None) if warm else None for solve in solves]
     found: tuple[Steps, Steps] = [], []
     for state in wanted[1:]:
         calls = [partial(solve, state, last) for solve, last in zip(solves, before, strict=True)]
-        for place, (steps, each) in enumerate(zip(found, least(calls), strict=True)):
+        for place, (steps, each) in enumerate(zip(found, least(calls, repeats), strict=True)):
             steps.append(each)
             before[place] = each[1] if warm else None
     return found
@@ -149,15 +150,16 @@ def line(name: str, steps: Steps, iterations: Sequence[int], costs: Sequence[flo
 
 
 def main() -> None:
+    count, repeats = (2, 1) if parser(__doc__).parse_args().smallest else (STEPS, REPEATS)
     program = compiled_problem()
-    wanted = states(program)
+    wanted = states(program, count)
     first = program.solve(x_start=wanted[0])
     print(f"{first.n_variables} unknowns, {first.n_constraints} equations; {loaded_machine()}.")
     print("| method | ms, median | worst | iterations | sum of costs |\n| --- | --- | --- | --- | --- |")
     for warm, name in ((False, "cold"), (True, "warm")):
         opti = OptiProblem(warm)
         compiled = lambda x, before: program.solve(x_start=x, start=before)  # noqa: E731  beside Opti's
-        ours, peer = steps_of((compiled, opti.solve), wanted, warm)
+        ours, peer = steps_of((compiled, opti.solve), wanted, warm, repeats)
         answers = [answer for _, answer in ours]
         counts, costs = [each.iterations for each in answers], [each.objective for each in answers]
         print(line(f"compiled, {name}", ours, counts, costs), flush=True)

@@ -14,14 +14,10 @@ differently, so that each method's optimum is compared with its own cold one.
 
 from __future__ import annotations
 
-import argparse
-import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import casadi
@@ -30,9 +26,10 @@ import numpy as np
 import problems
 import trajopt
 from benchmarks.gait.symbolic_body import SymbolicBody
+from benchmarks.shared.arguments import pages, parser
 from benchmarks.shared.page_rows import put_between_marks
+from benchmarks.shared.timing import loaded_machine
 
-PAGE = Path(__file__).parents[2] / "docs" / "solving_again.md"
 INTERVALS, GOALS, DISTANCE, REPEATS, SEED = 20, 10, 0.1, 3, 0
 TOLERANCE = 1e-9  # of IPOPT on both sides
 SAME = 1e-8  # relative difference of optima that counts as none
@@ -198,32 +195,35 @@ def peer(recipe: Any, wanted: list[np.ndarray]) -> list[Row]:
     ]
 
 
-def table(distance: float = DISTANCE) -> str:
+def table(distance: float, cases: Sequence[str], count: int) -> str:
     """All rows; optima of a peer are held against its own cold ones."""
     lines = [
         "| case | method | ms, median | worst | iterations | same optimum | better | worse | failed |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for case, recipe in CASES.items():
+    for case in cases:
+        recipe = CASES[case]
         problem = recipe.build(intervals=INTERVALS)
         end = next(each.lower for each in problem.constraints if each.name == "q at the end")
-        wanted = goals(end, distance)
+        wanted = goals(end, distance)[:count]
         for measure in (ours, peer) if case in WITH_PEER else (ours,):
             rows = measure(recipe, wanted)
             lines += [row.line(case, rows[0].objectives) for row in rows]
-            print("\n".join(lines[-len(rows) :]), flush=True)
     return "\n".join(lines)
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    arguments = parser(__doc__)
     arguments.add_argument("--write", action="store_true")
     arguments.add_argument("--distance", type=float, default=DISTANCE, help="of the goals, in rad")
     given = arguments.parse_args()
-    found = table(given.distance)
+    cases, count = (WITH_PEER, 1) if given.smallest else (tuple(CASES), GOALS)
+    found = table(given.distance, cases, count)
+    print(found)
     if given.write:
-        put_between_marks(PAGE, "benchmarks.solvers.replan", found)
-    print(f"{platform.machine()}, Python {platform.python_version()}, CasADi {version('casadi')}")
+        with pages(given.smallest) as docs:
+            put_between_marks(docs / "solving_again.md", "benchmarks.solvers.replan", found)
+    print(f"{loaded_machine()}, CasADi {casadi.__version__}")
 
 
 if __name__ == "__main__":

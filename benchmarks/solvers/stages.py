@@ -12,11 +12,9 @@ step. Milliseconds are processor time, the least of some repeats; stages take tu
 
 from __future__ import annotations
 
-import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,12 +22,13 @@ from scipy.linalg import blas, lapack
 
 import dynamics
 import trajopt
+from benchmarks.shared.arguments import pages, parser
 from benchmarks.shared.page_rows import put_between_marks
 from benchmarks.shared.timing import loaded_machine
 from benchmarks.solvers.replan import CASES, INTERVALS, TOLERANCE, goals
 
-PAGE = Path(__file__).parents[2] / "docs" / "solving_again.md"
 GOAL = 1  # number of the seeded goal
+LOOPS = "compiled loops alone, at a point"
 CERTIFIED = "two-link arm"  # the UR5's switching structure is not confirmed
 
 
@@ -79,7 +78,7 @@ def stages(case: str) -> dict[str, Callable[[], object]]:
         "construction of the problem": stated,
         "construction and transcription": lambda: trajopt.transcribe(stated()),
         "all functions at a point": evaluated,
-        "compiled loops alone, at a point": loops,
+        LOOPS: loops,
         "linear algebra alone, of a dense step": linear_algebra,
         "dense solve": lambda: dense.solve(nlp),
         "IPOPT's solve": lambda: ipopt.solve(nlp),
@@ -93,10 +92,10 @@ def stages(case: str) -> dict[str, Callable[[], object]]:
     return found
 
 
-def least_milliseconds(repeats: int) -> dict[str, dict[str, float]]:
+def least_milliseconds(repeats: int, cases: Sequence[str]) -> dict[str, dict[str, float]]:
     """Case -> stage -> the least processor milliseconds."""
     found: dict[str, dict[str, float]] = {}
-    for case in CASES:
+    for case in cases:
         every = stages(case)
         for run in every.values():
             run()
@@ -110,8 +109,8 @@ def least_milliseconds(repeats: int) -> dict[str, dict[str, float]]:
     return found
 
 
-def table(repeats: int) -> str:
-    found = least_milliseconds(repeats)
+def table(repeats: int, cases: Sequence[str] = tuple(CASES)) -> str:
+    found = least_milliseconds(repeats, cases)
     names = list(dict.fromkeys(name for each in found.values() for name in each))
     lines = [f"| processor ms | {' | '.join(found)} |", "|" + " --- |" * (len(found) + 1)]
     for name in names:
@@ -121,15 +120,16 @@ def table(repeats: int) -> str:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    arguments = parser(__doc__)
     arguments.add_argument("--repeats", type=int, default=25)
     arguments.add_argument("--write", action="store_true")
     given = arguments.parse_args()
-    found = table(given.repeats)
+    found = table(1, tuple(CASES)[:1]) if given.smallest else table(given.repeats)
     print(found)
     print(loaded_machine())
     if given.write:
-        put_between_marks(PAGE, "benchmarks.solvers.stages", found)
+        with pages(given.smallest) as docs:
+            put_between_marks(docs / "solving_again.md", "benchmarks.solvers.stages", found)
 
 
 if __name__ == "__main__":
