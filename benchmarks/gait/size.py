@@ -37,9 +37,9 @@ class Size:
         """The solver that a walk recommends with the limit of iterations; None without one."""
         if self.max_iterations is None:
             return None
-        assert isinstance(problem.solver, trajopt.ConstraintGeneration)
-        few = replace(problem.solver.solver, max_iterations=self.max_iterations)
-        return replace(problem.solver, solver=few)
+        rounds = problem.solver
+        assert isinstance(rounds, trajopt.ConstraintGeneration) and isinstance(rounds.solver, trajopt.Ipopt)
+        return replace(rounds, solver=replace(rounds.solver, max_iterations=self.max_iterations))
 
 
 SMALLEST = Size(
