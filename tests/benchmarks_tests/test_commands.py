@@ -15,7 +15,8 @@ from trajopt.base.errors import OptionError
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMED = re.compile(r"python3? (?:-m benchmarks\.([\w.]+)|scripts/(\w+\.py))([^`\n#,;)]*)")
-ELSEWHERE = ("site.py", "check_wheel.py")  # `.ci/run` runs them: the site, and the wheel with an index
+# `.ci/run` builds the site; the wheel and all platforms need an index; test_pages.py compares the decisions'.
+ELSEWHERE = ("site.py", "check_wheel.py", "resolve.py", "decisions_index.py")
 
 
 def documented():
