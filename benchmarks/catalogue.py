@@ -39,10 +39,10 @@ BENCHMARKS = (
     ),
     Command("dynamics.floating", columns=("robot", "ours, us", "Pinocchio, us", "ratio"), needs=PINOCCHIO),
     Command(
-        "dynamics.mujoco_models FOLDER",
+        "dynamics.robot_files FOLDER",
         "{own robots}",
-        ("file", "coordinates", "bodies", "largest relative difference"),
-        needs=MUJOCO,
+        (".urdf:", "files", "that the peer loads", "that agree", "largest difference"),
+        needs=(*PINOCCHIO, *MUJOCO),
     ),
     Command("dynamics.startup", "", ("numba itself", "every function once", "another robot")),
     Command("identification", columns=("ours, 52 base parameters: condition number",)),

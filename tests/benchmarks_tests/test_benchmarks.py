@@ -24,6 +24,7 @@ UNTIMED = {
     "from_mujoco",
     "urdf_shapes",
     "load_spheres",
+    "load_srdf",
     "hull",
     "load_allowed_pairs",
     "sphere",
