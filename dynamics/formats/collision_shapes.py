@@ -17,20 +17,26 @@ from dynamics.errors import DynamicsError, JsonError, MeshWarning, ShapeWarning,
 from dynamics.formats.capsule_fit import fitted_capsules
 from dynamics.formats.mesh_files import found_mesh, mesh_folders, read_mesh
 from dynamics.formats.urdf_solids import LinkMesh, urdf_solids
-from dynamics.model.shape import Shape
+from dynamics.model.shape import MOST_POINTS, Shape, hull
+from dynamics.quantities.packed_shapes import hull_corners
+
+MOST_CORNERS = 64  # of a convex mesh that is taken as it is: distances take time in proportion
 
 
 def urdf_shapes(
     path_or_xml: str | os.PathLike[str],
-    meshes: Literal["fit", "skip"] = "fit",
+    meshes: Literal["fit", "hull", "skip"] = "fit",
     folders: Sequence[str | os.PathLike[str]] = (),
     visuals: Literal["warn", "fit", "skip"] = "warn",
     missing_meshes: Literal["refuse", "skip"] = "refuse",
 ) -> tuple[Shape, ...]:
     """The shapes of all <collision> elements, on the links that have them, for `model.with_shapes`.
 
-    Spheres, cylinders and boxes as they are written. Meshes are covered by at most four capsules each, which
-    hold the whole convex hull (`fitted_capsules`), with the optional package trimesh; "skip" leaves them out.
+    Spheres, cylinders and boxes as they are written.
+    meshes : "fit", convex ones of at most 64 corners as they are, others covered by at most four capsules,
+        which hold the whole convex hull (`fitted_capsules`); "hull", all by their convex hull, which is
+        tighter and takes longer (above 5000 corners capsules); both need the optional package trimesh;
+        "skip" leaves them out
     folders : where meshes are looked for, beside the file's own folder and those above it: "package://p/m.stl"
         is p/m.stl or m.stl in one of them
     visuals : links that have a <visual> and no <collision> get no shape, with a warning that names them
@@ -47,7 +53,7 @@ def urdf_shapes(
         message = f"links with a <visual> and no <collision> have no shape and may touch anything: {names}"
         hint = 'visuals="fit", of moves.robot shapes="fit_visual", takes their visual'
         warnings.warn(f"{message}; {hint}", ShapeWarning, stacklevel=2)
-    missing = _missing(solids, places) if missing_meshes == "skip" and meshes == "fit" else []
+    missing = _missing(solids, places) if missing_meshes == "skip" and meshes != "skip" else []
     if missing:
         names = list_names(_names(missing))
         message = f"missing meshes, whose parts of links have no shape and may touch anything: {names}"
@@ -55,7 +61,7 @@ def urdf_shapes(
     for each in solids:
         if each in missing:
             continue
-        fitted = [] if meshes == "skip" or isinstance(each, Shape) else _capsules(each, places, opened)
+        fitted = [] if meshes == "skip" or isinstance(each, Shape) else _covers(each, meshes, places, opened)
         for shape in [each] if isinstance(each, Shape) else fitted:
             found.append(replace(shape, name=f"{each.carrier} {len(found)}"))
     if opened:
@@ -101,15 +107,18 @@ def _names(meshes: Iterable[LinkMesh]) -> tuple[str, ...]:
     return tuple(f"{each.element} ({each.file})" for each in meshes)
 
 
-def _capsules(mesh: LinkMesh, folders: list[Path], opened: list[str]) -> list[Shape]:
-    """Capsules that cover a mesh, on its link; its name is added to `opened` where its surface is open."""
+def _covers(mesh: LinkMesh, how: str, folders: list[Path], opened: list[str]) -> list[Shape]:
+    """A hull or capsules that hold a mesh, on its link; its name is added to `opened` where it is open."""
     file = found_mesh(mesh.file, folders, mesh.element)
     read = read_mesh(file, mesh.element)
     if not read.is_watertight:
         opened.append(f"{mesh.element} ({file.name})")
     vertices = np.asarray(read.vertices, dtype=float) * mesh.scale
     turn, place = mesh.pose.rotation, mesh.pose.position
-    return [replace(each.moved(turn, place), carrier=mesh.carrier) for each in fitted_capsules(vertices)]
+    most = MOST_POINTS if how == "hull" else MOST_CORNERS * bool(read.is_convex)
+    corners = hull_corners(vertices) if most else vertices
+    solids = (hull(corners),) if len(corners) <= most else fitted_capsules(vertices)
+    return [replace(each.moved(turn, place), carrier=mesh.carrier) for each in solids]
 
 
 def load_spheres(path: str | os.PathLike[str]) -> tuple[Shape, ...]:

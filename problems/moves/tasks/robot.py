@@ -126,7 +126,7 @@ def robot(
     """The robot of a URDF file, of its text, or of a model that is there already.
 
     locked : joint -> where it stays, rad or m; its link is then part of the one that carries it
-    shapes : for clearances: "fit", the file's <collision> elements, meshes covered by capsules, links without
+    shapes : for clearances: "fit", the file's <collision> elements, see `urdf_shapes`; links without
         them that have a <visual> are named by a warning; "fit_visual", these by their <visual>; the name of a
         JSON file with spheres of every link, see `dynamics.load_spheres`; or a list of shapes. None: none
     allowed : pairs of links or frames that may touch each other, with the reason or without, or the name of a

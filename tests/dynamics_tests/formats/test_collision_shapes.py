@@ -113,6 +113,22 @@ def test_meshes_are_covered_and_left_out_on_demand(tmp_path):
         dynamics.urdf_shapes(with_collisions('<mesh filename="broken.stl"/>'), folders=[folder])
 
 
+def test_convex_meshes_of_few_corners_are_taken_as_they_are(tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    box, bent = trimesh.creation.box((0.1, 0.2, 0.3)), trimesh.creation.annulus(0.05, 0.1, 0.2)
+    box.apply_translation((0.05, 0.0, 0.0))
+    box.export(tmp_path / "box.stl")
+    bent.export(tmp_path / "ring.stl")
+    text = with_collisions('<mesh filename="box.stl" scale="1 -2 1"/>', '<mesh filename="ring.stl"/>')
+    flat, *capsules = dynamics.urdf_shapes(text, folders=[tmp_path])
+    assert flat.kind == "hull" and {shape.kind for shape in capsules} == {"capsule"}
+    corners = flat.points @ flat.rotation.T + flat.position
+    np.testing.assert_allclose(corners.min(axis=0), (0.8, 2.0, 2.85), atol=1e-7)
+    np.testing.assert_allclose(corners.max(axis=0), (1.2, 2.1, 3.15), atol=1e-7)
+    both = dynamics.urdf_shapes(text, meshes="hull", folders=[tmp_path])
+    assert [shape.kind for shape in both] == ["hull", "hull"]
+
+
 @pytest.mark.parametrize(
     ("sides", "most"), [((0.1, 0.1, 0.6), 2.6), ((0.2, 0.25, 0.3), 3.5), ((0.1, 0.1, 0.1), 3.0)]
 )

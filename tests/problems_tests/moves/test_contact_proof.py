@@ -54,7 +54,7 @@ def apart_at(model, curve, times):
     """Distances of pairs that are 10 mm apart at these times, others being left out."""
     first = dynamics.Clearances(model, SCENE)
     touching = np.any(first.distances(curve(times)) < 0.01, axis=0)
-    names = [first.pair_name(pair).split(" and ") for pair in np.flatnonzero(touching)]
+    names = [first.pair_name(pair).split(" and ") for pair in np.flatnonzero(touching).tolist()]
     own = [pair for pair in names if pair[1] not in SCENE.names]
     met = {pair[1] for pair in names}
     scene = moves.Scene([shape for shape in SCENE.shapes if shape.name not in met])

@@ -133,6 +133,7 @@ def test_links_always_within_the_clearance_are_left_out_by_name():
         joint("f", "fixed", "flange", "tool"),
     )
     near = clearances_of(arm.model, moves.Scene(), 0.01)
+    assert near is not None
     assert [str(each) for each in near.left_out if each.reason.startswith("stay within 10 mm")] == [
         "l1 and tool"
     ]
@@ -162,6 +163,7 @@ def test_obstacles_out_of_reach_are_counted_and_not_computed_with():
         balls = [moves.sphere(0.1, at, name=f"ball {k}") for k, at in enumerate(rng.uniform(-6, 6, (40, 3)))]
         scene = moves.Scene([*balls, moves.half_space((0, 0, 1), (0, 0, -9.0), name="floor")])
         every, near = dynamics.Clearances(model, scene), clearances_of(model, scene, 0.002)
+        assert near is not None
         least = dict(
             zip(map(every.pair_name, range(len(every))), every.distances(q).min(axis=0), strict=True)
         )
@@ -212,6 +214,7 @@ def test_a_load_is_a_part_of_its_own_which_may_touch_only_what_holds_it():
     task.attach("bar", "l3", mass=0.1, shape=moves.sphere(0.05, (0, 0, 0.2)), touching=["l1"])
     task.to(q=[1.0, 0.0, 0.0])
     found = task.stated.clearances(carrying(arm.model, task.stated.steps[0].payloads))
+    assert found is not None
     assert {"bar", "l2"} in names_of(found) and {"bar", "base"} in names_of(found)
     reasons = {str(each): each.reason for each in found.left_out}
     assert reasons["l3 and bar"] == FIXED and reasons["l1 and bar"] == "touch where one holds the other"
