@@ -83,7 +83,8 @@ def bounds_of(problem: Any, quantity: str, width: int) -> tuple[Array, Array]:
     """The narrowest bounds (width,) that the robot and the problem have over the path."""
     lower, upper = np.full(width, -np.inf), np.full(width, np.inf)
     limits = problem.dynamics.limits
-    if quantity in TORQUES and quantity == driving_torque(problem):
+    has_torques = problem.quantities.knows("tau")
+    if has_torques and quantity in TORQUES and quantity == driving_torque(problem):
         limits = problem.dynamics.robot.limits if isinstance(problem.dynamics, RobotOnPath) else limits
         lower, upper = limits.torque_lower, limits.torque_upper
     elif quantity in SPLINE_LEAVES[:2] and limits is not None:

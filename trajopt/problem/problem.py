@@ -171,7 +171,8 @@ class ProblemData(ProblemParts):
 
         Positions and velocities hold for all t (control points of the curve and of its derivative), torques
         at the nodes: those of the motors, beside springs and dampers where joints have some. Coulomb friction
-        is not in them. Raises InfeasibleBoundsError where all limits of a kind are zero.
+        is not in them; a robot without mass has none. Raises InfeasibleBoundsError where all limits of a kind
+        are zero.
         """
         wanted = position, velocity, torque
         for term, lower, upper, hold, name in joint_limits(self.dynamics, self.designs, self.name, *wanted):

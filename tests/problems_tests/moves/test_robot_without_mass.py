@@ -54,6 +54,22 @@ def test_torques_are_refused_with_what_to_do(retimed):
         problem.minimize(trajopt.tau)
 
 
+def test_a_problem_of_it_has_no_limits_of_torque_and_its_solution_is_handed_over():
+    model = dynamics.load_urdf(arm(effort=9))
+    problem = trajopt.Problem(model, trajopt.Trajectory.uniform(8, 4))
+    problem.start_at(q=[0.0, 0.0], v=0.0)
+    problem.end_at(q=[1.0, 1.0], v=0.0)
+    problem.subject_to_joint_limits()
+    problem.subject_to(trajopt.a, -5.0, 5.0)
+    problem.minimize(trajopt.duration)
+    assert [limit.name for limit in problem.constraints if "torque" in limit.name] == []
+    solution = trajopt.solve(problem)
+    report = solution.verify()
+    assert report.verdict == "PASS" and report.simulation is None
+    points = moves.hand_over(solution)
+    assert points.converged and "torque" not in {line.name for line in points.certificate.lines}
+
+
 def test_with_masses_the_efforts_of_the_file_hold():
     model = dynamics.load_urdf(arm(effort=9), masses={"l1": 1.0, "l2": 0.5})
     motion = moves.retime(model, WAYPOINTS, acceleration=50.0)

@@ -86,7 +86,8 @@ def joint_limits(
     designs : properties that follow from parameters, those of springs among them
     name : of the problem, for messages
     Torques limited are those of motors, beside springs and dampers of joints that have some.
-    Of a robot on a path the joints' limits hold at the nodes, the range of the path for all t.
+    Of a robot on a path the joints' limits hold at the nodes, the range of the path for all t. A robot
+    without mass has no torques, whatever limits its file states.
     Raises InfeasibleBoundsError where all limits of a kind are zero, OptionError for what is no flag.
     """
     q, v, hold, limits = terms.q, terms.v, "hull", dynamics.limits
@@ -95,6 +96,7 @@ def joint_limits(
     if isinstance(dynamics, RobotOnPath):
         q, v, hold = terms.Quantity("joint_position"), terms.Quantity("joint_velocity"), "nodes"
         limits = robot.limits
+    has_torques = not getattr(robot, "has_no_mass", False)
     kinds: tuple[tuple[bool, str, Limit], ...] = (
         (position, "position", (q, limits.q_lower, limits.q_upper, hold, "position limits")),
         (velocity, "velocity", (v, -limits.velocity, limits.velocity, hold, "velocity limits")),
@@ -110,6 +112,6 @@ def joint_limits(
             )
     if isinstance(dynamics, RobotOnPath):
         yield terms.q, dynamics.limits.q_lower, dynamics.limits.q_upper, "hull", "range of the path"
-    for wanted, _, limit in kinds:
+    for wanted, _, limit in kinds if has_torques else kinds[:2]:
         if wanted and (np.any(np.isfinite(limit[1])) or np.any(np.isfinite(limit[2]))):
             yield limit
