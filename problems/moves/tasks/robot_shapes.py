@@ -30,6 +30,11 @@ def with_given_shapes(
         found = dynamics.urdf_shapes(
             model.source, folders=folders, visuals=visuals, missing_meshes=missing_meshes
         )
+        if not found:
+            raise OptionError(
+                f'shapes="{shapes}" finds no shape in the URDF, so that nothing can touch: give '
+                '"fit_visual", the name of a file, or a list of shapes'
+            )
         missing = missing_meshes_of(model.source, folders, visuals)
         model = replace(model, left_out=(*model.left_out, *(f"missing mesh of {each}" for each in missing)))
         fitted = model.with_shapes(found, pairs)

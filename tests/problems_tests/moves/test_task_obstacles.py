@@ -114,8 +114,13 @@ def test_scenes_need_shapes_of_the_robot():
         moves.Task(arm(), moves.Scene([WALL]), clearance=0.0)
     with pytest.raises(errors.OptionError, match="shapes is"):
         moves.robot(SOURCE, shapes=["sphere"])
-    with pytest.raises(errors.OptionError, match='"fit" reads a URDF'):
+    with pytest.raises(errors.OptionError, match='"fit" finds no shape in the URDF'):
         moves.robot(dynamics.load_urdf(SOURCE), shapes="fit")
+    with pytest.raises(errors.OptionError, match='"fit" reads a URDF'):
+        moves.robot(
+            dynamics.RigidBodyModel([dynamics.Body("a", dynamics.Joint("j"), None, 1.0, (1, 0, 0))]),
+            shapes="fit",
+        )
 
 
 def test_links_that_nearly_always_touch_may_do_so():
