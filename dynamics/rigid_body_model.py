@@ -16,6 +16,8 @@ from dynamics.model.shape import Shape
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from dynamics.quantities.kinematics import Poses
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RigidBodyModel(KinematicTree):
@@ -96,6 +98,26 @@ class RigidBodyModel(KinematicTree):
         from dynamics.blocks.designed_block import designed_block
 
         return designed_block(self, outputs, loads, fixed)
+
+    def inverse_dynamics(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, external: np.ndarray | None = None
+    ) -> np.ndarray:
+        """tau = M a + C v + g - J' external, (..., n) N m or N: `dynamics.rnea`."""
+        from dynamics.algorithms.rnea import rnea
+
+        return rnea(self, q, v, a, external)
+
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        """M(q), (..., n, n): `dynamics.crba`."""
+        from dynamics.algorithms.crba import crba
+
+        return crba(self, q)
+
+    def forward_kinematics(self, q: np.ndarray, frames: Any = None) -> Poses:
+        """Poses of links and frames: `dynamics.forward_kinematics`."""
+        from dynamics.quantities.kinematics import forward_kinematics
+
+        return forward_kinematics(self, q, frames)
 
     @property
     def has_forward_dynamics(self) -> bool:

@@ -25,6 +25,7 @@ def xml_root(path_or_xml: str | os.PathLike[str]) -> Element:
     content, where = source_bytes(path_or_xml)
     if len(content) > LARGEST:
         raise UrdfError(f"{where} has {len(content)} bytes or more; at most {LARGEST} are read")
+    content = without_double_colons(content)
     try:
         try:
             return fromstring(content, forbid_dtd=True)
@@ -39,6 +40,13 @@ def xml_root(path_or_xml: str | os.PathLike[str]) -> Element:
         ) from error
     except (ParseError, ValueError, LookupError) as error:
         raise UrdfError(f"{where} is not well-formed XML: {error}") from error
+
+
+def without_double_colons(content: bytes | str) -> bytes | str:
+    """XML whose names such as <HuntCrossleyForce::ContactParameters>, of OpenSim, have a dot instead."""
+    if isinstance(content, str):
+        return re.sub(r"(</?[A-Za-z_][\w.-]*)::(?=[A-Za-z_])", r"\1.", content)
+    return re.sub(rb"(</?[A-Za-z_][\w.-]*)::(?=[A-Za-z_])", rb"\1.", content)
 
 
 def with_prefixes(content: bytes | str) -> str:

@@ -17,14 +17,14 @@ from dynamics.formats.xml_source import xml_root
 from dynamics.model.mass_properties import IDENTITY, Pose
 from dynamics.model.rotation import about_x, about_y, about_z
 
-OLDEST = 40000  # of the versions whose joints stand beside bodies and whose frames are named
+OLDEST = 20000  # of the versions that are read
 GROUND = "ground"
 OFFSET_FRAME = "PhysicalOffsetFrame"
 INFINITE = {"inf": np.inf, "+inf": np.inf, "-inf": -np.inf}
 
 
-def model_element(path_or_xml: str | os.PathLike[str]) -> Element:
-    """The <Model> of a file, or of XML that starts with "<"; OsimError where there is none of version 4."""
+def model_element(path_or_xml: str | os.PathLike[str]) -> tuple[Element, int]:
+    """The <Model> of a file, or of XML from "<" on, and its version; OsimError where there is none."""
     try:
         root = xml_root(path_or_xml)
     except UrdfError as error:
@@ -37,7 +37,7 @@ def model_element(path_or_xml: str | os.PathLike[str]) -> Element:
             f"the file has version {short_repr(version)}; {OLDEST} or later is read: open it in OpenSim 4 "
             "and save it again"
         )
-    return model
+    return model, int(version)
 
 
 def objects(model: Element, kind: str) -> Iterator[Element]:

@@ -19,6 +19,16 @@ from dynamics.formats.opensim.elements import number_of, numbers_of, text_of
 IDENTITY_FUNCTION = polynomial([0.0, 1.0])
 
 
+def has_function(element: Element) -> bool:
+    """Whether an element holds a function, of a kind that is read or not."""
+    inner = element.find("function")
+    children = list(element if inner is None else inner)
+    return any(
+        child.tag in READERS or child.get("name") == "function" or "Function" in child.tag
+        for child in children
+    )
+
+
 def function_below(element: Element, what: str) -> JointFunction:
     """The function that is a child of an element, or in its <function>; OsimError for another kind."""
     inner = element.find("function")

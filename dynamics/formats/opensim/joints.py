@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from dynamics.arguments import list_names
-from dynamics.couplings.joint_function import JointFunction
+from dynamics.couplings.joint_function import JointFunction, polynomial
 from dynamics.errors import OsimError
 from dynamics.formats.opensim.elements import (
     OffsetFrame,
@@ -22,7 +22,7 @@ from dynamics.formats.opensim.elements import (
     text_of,
     vector_of,
 )
-from dynamics.formats.opensim.functions import IDENTITY_FUNCTION, function_below
+from dynamics.formats.opensim.functions import IDENTITY_FUNCTION, function_below, has_function
 from dynamics.model.joint import JointKind
 from dynamics.model.mass_properties import Pose
 
@@ -168,11 +168,13 @@ def _movement(element: Element, name: str, known: set[str], what: str) -> Moveme
     length = np.linalg.norm(axis)
     if not length:
         raise OsimError(f"{where}: its axis has no direction: write one")
+    kind: JointKind = "revolute" if name.startswith("rotation") else "prismatic"
+    if not has_function(element):  # OpenSim takes zero, whatever coordinates are written
+        return Movement(name, kind, axis / length, None, polynomial([0.0]))
     function = function_below(element, where)
     drivers = text_of(element, "coordinates", "").split()
     if len(drivers) > 1:
         raise OsimError(f"{where} is a function of {' and '.join(drivers)}; functions of one are read")
     if drivers and drivers[0] not in known:
         raise OsimError(f"{where} follows '{drivers[0]}', which is no coordinate of this joint: name one")
-    kind: JointKind = "revolute" if name.startswith("rotation") else "prismatic"
     return Movement(name, kind, axis / length, drivers[0] if drivers else None, function)

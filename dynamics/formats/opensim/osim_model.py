@@ -36,7 +36,9 @@ from dynamics.formats.opensim.forces import (
 from dynamics.formats.opensim.functions import function_below
 from dynamics.formats.opensim.joints import OsimCoordinate, joints_of
 from dynamics.formats.opensim.naming import OsimNames
+from dynamics.formats.opensim.older_versions import JOINTS_BESIDE_BODIES, rewrite
 from dynamics.formats.opensim.tree import Couplings, Reading, mass_properties, outward, range_of
+from dynamics.formats.urdf_parts import Parts
 from dynamics.model.body import Body, Frame
 from dynamics.rigid_body_model import RigidBodyModel
 
@@ -87,11 +89,14 @@ def load_osim(
     path_or_xml: str | os.PathLike[str],
     hold: Mapping[str, float] | Iterable[str] = (),
     names: OsimNames | None = None,
+    repair_inertia: bool = False,
 ) -> OsimModel:
-    """The robot of a model file of OpenSim 4 (.osim), a path or XML from "<" on.
+    """The robot of a model file of OpenSim (.osim), version 2 to 4, a path or XML from "<" on.
 
     hold : coordinates that stay at their default values, or name -> value, rad or m
     names : other names of bodies and coordinates for the robot, and other signs and zeros of coordinates
+    repair_inertia : whether an inertia that no body can have, as of toes in many models, is replaced by the
+        nearest that one can have, with a warning; else it is an InertiaError
 
     Bodies, markers and spheres have the poses that OpenSim gives them, and tau of inverse dynamics is what
     its tool finds without forces; where coordinates are coupled, tau of one counts those that follow it.
@@ -104,9 +109,11 @@ def load_osim(
     named; moment arms are not computed.
 
     Raises OsimError for what no tree can be: loops, bodies without joints, constraints, unknown joints or
-    functions, negative masses, files of OpenSim 3; InertiaError for links that no robot can have.
+    functions, negative masses, files of OpenSim 1; InertiaError for links that no robot can have.
     """
-    model, own = model_element(path_or_xml), names or OsimNames()
+    (model, version), own = model_element(path_or_xml), names or OsimNames()
+    if version < JOINTS_BESIDE_BODIES:
+        rewrite(model)
     frames = offset_frames(model)
     masses, joints = mass_properties(model), joints_of(model, frames)
     written = checked_coordinates(each for joint in joints for each in joint.coordinates)
@@ -118,7 +125,7 @@ def load_osim(
     masses, joints = own.by_body(masses), [own.joint(joint) for joint in joints]
     coordinates = {each.name: each for joint in joints for each in joint.coordinates}
     torques = own.torques(actuator_limits(model, written))
-    reading = Reading(couplings, masses)
+    reading = Reading(couplings, masses, Parts(repair_inertia))
     try:
         for joint in outward(joints, masses):
             reading.add(joint)

@@ -84,7 +84,7 @@ class Reading:
 
     couplings: Couplings
     masses: Mapping[str, MassProperties]
-    parts: Parts = field(default_factory=lambda: Parts(repair_inertia=False))
+    parts: Parts
     places: dict[str, Place] = field(default_factory=lambda: {GROUND: Place(None, IDENTITY)})
     followers: dict[str, Follower] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
