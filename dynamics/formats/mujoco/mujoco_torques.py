@@ -21,7 +21,8 @@ class ForceRange:
     """Lower and upper force of an actuator, (2,), before its gear.
 
     is_known : False where the model says none that the state does not change
-    holds_everywhere : False where the control gives less than this at some positions in the joint's range
+    holds_everywhere : False where the control gives less than this at some positions in the joint's range, or
+        at some speeds
     """
 
     force: np.ndarray
@@ -91,10 +92,11 @@ def force_range(mj: Any, i: int) -> ForceRange:
     if not bias[1] and not bias[2]:
         return ForceRange(np.clip(force, *stated))
     is_stated, joint = bool(mj.actuator_forcelimited[i]), int(mj.actuator_trnid[i, 0])
+    is_controlled = bool(np.isfinite(force).any())
     if not bias[1]:  # of speeds alone: what it gives at rest
-        return ForceRange(np.clip(force, *stated), is_stated or bool(np.isfinite(force).all()))
-    if not mj.jnt_limited[joint]:
-        return ForceRange(stated, is_stated, not np.isfinite(force).any())
+        return ForceRange(np.clip(force, *stated), is_stated or is_controlled, not is_controlled)
+    if not mj.jnt_limited[joint] or (bias[2] and is_controlled):
+        return ForceRange(stated, is_stated, not is_controlled)
     of_position = bias[1] * mj.actuator_gear[i, 0] * mj.jnt_range[joint]
     reached = force[1] + of_position.min() >= stated[1] and force[0] + of_position.max() <= stated[0]
     return ForceRange(stated, is_stated, bool(reached))
@@ -126,7 +128,7 @@ def unread_actuators(mj: Any) -> dict[str, list[str]]:
         "limits of actuators that state no range of force, by their control or the state": lambda i: (
             _acts(mj, i) and not force_range(mj, i).is_known
         ),
-        "controls that give servos less than their range of force at some positions": lambda i: (
+        "controls that give servos less than these limits at some positions or speeds": lambda i: (
             _acts(mj, i) and force_range(mj, i).is_known and not force_range(mj, i).holds_everywhere
         ),
     }

@@ -57,7 +57,7 @@ def test_commands_repair_where_they_are_asked_to(command, tmp_path, monkeypatch)
     (tmp_path / "t.json").write_text(json.dumps(task), encoding="utf-8")
     given = {
         "show": ["r.urdf"],
-        "retime": ["r.urdf", "w.csv", "--acceleration", "5", "--torque", "900"],
+        "retime": ["r.urdf", "w.csv", "--acceleration", "5", "--torque", "900", "--intervals", "50"],
         "move": ["t.json"],
         "identify": ["r.urdf", "w.csv"],
     }[command]

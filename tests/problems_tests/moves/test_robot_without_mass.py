@@ -20,9 +20,10 @@ def arm(effort=0):
 
 @pytest.fixture
 def retimed():
-    return moves.retime(dynamics.load_urdf(arm(effort=9)), WAYPOINTS, acceleration=5.0)
+    return moves.retime(dynamics.load_urdf(arm(effort=9)), WAYPOINTS, acceleration=5.0, intervals=100)
 
 
+@pytest.mark.long
 def test_a_path_is_retimed_within_speed_and_acceleration(retimed):
     assert retimed.converged and {line.name for line in retimed.certificate.lines} == {
         "speed",
@@ -54,6 +55,7 @@ def test_torques_are_refused_with_what_to_do(retimed):
         problem.minimize(trajopt.tau)
 
 
+@pytest.mark.long
 def test_a_problem_of_it_has_no_limits_of_torque_and_its_solution_is_handed_over():
     model = dynamics.load_urdf(arm(effort=9))
     problem = trajopt.Problem(model, trajopt.Trajectory.uniform(8, 4))
