@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 CHECKED = 200  # segments on which limits without those of jerk are checked, before a search with them
 MOST_PASSES = 30  # of solving and checking the torques
 STEEPEST = 2.0  # quotient of bounds of s'^2 at neighbouring grid points
-FASTEST = 1e6  # lengths of the path in s, per second: the bound of s' where no limit has lowered it
+FASTEST = 1e9  # lengths of the path in s, per second: the bound of s' where no limit has lowered it
 
 
 def retime(

@@ -18,6 +18,10 @@ from trajopt.base.tolerances import AGREEMENT
 
 FIRST_SEGMENTS = 8
 SHORTEST = 2e-4  # s, of a segment: shorter ones are not divided
+ROUNDING = 4.0 * float(np.finfo(float).eps)  # of the largest position, by which two positions err together
+NARROWER = 0.25  # of the width below which rounding counts: tried too, as more points follow a motion closer
+# The order k, and the largest k-th derivative of a quintic step, 10 x^3 - 15 x^4 + 6 x^5 in [0, 1]
+HIGHEST = {"speed": (1, 1.875), "acceleration": (2, 5.774), "jerk": (3, 60.0)}
 SMOOTHING = 8e-3  # s, of a motion whose acceleration jumps: four cycles of a controller of 500 Hz
 NANOSECONDS = 9  # decimals of a time in seconds that a message holds
 MOST_STRETCHES = 30
@@ -69,35 +73,74 @@ def hand_over(
         smoothing = SMOOTHING if source.has_jumps else 0.0
     if smoothing != 0.0:
         source = source.smoothed(smoothing)
-    times = _points(source, segments, accuracy, deviation)
+    narrowest = _narrowest(source, accuracy)
+    found = _slowed(source, segments, _points(source, segments, accuracy, deviation, narrowest), cycle, speed)
+    if len(_apart(source.times, NARROWER * narrowest)) > len(_apart(source.times, narrowest)):
+        times = _points(source, segments, accuracy, deviation, NARROWER * narrowest)
+        other = _slowed(source, segments, times, cycle, speed)
+        found = min(found, other, key=lambda each: (not each.converged, each.duration))
+    distance = _distance(found, original, 0.5 * smoothing).max()
+    return replace(found, deviation=float(distance), stretch=found.duration / original.duration)
+
+
+def _slowed(
+    source: MotionSource, segments: Segments, times: Array, cycle: float | None, speed: float
+) -> HandOver:
+    """Points at times of the motion, slowed down until their segments keep its limits, if that helps."""
     found = _points_at(source, segments, times, _whole_cycles(source.duration, 1.0 / speed, cycle))
     for _ in range(MOST_STRETCHES):
         if found.converged:
             break
         stretch = _whole_cycles(source.duration, found.stretch * _slower(found.certificate), cycle)
         found = _points_at(source, segments, times, stretch)
-    distance = _distance(found, original, 0.5 * smoothing).max()
-    return replace(found, deviation=float(distance), stretch=found.duration / original.duration)
+    return found
 
 
-def _points(source: MotionSource, segments: Segments, accuracy: float, deviation: float) -> Array:
+def _points(
+    source: MotionSource, segments: Segments, accuracy: float, deviation: float, narrowest: float
+) -> Array:
     """Times between which segments keep limits and stay at the motion; halved where they do not.
 
+    narrowest : s, of a segment
     What the motion itself exceeds a limit by, between its nodes, is no fault of the segments.
     """
     own = source.excess()
-    times = source.times
-    while len(times) <= FIRST_SEGMENTS:
+    times = _apart(source.times, narrowest)
+    while len(times) <= FIRST_SEGMENTS and np.diff(times).min() > 2.0 * narrowest:
         times = _halved(times, np.ones(len(times) - 1, dtype=bool))
     while True:
         found = _points_at(source, segments, times, 1.0)
         beyond = _distance(found, source) > deviation
         for name, excess in found.excess.items():
             beyond |= excess.reshape(len(beyond), -1).max(axis=1) > accuracy + max(own.get(name, 0.0), 0.0)
-        divided = beyond & (np.diff(times) > 2.0 * SHORTEST)
+        divided = beyond & (np.diff(times) > 2.0 * max(SHORTEST, narrowest))
         if not np.any(divided):
             return times
         times = _halved(times, divided)
+
+
+def _narrowest(source: MotionSource, accuracy: float) -> float:
+    """Seconds of a segment on which rounded positions use up the accuracy of a limit; shorter ones miss it.
+
+    A step r of a joint's position within T seconds takes c r / T of speed, acceleration likewise with T^2.
+    """
+    step = ROUNDING * np.abs(source.q(source.times)).max(axis=0)
+    widths = [
+        (factor * step / (accuracy * np.minimum(-lower, upper))) ** (1.0 / order)
+        for name, (order, factor) in HIGHEST.items()
+        if name in source.bounds
+        for lower, upper in [source.bounds[name]]
+    ]
+    return float(max((width.max() for width in widths), default=0.0))
+
+
+def _apart(times: Array, width: float) -> Array:
+    """Times of which those nearer than a width to the one kept before, or to the last, are left out."""
+    kept = [times[0]]
+    for time in times[1:-1].tolist():
+        if time - kept[-1] >= width and times[-1] - time >= width:
+            kept.append(time)
+    return np.array([*kept, times[-1]])
 
 
 def _halved(times: Array, divided: Array) -> Array:

@@ -136,6 +136,30 @@ def test_a_spline_of_degree_four_is_handed_over_exactly(solution):
     }
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("gap", [1e-5, 1e-7, 1e-9])
+def test_waypoints_close_to_each_other_slow_nothing_down(gap):
+    motion = moves.retime(
+        carriage(torque=1e3), [[0.0], [1.0], [1.0 + gap], [1.5]], acceleration=8.0, jerk=100.0
+    )
+    handed = moves.hand_over(motion)
+    assert handed.converged
+    assert handed.stretch < 1.001
+    t = np.linspace(0.0, motion.duration, 500)
+    np.testing.assert_allclose(handed.q(t * handed.duration / motion.duration), motion.q(t), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("distance", "most"), [pytest.param(1e-6, 1.001, marks=pytest.mark.long), (1e-8, 1.05), (1e-10, 1.1)]
+)
+def test_short_motions_are_handed_over_as_fast_as_rounding_lets_them(distance, most):
+    motion = moves.retime(carriage(torque=1e3), [[0.7], [0.7 + distance]], acceleration=8.0, jerk=100.0)
+    assert motion.duration == pytest.approx(np.cbrt(32.0 * distance / 100.0), rel=2e-3)
+    handed = moves.hand_over(motion)
+    assert handed.converged
+    assert handed.stretch < most
+
+
 @pytest.mark.parametrize(("cycle", "speed"), [(0.002, 1.0), (0.008, 0.5)])
 def test_durations_are_whole_cycles_and_an_override_slows_down(solution, cycle, speed):
     points = moves.hand_over(solution, cycle=cycle, speed=speed)
