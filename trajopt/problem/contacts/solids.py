@@ -20,7 +20,6 @@ from trajopt.problem.contacts.ground import check_region
 from trajopt.terms.vectors import difference_of, dot
 
 Triple = tuple[float, float, float]
-TINY = 1e-9  # m, so that the root has a slope on the surface
 IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -130,17 +129,16 @@ class Box:
         return Plane(tuple(point), tuple(normal), tuple(along), self.frame, x, y)
 
     def distance(self, place: Any) -> Any:
-        """m of a place, (3,) of CasADi in axes of the frame, from the box; inside, minus its depth in it.
+        """m, (3,) of CasADi in axes of the frame: max over axes of |place - centre| - size / 2.
 
-        The depth is that below the nearest face. The gradient is continuous but on the edges and, inside,
-        where two faces are as near.
+        The largest distance beyond a face, at least zero where the place is not inside; inside, minus the
+        depth below the nearest face. Its slope is one everywhere, also on the surface, where the distance
+        in space has none; it has kinks where two faces are as far.
         """
         away = difference_of(place, self.centre)
         along = [dot(axis, away) for axis in np.array(self.rotation).T.tolist()]
-        beyond = [x.fmax(-x) - 0.5 * length for x, length in zip(along, self.size, strict=True)]
-        out = [x.fmax(0.0) for x in beyond]
-        outside = dot(out, out).fmax(TINY**2) ** 0.5 - TINY
-        return outside + beyond[0].fmax(beyond[1]).fmax(beyond[2]).fmin(0.0)
+        x, y, z = (c.fmax(-c) - 0.5 * length for c, length in zip(along, self.size, strict=True))
+        return x.fmax(y).fmax(z)
 
 
 def triple(given: Any, what: str) -> Triple:
