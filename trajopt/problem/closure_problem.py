@@ -76,8 +76,6 @@ class ClosureProblem(ContactProblem):
         stated = closure_of(
             self.dynamics, count, called, (frame_a, frame_b), (kind, axis, rotation), where, pose, tolerance
         )
-        for link, frame in ((stated.link_a, frame_a), (stated.link_b, frame_b)):
-            self._refuse_other_load(link, frame)
         closure = self._closed(stated)
         with self._all_or_nothing():
             self.closures[called] = closure
@@ -163,9 +161,9 @@ class ClosureProblem(ContactProblem):
             labels = [closure.labels[direction] for direction in directions]
             self._force_curve(curve, labels, closure.arcs, unit=units[curve])
         if closure.link_a is not None:
-            self._share_load(closure.link_a, closure.wrench_on_a)
+            self._push_link(closure.link_a, closure.wrench_on_a, f"force of {closure.name}")
         if closure.link_b is not None:
-            self._share_load(closure.link_b, closure.wrench_on_b)
+            self._push_link(closure.link_b, closure.wrench_on_b, f"force of {closure.name}")
 
     def _add_rows(self, closure: Closure) -> None:
         several = len(self.trajectory.arcs) > 1

@@ -94,15 +94,14 @@ class ContactProblem(HeldFrames):
         contact = contact_of(self.dynamics, count, frame, arcs, friction, *others)
         arguments.check_positive(f"the clearance of '{frame}' in m", clearance, or_zero=True)
         on_links = {one.frame: link_of(self.dynamics, one.frame) for one in contact.grounds if one.frame}
-        for link in (contact.link, *on_links.values()):
-            self._refuse_other_load(link, frame)
         self.contacts[frame] = contact
         if contact.arcs:
             self._push(contact)
-            self._share_load(contact.link, contact.wrench)
+            self._push_link(contact.link, contact.wrench, f"force at {frame}")
             for surface, link in on_links.items():
                 if link is not None:
-                    self._share_load(link, partial(contact.reaction, frame=surface))
+                    reaction = partial(contact.reaction, frame=surface)
+                    self._push_link(link, reaction, f"force of {frame} at {surface}")
         for arc in range(count):
             if arc in contact.arcs:
                 self._stand(contact, arc)

@@ -6,8 +6,7 @@ A frame that is held has zero velocity at the collocation points; its place is s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,19 +18,13 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.splines.node_sets import ArcNodes, Neighbours, NodeSet
 from trajopt.terms import term as terms
-from trajopt.terms.vectors import total
 
 Wrench = Callable[[Any], list[Any]]  # (6,) of a node: [moment; force] about the world origin
 
 
 @dataclass(eq=False, repr=False)
 class HeldFrames(ProblemData):
-    """A problem whose links are held by unknown forces.
-
-    shares : link -> the wrenches that act on it, one of each contact or loop
-    """
-
-    shares: dict[str, tuple[Wrench, ...]] = field(default_factory=dict, init=False)
+    """A problem whose links are held by unknown forces."""
 
     def _needs_collocation(self, what: str) -> None:
         if self.trajectory.scheme is None:
@@ -40,16 +33,9 @@ class HeldFrames(ProblemData):
                 "the trajectory of a Schedule, or Trajectory.collocation(intervals, order)"
             )
 
-    def _refuse_other_load(self, link: str | None, frame: str) -> None:
-        if link in self.loads and link not in self.shares:
-            raise OptionError(f"'{link}', which carries '{frame}', has a load already: use another link")
-
-    def _share_load(self, link: str, wrench: Wrench) -> None:
-        """Let one more wrench act on a link."""
-        self.shares[link] = (*self.shares.get(link, ()), wrench)
-        self.loads.pop(link, None)
-        label = f"held {link}, {len(self.shares[link])} forces"
-        self.load(link, terms.term(name=label)(partial(sum_of_wrenches, self.shares[link])))
+    def _push_link(self, link: str, wrench: Wrench, name: str) -> None:
+        """Let a force of a contact or a loop act on a link, beside what acts there already."""
+        self.load(link, terms.term(name=f"{name} on {link}")(wrench))
 
     def _force_curve(
         self,
@@ -111,8 +97,3 @@ class HeldFrames(ProblemData):
         start, whole = ArcNodes(arc, "start"), ArcNodes(arc, "whole")
         if not whole.carries_equations(self.trajectory)[0]:
             self.subject_to(speed, equals=0.0, over=start, name=still)
-
-
-def sum_of_wrenches(wrenches: Sequence[Wrench], node: Any) -> list[Any]:
-    """(6,) the sum of the wrenches that act on one link."""
-    return total(wrench(node) for wrench in wrenches)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
-from trajopt.base.errors import OptionError
 from trajopt.graph.data import data_of
 from trajopt.graph.quantities import EXTRA, SPLINE_LEAVES, is_extra
 from trajopt.problem import input_checks, term_checks
@@ -47,6 +46,7 @@ from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import PATH
 from trajopt.splines.over import Over, node_set
 from trajopt.terms import term as terms
+from trajopt.terms.arithmetic import added
 from trajopt.terms.nonsmooth import has_kinks, refuse_kinks
 
 Values = float | ArrayLike | Sequence[float | None] | None  # one for all coordinates, or one each
@@ -238,12 +238,13 @@ class ProblemData(ProblemParts):
 
         The wrench may follow from motion, parameters, or the base wrench of the unloaded robot (such as a
         ground reaction); torques and joint wrenches then contain it, with exact derivatives through both.
+        Loads on one link add, also to the forces of contacts and loops there. A reaction that follows from
+        the base wrench stays as it is under others: only such as cancel, the two ends of a device say, leave
+        the robot in balance with it.
         """
         check_link(self.dynamics, link, self.width_of_term(term))
         refuse_kinks(term, "a load")
-        if link in self.loads:
-            raise OptionError(f"'{link}' carries a load already: add the two inside one term")
-        self.loads[link] = term
+        self.loads[link] = added(self.loads[link], term) if link in self.loads else term
 
     def parameter(
         self,

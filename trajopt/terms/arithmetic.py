@@ -111,18 +111,18 @@ class Arithmetic:
         return self
 
     def __add__(self, other: Any) -> Combination:
-        return _added(self, other)
+        return added(self, other)
 
     def __radd__(self, other: Any) -> Any:
         if isinstance(other, int) and other == 0:  # where sum(terms) starts
             return self
-        return _added(other, self)
+        return added(other, self)
 
     def __sub__(self, other: Any) -> Combination:
-        return _added(self, other, -1.0)
+        return added(self, other, -1.0)
 
     def __rsub__(self, other: Any) -> Combination:
-        return _added(other, self, -1.0)
+        return added(other, self, -1.0)
 
 
 Documented = TypeVar("Documented", bound=Arithmetic)
@@ -169,7 +169,7 @@ class Combination(Arithmetic):
         return (*blocks, WeightedSum(sources, self.quantity, constant))
 
 
-def _added(one: Any, other: Any, factor: float = 1.0) -> Combination:
+def added(one: Any, other: Any, factor: float = 1.0) -> Combination:
     """The sum of a term and a multiple of another; either may be numbers."""
     (parts, constant), (others, other_constant) = _parts(one, 1.0), _parts(other, factor)
     try:

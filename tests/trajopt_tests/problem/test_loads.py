@@ -1,5 +1,7 @@
 """Loads that follow from other quantities, through two dynamics blocks in sequence."""
 
+from dataclasses import dataclass
+
 import casadi
 import numpy as np
 import pytest
@@ -78,9 +80,73 @@ def test_a_load_that_depends_on_the_torque_it_changes_is_refused():
         trajopt.solve(problem)
 
 
-def test_a_load_is_a_wrench_and_links_carry_one():
-    problem = loaded_problem()
+def test_a_load_is_a_wrench():
     with pytest.raises(errors.ShapeError, match="has 1 components: give"):
-        problem.load("pole", trajopt.q)
-    with pytest.raises(errors.OptionError, match="'cart' carries a load already"):
-        problem.load("cart", friction_of_ground)
+        loaded_problem().load("pole", trajopt.q)
+
+
+@trajopt.term
+def device(node):
+    """A spring about the joint and a force that grows with it."""
+    return [0, 0, -20.0 * node.q[0], 5.0 * node.q[0] ** 2, 0, 0]
+
+
+@trajopt.term
+def both(node):
+    """The friction of the ground and the device in one."""
+    return [0, 0, -20.0 * node.q[0], 5.0 * node.q[0] ** 2 - 0.1 * node.base_wrench[3] ** 2 * node.v[0], 0, 0]
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A term of a user's own class, without arithmetic, that is the device."""
+
+    quantity: str = "plain device"
+    name: str = "plain device"
+
+    def blocks(self, width_of):
+        from trajopt.graph.trace import trace
+
+        return (trace(device.function, self.quantity, width_of),)
+
+
+def evaluated(*loads):
+    """Objective, its gradient and its second derivatives of torques under these loads on one link."""
+    problem = trajopt.Problem(LoadedMasses(1, 2.0), trajopt.Trajectory.uniform(4, 3, duration=(0.5, 3.0)))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=1.0, v=0.0)
+    for load in loads:
+        problem.load("cart", load)
+    problem.minimize(trajopt.tau**2)
+    nlp = trajopt.transcribe(problem)
+    y = nlp.start + 0.1 * np.random.default_rng(0).standard_normal(nlp.variable_count)
+    dense = np.zeros((y.size, y.size))
+    np.add.at(dense, (nlp.hessian_rows, nlp.hessian_columns), nlp.hessian(y, np.zeros(nlp.row_count), 1.0))
+    return nlp.objective(y), nlp.gradient(y), dense
+
+
+@pytest.mark.parametrize(
+    "loads",
+    [
+        (friction_of_ground, device),
+        (device, friction_of_ground),
+        (friction_of_ground, Plain()),
+        (Plain(), friction_of_ground),
+        (0.5 * device, friction_of_ground, device / 2),
+        (0.5 * device, friction_of_ground, 0.5 * device),
+    ],
+)
+def test_loads_on_one_link_are_their_sum(loads):
+    for several, one in zip(evaluated(*loads), evaluated(both), strict=True):
+        assert np.allclose(several, one, rtol=1e-12, atol=1e-12 * np.abs(one).max())
+
+
+def test_a_second_load_that_depends_on_the_torque_is_refused():
+    @trajopt.term
+    def circular(node):
+        return [0, 0, 0, node.tau[0], 0, 0]
+
+    problem = loaded_problem()
+    problem.load("cart", circular)
+    with pytest.raises(errors.GraphCycleError, match=r"load on 'cart', .*circular.*, depends on tau"):
+        trajopt.solve(problem)

@@ -104,10 +104,3 @@ def test_shared_collocation_points_are_refused():
     plain = trajopt.Problem(ROBOT, trajopt.Trajectory.uniform(4, duration=1.0))
     with pytest.raises(OptionError, match="collocation"):
         plain.close_loop("coupler_end", "rocker_end", near=NEAR)
-
-
-def test_a_link_with_another_load_is_refused():
-    problem = trajopt.Problem(ROBOT, trajopt.Trajectory.collocation(2, 3, duration=1.0))
-    problem.load("rocker", trajopt.term(name="push")(lambda node: [0, 0, 0, 0.1 * node.q[0], 0, 0]))
-    with pytest.raises(OptionError, match="has a load already"):
-        problem.close_loop("coupler_end", "rocker_end", near=NEAR)
