@@ -205,9 +205,8 @@ def limit_differences(mj: Any, model: dynamics.RigidBodyModel, named: Collection
             for i in np.flatnonzero(np.asarray(mj.actuator_actadr) >= 0):
                 ends = mj.actuator_actrange[i] if mj.actuator_actlimited[i] else mj.actuator_ctrlrange[i]
                 is_limited = mj.actuator_actlimited[i] or mj.actuator_ctrllimited[i]
-                data.act[mj.actuator_actadr[i]] = np.clip(
-                    EXTREME * towards[i], *(ends if is_limited else (-EXTREME, EXTREME))
-                )
+                low, high = ends if is_limited else (-EXTREME, EXTREME)
+                data.act[mj.actuator_actadr[i]] = np.clip(EXTREME * towards[i], low, high)
             mujoco.mj_forward(mj, data)
             if sign < 0.0:
                 lowest = np.maximum(lowest, data.qfrc_actuator)

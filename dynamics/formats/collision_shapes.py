@@ -46,6 +46,8 @@ def urdf_shapes(
     without a shape that are seen (ShapeWarning).
     Raises UrdfError for elements that are malformed, and meshes that are missing or cannot be read.
     """
+    if missing_meshes not in ("refuse", "skip"):
+        raise UrdfError(f'missing_meshes is {short_repr(missing_meshes)}; choose "refuse" or "skip"')
     places, found, opened = mesh_folders(path_or_xml, folders), [], list[str]()
     solids, seen = _solids(path_or_xml, visuals)
     if seen and visuals == "warn":

@@ -94,6 +94,8 @@ def test_missing_meshes_are_left_out_where_that_is_asked_for_and_named():
     text = arm(INERTIAL + MESH)
     with pytest.raises(dynamics.UrdfError, match="is in none of the folders"):
         moves.robot(text, shapes="fit")
+    with pytest.raises(dynamics.UrdfError, match="missing_meshes is 'leave'; choose"):
+        moves.robot(text, shapes="fit", missing_meshes="leave")
     with pytest.warns(dynamics.MeshWarning, match=r"missing meshes, .*link 'l1', collision 0"):
         found = moves.robot(text, shapes="fit", missing_meshes="skip")
     line = "missing mesh of link 'l1', collision 0 (package://p/arm.stl)"
