@@ -37,7 +37,7 @@ from trajopt.solvers.optimality.kkt import (
     multipliers_of,
 )
 from trajopt.solvers.solver import WarmStart
-from trajopt.solvers.solver_constants import DENSE, DEPENDENT
+from trajopt.solvers.solver_constants import DENSE, DEPENDENT, ROUNDING
 from trajopt.transcription.nlp import NLP
 
 NOT_REBUILT = "whether the motion is a minimum was not looked at: its program cannot be built again"
@@ -53,6 +53,9 @@ POWERS = (0.5, 12.0)  # p of an objective that falls like T^-p; that of squared 
 FEWEST, STEADY = 3, 1.5  # halvings from which a power is read, and how much larger their largest one may be
 SMALL = 1e-3  # scaled costs below, of motions that need not cost anything, do not measure the products
 FALLING = 1e-2  # of all costs: what the objective must lose at them, and by the duration to first order
+MIXTURES = 8  # of directions without curvature that are followed, and as many single unknowns
+NOTICED = 1e-4  # of all costs: what the objective must lose along them
+UNCURVED = "no curvature along some directions, and no descent along those that were followed"
 DELTA = 1e-10  # delta of `NearbyPoints`, for rows that depend on each other
 
 
@@ -79,17 +82,22 @@ def minimality(solution: SolutionData, nearby: NearbyPoints | None) -> Minimalit
         return Minimality()
     nlp, point = nearby.nlp, nearby.point
     size = nlp.objective_scale * solution.size_of_costs
-    if not (ZERO_COST < size < np.inf):
-        return Minimality(_faded(nlp, point) if size <= ZERO_COST else "")
-    gain = float(products(nlp, point).sum()) / max(size, SMALL)
-    reason = _longer(nearby, size)
-    if reason:
+    if not size < np.inf:
+        return Minimality()
+    is_zero = size <= ZERO_COST
+    gain = 0.0 if is_zero else float(products(nlp, point).sum()) / max(size, SMALL)
+    reason = _faded(nlp, point) if is_zero else _longer(nearby, size)
+    if reason or not solution.problem.costs:
         return Minimality(reason, "", gain)
     if not nlp.has_hessian:
         return Minimality("", "curvature: not looked at, as a term has no second derivatives", gain)
     if nlp.variable_count > LARGEST:
         return Minimality("", f"curvature: not looked at, as there are more than {LARGEST} unknowns", gain)
-    return Minimality(lower_on_both_sides(nearby, size), "", gain)
+    size = max(size, SMALL)
+    reason = lower_on_both_sides(nearby, size)
+    flat = [] if reason else _flat_directions(nearby)
+    reason = reason or lower_where_flat(nearby, flat, size)
+    return Minimality(reason, UNCURVED if flat and not reason else "", gain)
 
 
 def products(nlp: NLP, point: WarmStart) -> Array:
@@ -187,19 +195,80 @@ def lower_on_both_sides(nearby: NearbyPoints, size: float) -> str:
     return ""
 
 
+def lower_where_flat(nearby: NearbyPoints, flat: list[Array], size: float) -> str:
+    """Why the point is no minimum, if the objective falls from it along a direction without curvature.
+
+    It falls from the point on, at every length that is looked at, and by more than the slope that the solve
+    left: a^3 and -a^4 do at 0, a^4 and what many motions share do not.
+
+    size : of all costs together, scaled as the objective
+    """
+    nlp, slope, y = nearby.nlp, nearby.slope, nearby.moved(nearby.point.y)
+    if y is None:
+        return ""
+    here = nlp.objective(y)
+    for direction in flat:
+        step = np.zeros(y.size)
+        step[nearby.free] = direction * np.abs(y).max() / np.abs(direction).max()
+        for side in (1.0, -1.0):
+            before = here
+            for length in LENGTHS[::-1]:
+                moved = nearby.moved(y + side * length * step)
+                found = np.inf if moved is None else nlp.objective(moved)
+                first_order = 0.0 if moved is None else 2.0 * abs(float(slope @ (moved - y)))
+                if moved is None or not found <= before + AGREEMENT * size + first_order:
+                    break
+                before = min(before, found)
+                if here - found > NOTICED * size + first_order:
+                    return (
+                        "the motion is stationary but no minimum: along a direction without curvature every "
+                        f"row is met and the objective falls, by {(here - found) / size:.2g} of the costs "
+                        "so far; start from another guess, or look whether a cost has the wrong sign"
+                    )
+    return ""
+
+
+def _flat_directions(nearby: NearbyPoints) -> list[Array]:
+    """Directions (count,) that keep the active rows and have no curvature but rounding.
+
+    Those of single unknowns, parameters first, that enter no second derivative; up to `DENSE` unknowns also
+    mixtures of all such directions.
+    """
+    H, count = nearby.hessian, nearby.free.size
+    if count == 0 or not np.all(np.isfinite(H.data)):
+        return []
+    largest, enters = np.abs(H.data).max(initial=0.0), np.zeros(count)
+    np.maximum.at(enters, H.tocoo().coords[0], np.abs(H.tocoo().data))
+    single = np.flatnonzero(enters <= ROUNDING * largest)[: -1 - MIXTURES : -1]
+    each = list(nearby.projected(np.eye(count)[:, single]).T) if single.size else []
+    found = [d for d in each if d @ d > ROUNDING and abs(d @ (H @ d)) <= ROUNDING * largest * (d @ d)]
+    if count <= DENSE:
+        values, vectors = _curvatures(nearby)
+        flat = vectors[:, np.abs(values) <= ROUNDING * largest]
+        found += list((flat @ np.random.default_rng(0).standard_normal((flat.shape[1], MIXTURES))).T)
+    return [direction for direction in found if direction.any()]
+
+
+def _curvatures(nearby: NearbyPoints) -> tuple[Array, Array]:
+    """All curvatures along the active rows and their directions, (count,) and (count, count).
+
+    Directions that leave the rows count with the largest entry of H, above those that are looked for.
+    """
+    one, largest = np.eye(nearby.free.size), np.abs(nearby.hessian.data).max(initial=0.0)
+    along = nearby.projected(one)
+    matrix = nearby.projected(nearby.hessian @ along) + (largest or 1.0) * (one - along)
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    return values, vectors
+
+
 def _descents(nearby: NearbyPoints) -> list[Array]:
     """Directions (count,) of negative curvature that keep the active rows, the most negative first."""
     H, count = nearby.hessian, nearby.free.size
     own = np.abs(H.diagonal())
     if count == 0 or not np.all(np.isfinite(H.data)) or not own.max(initial=0.0) > 0.0:
         return []
-
-    def curved(v: Array) -> Array:
-        return nearby.projected(H @ nearby.projected(v))
-
     if count <= DENSE:
-        matrix = curved(np.eye(count))
-        values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+        values, vectors = _curvatures(nearby)
     else:
         values, vectors = _lowest(nearby, DEPENDENT * own.max())
     largest = max(np.abs(values).max(initial=0.0), own.max())
@@ -263,6 +332,12 @@ class NearbyPoints:
     def projected(self, v: Array) -> Array:
         """The part of v (count,) or (count, k) along which no active row changes."""
         return self._solve(v, np.zeros((self._rows.size, *v.shape[1:])))
+
+    @cached_property
+    def slope(self) -> Array:
+        """The gradient of the Lagrangian, that of bounds included, (n,): zero but for what the solve left."""
+        of_rows, lower, upper = multipliers_of(self.nlp, self.point)
+        return lagrangian_gradient(self.nlp, self.point.y, of_rows) - lower + upper
 
     @cached_property
     def hessian(self) -> sparse.csr_array:

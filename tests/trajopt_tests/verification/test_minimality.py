@@ -263,3 +263,24 @@ def test_small_products_of_many_limits_are_counted_together(mu):
     assert excess <= report.minimality.gain < 2.0 * excess
     assert "multipliers times distances from their limits" in report.reason
     assert loose.verify(accuracy=0.9).holds
+
+
+@pytest.mark.parametrize(
+    ("cost", "passes"), [(lambda a: -(a**4), False), (lambda a: a**3, False), (lambda a: a**4, True)]
+)
+@pytest.mark.parametrize("limited", [False, True])
+def test_a_point_without_curvature_is_a_minimum_where_nothing_falls_from_it(cost, passes, limited):
+    """A parameter at 0, where slope and curvature vanish, beside a motion that rows hold or leave free."""
+    system = trajopt.system(["x", "v"], ["u"], rates=lambda node: [node.v, node.u])
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=1.0))
+    problem.start_at(x=[0.0, 0.0])
+    problem.end_at(x=[1.0, 0.0])
+    if limited:
+        problem.control("u", -7.0, 7.0)
+    problem.minimize(trajopt.absolute(trajopt.state("u")) if limited else trajopt.state("u") ** 2)
+    problem.parameter("a", -1.0, 1.0, guess=0.0)
+    problem.minimize(trajopt.term(lambda node: cost(node.parameter("a")), name="shape"))
+    report = trajopt.solve(problem, starts=1).verify()
+    assert report.holds == passes
+    text = report.minimality.note if passes else report.reason
+    assert "no curvature along some directions" in text or "a direction without curvature" in text
