@@ -22,7 +22,7 @@ from trajopt.graph.graph import Graph, fused
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantities import is_extra, is_parameter
 from trajopt.problem.constraints.rotation_wraps import refuse_far_turns
-from trajopt.problem.contacts.free_fall import refuse_free_fall
+from trajopt.problem.contacts.free_fall import refuse_free_fall, refuse_unpushed
 from trajopt.problem.contacts.reach import refuse_out_of_reach
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of, refuse_idle_unknowns
@@ -225,6 +225,7 @@ def transcribe(problem: ProblemData, check: bool = False) -> NLP:
         refuse_far_turns(problem)
     if check and problem.passive_joints:
         refuse_free_fall(problem)
+        refuse_unpushed(problem)
         refuse_out_of_reach(problem)
     structure = structure_of(problem, check=check)
     values = values_of(structure, problem)

@@ -1,6 +1,7 @@
 """Refuses a start and an end that no free fall of a robot joins, before a solver looks for a motion.
 
-With c the centre of mass, c'(T) = c'(0) + g T and c(T) = c(0) + c'(0) T + g T^2 / 2, whatever joints do.
+With c the centre of mass, c'(T) = c'(0) + g T and c(T) = c(0) + c'(0) T + g T^2 / 2, whatever joints do; of a
+robot whose feet all slide without friction along a level axis, that component of it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,13 @@ import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError
+from trajopt.problem.contacts.ground import Ground
 from trajopt.problem.contacts.loop_ends import MOVED, fixed_at
+from trajopt.problem.contacts.loop_poses import NEARLY
+from trajopt.problem.contacts.pose_search import SEED, STARTS, STEP
+from trajopt.problem.contacts.reach import stated_limits
+from trajopt.problem.contacts.sliding import statements_of
+from trajopt.problem.nearest_pose import nearest_pose
 from trajopt.splines.node_sets import END, PATH, START, NodeSet
 
 
@@ -40,6 +47,51 @@ def refuse_free_fall(problem: Any) -> None:
             f"nothing but gravity moves the robot, whose base has no motor: after {T:.4g} s in free fall its "
             f"centre of mass is {off:.4g} m from where the motion ends and {off_speed:.4g} m/s too fast. Add "
             "contacts that carry it, or leave q and v of the base open at the end"
+        )
+
+
+def refuse_unpushed(problem: Any) -> None:
+    """Raise InfeasibleBoundsError where no foot pushes along a level axis and the end is out of reach there.
+
+    Looked at are motions from a whole state, of a robot that contacts on level ground alone push.
+    """
+    contacts = [each for each in getattr(problem, "contacts", {}).values() if each.arcs]
+    stated = {each.name for each in problem.constraints}
+    if not contacts or problem.closures or set(problem.loads) - {each.link for each in contacts}:
+        return
+    grounds = {ground for each in contacts for ground in each.grounds}
+    level = all(isinstance(one, Ground) and one.shape is None and not any(one.slope) for one in grounds)
+    start = _centre_at(problem, START) if level else None
+    if start is None:
+        return
+    for way in (0, 1):
+        every = (statements_of(each, arc, way)[0] for each in contacts for arc in each.arcs)
+        if all(name in stated for name in every):
+            _refuse_unpushed_along(problem, next(iter(grounds)).order[way], start)
+
+
+def _refuse_unpushed_along(problem: Any, axis: int, start: tuple[Array, Array]) -> None:
+    (c, v), seconds = start, [arc.duration_bounds for arc in problem.trajectory.arcs]
+    places = np.sort(c[axis] + v[axis] * np.sum(seconds, axis=0)) if v[axis] else np.full(2, c[axis])
+    fixed, values = fixed_at(problem, "q", END)
+    block = problem.dynamics.block(("centre_of_mass",))
+
+    def miss(q: Array) -> Array:
+        place = block.value({"q": q[None]})["centre_of_mass"][:, axis]
+        return place - np.clip(place, *places)
+
+    def slope(q: Array) -> Array:
+        return block.partials({"q": q[None]})["centre_of_mass", "q"][0][[axis]]
+
+    begin, random = np.where(fixed, values, fixed_at(problem, "q", START)[1]), np.random.default_rng(SEED)
+    guesses = [begin + ~fixed * random.uniform(-STEP, STEP, begin.size) for _ in range(STARTS)]
+    poses = (nearest_pose(miss, slope, guess, stated_limits(problem), fixed) for guess in (begin, *guesses))
+    off = min(abs(float(miss(pose)[0])) for pose in poses)
+    if off > NEARLY:
+        raise InfeasibleBoundsError(
+            f"no foot pushes the robot along {'xyz'[axis]}, as all slide there without friction: its centre "
+            f"of mass is {off:.3g} m from where any pose found has it at the end. Hold feet along "
+            f"{'xyz'[axis]}, held='xyz', or leave the base open at the end"
         )
 
 

@@ -9,7 +9,9 @@ import dynamics
 import trajopt
 from problems.gallery.legged.one_legged_hopper import BENT, hopper
 from problems.gallery.legged.solo import solo
+from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.checks.standing_feet import standing_feet
+from trajopt.transcription.transcribe import transcribe
 
 SOLO = solo()
 
@@ -53,6 +55,15 @@ def sliding_hopper(held):
     problem.minimize((trajopt.q[6:] - BENT) ** 2, 100.0)
     problem.guess(np.array([start, start + 0.05 * np.eye(9)[0]]))
     return problem
+
+
+def test_a_robot_on_ice_that_is_to_move_on_from_rest_is_refused():
+    problem = sliding_hopper("z")
+    problem.start_at(v=0)
+    transcribe(problem, check=True)
+    problem.end_at(q=[0.5, *[None] * 8])
+    with pytest.raises(InfeasibleBoundsError, match="no foot pushes the robot along x"):
+        transcribe(problem, check=True)
 
 
 @pytest.fixture(scope="module")
