@@ -112,6 +112,7 @@ def test_other_words_for_coarse_to_fine_are_refused(given):
         trajopt.solve(problems.two_link_rr.build(), coarse_to_fine=given)
 
 
+@pytest.mark.long
 def test_the_page_and_the_timings_count_all_meshes():
     solution = trajopt.solve(problems.sliding_mass.build(intervals=40))
     assert sum(solution.timings.values()) <= solution.seconds * 1.01

@@ -33,6 +33,7 @@ def boundary_layers(rate: float, intervals: int, degree: int = 3):
     return problem, rate**2 / (1.0 - 2.0 / rate * np.tanh(0.5 * rate))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("intervals", [6, 15])
 def test_the_cart_pole_converges_from_coarse_meshes(intervals):
     """Six intervals end 5 % too low, as the pole is driven between nodes; fifteen became 82.29 once."""
@@ -87,6 +88,7 @@ def test_added_nodes_carry_limits_but_no_equations(rule):
     assert equations == collocation
 
 
+@pytest.mark.long
 def test_the_optimality_error_sees_boundary_layers_without_any_limit():
     """It follows the true error down four decades, at the order of the spline, and splits at the layers."""
     errors, estimates = [], []
@@ -101,6 +103,7 @@ def test_the_optimality_error_sees_boundary_layers_without_any_limit():
     assert abs(np.log2(estimates[1] / estimates[2]) - np.log2(errors[1] / errors[2])) < 0.3
 
 
+@pytest.mark.long
 def test_stiff_motions_get_knots_where_they_are_stiff():
     problem, optimum = boundary_layers(100.0, 5)
     refined = trajopt.solve(problem, refine=trajopt.Refined(tol=1e-6, rounds=8))
@@ -161,6 +164,7 @@ def test_what_does_not_improve_is_not_returned():
     assert not objection(higher, 1e-8, solution, 1e-7, 1e-6)
 
 
+@pytest.mark.long
 def test_an_answer_that_only_gets_worse_is_returned_as_it_was(monkeypatch):
     import trajopt.refinement.refined as refined
 
@@ -202,6 +206,7 @@ def test_robots_with_few_motors_get_no_worse(build, tol, optimum):
     assert abs(refined.objective / optimum - 1.0) < 2e-5
 
 
+@pytest.mark.long
 def test_certification_refines_knots_where_equations_are_missed():
     """Six intervals were certified at 55.85 while 0.4 N m drove the free pole between nodes."""
     problem = problems.cart_pole.build(intervals=6)
@@ -210,6 +215,7 @@ def test_certification_refines_knots_where_equations_are_missed():
     assert certified.refinement.before.objective < 56.0 and certified.refinement.reached
 
 
+@pytest.mark.long
 def test_limits_between_nodes_are_added_without_more_equations():
     """Certified for its limits the crane took 1.9292 once: its cable's equation held at 28 further nodes."""
     solution = trajopt.solve(crane(8), refine=None)

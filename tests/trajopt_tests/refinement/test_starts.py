@@ -21,6 +21,7 @@ def swing():
     return problem, trajopt.solve(problem, starts=1), trajopt.solve(problem, starts=4)
 
 
+@pytest.mark.long
 def test_the_best_of_several_starts_is_never_worse_than_one(swing):
     problem, one, best = swing
     assert best.converged
@@ -76,6 +77,7 @@ def reach():
     return problem, trajopt.solve(problem, refine=None)
 
 
+@pytest.mark.long
 def test_many_joints_with_a_free_duration_have_several_starts_by_default(reach):
     problem, found = reach
     one = trajopt.solve(problem, starts=1, refine=None)
@@ -112,6 +114,7 @@ def test_a_problem_recommends_starts_that_look_for_better_optima_than_its_first_
             problem.recommend(trajopt.Ipopt(), starts=wrong)
 
 
+@pytest.mark.long
 def test_joints_without_motors_have_several_starts_by_default(swing):
     """The pole may swing to either side first."""
     problem, one, _ = swing
@@ -124,6 +127,7 @@ def test_joints_without_motors_have_several_starts_by_default(swing):
     assert trajopt.solve(written).objective == pytest.approx(found.objective, rel=1e-9)
 
 
+@pytest.mark.long
 def test_a_long_turn_in_a_free_duration_has_several_starts_by_default():
     """Two links that turn by 2.5 and 3 rad: the straight guess leads to one 3 % slower than others do."""
     far = problems.two_link_rr.build(q_start=(0.0, 1.5), q_end=(2.5, -1.5))
@@ -153,6 +157,7 @@ def test_the_default_is_never_worse_than_one_start():
     assert found.starts.starts[0].solves[-1].objective == one.objective
 
 
+@pytest.mark.long
 def test_an_interrupted_start_leaves_what_an_earlier_one_found(reach):
     first = reach[1].starts.starts[0].solves[0]
     problem, seen = reach[0], []
@@ -177,6 +182,7 @@ def test_time_that_is_over_ends_the_starts(reach):
     assert stopped.problem is problem
 
 
+@pytest.mark.long
 def test_a_guess_that_leads_nowhere_is_followed_by_others():
     problem = problems.pendulum_swing_up.build(intervals=10)
     assert not trajopt.solve(problem, starts=1).converged

@@ -45,6 +45,7 @@ def without_library(page):
     return re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
 
 
+@pytest.mark.long
 def test_a_page_with_plots_holds_its_library_and_loads_nothing(solution, tmp_path):
     pytest.importorskip("plotly")
     page = trajopt.report.html(solution, tmp_path / "report.html", interactive=True)
@@ -56,6 +57,7 @@ def test_a_page_with_plots_holds_its_library_and_loads_nothing(solution, tmp_pat
     assert 4e6 < (tmp_path / "report.html").stat().st_size < 7e6
 
 
+@pytest.mark.long
 def test_a_plot_holds_the_motion_and_its_limits(solution, interactive_page):
     titled = {each["layout"]["title"]["text"]: each for each in plots(interactive_page)}
     (torques,) = [plot for title, plot in titled.items() if "torques" in title]
@@ -109,6 +111,7 @@ def test_names_cannot_leave_their_attribute():
     assert "<script" not in plot["data"][0]["hovertemplate"] and "<b>" not in plot["layout"]["title"]["text"]
 
 
+@pytest.mark.long
 def test_limits_are_told_with_units_and_with_what_was_reached(solution, static_page):
     rows = {row[:2]: row[2:] for row in limit_rows(motion_curves(solution))}
     assert (
@@ -144,6 +147,7 @@ def test_parameters_that_were_found_are_told_without_a_recipe():
     assert list(parameter_rows(solution)) == [("speed", "1.5 m/s", "found")]
 
 
+@pytest.mark.long
 def test_figures_of_a_problem_become_parts_of_its_page(solution):
     page = trajopt.report.html(solution, figures={"gait_angles.png": PIXEL}, interactive=False)
     assert "Figures of the problem" in page and "data:image/png;base64,iVBORw0KGgo=" in page
@@ -165,6 +169,7 @@ def test_a_table_in_markdown_becomes_a_table_of_the_page(solution):
     assert "---" not in page
 
 
+@pytest.mark.long
 def test_a_spatial_motion_can_be_turned_and_has_its_obstacles():
     graph = pytest.importorskip("plotly.graph_objects")
     problem = problems.six_axis_arm.build(intervals=4)
@@ -181,6 +186,7 @@ def test_a_spatial_motion_can_be_turned_and_has_its_obstacles():
     assert np.allclose(away, 0.1, atol=1e-4)
 
 
+@pytest.mark.long
 def test_all_iterations_of_all_solves_are_shown():
     solution = trajopt.solve(problems.two_link_rr.build(intervals=10), refine=trajopt.Certified(tol=1e-6))
     assert len(solution.solves) > 1

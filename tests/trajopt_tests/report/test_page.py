@@ -18,6 +18,7 @@ def solution():
     return trajopt.solve(problems.two_link_pr.build(intervals=10))
 
 
+@pytest.mark.long
 def test_a_report_is_one_well_formed_page_that_loads_nothing(solution, tmp_path):
     text = report.html(solution, tmp_path / "report.html", interactive=False)
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == text
@@ -41,6 +42,7 @@ def test_the_time_split_adds_up_to_the_whole_solve(solution):
     assert sum(split.values()) == pytest.approx(solution.seconds, rel=1e-6)
 
 
+@pytest.mark.long
 def test_a_solve_without_iterations_or_active_constraints_is_reported_too():
     solution = trajopt.solve(problems.minimum_acceleration.build(intervals=3))
     assert report.active_constraints(solution) == ()
@@ -67,6 +69,7 @@ def test_limits_that_would_change_nothing_are_not_called_active(solution):
     assert "None: no limit is active" in report.html(solution)
 
 
+@pytest.mark.long
 def test_a_certified_solve_shows_its_certificate_and_the_multipliers_of_its_arcs():
     solution = trajopt.solve(problems.two_link_rr.build(), refine=trajopt.Certified(tol=1e-6))
     page = report.html(solution)
@@ -92,6 +95,7 @@ def test_charts_have_round_ticks_and_gaps():
     assert "<circle" in line_chart(x, {"": np.array([1.0, np.nan, 1.0, 2.0, 3.0])}, "x", "y")
 
 
+@pytest.mark.long
 def test_the_command_writes_the_report_where_it_is_asked_to(tmp_path):
     from click.testing import CliRunner
 
