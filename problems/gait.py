@@ -79,6 +79,7 @@ def build(
     track_window: tuple[float, float] | None = None,
     track_weight: float = 10.0,
     track_names: str = "",
+    track_model: str = "",
     model: str = "",
 ) -> trajopt.Problem:
     """One step; speed in m/s, lengths in m, masses in kg, angles in degrees.
@@ -121,9 +122,10 @@ def build(
     without : step constraints to leave out, names of problems.human.gait.step_constraints with commas between
     start : where the search starts, "standing" upright, a "measured" gait, by default with the thesis's cost,
         or a walk that was "solved" before, the nearest of six, by default and only with the sourced cost
-    track : a file of measured angles (.mot, .sto, .csv), or of markers of `model` (.trc), which the walk
-        also keeps near, beside the cost; its step is between track_window, s, the strikes of the right and of
-        the left heel. track_weight and track_names, a table of names, as in `problems.human.motions.tracking`
+    track : a file of measured angles (.mot, .sto, .csv), or of markers (.trc), which the walk also keeps
+        near, beside the cost; its step is between track_window, s, the strikes of the right and of the left
+        heel. track_weight and track_names, a table of names, as in `problems.human.motions.tracking`
+    track_model : the .osim whose markers or angles, with its signs, the file has, where it is not `model`
     model : a person's own model, a .osim file, whose mass it then has; height, 1.75 for None, is that by
         which soles, strengths and the initial guess are chosen
     """
@@ -158,7 +160,7 @@ def build(
             body=own_skeleton(model, person) if model else None,
         )  # fmt: skip
         if track:
-            track_motion(problem, track, track_window, track_weight, track_names, model)
+            track_motion(problem, track, track_window, track_weight, track_names, track_model or model)
         problem.recommend(predicted_solver(start), starts=own.starts)
         return problem
     if tendons:
@@ -173,7 +175,7 @@ def build(
     if near:
         guess_solved_walk(problem, (step,), IMPOSED)
     if track:
-        track_motion(problem, track, track_window, track_weight, track_names, model)
+        track_motion(problem, track, track_window, track_weight, track_names, track_model or model)
     solver = gait_solver((step,), contact_drift, intervals, near)
     # Several where each takes seconds, and the first is not the best of several already.
     starts = own.starts if solver.patience == PATIENCE and not near else 1

@@ -54,7 +54,9 @@ def own_skeleton(path: str | os.PathLike[str], person: Person) -> Any:
     what `dynamics.load_osim` raises.
     """
     plain = dynamics.load_osim(path)
-    names = matched_coordinates(plain) | pelvis_zeros(plain, person.height)
+    names = matched_coordinates(plain)
+    check_walks(names)
+    names |= pelvis_zeros(plain, person.height)
     bodies = {
         old.replace("SIDE", side): new.replace("SIDE", side) for old, new in BODIES.items() for side in "rl"
     }
@@ -65,19 +67,24 @@ def own_skeleton(path: str | os.PathLike[str], person: Person) -> Any:
 
 
 def matched_coordinates(plain: dynamics.OsimModel) -> dict[str, dynamics.OwnCoordinate]:
-    """Coordinate of the file -> ours, of those that move in a walk."""
+    """Coordinate of the file -> ours, of those that move in a walk; the pose at zero is one for both ways."""
     found, signs = {}, ways(plain)
     for joint, own in coordinates().items():
         if joint in ACTIVE and own.name in plain.robot.joint_names:
-            found[own.name] = dynamics.OwnCoordinate(joint, signs.get(joint, own.sign), own.zero)
-    ours = {each.name for each in found.values()}
+            sign = signs.get(joint, own.sign)
+            found[own.name] = dynamics.OwnCoordinate(joint, sign, own.zero * sign / own.sign)
+    return found
+
+
+def check_walks(names: Mapping[str, dynamics.OwnCoordinate]) -> None:
+    """ProblemError where coordinates of pelvis and legs are missing."""
+    ours = {each.name for each in names.values()}
     missing = [coordinates()[joint].name for joint in NEEDED if joint not in ours]
     if missing:
         raise ProblemError(
             f"the model has no coordinate {list_names(missing)}, which a walk needs: name its coordinates as "
             "OpenSim's full-body models do"
         )
-    return found
 
 
 def pelvis_zeros(plain: dynamics.OsimModel, height: float) -> dict[str, dynamics.OwnCoordinate]:
