@@ -25,6 +25,7 @@ from trajopt.solvers.solver_constants import (
 
 LARGEST_ESTIMATE = 1e3  # multipliers estimated at the start: larger ones are not used
 FAR = 1e10  # kappa_Sigma: between z t / mu and its inverse
+WRONG = 1e-4  # of the steepest slope: a gradient of the Lagrangian that no optimum has
 PUSH = 1e-2  # off limits at a start without multipliers: kappa_1 and kappa_2
 
 
@@ -54,7 +55,10 @@ class InteriorPointRun:
                 goes_on = monitor.iterate(
                     number, answer, at.point.rows, at.point.f, residuals.dual, self.length
                 )
-                if residuals.error() <= self.tol:
+                # Multipliers that grow without limit divide the error away: without them it counts, too.
+                steepest = max(1.0, float(np.abs(at.slopes.g).max(initial=0.0)))
+                most = WRONG * steepest if FEASIBILITY * residuals.dual_scale < 1.0 else self.tol
+                if residuals.error() <= self.tol and residuals.dual <= most:
                     optimum = answer
                 if optimum is not None:
                     if residuals.violation <= little or residuals.violation > 0.5 * before:

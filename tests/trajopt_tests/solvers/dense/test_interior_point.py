@@ -19,7 +19,7 @@ from small_nlps import (
 )
 
 import trajopt
-from problems import catalogue
+from problems import catalogue, sliding_mass
 from trajopt import DenseInteriorPoint, Ipopt
 from trajopt.base.errors import OptionError
 from trajopt.solvers.optimality.kkt import kkt_residuals
@@ -230,3 +230,13 @@ def test_a_program_without_any_curvature_is_solved():
     problem.minimize(peak)
     solution = trajopt.solve(problem, trajopt.DenseInteriorPoint(), refine=None)
     assert solution.converged and solution.objective == pytest.approx(2.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("weight", [1.0, 1e3])
+def test_a_cost_that_falls_for_ever_does_not_converge(weight):
+    """Multipliers that grow with it divided the error away at 1e14."""
+    problem = sliding_mass.build(intervals=8)
+    problem.parameter("k", 0.0, guess=0.0)
+    problem.minimize(trajopt.term(lambda node: -node.parameter("k"), name="falls"), weight=weight)
+    solution = trajopt.solve(problem, trajopt.DenseInteriorPoint(), starts=1)
+    assert solution.status is Status.DIVERGING and not solution.converged
