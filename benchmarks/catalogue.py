@@ -146,11 +146,18 @@ BENCHMARKS = (
         ("running.md#crossing",),
     ),
     Command("running.solved_run", None),
-    Command("gait.report", None, (), tuple(f"gait.md#{name}" for name in REPORT)),
     Command(
-        "gait.report --cost thesis", None, (), tuple(f"gait.md#thesis {name}" for name in REPORT_OF_THESIS)
+        "gait.report",
+        columns=("criterion", "wanted", "one walk"),
+        writes=tuple(f"gait.md#{name}" for name in REPORT),
     ),
-    Command("gait.solved_walk", None),
+    Command(
+        "gait.report --cost thesis",
+        "--smallest --cost thesis",
+        ("criterion", "wanted", "one walk"),
+        tuple(f"gait.md#thesis {name}" for name in REPORT_OF_THESIS),
+    ),
+    Command("gait.solved_walk", columns=("objective", "iterations")),
     Command("tables", "", ("table", "commit", "date", "machine", "files")),
     Command("tasks", columns=("arm", "lines", "first solve, s", "all hold", "T, s")),
     Command("tasks --robots FOLDER", "--smallest --robots {robots}", ("arm", "lines", "T, s")),

@@ -25,6 +25,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -264,7 +265,7 @@ def write_smallest(folder: Path) -> None:
     links = ("panda_link3", "panda_link5", "panda_hand")
     spheres = {link: [[0.0, 0.0, 0.0, 0.04]] for link in links}
     (folder / "panda_spheres.json").write_text(json.dumps(spheres))
-    allowed = [(first, second) for first in links for second in links if first < second]
+    allowed = list(pairwise(links))
     (folder / "panda_allowed_collisions.json").write_text(json.dumps(allowed))
 
 

@@ -5,20 +5,23 @@ python -m benchmarks.gait.report --cost thesis         # those of the thesis's c
 python -m benchmarks.gait.report runs slopes           # these tables alone
 python -m benchmarks.gait.report figures               # the figures alone
 python -m benchmarks.gait.report --step-length 0.65    # one walk, into results/ alone
+
+The smallest size writes the identities of one walk.
 """
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import trajopt
 from benchmarks.gait.costs import COSTS
-from benchmarks.gait.report_tables import TABLES
+from benchmarks.gait.report_tables import TABLES, side_by_side
 from benchmarks.gait.report_walks import LIMP, LONG, PACKS, STRIDES, TRIAL, predicted_limp, solved
+from benchmarks.shared.arguments import pages, parser
 from benchmarks.shared.page_rows import put_between_marks
 from problems import gait_stride
 from problems.human import plot
+from problems.human.assessment.identities import identities
 from problems.human.assessment.outputs import FIGURES, draw
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,13 +30,19 @@ PICTURES = ROOT / "docs" / "figures"
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    arguments = parser(__doc__)
     arguments.add_argument("tables", nargs="*", metavar="table")
     arguments.add_argument("--cost", choices=COSTS, default=COSTS[0])
     arguments.add_argument("--step-length", type=float, help="m, one walk, into results/ alone")
     given = arguments.parse_args()
     if given.step_length:
         report(solved(cost=given.cost, step_length=given.step_length), folder_of(given.step_length))
+        return
+    if given.smallest:
+        with pages(smallest=True) as docs:
+            table = side_by_side({"one walk": identities(solved(cost=given.cost, step_length=0.6))})
+            put_between_marks(docs / "gait.md", place_of("identities", given.cost), table)
+        print(table)
         return
     known = [*TABLES[given.cost], "figures"]
     unknown = [name for name in given.tables if name not in known]
@@ -43,8 +52,12 @@ def main() -> None:
         if name == "figures":
             pictures(given.cost)
         else:
-            place = name if given.cost == COSTS[0] else f"{given.cost} {name}"
-            put_between_marks(PAGE, place, TABLES[given.cost][name]())
+            put_between_marks(PAGE, place_of(name, given.cost), TABLES[given.cost][name]())
+
+
+def place_of(table: str, cost: str) -> str:
+    """The name of the marks around a table."""
+    return table if cost == COSTS[0] else f"{cost} {table}"
 
 
 def pictures(cost: str) -> None:
