@@ -11,6 +11,7 @@ has it too; its random numbers can be seeded only once in a process, and its sea
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +49,13 @@ def planned_path(
         _check_end(clearances, pose, name, clearance)
     found = _Trees(clearances, clearance).joined(a, b, most, rng)
     return None if found is None else shortened(clearances, found, clearance, rng)
+
+
+def is_clear(clearances: Clearances, path: Array, clearance: float) -> bool:
+    """Whether poses on the straight lines between those of a path (k, n) keep a clearance, m."""
+    lines = [path[:1], *(_line(a, b) for a, b in itertools.pairwise(path))]
+    poses = np.concatenate(lines)
+    return _clear_count(clearances, poses, clearance) == len(poses)
 
 
 def shortened(clearances: Clearances, path: Array, clearance: float, rng: np.random.Generator) -> Array:

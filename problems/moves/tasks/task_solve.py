@@ -15,6 +15,7 @@ from problems.moves.tasks.pose_sequence import first_guess
 from problems.moves.tasks.reaching import pose_errors
 from problems.moves.tasks.stated_task import StatedTask
 from problems.moves.tasks.task_problem import MARGIN, TaskProblem
+from problems.moves.tasks.ways import ways_past_obstacles
 from trajopt.base.arguments import check_count, numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import NotFiniteError, ShapeError
@@ -31,14 +32,22 @@ def solved(
 ) -> PlannedMotion:
     """The best motion from its own guess and those that are given; see `Task.solve`."""
     check_count("intervals", intervals, least=4)
-    best: PlannedMotion | None = None
-    for guess in [first_guess(task), *_given_paths(task, paths)]:
-        problem = TaskProblem(task, guess, intervals)
-        motion = PlannedMotion.of(problem, _solution(problem, time_limit))
-        if best is None or (motion.converged, -motion.duration) > (best.converged, -best.duration):
-            best = motion
-    assert best is not None
-    return best
+    given, found = _given_paths(task, paths), []
+    for guess in ways_past_obstacles(task, first_guess(task)):
+        found.append(_motion(TaskProblem(task, guess, intervals), time_limit))
+        if found[-1].converged or found[-1].solution.status is trajopt.Status.INTERRUPTED:
+            break
+    found += [_motion(TaskProblem(task, guess, intervals), time_limit) for guess in given]
+    return min(found, key=_order)
+
+
+def _motion(problem: TaskProblem, time_limit: float | None) -> PlannedMotion:
+    return PlannedMotion.of(problem, _solution(problem, time_limit))
+
+
+def _order(motion: PlannedMotion) -> tuple[bool, float]:
+    """The converged first, then the shorter."""
+    return not motion.converged, motion.duration
 
 
 def _solution(problem: TaskProblem, time_limit: float | None) -> Any:

@@ -7,7 +7,8 @@ import pytest
 
 import dynamics
 from problems import moves
-from problems.moves.planning.planned_path import RESOLUTION, planned_path, shortened
+from problems.moves.planning.planned_path import RESOLUTION, is_clear, planned_path, shortened
+from problems.moves.tasks.ways import ways_past_obstacles
 from trajopt.base.errors import InfeasibleBoundsError, NotFiniteError, OptionError, ShapeError
 
 START, GOAL, CLEARANCE = np.array([0.0, 0.0]), np.array([1.2, 0.0]), 0.005
@@ -106,3 +107,29 @@ def test_a_wall_is_not_passed_for_a_clearance_that_is_no_number(changed, error, 
     asked = {"start": START, "goal": GOAL, "clearance": CLEARANCE} | changed
     with pytest.raises(error, match=words):
         planned_path(table(WALL), **asked)
+
+
+def slides_task(*obstacles):
+    """The ball from START to GOAL in least time."""
+    task = moves.Task(moves.robot(table().model), moves.Scene(obstacles))
+    task.start(q=START)
+    task.to(q=GOAL)
+    task.limits(acceleration=15.0, jerk=500.0)
+    return task
+
+
+def test_a_task_begins_with_planned_ways_where_the_straight_one_is_blocked():
+    straight = [np.array([START, GOAL])]
+    *planned, last = ways_past_obstacles(slides_task(WALL).stated, straight)
+    assert last is straight and len(planned) > 1
+    for (way,) in planned:
+        np.testing.assert_array_equal(way[[0, -1]], straight[0])
+        assert is_clear(table(WALL), way, 1e-3)
+    assert list(ways_past_obstacles(slides_task().stated, straight)) == [straight]
+
+
+@pytest.mark.long
+def test_a_task_finds_its_own_way_around_a_wall():
+    motion = slides_task(WALL).solve()
+    assert motion.converged, motion
+    assert motion.q(np.linspace(0.0, motion.duration, 500))[:, 1].max() > 0.59  # over the end of the wall
