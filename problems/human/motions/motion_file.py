@@ -8,18 +8,33 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from problems.human.opensim.coordinates import coordinates
 from problems.human.opensim.storage import numbers_of_line, read_storage, text_of
+from trajopt.base.arguments import list_names
 from trajopt.base.errors import OptionError, ProblemError
 
 UNITS = {"deg": np.pi / 180.0, "rad": 1.0, "m": 1.0, "mm": 1e-3, "cm": 1e-2}  # to rad and m
 LENGTHS = ("m", "mm", "cm")
 TRANSLATIONS = ("_tx", "_ty", "_tz")
+#: What labels of other files of OpenSim have in them -> what such a file holds.
+OTHER_KINDS = {
+    re.compile(
+        r"force|torque|moment|grf|grm|(^|_)cop|_[vp][xyz]$|(^|_)[fmp][xyz]\d*$", re.IGNORECASE
+    ): "forces",
+    re.compile(
+        r"emg|activation|excitation|(^|_)(gas(troc|med|lat|_)|sol(eus|_)|tib_?(ant|post)|peron|per_?(long|brev)|"
+        r"vas(tus|_?(lat|med|int))|rect?(us)?_?fem|bi(ceps)?_?fem|bf_?[ls]h|semi_?[tm]|gl(ut)?_?(max|med|min)|"
+        r"tfl|add_?(mag|long|brev)|iliacus|psoas|sart|grac)",
+        re.IGNORECASE,
+    ): "muscle activity",
+}
 JUMP = 1.5  # times the usual time between rows: a longer one is a gap
 MOST_RADIANS, MOST_METRES = 7.0, 100.0  # beyond: degrees, millimetres
 
@@ -45,8 +60,9 @@ class MotionTable:
 def read_motion(path: str | os.PathLike[str]) -> MotionTable:
     """Read a .mot, .sto or .csv file.
 
-    Raises OptionError for another kind of file, ProblemError with the line for gaps, times that do not
-    increase and numbers that are none, and where radians or metres look like degrees or millimetres.
+    Raises OptionError for another kind of file, also one of forces or of muscle activity by its labels,
+    ProblemError with the line for gaps, times that do not increase and numbers that are none, and where
+    radians or metres look like degrees or millimetres.
     """
     file = Path(path)
     if not file.is_file():
@@ -60,6 +76,20 @@ def read_motion(path: str | os.PathLike[str]) -> MotionTable:
     check_times(found.time, file, lines)
     check_units(found, file)
     return found
+
+
+def refuse_other_kind(labels: Iterable[str], file: Path) -> None:
+    """OptionError where no label is a coordinate of OpenSim and most are forces, or muscles."""
+    given = list(labels)
+    if {own.name for own in coordinates().values()} & set(given):
+        return
+    for pattern, kind in OTHER_KINDS.items():
+        found = [label for label in given if pattern.search(label)]
+        if 2 * len(found) > len(given):
+            raise OptionError(
+                f"'{file}' has {kind}, {list_names(found)}: give the file of the motion, whose columns are "
+                "coordinates such as knee_angle_r"
+            )
 
 
 def check_times(time: np.ndarray, file: Path, lines: int = 0) -> None:
@@ -100,6 +130,7 @@ def check_units(table: MotionTable, file: Path) -> None:
 
 def _stored(file: Path) -> MotionTable:
     table = read_storage(file)
+    refuse_other_kind(table.columns, file)
     angles = [name for name in table.columns if not name.endswith(TRANSLATIONS)]
     if table.in_degrees is None and angles:
         raise ProblemError(
@@ -122,6 +153,7 @@ def _comma_separated(file: Path) -> tuple[MotionTable, int]:
         raise ProblemError(f"{file} has {len(lines)} lines: give labels, then two rows or more")
     if lines[0][1][0].partition("[")[0].strip() != "time":
         raise ProblemError(f"{file}, line 1 begins with '{lines[0][1][0]}': the first label must be time")
+    refuse_other_kind((cell.partition("[")[0].strip() for cell in lines[0][1][1:]), file)
     labels = [_label(cell, file) for cell in lines[0][1]]
     names = [name for name, _ in labels]
     if "" in names or len(set(names)) < len(names):

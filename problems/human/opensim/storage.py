@@ -54,8 +54,9 @@ def _label(name: str) -> str:
 def read_storage(path: str | os.PathLike[str]) -> Storage:
     """Read a .mot or .sto file.
 
-    Raises ProblemError where header, labels and numbers do not agree, with the line where there is one: a
-    label without a column, a row that is too short, text, NaN, or a header whose counts are others.
+    The labels say how many columns there are, whatever nColumns is, as OpenSim's tables are read. Raises
+    ProblemError where labels and numbers do not agree, with the line where there is one: a label without a
+    column, a row that is too short, text, NaN, or a header with another number of rows, of a file cut short.
     """
     lines = text_of(path).splitlines()
     ends = [i for i, line in enumerate(lines) if line.strip() == "endheader"]
@@ -68,9 +69,10 @@ def read_storage(path: str | os.PathLike[str]) -> Storage:
         raise ProblemError(f"{path}, line {end + 2} begins with {labels[:1]}: the first label must be time")
     rows = [(i, line.split()) for i, line in enumerate(lines[end + 2 :], end + 3) if line.strip()]
     values = np.array([numbers_of_line(cells, len(labels), path, i) for i, cells in rows])
-    for key, count in (("nRows", len(values)), ("nColumns", len(labels))):
-        if key in entries and entries[key] != str(count):
-            raise ProblemError(f"{path} has {count} as {key}, but its header says {entries[key]}: correct it")
+    if entries.get("nRows", str(len(values))) != str(len(values)):
+        raise ProblemError(
+            f"{path} has {len(values)} as nRows, but its header says {entries['nRows']}: correct it"
+        )
     if len(values) < 2 or len(set(labels)) < len(labels):
         raise ProblemError(
             f"{path} has {len(values)} rows under {labels}: give two or more, and each label once"

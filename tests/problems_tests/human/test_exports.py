@@ -116,7 +116,7 @@ def test_the_summary_is_a_table_of_the_right_leg(folder):
         ("Coordinates\ntime\tx\n", "has no line 'endheader'"),
         ("C\nnRows=1\nnColumns=2\nendheader\ntime\tx\n0\tfar\n", "line 6: could not convert string"),
         ("C\nnRows=few\nendheader\ntime\tx\n0\t1\n", "has 1 as nRows, but its header says few"),
-        ("C\nnRows=3\nnColumns=2\nendheader\ntime\tx\n0\t1\n1\t1\n", "has 2 as nRows, but its header says 3"),
+        ("C\nnRows=3\nendheader\ntime\tx\n0\t1\n1\t1\n", "has 2 as nRows, but its header says 3"),
         ("C\nendheader\ntime\tx\n0\t1\n1\n", "line 5 has 1 numbers: 2 labels are above it"),
         ("C\nendheader\ntime\tx\n0\t1\n1\tnan\n", "line 5 has a gap"),
         ("C\nendheader\nx\ttime\n0\t1\n", "line 3 begins with .'x'.: the first label must be time"),
@@ -127,3 +127,14 @@ def test_other_files_are_refused(text, message, tmp_path):
     (tmp_path / "a.mot").write_text(text)
     with pytest.raises(ProblemError, match=message):
         storage.read_storage(tmp_path / "a.mot")
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7, "many"])
+def test_labels_say_how_many_columns_there_are(count, tmp_path):
+    text = f"C\nnRows=2\nnColumns={count}\ninDegrees=no\nendheader\ntime\tx\ty\n0\t1\t2\n1\t3\t4\n"
+    (tmp_path / "a.sto").write_text(text)
+    read = storage.read_storage(tmp_path / "a.sto")
+    assert {name: values.tolist() for name, values in read.columns.items()} == {"x": [1, 3], "y": [2, 4]}
+    (tmp_path / "a.sto").write_text(text.replace("\t2\n", "\t2\t9\n").replace("\t4\n", "\t4\t9\n"))
+    with pytest.raises(ProblemError, match="line 7 has 4 numbers: 3 labels are above it"):
+        storage.read_storage(tmp_path / "a.sto")

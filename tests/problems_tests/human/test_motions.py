@@ -105,6 +105,33 @@ def test_files_that_are_no_text_are_refused(name, tmp_path):
         (read_markers if name == "a.trc" else read_motion)(tmp_path / name)
 
 
+OTHER_FILES = {
+    "forces": ("ground_force_r_vx", "ground_force_r_vy", "ground_force_r_px", "ground_torque_r_x"),
+    "forces of plates": ("FP1_Fx", "FP1_Fy", "FP1_Px", "FP1_Mz"),
+    "forces of joints": ("hip_flexion_r_moment", "knee_angle_r_moment", "pelvis_tx_force"),
+    "muscle activity": ("gasmed_r", "soleus_r", "tibant_r", "vaslat_r", "recfem_r"),
+    "muscle activity of sensors": ("EMG1", "EMG2"),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_FILES)
+@pytest.mark.parametrize("name", ["a.mot", "a.csv"])
+def test_files_of_forces_and_of_muscles_are_named(kind, name, tmp_path):
+    labels = ("time", *OTHER_FILES[kind])
+    rows = [" ".join(str(700.0 + i) for i in range(len(labels)))] * 2
+    text = "\n".join(["C", "endheader", " ".join(labels), *rows]) if name == "a.mot" else "\n".join(
+        each.replace(" ", ",") for each in (" ".join(labels), *rows)
+    )  # fmt: skip
+    with pytest.raises(OptionError, match=f"has {kind.partition(' of ')[0]}, "):
+        read_motion(written(tmp_path / name, text))
+
+
+def test_labels_of_coordinates_are_no_other_kind(tmp_path):
+    for label in (each.column for each in opensim_names()):
+        table = f"time,{label} [rad]\n0,0.1\n1,0.2\n"
+        assert list(read_motion(written(tmp_path / "a.csv", table)).columns) == [label]
+
+
 def test_the_flag_of_degrees_may_be_in_capitals(tmp_path):
     table = read_motion(written(tmp_path / "a.mot", HEAD.format("Yes") + "0\t90\n1\t45\n"))
     np.testing.assert_allclose(table.columns["knee_angle_r"], [np.pi / 2.0, np.pi / 4.0])
