@@ -124,7 +124,8 @@ def test_a_task_begins_with_planned_ways_where_the_straight_one_is_blocked():
     assert last is straight and len(planned) > 1
     for (way,) in planned:
         np.testing.assert_array_equal(way[[0, -1]], straight[0])
-        assert is_clear(table(WALL), way, 1e-3)
+        assert table(WALL).distances(checked(way)).min() >= 1e-3 - RESOLUTION
+    assert not is_clear(table(WALL), straight[0], 1e-3) and is_clear(table(), straight[0], 1e-3)
     assert list(ways_past_obstacles(slides_task().stated, straight)) == [straight]
 
 
