@@ -97,7 +97,7 @@ class ContactProblem(HeldFrames):
         self.contacts[frame] = contact
         if contact.arcs:
             self._push(contact)
-            self._push_link(contact.link, contact.wrench, f"force at {frame}")
+            self.load(contact.link, contact.load)
             for surface, link in on_links.items():
                 if link is not None:
                     reaction = partial(contact.reaction, frame=surface)

@@ -16,9 +16,10 @@ import numpy as np
 
 from problems.human.body.model import other_side, step_symmetry
 from problems.human.body.person import Person
-from problems.human.gait.ground_reaction import MIRRORED
+from problems.human.gait.ground_reaction import MIRRORED, REACTION
 from trajopt.base.arguments import check_known
 from trajopt.base.errors import ProblemError
+from trajopt.terms.term import operands_of
 
 if TYPE_CHECKING:
     from trajopt import Solution
@@ -29,11 +30,12 @@ UNLOADED = 1e-9  # of body weight
 
 @dataclass(frozen=True, eq=False)
 class Cycle:
-    """A gait cycle of the right leg: states (K, n) and foot loads (K, 6) of both sides at times (K,) s.
+    """A gait cycle of the right leg: states (K, n) and loads (K, 6) on links of both sides at times (K,) s.
 
     The middle of the cycle appears twice, as the end of one step and as the start of the next, so that jumps
     of accelerations and forces are seen. Loads are [moment; force] about the world origin, world axes.
 
+    ground : the part of the loads that is the ground's, on the feet; the rest are devices, pushes and others
     mirrored : whether its halves are mirror images, and so the cycle is that of either leg
     """
 
@@ -43,6 +45,7 @@ class Cycle:
     v: np.ndarray
     a: np.ndarray
     loads: Mapping[str, np.ndarray]
+    ground: Mapping[str, np.ndarray]
     duration: float
     step_length: float
     person: Person
@@ -74,7 +77,7 @@ class Cycle:
 
     def reaction(self, side: str) -> np.ndarray:
         """[moment; force] of the ground on the foot of a side, "r" or "l", (K, 6), about the world origin."""
-        on_foot = [load for link, load in self.loads.items() if link.endswith(f"_{side}")]
+        on_foot = [load for link, load in self.ground.items() if link.endswith(f"_{side}")]
         return sum(on_foot, np.zeros((self.time.size, 6)))
 
     @property
@@ -103,14 +106,23 @@ class Cycle:
         later = np.arange(order.size) >= self.time.size - strike
         signs, exchanged, offset = step_symmetry(self.joint_names, 2.0 * self.step_length)
         q, v, a = (signs * each[order][:, exchanged] for each in (self.q, self.v, self.a))
-        loads = {other_side(link): mirrored_load(load[order], 0.0) for link, load in self.loads.items()}
-        ahead = {link: mirrored_load(self.loads[other_side(link)][order], offset.max()) for link in loads}
+
+        def mirrored(loads: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+            return {
+                other_side(link): np.where(
+                    later[:, None],
+                    mirrored_load(load[order], offset.max()),
+                    mirrored_load(load[order], 0.0),
+                )
+                for link, load in loads.items()
+            }
+
         return replace(
             self,
             person=self.person.mirrored,
             time=self.time[order] + self.duration * later - self.time[strike],
             q=q + offset * later[:, None], v=v, a=a,
-            loads={link: np.where(later[:, None], ahead[link], load) for link, load in loads.items()},
+            loads=mirrored(self.loads), ground=mirrored(self.ground),
         )  # fmt: skip
 
     @cached_property
@@ -128,16 +140,16 @@ def gait_cycle(solution: Solution, samples: int = 201) -> Cycle:
     names = solution.joint_names
     t = np.linspace(0.0, solution.duration, samples)
     mirrored = _changes_sides(solution)
-    loads = _loads(solution, t)
+    loads, ground = (_values(solution, each, t) for each in (solution.problem.loads, _of_ground(solution)))
     states = [solution.q(t), solution.v(t), solution.a(t)]
     if mirrored:
-        t, states, loads = _both_halves(solution, t, states, loads)
+        t, states, loads, ground = _both_halves(solution, t, states, loads, ground)
     forward = _column(names, "global_tx")
     travelled = float(states[0][-1, forward] - states[0][0, forward])
     recipe = solution.recipe.parameters if solution.recipe else {}
     model: Any = solution.problem.dynamics
     return Cycle(
-        joint_names=tuple(names), time=t, q=states[0], v=states[1], a=states[2], loads=loads,
+        joint_names=tuple(names), time=t, q=states[0], v=states[1], a=states[2], loads=loads, ground=ground,
         duration=float(t[-1]), step_length=0.5 * travelled, person=Person.of(recipe, model),
         mirrored=mirrored,
     )  # fmt: skip
@@ -154,10 +166,13 @@ def each_time_once(cycle: Cycle) -> Cycle:
     def mean(values: np.ndarray) -> np.ndarray:
         return np.add.reduceat(values, starts) / counts
 
-    loads = {link: mean(load) for link, load in cycle.loads.items()}
-    return replace(
-        cycle, time=cycle.time[starts], q=mean(cycle.q), v=mean(cycle.v), a=mean(cycle.a), loads=loads
+    loads, ground = (
+        {link: mean(load) for link, load in each.items()} for each in (cycle.loads, cycle.ground)
     )
+    return replace(
+        cycle, time=cycle.time[starts], q=mean(cycle.q), v=mean(cycle.v), a=mean(cycle.a),
+        loads=loads, ground=ground,
+    )  # fmt: skip
 
 
 def mirrored_load(load: np.ndarray, ahead: float) -> np.ndarray:
@@ -202,25 +217,43 @@ def _column(names: tuple[str, ...], joint: str) -> int:
     return names.index(joint)
 
 
-def _loads(solution: Solution, t: np.ndarray) -> dict[str, np.ndarray]:
-    terms = solution.problem.loads
+def _of_ground(solution: Solution) -> dict[str, Any]:
+    """Link -> the part of its load that is the ground's: of contacts, or the reaction that feet share."""
+    problem: Any = solution.problem
+    names = {REACTION.format(side=side) for side in "rl"} | {
+        contact.load.name for contact in problem.contacts.values()
+    }
+    found = {}
+    for link, load in problem.loads.items():
+        parts = [part for part in operands_of(load) or (load,) if part.name in names]
+        if parts:
+            found[link] = sum(parts[1:], parts[0])
+    return found
+
+
+def _values(solution: Solution, terms: Mapping[str, Any], t: np.ndarray) -> dict[str, np.ndarray]:
     values = solution.values(list(terms.values()), t) if terms else {}
     return {link: values[term.quantity] for link, term in terms.items()}
 
 
-def _both_halves(solution, t, states, loads):
+def _both_halves(solution, t, states, *loads):
     """Times, states and loads of the step and of its mirrored image behind it."""
     names = tuple(solution.joint_names)
     ahead = _travelled(solution)
     signs, order, offset = step_symmetry(names, ahead)
     behind = [signs * states[0][:, order] + offset, *(signs * x[:, order] for x in states[1:])]
     none = np.zeros((t.size, 6))
-    both = {
-        link: np.concatenate([loads.get(link, none), mirrored_load(loads.get(other_side(link), none), ahead)])
-        for link in dict.fromkeys([*loads, *map(other_side, loads)])
-    }
+    both = [
+        {
+            link: np.concatenate(
+                [each.get(link, none), mirrored_load(each.get(other_side(link), none), ahead)]
+            )
+            for link in dict.fromkeys([*each, *map(other_side, each)])
+        }
+        for each in loads
+    ]
     return (
         np.concatenate([t, t + t[-1]]),
         [np.concatenate(pair) for pair in zip(states, behind, strict=True)],
-        both,
+        *both,
     )

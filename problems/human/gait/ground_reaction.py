@@ -32,6 +32,7 @@ import numpy as np
 import trajopt
 
 MIRRORED = (1.0, 1.0, -1.0)  # a force seen from the other side of the sagittal plane
+REACTION = "reaction on foot {side}"  # name of the load on the foot of a side, r or l
 OPPOSING_TERMS = 3  # coefficients of an opposing force
 LARGEST_OPPOSING = 1.0  # what each may be at most, twice what walks have: only steps that fail come near it
 

@@ -17,7 +17,7 @@ import numpy as np
 import trajopt
 from problems.human.body.model import GRAVITY, other_side
 from problems.human.body.tables import contact_points
-from problems.human.gait.ground_reaction import OpposingForce, ratio_weight, time_weight
+from problems.human.gait.ground_reaction import REACTION, OpposingForce, ratio_weight, time_weight
 from trajopt.base.errors import OptionError, ProblemError
 
 SPLITS = ("time", "opposing", "ratio", "one place")
@@ -319,4 +319,4 @@ def reaction_on_foot(side: str, steps: Sequence[Step]) -> trajopt.ExpressionTerm
             total = [now * part + (1.0 - now) * later for part, later in zip(share, total, strict=True)]
         return total
 
-    return trajopt.ExpressionTerm(wrench, f"reaction on foot {side}")
+    return trajopt.ExpressionTerm(wrench, REACTION.format(side=side))

@@ -17,7 +17,7 @@ from problems.human.assessment.identities import identities
 from problems.human.assessment.measured import measured, quantities
 from problems.human.assessment.whole_body import centre_of_pressure, sole, thigh_inclination, whole_body
 from problems.human.body import tables
-from problems.human.gait.cycle import gait_cycle, mirrored_load
+from problems.human.gait.cycle import each_time_once, gait_cycle, mirrored_load
 from trajopt.base.errors import ProblemError, UnknownNameError
 
 WEIGHT = 75.0 * 9.81
@@ -60,6 +60,25 @@ def test_feet_carry_what_the_body_needs_in_both_halves(step):
     needed = dynamics.base_wrench(step.problem.dynamics, cycle.q, cycle.v, cycle.a)
     assert np.allclose(cycle.reaction("r") + cycle.reaction("l"), needed, rtol=0, atol=1e-8)
     assert cycle.stance_end == pytest.approx(60.0)  # the last of 11 samples before toe-off at 64 %
+
+
+def test_devices_are_loads_but_not_the_ground():
+    """An ankle device on shank and foot: balance has both ends, the reaction of the ground none."""
+    problem = planar_walker.build()
+    ankle = problem.dynamics.joint_names.index("ankle_r_dorsi")
+    device = trajopt.ExpressionTerm(lambda node: [0, 0, -100.0 * node.q[ankle], 0, 0, 0], "device")
+    problem.load("shank_r", device)
+    problem.load("hindfoot_r", -device)
+    cycle = gait_cycle(trajopt.solve(problem, trajopt.Ipopt(max_iterations=1), progress="silent"), 11)
+    for each in (cycle, each_time_once(cycle), cycle.of_left_leg):
+        assert set(each.loads) == {"hindfoot_r", "hindfoot_l", "shank_r", "shank_l"}
+        assert set(each.ground) == {"hindfoot_r", "hindfoot_l"}
+    needed = dynamics.base_wrench(problem.dynamics, cycle.q, cycle.v, cycle.a)
+    assert np.allclose(cycle.reaction("r") + cycle.reaction("l"), needed, rtol=0, atol=1e-8)
+    couple = -100.0 * cycle.q[:11, ankle]
+    on_foot = cycle.loads["hindfoot_r"] - cycle.ground["hindfoot_r"]
+    assert np.allclose(cycle.loads["shank_r"][:11, 2], couple) and np.abs(couple).max() > 5.0
+    assert np.allclose(on_foot[:11, 2], -couple) and np.allclose(on_foot[:11, [0, 1, 3, 4, 5]], 0.0)
 
 
 def test_a_mirrored_load_pushes_from_the_mirrored_place():

@@ -58,7 +58,7 @@ def waving(tmp_path_factory):
     share = 0.5 + 0.3 * np.sin(5.0 * time)[:, None]
     loads = {"hindfoot_r": share * total, "hindfoot_l": (1.0 - share) * total}
     assert total[:, 4].min() > 0.2 * person.weight
-    body = whole_body(Cycle(model.joint_names, time, q, v, a, loads, 1.0, 0.5, person))
+    body = whole_body(Cycle(model.joint_names, time, q, v, a, loads, loads, 1.0, 0.5, person))
     place = tmp_path_factory.mktemp("waving")
     export_body(body, place)
     run_opensim(place)

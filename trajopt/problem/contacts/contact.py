@@ -100,6 +100,11 @@ class Contact:
         return ExpressionTerm(self._force, f"force on {self.frame}", AXIS_NAMES, "N")
 
     @property
+    def load(self) -> ExpressionTerm:
+        """The wrench of the ground on the foot's link, (6,) [moment; force] about the world origin."""
+        return ExpressionTerm(self.wrench, f"force at {self.frame} on {self.link}")
+
+    @property
     def force_rate(self) -> ExpressionTerm:
         """d force / dt while the foot stands, (3,) N/s, world axes, of one that is continuous."""
         return ExpressionTerm(self._force_rate, f"rate of force on {self.frame}", AXIS_NAMES, "N/s")
