@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ REACH = 0.05  # m beyond the clearance asked for: pairs within it have rows
 FEWEST, MOST = 16, 64  # rows of a node
 RATE = 1000.0  # Hz, of the check between nodes
 SOLVER = trajopt.TrustRegionSqp(tol=1e-4, max_iterations=60)
+LEAST_SECONDS = 1e-3  # of a solve that has no time left
 NEAR = 0.05  # rad or m: first steps from a motion that was found before
 STOPPED = trajopt.Status.INTERRUPTED, trajopt.Status.TIME_LIMIT
 
@@ -95,6 +97,8 @@ def solve_clear(
     clearance: float,
     solver: Any = None,
     rounds: int = 10,
+    refine: Any = None,
+    time_limit: float | None = None,
 ) -> Any:
     """Solve a problem, or phases, with `keep_clear`; a check at 1 kHz adds nodes where half of it is missed.
 
@@ -102,13 +106,19 @@ def solve_clear(
     solver : `TrustRegionSqp` by default, some ten times faster than others where few rows of many bind
     rounds : most solves; each later one starts from the motion before it, with nodes for limits at the
         deepest time of every interval of violation and half-way to its ends
+    refine : of every solve, as of `trajopt.solve`; time_limit : wall seconds of all of them
     The solution that comes closest is returned: look at `least_clearances`. Raises OptionError.
     """
     check_count("rounds", rounds, 1)
+    check_positive("time_limit", time_limit, optional=True)
+    ends = None if time_limit is None else time.monotonic() + time_limit
     asked, own, best, closest = problem, SOLVER if solver is None else solver, None, (False, -np.inf)
     of_parts = clearances if isinstance(clearances, Sequence) else (clearances,)
     for _ in range(rounds):
-        solution: Any = trajopt.solve(asked, own, refine=None, starts=1, coarse_to_fine=False)
+        left = None if ends is None else max(ends - time.monotonic(), LEAST_SECONDS)
+        solution: Any = trajopt.solve(
+            asked, own, refine=refine, starts=1, coarse_to_fine=False, time_limit=left
+        )
         checks = [least_clearances(*pair) for pair in zip(of_parts, solution.parts, strict=True)]
         deepest = min(float(least.min()) for _, least in checks)
         if best is None or (solution.converged, deepest) > closest:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import trajopt
+from problems.moves.obstacles import solve_clear
 from problems.moves.tasks.planned_motion import PlannedMotion
 from problems.moves.tasks.pose_sequence import first_guess
 from problems.moves.tasks.reaching import pose_errors
@@ -25,6 +26,7 @@ from trajopt.base.errors import NotFiniteError, ShapeError
 # mostly finds no step from one round of limit nodes to the next, which took a third of the seconds; easy
 # tasks, where it finds one, take longer without it.
 AMONG_OBSTACLES = trajopt.DenseInteriorPoint(tol=1e-6, max_iterations=300)
+ROUNDS = 4  # of `solve_clear`: where these do not suffice, the slower way is tried
 
 
 def solved(
@@ -42,7 +44,26 @@ def solved(
 
 
 def _motion(problem: TaskProblem, time_limit: float | None) -> PlannedMotion:
-    return PlannedMotion.of(problem, _solution(problem, time_limit))
+    """By `solve_clear` among obstacles to one goal, and by `_solution` where its motion misses a limit."""
+    if len(problem.task.steps) > 1:
+        return PlannedMotion.of(problem, _solution(problem, time_limit))
+    clearances = problem.task.clearances(problem.models[0])
+    if clearances is None:
+        return PlannedMotion.of(problem, _solution(problem, time_limit))
+    begin = time.monotonic()
+    found = solve_clear(
+        problem.asked,
+        clearances,
+        problem.task.clearance,
+        rounds=ROUNDS,
+        refine=trajopt.LimitNodes(accuracy=MARGIN, newton=False),
+        time_limit=time_limit,
+    )
+    motion = PlannedMotion.of(problem, found)
+    left = None if time_limit is None else time_limit - (time.monotonic() - begin)
+    if motion.converged or found.status is trajopt.Status.INTERRUPTED or (left is not None and left <= 0.0):
+        return motion
+    return min(motion, PlannedMotion.of(problem, _solution(problem, left)), key=_order)
 
 
 def _order(motion: PlannedMotion) -> tuple[bool, float]:

@@ -133,4 +133,5 @@ def test_a_task_begins_with_planned_ways_where_the_straight_one_is_blocked():
 def test_a_task_finds_its_own_way_around_a_wall():
     motion = slides_task(WALL).solve()
     assert motion.converged, motion
+    assert motion.slowed == 0.0 and motion.solution.verify().verdict == "PASS"
     assert motion.q(np.linspace(0.0, motion.duration, 500))[:, 1].max() > 0.59  # over the end of the wall
