@@ -16,11 +16,14 @@ from __future__ import annotations
 import trajopt
 from problems.human.assessment.running import draw as draw
 from problems.human.assessment.running import remarks as remarks
+from problems.human.body.model import TABLE_HEIGHT
+from problems.human.body.own_model import own_mass, own_skeleton
 from problems.human.body.person import Person, chosen_height
 from problems.human.gait.formulation import PREDICTED
 from problems.human.gait.sourced_cost import CostWeights
 from problems.human.gait.step import Step
 from problems.human.gait.step_limits import StepLimits
+from problems.human.motions.tracking import track_motion
 from problems.human.predicted.predicted_step import SOLVED, predicted_solver, predicted_step
 from problems.human.predicted.running_guess import running_guess
 from problems.human.predicted.solved_walk import RUNS
@@ -44,6 +47,7 @@ def build(
     height: float | None = None,
     mass: float = 75.0,
     slope: float = 0.0,
+    backpack: float = 0.0,
     foot_line: float = 0.03,
     toe_out: float = 7.0,
     friction: float = 0.7,
@@ -54,6 +58,12 @@ def build(
     smoothness: float = 3.2e-6,
     start: str = SOLVED,
     without: str = "",
+    track: str = "",
+    track_window: tuple[float, float] | None = None,
+    track_weight: float = 10.0,
+    track_names: str = "",
+    track_model: str = "",
+    model: str = "",
 ) -> trajopt.Problem:
     """One step; speed in m/s, lengths in m, mass in kg, angles in degrees.
 
@@ -67,10 +77,12 @@ def build(
     The other parameters are those of `gait`.
     """
     check_choice("start", start, (SOLVED, DRAWN))
+    if model:
+        mass, height = own_mass(model), TABLE_HEIGHT if height is None else height
     height = chosen_height(height, mass)
     length = speed / STEP_RATE if step_length is None else step_length
     step = Step(length, speed, height, mass, line=foot_line, toe_out=toe_out)
-    person = Person(height, mass, slope=slope)
+    person = Person(height, mass, backpack, slope=slope)
     mesh = run_trajectory(step.duration, intervals, start == DRAWN)
     problem = predicted_step(
         "running", person, (step,), StepLimits(friction=friction, sole=PREDICTED.sole),
@@ -78,6 +90,9 @@ def build(
         weights=CostWeights(power, steadiness, force_rate), smoothness=smoothness, without=without,
         start=running_guess if start == DRAWN else start, stored=RUNS, stances=RUN, parts=PARTS,
         tendons=achilles_tendons(person) if tendons else {},
+        body=own_skeleton(model, person) if model else None,
     )  # fmt: skip
+    if track:
+        track_motion(problem, track, track_window, track_weight, track_names, track_model or model)
     problem.recommend(predicted_solver(start, further=True))
     return problem

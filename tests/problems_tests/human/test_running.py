@@ -8,10 +8,12 @@ import trajopt
 from problems import gait, running
 from problems.human.assessment.running import run_criteria, run_events
 from problems.human.assessment.slip import sinking, slip
-from problems.human.body.model import ACTIVE
+from problems.human.body.model import ACTIVE, skeleton
 from problems.human.body.person import Person
 from problems.human.gait.sourced_cost import muscle_power, muscle_torques
 from problems.human.gait.step import Step
+from problems.human.opensim.osim_model import osim_model
+from problems.human.opensim.storage import Storage, write_storage
 from problems.human.predicted.running_guess import running_guess
 from problems.human.predicted.solved_walk import RUNS
 from problems.human.predicted.stances import (
@@ -86,6 +88,23 @@ def test_a_stored_run_meets_all_rows_of_its_own_step(file):
     program = transcribe(running.build(speed=speed, step_length=length))
     rows = program.rows(program.start)
     assert np.maximum(program.row_lower - rows, rows - program.row_upper).max() < 1e-6
+
+
+@pytest.mark.long
+def test_a_run_carries_a_backpack_and_has_a_model_and_a_measured_motion_as_a_walk_does(tmp_path):
+    model, motion = str(tmp_path / "body.osim"), str(tmp_path / "m.mot")
+    osim_model(skeleton(), 1.0).write(model, encoding="utf-8", xml_declaration=True)
+    t = np.linspace(1.0, 1.4, 9)
+    knee = {"knee_angle_r": 40.0 + 50.0 * (t - 1.0)}
+    write_storage(motion, Storage("Coordinates", t, knee, in_degrees=True))
+    assert running.build(backpack=10.0).dynamics.total_mass == pytest.approx(85.0)
+    problem = running.build(model=model, track=motion, track_window=(1.1, 1.3))
+    assert {"heel_r", "toe_l"} <= {frame.name for frame in problem.dynamics.frames}
+    measured = problem.datasets["measured angles"].values[:, 0]
+    np.testing.assert_allclose(measured[[0, -1]], np.deg2rad([45.0, 55.0]), atol=1e-9)
+    assert any(cost.name == "distance to the measured motion" for cost in problem.costs)
+    nlp = trajopt.transcribe(problem)
+    assert np.isfinite(nlp.objective(nlp.start)) and np.isfinite(nlp.rows(nlp.start)).all()
 
 
 def test_a_start_of_a_run_that_is_none_is_refused():
