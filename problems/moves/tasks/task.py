@@ -237,7 +237,11 @@ class Task:
         self.tool_speed = None if tool_speed is None else number(tool_speed, "tool_speed")
 
     def solve(
-        self, paths: Sequence[Any] | None = None, *, intervals: int = 10, time_limit: float | None = None
+        self,
+        paths: Sequence[Any] | None = None,
+        *,
+        intervals: int | None = None,
+        time_limit: float | None = None,
     ) -> PlannedMotion:
         """The motion of least time, or the best that was found: `converged` says whether every limit holds.
 
@@ -250,7 +254,8 @@ class Task:
 
         paths : motions to start from beside it, (k, n) joint positions from the start to the last goal each;
             the shortest converged motion is returned
-        intervals : of the spline, from goal to goal
+        intervals : of the spline, from goal to goal; None: 10, and 64 for a move to one goal with limits of
+            jerk and nothing to touch, which is then within 0.5 % of the least time
         time_limit : wall seconds for each start
 
         Raises InfeasibleBoundsError for a pose that cannot be reached, with the nearest one, for a joint

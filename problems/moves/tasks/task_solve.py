@@ -14,6 +14,7 @@ from problems.moves.obstacles import solve_clear
 from problems.moves.tasks.planned_motion import PlannedMotion
 from problems.moves.tasks.pose_sequence import first_guess
 from problems.moves.tasks.reaching import pose_errors
+from problems.moves.tasks.robot import carrying
 from problems.moves.tasks.stated_task import StatedTask
 from problems.moves.tasks.task_problem import MARGIN, TaskProblem
 from problems.moves.tasks.ways import ways_past_obstacles
@@ -26,13 +27,15 @@ from trajopt.base.errors import NotFiniteError, ShapeError
 # mostly finds no step from one round of limit nodes to the next, which took a third of the seconds; easy
 # tasks, where it finds one, take longer without it.
 AMONG_OBSTACLES = trajopt.DenseInteriorPoint(tol=1e-6, max_iterations=300)
+COARSE, FINE = 10, 64  # intervals to a goal: the switches of a jerk take many
 ROUNDS = 4  # of `solve_clear`: where these do not suffice, the slower way is tried
 
 
 def solved(
-    task: StatedTask, paths: Sequence[Any] | None, intervals: int, time_limit: float | None
+    task: StatedTask, paths: Sequence[Any] | None, intervals: int | None, time_limit: float | None
 ) -> PlannedMotion:
     """The best motion from its own guess and those that are given; see `Task.solve`."""
+    intervals = _intervals(task) if intervals is None else intervals
     check_count("intervals", intervals, least=4)
     given, found = _given_paths(task, paths), []
     for guess in ways_past_obstacles(task, first_guess(task)):
@@ -41,6 +44,14 @@ def solved(
             break
     found += [_motion(TaskProblem(task, guess, intervals), time_limit) for guess in given]
     return min(found, key=_order)
+
+
+def _intervals(task: StatedTask) -> int:
+    """More where the jerk is limited, to one goal with nothing to touch: seconds there gain some 3 %."""
+    has_jerk = bool(np.any(np.isfinite(task.limits.jerk)))
+    model = carrying(task.robot.model, task.steps[0].payloads)
+    alone = len(task.steps) == 1 and task.clearances(model) is None
+    return FINE if has_jerk and alone else COARSE
 
 
 def _motion(problem: TaskProblem, time_limit: float | None) -> PlannedMotion:

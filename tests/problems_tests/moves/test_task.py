@@ -264,3 +264,19 @@ def test_tables_have_the_joints_as_columns(tmp_path):
     head, *rows = (tmp_path / "move.csv").read_text(encoding="utf-8").splitlines()
     assert head.split(",")[1] == "q shoulder_pan_joint [rad]"
     assert len(rows) == int(np.floor(motion.duration * 250.0)) + 2
+
+
+@pytest.mark.long
+def test_a_slide_with_limits_of_jerk_takes_half_a_percent_longer_than_seven_ramps_at_most():
+    """From rest to rest over 1 m: T = d / v + v / a + a / j, as speed and acceleration are reached."""
+    limits = dynamics.JointLimits.symmetric(velocity=1.5, torque=1e3)
+    joint = dynamics.Joint("slide", "prismatic", limits=limits)
+    model = dynamics.RigidBodyModel([dynamics.Body("cart", joint, None, mass=1.0)], gravity=(0, 0, 0))
+    task = moves.Task(moves.robot(model))
+    task.start(q=[0.0])
+    task.to(q=[1.0])
+    task.limits(acceleration=8.0, jerk=100.0)
+    motion = task.solve()
+    least = 1.0 / 1.5 + 1.5 / 8.0 + 8.0 / 100.0
+    assert motion.converged
+    assert least <= motion.duration <= 1.005 * least
