@@ -67,7 +67,7 @@ def test_the_file_is_a_solution_whose_problem_is_stated_again(solved, file):
 @pytest.mark.long
 def test_a_replay_carries_the_load_from_where_it_is_picked_up(solved, file, monkeypatch):
     pytest.importorskip("mujoco")
-    from dynamics.formats import mujoco_writer
+    from dynamics.formats.mujoco import mujoco_writer
 
     simulated, written = [], mujoco_writer.mjcf_of
     monkeypatch.setattr(mujoco_writer, "mjcf_of", lambda model: simulated.append(model) or written(model))
