@@ -255,7 +255,7 @@ class Task:
         paths : motions to start from beside it, (k, n) joint positions from the start to the last goal each;
             the shortest converged motion is returned
         intervals : of the spline, from goal to goal; None: 10, and 64 for a move to one goal with limits of
-            jerk and nothing to touch, which is then within 0.5 % of the least time
+            jerk and nothing to touch, of which five of a UR5 took 0.3 % over the least time at most
         time_limit : wall seconds for each start
 
         Raises InfeasibleBoundsError for a pose that cannot be reached, with the nearest one, for a joint
