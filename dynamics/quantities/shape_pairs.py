@@ -72,11 +72,11 @@ def apart_in_all_poses(model: KinematicTree, robot: RobotShapes, solids: PackedS
     """
     tree, numbers = model.packed.tree, model.packed.numbers
     limits = model.limits
-    far = np.maximum(np.abs(limits.q_lower), np.abs(limits.q_upper))[tree[:, COORDINATE]]
-    slide = np.abs(numbers[:, SLIDE])
+    sliding = np.abs(numbers[:, SLIDE]) > 0.0
+    slide, ratio, offset = np.abs(numbers[sliding][:, [SLIDE, RATIO, OFFSET]]).T
+    far = np.maximum(np.abs(limits.q_lower), np.abs(limits.q_upper))[tree[sliding, COORDINATE]]
     moved = np.zeros(len(tree))
-    sliding = slide > 0.0
-    moved[sliding] = (slide * (np.abs(numbers[:, RATIO]) * far + np.abs(numbers[:, OFFSET])))[sliding] + SLACK
+    moved[sliding] = slide * (ratio * far + offset) + SLACK
     offsets = np.linalg.norm(numbers[:, POSITION : POSITION + 3], axis=1)
     lengths = (
         np.maximum.reduceat(np.linalg.norm(robot.corners, axis=1), robot.first[:-1]) + robot.shapes.radius

@@ -366,7 +366,8 @@ class NearbyPoints:
         best = y
         for _ in range(MOST_STEPS):  # they contract like the length of the way from the active rows
             best = np.clip(best, self.nlp.lower, self.nlp.upper)  # rows need not be defined beyond the bounds
-            miss = self.nlp.rows(best)[self._rows] - self._values
+            with np.errstate(over="ignore", invalid="ignore"):  # steps may run away
+                miss = self.nlp.rows(best)[self._rows] - self._values
             if not np.all(np.isfinite(miss)):
                 return None
             if np.abs(miss).max(initial=0.0) <= 0.1 * AGREEMENT:

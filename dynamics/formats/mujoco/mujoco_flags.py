@@ -23,7 +23,7 @@ def is_off(mj: Any, part: str) -> bool:
 def unread_flags(mj: Any) -> list[str]:
     """Flags whose part of the physics the robot does not have or that change its limits, in words."""
     found = {
-        "CONTACT": 'flag contact="disable"',
+        "CONTACT": 'flag contact="disable"' if mj.ngeom else "",
         "EQUALITY": 'flag equality="disable"' if mj.neq else "",
         "LIMIT": 'flag limit="disable", ranges of joints' if np.any(mj.jnt_limited) else "",
         "ACTUATION": 'flag actuation="disable"' if mj.nu else "",

@@ -125,7 +125,7 @@ def test_an_answer_that_did_not_converge_says_so():
 
 
 def test_positions_of_a_motion_without_its_problem_are_drawn_without_limits(rr, tmp_path):
-    replace(rr, recipe=None).save(tmp_path / "alone.npz")
+    replace(rr, recipe=None, known_problem=None).save(tmp_path / "alone.npz")
     figure = trajopt.plot.joints(trajopt.Solution.load(tmp_path / "alone.npz"))
     assert visible(figure)[0].get_ylabel() == "position"
 

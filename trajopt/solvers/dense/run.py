@@ -57,8 +57,8 @@ class InteriorPointRun:
                 )
                 # Multipliers that grow without limit divide the error away: without them it counts, too.
                 steepest = max(1.0, float(np.abs(at.slopes.g).max(initial=0.0)))
-                most = WRONG * steepest if FEASIBILITY * residuals.dual_scale < 1.0 else self.tol
-                if residuals.error() <= self.tol and residuals.dual <= most:
+                allowed = WRONG * steepest if FEASIBILITY * residuals.dual_scale < 1.0 else self.tol
+                if residuals.error() <= self.tol and residuals.dual <= allowed:
                     optimum = answer
                 if optimum is not None:
                     if residuals.violation <= little or residuals.violation > 0.5 * before:
