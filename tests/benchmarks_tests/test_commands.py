@@ -49,7 +49,7 @@ def test_columns_are_told_where_a_smallest_size_runs():
     assert [each.name for each in COMMANDS if each.smallest is not None and not each.columns] == list(silent)
 
 
-@pytest.mark.long
+@pytest.mark.commands
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_the_smallest_size_runs_to_its_table(command, tmp_path):
     if reason := command.missing():

@@ -99,7 +99,7 @@ def predicted_step(
     stretching = stretch_tendons(problem, muscle_torques(model, person, springs, stiffer), tendons)
     minimize_sourced_cost(problem, model, person, weights, springs, stiffer, stretching)
     if weights.force_rate > 0.0:
-        own = weights.force_rate * step.height / np.linalg.norm(model.gravity)
+        own = weights.force_rate * step.height / float(np.linalg.norm(model.gravity))
         problem.minimize(rate_of_leg_forces(problem, step.weight), own)
     minimize_accelerations(problem, model, smoothness)
     if start == SOLVED:

@@ -98,7 +98,7 @@ def kkt_residuals_of(
     products = np.multiply(gaps, sides, out=np.zeros(gaps.size), where=counts)
     total_bounds = np.abs(of_lower).sum() + np.abs(of_upper).sum()
     total_rows = np.abs(of_rows).sum()
-    equations = np.count_nonzero(equalities)
+    equations = int(np.count_nonzero(equalities))
     inequality_rows = 0.0 if equations == m else np.abs(of_rows[~equalities]).sum()
     return KKT(
         stationarity=largest(of_lagrangian - of_lower + of_upper),
