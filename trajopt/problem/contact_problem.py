@@ -108,7 +108,7 @@ class ContactProblem(HeldFrames):
             else:
                 self._swing(contact, arc, float(clearance))
         self._meet_ground()
-        leave_out_friction(self, contact.link)
+        leave_out_friction(self, contact.arcs)
         return contact
 
     def passive_base(self) -> None:

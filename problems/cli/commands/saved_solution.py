@@ -100,7 +100,7 @@ def loaded(file: Path, source: NamedProblem | None) -> Solution | PhasesSolution
     if source is not None:
         parameters = {} if recipe is None else recipe.parameters
         return type(solution).load(saved_file(file), source.build(**parameters))
-    is_stated = any(part.statement is not None for part in solution.parts)
+    is_stated = getattr(solution, "statement", None) is not None  # phases hold no statement of their links
     if recipe is not None and is_problem_file(recipe.problem) and not is_stated:
         raise SolutionFileError(
             f"{file} solves the problem of {recipe.problem}, a file outside this library that is not run "

@@ -1,4 +1,4 @@
-"""No friction where a standing point may slide: along tangents that no contact on its link holds.
+"""No friction where a standing point may slide: along tangents that no contact of the robot holds.
 
 Friction would be any force inside the cone there, also one that pushes the point on as it slides.
 """
@@ -22,19 +22,20 @@ from trajopt.terms.term import ExpressionTerm
 POSES, WIDTH = 3, 0.5  # at which rows are looked at, and how far from zero, rad or m
 
 
-def leave_out_friction(problem: Any, link: str) -> None:
-    """State that there is none where points on a link may slide, in place of what was stated before."""
-    on_it = [each for each in problem.contacts.values() if each.link == link]
+def leave_out_friction(problem: Any, arcs: Sequence[int]) -> None:
+    """State that there is none where points may slide in these arcs, in place of what was stated before."""
+    every = list(problem.contacts.values())
     gone = {
         name
-        for each in on_it
+        for each in every
         for arc in each.arcs
+        if arc in arcs
         for way in (0, 1)
         for name in statements_of(each, arc, way)
     }
     problem.constraints = [each for each in problem.constraints if each.name not in gone]
-    for arc in range(len(problem.trajectory.arcs)):
-        stands = [each for each in on_it if arc in each.arcs]
+    for arc in arcs:
+        stands = [each for each in every if arc in each.arcs]
         for each, ways in sliding_ways(problem, stands, arc).items():
             for way in ways:
                 _without_friction(problem, each, arc, way)
@@ -64,10 +65,10 @@ def sides_of(quantity: str, way: int, node: Any) -> Any:
 
 
 def sliding_ways(problem: Any, contacts: Sequence[Contact], arc: int) -> dict[Contact, tuple[int, ...]]:
-    """Point feet on one link that stand in an arc -> tangents, 0 and 1, along which each may slide.
+    """Point feet that stand in an arc -> tangents, 0 and 1, along which each may slide.
 
-    A heel holds a ball of the same foot along their line: rows that depend on stated ones at every pose do
-    not slide. Where links of the robot hold a point otherwise is not looked at.
+    A heel holds a ball of the same foot along their line, and a toe holds it by their hinge: rows that depend
+    on those of all contacts at every pose do not slide.
     """
     loose = [each for each in contacts if each.is_point and len(each.held[arc]) < len(WORLD)]
     if not loose:
