@@ -12,6 +12,7 @@ pytestmark = pytest.mark.skipif(os.cpu_count() == 1, reason="one core, one threa
 
 WATCHED = """
 import threadpoolctl, trajopt
+from trajopt.solvers.solver import Run
 from problems import two_link_rr
 
 problem = two_link_rr.build()
@@ -45,7 +46,9 @@ def _printed(statement: str, **environment: str) -> list[int]:
     [
         "trajopt.solve(problem, progress=watch)",
         pytest.param("compiled.solve(progress=watch)", marks=pytest.mark.long),
-        pytest.param("trajopt.Ipopt().solve(compiled.program()[0], callback=watch)", marks=pytest.mark.long),
+        pytest.param(
+            "trajopt.Ipopt().solve(compiled.program()[0], run=Run(callback=watch))", marks=pytest.mark.long
+        ),
     ],
     ids=["solve", "compiled", "ipopt alone"],
 )
