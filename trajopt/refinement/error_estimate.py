@@ -25,6 +25,7 @@ from trajopt.splines.node_sets import MotionSamples
 from trajopt.terms.nonsmooth import exact_of
 
 PER_DEGREE = 3  # times per span at which equations are evaluated, per degree of the curves
+STRICTER = 0.1  # of the tolerance: that of gains where an equation is missed by more at single times
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +35,12 @@ class ErrorEstimate:
     equations : largest |value - bound| of a path equation over its scale, or size of the residual
         force over that of the largest real one (`checks/residual_forces.py`)
     optimality : what finer knots could gain in the span, relative to the objective
+    pointwise : largest error of a path equation at a single time, where that is more than `equations` hold
     """
 
     equations: tuple[Array, ...]
     optimality: tuple[Array, ...]
+    pointwise: float = 0.0
 
     @property
     def of_equations(self) -> float:
@@ -55,19 +58,32 @@ class ErrorEstimate:
         worst = max(self.of_equations, self.of_optimality)
         return np.inf if np.isnan(worst) else worst
 
+    def within(self, tol: float) -> bool:
+        """Whether both errors are at most tol; that of optimality a tenth where `pointwise` exceeds it.
+
+        A residual at single times is no error where a control jumps, and one where it gains something.
+        """
+        return self.largest <= tol and self.of_optimality <= self._most_gain(tol)
+
     def marks(self, tol: float, share: float) -> list[Array]:
         """The spans to halve, one boolean per span and arc.
 
-        Of each error that exceeds tol, the spans with more than a share of the largest one.
+        Of each error that exceeds its tolerance, the spans with more than a share of the largest one.
         """
         marks = [np.zeros(values.size, dtype=bool) for values in self.equations]
-        for errors, size in ((self.equations, self.of_equations), (self.optimality, self.of_optimality)):
-            if not size > tol:
+        for errors, size, most in (
+            (self.equations, self.of_equations, tol),
+            (self.optimality, self.of_optimality, self._most_gain(tol)),
+        ):
+            if not size > most:
                 continue
             largest = max(float(values.max()) for values in errors)
             for mark, values in zip(marks, errors, strict=True):
                 mark |= values >= share * largest
         return marks
+
+    def _most_gain(self, tol: float) -> float:
+        return STRICTER * tol if self.pointwise > tol else tol
 
 
 def estimated(solution: SolutionData, optimality: bool = True) -> ErrorEstimate:
@@ -87,15 +103,15 @@ def estimated_between_nodes(solution: SolutionData) -> ErrorEstimate:
     The latter, to first order, stand in place of what finer knots could gain; zero where no multipliers are
     known.
     """
-    each = zip(equation_errors(solution), quadrature_errors(solution), strict=True)
-    equations = [np.maximum(*errors) for errors in each]
+    missed, pointwise = _equation_errors(solution, integrated=True)
+    equations = [np.maximum(*errors) for errors in zip(missed, quadrature_errors(solution), strict=True)]
     changes = np.zeros(solution.knot_times.size - 1)
     for cost in costs_of_residuals(solution).values():
         if cost is not None:
             changes += np.where(np.isfinite(cost), np.abs(cost), 0.0).sum(axis=1)
     total = solution.size_of_costs or 1.0
     by_arc = _by_arc(changes / total, solution.curve.knot_times_of_arcs)
-    return ErrorEstimate(tuple(equations), tuple(by_arc))
+    return ErrorEstimate(tuple(equations), tuple(by_arc), pointwise)
 
 
 def equation_errors(solution: SolutionData) -> list[Array]:
@@ -105,10 +121,18 @@ def equation_errors(solution: SolutionData) -> list[Array]:
     length, though no less than what they change of states: where a control jumps inside a span, the largest
     does not fall with its length (`checks/interval_residuals.py`).
     """
+    return _equation_errors(solution)[0]
+
+
+def _equation_errors(solution: SolutionData, integrated: bool = False) -> tuple[list[Array], float]:
+    """The errors of `equation_errors`, and the largest one at a single time whatever the length of its span.
+
+    integrated : residuals of rates count by what they change of states alone, as in `verify`
+    """
     equations, curve = path_equations(solution.problem), solution.curve
     edges = curve.knot_times_of_arcs
     if not equations:
-        return [np.zeros(times.size - 1) for times in edges]
+        return [np.zeros(times.size - 1) for times in edges], 0.0
     count = max(GAUSS_POINTS, PER_DEGREE * max(basis.degree for basis in curve.bases))
     fractions = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, count))
     fractions = np.clip(fractions, SAME_TIME, 1.0 - SAME_TIME)  # residuals jump at the ends of spans
@@ -120,12 +144,16 @@ def equation_errors(solution: SolutionData) -> list[Array]:
     scales = equation_scales(solution, equations, here, forces)
     lengths = np.diff(solution.knot_times)
     shorter = np.minimum(1.0, EQUAL * lengths / lengths.mean())
-    worst = np.zeros(times.size)
+    worst, pointwise = np.zeros(times.size), 0.0
     for constraint in equations:
         equal, value = constraint.lower == constraint.upper, values[constraint.term.quantity]
         error = np.abs(value - np.where(equal, constraint.lower, 0.0)) / scales[constraint]
         error = np.where(equal & constraint.over.mask(here)[:, None], error, 0.0)
-        if constraint.of_rates and shorter.min() < 1.0:
+        pointwise = max(pointwise, float(np.nan_to_num(error).max(initial=0.0)))
+        if constraint.of_rates and integrated:
+            changed = interval_errors(solution, constraint, scales[constraint], times, value)
+            error = np.minimum(error, np.repeat(changed, count, axis=0))
+        elif constraint.of_rates and shorter.min() < 1.0:
             changed = interval_errors(solution, constraint, scales[constraint], times, value)
             least = np.repeat(changed, count, axis=0)
             error = np.minimum(error, np.maximum(error * np.repeat(shorter, count)[:, None], least))
@@ -133,7 +161,7 @@ def equation_errors(solution: SolutionData) -> list[Array]:
         worst = np.fmax(worst, np.where(np.isnan(error), np.inf, error))
     for together in forces:
         worst[together.at] = np.fmax(worst[together.at], together.missing / together.largest)
-    return _by_arc(worst.reshape(-1, count).max(axis=1), edges)
+    return _by_arc(worst.reshape(-1, count).max(axis=1), edges), pointwise
 
 
 def quadrature_errors(solution: SolutionData) -> list[Array]:

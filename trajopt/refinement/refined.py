@@ -95,6 +95,7 @@ class Refined:
         return ErrorEstimate(
             tuple(values for one in errors for values in one.equations),
             tuple(share * values for share, one in each for values in one.optimality),
+            max(one.pointwise for one in errors),
         )
 
     def _finer(self, last: Round[ErrorEstimate], solver: Solver, run: Run) -> Answer:
@@ -115,7 +116,7 @@ class Refined:
             without_gain = all(each.objection for each in rounds.tried[-MOST_WITHOUT_GAIN:])
             if not last.answer.converged or errors.largest < rounds.best.measure.largest or without_gain:
                 return f"the finer answer was not better: {last.objection}"
-        if errors.largest <= self.tol:
+        if errors.within(self.tol):
             return "the errors are below the tolerance"
         most = max(values.size for values in errors.equations)
         if most >= self.most:
