@@ -1,9 +1,9 @@
 """A term of clearances whose rows follow the motion: at every node those pairs that are close to each other.
 
-Every pair of shapes has the value min(d, reach), d its signed distance. Pairs that are further apart than
-`reach` have the same value and no slope, so that they need no row: a node has a fixed number of rows, which
-the pairs take that come within reach, and leave when they go. What the solver sees stays continuous, as a
-pair enters and leaves at the value that free rows have; pairs keep their row meanwhile, and with it their
+Every pair of shapes has the value min(d + relief, reach), d its signed distance. Pairs that are farther apart
+than `reach` have the same value and no slope, so that they need no row: a node has a fixed number of rows,
+which the pairs take that come within reach, and leave when they go. What the solver sees stays continuous, as
+a pair enters and leaves at the value that free rows have; pairs keep their row meanwhile, and with it their
 multiplier.
 """
 
@@ -27,19 +27,21 @@ class ClearanceRows:
     """A block for `trajopt.block_term`: q -> the clearances of the `width` closest pairs at every node, m.
 
     reach : m, largest value; more pairs than rows within reach: the closest have them
+    relief : (pairs,) m, from zero, that is added to the distances; None: nothing
     """
 
     derivatives_are_tested = True  # by differences, in the tests of `dynamics.Clearances`
 
-    def __init__(self, clearances: Clearances, reach: float, width: int) -> None:
+    def __init__(self, clearances: Clearances, reach: float, width: int, relief: Array | None = None) -> None:
         self.clearances, self.reach = clearances, reach
+        self.relief = np.zeros(len(clearances)) if relief is None else relief
         self.inputs: Mapping[str, int] = {"q": clearances.model.n}
         self.outputs: Mapping[str, int] = {"clearance": width}
         self._pairs: dict[int, Array] = {}  # number of nodes -> of their rows, in the last call with so many
 
     def value(self, u: Mapping[str, Array]) -> dict[str, Array]:
-        """min(d, reach) of every row, (nodes, width)."""
-        distances = self.clearances.distances(u["q"], self.reach)
+        """min(d + relief, reach) of every row, (nodes, width)."""
+        distances = self._distances(u["q"])
         pairs = self._assigned(distances)
         values = np.where(
             pairs == FREE, self.reach, np.take_along_axis(distances, np.maximum(pairs, 0), axis=1)
@@ -72,12 +74,15 @@ class ClearanceRows:
 
     def _taken(self, q: Array) -> tuple[Array, Array, Array]:
         """Node, row and pair of all rows that are taken at q."""
-        distances = self.clearances.distances(q, self.reach)
+        distances = self._distances(q)
         pairs = self._assigned(distances)
         node, row = np.nonzero(pairs != FREE)
         pair = pairs[node, row]
         close = distances[node, pair] < self.reach
         return node[close], row[close], pair[close]
+
+    def _distances(self, q: Array) -> Array:
+        return np.minimum(self.clearances.distances(q, self.reach) + self.relief, self.reach)
 
     def _assigned(self, distances: Array) -> Array:
         """The pair of every row, (nodes, width): pairs within reach, in the rows that they had.
@@ -116,10 +121,10 @@ def rows_taken(pairs: Array, wanted: Array) -> Array:
     return taken
 
 
-def clearance_term(clearances: Clearances, reach: float, width: int) -> Any:
+def clearance_term(clearances: Clearances, reach: float, width: int, relief: Array | None = None) -> Any:
     """The clearances of the closest pairs, m, as a term: `problem.subject_to(term, lower=0.002)`.
 
     reach : m; pairs within it have rows, at most `width` at a node. Above the bound, and by what a motion
-    changes between two iterations, some centimetres.
+    changes between two iterations, some centimetres. relief : as of `ClearanceRows`.
     """
-    return trajopt.block_term(ClearanceRows(clearances, reach, width), name="clearance", unit="m")
+    return trajopt.block_term(ClearanceRows(clearances, reach, width, relief), name="clearance", unit="m")

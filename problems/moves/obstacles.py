@@ -70,18 +70,26 @@ def always_near(model: dynamics.RigidBodyModel, clearance: float = 0.0) -> list[
     return [(first, second, f"{reason} in nearly all poses") for first, second in found if first and second]
 
 
-def keep_clear(problem: Any, clearances: Clearances, clearance: float, path: Array) -> None:
+def keep_clear(
+    problem: Any, clearances: Clearances, clearance: float, path: Array, ends: Array | None = None
+) -> None:
     """Add d >= clearance, m, for all pairs of shapes; a node's rows are those of pairs within 5 cm of it.
 
     path : (k, n), configurations near which the motion begins; how many pairs are close there says how many
-    rows a node gets, half as many more, from 16 to 64. Between nodes a clearance may be missed by 0.05 mm, as
+        rows a node gets, half as many more, from 16 to 64
+    ends : (k, n), configurations that stay; with them 0.2 mm more are kept, of which a pair that is nearer at
+        one of them is relieved
+    Between nodes a clearance may be missed by 0.05 mm, as
     violations are compared with the 5 cm. Raises OptionError for a clearance of zero or less.
     """
     check_positive("clearance", clearance)
-    reach = clearance + REACH
+    clearance += 0.0 if ends is None else CLOSER
+    reach, relief = clearance + REACH, None
+    if ends is not None:
+        relief = np.clip(clearance - clearances.distances(ends, reach).min(axis=0), 0.0, CLOSER)
     close = int((clearances.distances(path, reach) < reach).sum(axis=1).max(initial=0))
     width = min(max(FEWEST, close + close // 2), MOST)
-    term = clearance_term(clearances, reach, width)
+    term = clearance_term(clearances, reach, width, relief)
     problem.subject_to(term, lower=clearance, scale=REACH, name="clearance")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import dynamics
 import trajopt
 from problems.moves.motion_limits import MotionLimits
-from problems.moves.obstacles import CLOSER, keep_clear
+from problems.moves.obstacles import keep_clear
 from problems.moves.path_quantities import coulomb_friction
 from problems.moves.tasks.robot import carrying
 from problems.moves.tasks.stated_task import StatedTask, Step
@@ -104,7 +104,8 @@ class TaskProblem:
         clearances = self.task.clearances(model)
         if clearances is not None:
             way = np.concatenate([_refined(self.guess[k]) for k in stretch])
-            keep_clear(problem, clearances, self.task.clearance + CLOSER, way)
+            ends = np.concatenate([self.guess[k][[0, -1]] for k in stretch])
+            keep_clear(problem, clearances, self.task.clearance, way, ends)
         curve, durations = self._guessed(stretch)
         problem.guess(curve, durations)
         return problem

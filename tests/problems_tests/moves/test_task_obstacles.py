@@ -222,3 +222,35 @@ def test_a_part_put_down_too_deep_is_named():
     task.to("tool0", position=(0.5, 0.2, 0.101), rotation=DOWN)
     with pytest.raises(errors.InfeasibleBoundsError, match=r"goal 1: part and table are 0\.001 m apart"):
         task.solve()
+
+
+def ball_on_slides():
+    """A ball of 0.1 m that slides along x and y."""
+    limits = dynamics.JointLimits.symmetric(q=1.0, velocity=2.0)
+    slides = [dynamics.Joint(name, "prismatic", axis, limits=limits) for name, axis in AXES.items()]
+    bodies = [
+        dynamics.Body("carriage", slides[0], None, 1.0),
+        dynamics.Body("hand", slides[1], "carriage", 1.0),
+    ]
+    model = dynamics.RigidBodyModel(bodies, gravity=(0.0, 0.0, -9.81))
+    return moves.robot(model.with_shapes([moves.sphere(0.1, carrier="hand")]))
+
+
+AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0)}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("more", [0.0, 5e-5, 1.5e-4, 3e-4])
+@pytest.mark.parametrize("goal", [(0.5, 0.0), (0.5, 0.4), (0.0, 0.7)])
+def test_ends_as_near_as_the_clearance_are_no_contradiction(more, goal):
+    wall = moves.box((3.0, 0.2, 1.0), at=(0.0, -0.2, 0.0))  # its face is at y = -0.1
+    clearance = 0.002
+    task = moves.Task(ball_on_slides(), moves.Scene([wall]), clearance=clearance)
+    first = np.array([-0.5, clearance + more])
+    task.start(q=first)
+    task.to(q=first + goal)
+    task.limits(acceleration=4.0, jerk=100.0)
+    motion = task.solve()
+    assert motion.converged, motion
+    gap = motion.q(np.linspace(0.0, motion.duration, 4000))[:, 1]
+    assert gap.min() > clearance - 1e-6
