@@ -122,7 +122,7 @@ class QuantityTable:
 
     declared : family -> declaration, of the leaves and of the quantities of the dynamics
     defined : key -> declaration, of the quantities that the problem defines itself, such as "parameter:load"
-    aliases : name -> quantity and component, where the dynamics names its coordinates
+    aliases : name -> quantity and component, several or None for all, where coordinates have names
     """
 
     def __init__(self, dynamics: Dynamics, defined: Mapping[str, DeclaredQuantity]) -> None:
@@ -130,7 +130,7 @@ class QuantityTable:
         self.dynamics, self.defined = dynamics, dict(defined)
         self.joint_names = tuple(dynamics.joint_names)
         # No isinstance here and below: a protocol takes 20 us to look at.
-        self.aliases: dict[str, tuple[str, int | None]] = dict(getattr(dynamics, "aliases", {}))
+        self.aliases: dict[str, tuple[str, int | slice | None]] = dict(getattr(dynamics, "aliases", {}))
         self._n = dynamics.n
 
     def __call__(self, quantity: str) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -26,7 +27,7 @@ def states(
 
     solution : a `Solution`, or a `PhasesSolution`, whose phases follow each other in time; what only some
         phases have is drawn where it is
-    names : those to draw, in this order; all by default
+    names : those to draw, in this order, all components of a name that has several; all by default
     figure : a matplotlib figure or a part of one to draw on;   ax : axes, one for each name
     Where a control jumps from one bound to the other the switching time is written. Lines part arcs and
     phases, diamonds are values prescribed within the motion.
@@ -37,10 +38,18 @@ def states(
     tracks = state_tracks(solution)
     if not tracks:
         raise UnknownNameError("the motion has no states or controls: `plot.joints` draws its joints")
-    for name in names or ():
-        index_of(name, list(tracks), "state or control")
-    contents = [Panel(name, tracks[name]) for name in (tracks if names is None else names)]
+    wanted = tracks if names is None else [label for name in names for label in _components(name, tracks)]
+    contents = [Panel(label, tracks[label]) for label in wanted]
     return draw_panels(solution, contents, figure, ax)
+
+
+def _components(name: str, tracks: Mapping[str, Any]) -> list[str]:
+    """The curves of a name: "T 0", "T 1" ... of "T"; UnknownNameError where there are none."""
+    several = [label for label in tracks if re.fullmatch(rf"{re.escape(str(name))} \d+", label)]
+    if name in tracks or not several:
+        index_of(name, list(tracks), "state or control")
+        return [name]
+    return several
 
 
 def costates(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -49,7 +49,8 @@ from trajopt.terms import term as terms
 from trajopt.terms.arithmetic import added
 from trajopt.terms.nonsmooth import has_kinks, refuse_kinks
 
-Values = float | ArrayLike | Sequence[float | None] | None  # one for all coordinates, or one each
+# One for all coordinates, or one each; those of states by their names.
+Values = float | ArrayLike | Sequence[float | None] | Mapping[str, Any] | None
 
 
 @dataclass(eq=False, repr=False)
@@ -156,7 +157,8 @@ class ProblemData(ProblemParts):
     def start_at(self, q: Values = None, v: Values = None, a: Values = None, *, x: Values = None) -> None:
         """Fix positions q, velocities v, accelerations a at t = 0, (n,) each, or the states x of a system.
 
-        What is left out, or None, is free: q=[0.0, None] fixes the first joint alone.
+        What is left out, or None, is free: q=[0.0, None] fixes the first joint alone. States of several
+        components stand one behind the other in x, or by their names, x={"r": [0.0, 1.0, None], "m": 5.0}.
         """
         self._boundary("start", q=q, v=v, a=a, x=x)
 
@@ -230,8 +232,12 @@ class ProblemData(ProblemParts):
         The jump is free: `Phases.link` between both sides, or over=Neighbours(after), says what it obeys.
         Raises UnknownNameError or OptionError, also where the trajectory has no such border.
         """
-        names, mesh = self.dynamics.joint_names, self.trajectory
-        self.lower_continuities.append(lower_continuity(names, mesh, coordinate, order, after))
+        names, mesh, system = self.dynamics.joint_names, self.trajectory, self.dynamics
+        components: tuple[Any, ...] = (coordinate,)
+        if isinstance(system, StateEquations) and isinstance(coordinate, str):
+            components = system.components_of(coordinate)
+        for component in components:
+            self.lower_continuities.append(lower_continuity(names, mesh, component, order, after))
 
     def load(self, link: str, term: Any) -> None:
         """Let a wrench act on a link, (6,) [moment; force] in world axes about the world origin.

@@ -203,8 +203,8 @@ class ProblemParts:
             return [own] * width if isinstance(own, str) else list(own)
         if isinstance(term, StateTerm):
             quantity, component = self.quantities.aliases.get(term.name, (term.name, None))
-            units = self.quantity_units(quantity, self.width_of(quantity))
-            return units if component is None else [units[component]]
+            units = np.array(self.quantity_units(quantity, self.width_of(quantity)))
+            return np.atleast_1d(units if component is None else units[component]).tolist()
         if isinstance(term, ComponentTerm | SliceTerm):
             units = self.quantity_units(term.base, self.width_of(term.base))
             return [units[i] for i in components_read(term, len(units))[1]]
@@ -225,7 +225,7 @@ class ProblemParts:
             return self.term_units(self.slacks[name].maximum, width)
         if quantity in SPLINE_LEAVES and isinstance(dynamics, System):
             order = SPLINE_LEAVES.index(quantity)
-            units = [dynamics.units.get(name, "") for name in dynamics.states]
+            units = [dynamics.units.get(name, "") for name, _, _ in dynamics.rates_of_states]
             return [unit_of_rate(unit, order) if order else unit for unit in units]
         declared = self.quantities.known(quantity)
         unit = "" if declared is None else declared.unit

@@ -133,10 +133,11 @@ def on_whole_quantity(term: Any, low: Array, high: Array, table: QuantityTable) 
     if not isinstance(term, StateTerm):
         return term, low, high
     quantity, component = table.aliases[term.name]
-    if component is None:
-        return Quantity(quantity), low, high
-    own = np.arange(table(quantity)) == component
-    return Quantity(quantity), np.where(own, low, -np.inf), np.where(own, high, np.inf)
+    width = table(quantity)
+    own = slice(None) if component is None else np.atleast_1d(np.arange(width)[component])
+    lower, upper = np.full(width, -np.inf), np.full(width, np.inf)
+    lower[own], upper[own] = low, high
+    return Quantity(quantity), lower, upper
 
 
 def is_constant(term: Any) -> bool:

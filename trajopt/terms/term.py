@@ -218,9 +218,13 @@ def is_slice(part: slice) -> bool:
 
 @dataclass(frozen=True)
 class StateTerm(Arithmetic):
-    """A state or a control of a system, (1,)."""
+    """A state or a control of a system, with all its components."""
 
     name: str
+
+    def __getitem__(self, component: int | slice) -> ExpressionTerm:
+        """One component as a term, (1,), or several: `trajopt.state("T")[0]`, `trajopt.state("T")[1:]`."""
+        return ExpressionTerm(self._read, self.name)[component]
 
     @property
     def quantity(self) -> str:
@@ -304,7 +308,7 @@ def extra(name: str) -> Quantity:
 
 
 def state(name: str) -> StateTerm:
-    """A state, or a control, of the problem's system by its name, (1,): its own unit.
+    """A state, or a control, of the problem's system by its name, with all its components: its own unit.
 
     problem.minimize(-trajopt.state("altitude"), over="end")
     problem.subject_to(trajopt.state("speed"), upper=0.5)

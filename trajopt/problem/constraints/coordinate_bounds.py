@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import check_flag
-from trajopt.base.errors import InfeasibleBoundsError, OptionError
+from trajopt.base.errors import InfeasibleBoundsError, OptionError, ShapeError
 from trajopt.graph.protocols.dynamics import Dynamics
+from trajopt.graph.quantities import slices_of
 from trajopt.problem.constraints.passive_joints import TORQUE_LIMITS, sprung_joints
 from trajopt.problem.input_checks import equal_to, index_of
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.robot_on_path import RobotOnPath
+from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.terms import term as terms
 
 Limit = tuple[terms.Quantity, NDArray, NDArray, Literal["nodes", "hull"], str]
@@ -27,7 +29,7 @@ def boundary_values(
 
     place : "start" or "end"
     given : values of q, v, a and x, None where there are none; x are the states of a system, which are its
-        q, or the further states of a robot, one after the other
+        q, or the further states of a robot, one after the other or by their names
     Raises OptionError where both q and x of a system are given, or x of a robot without states, and what
     `bounds_of_values` raises.
     """
@@ -36,17 +38,37 @@ def boundary_values(
         raise OptionError(f"q and x at the {place} are both given: x are the states of a system, q joints")
     for letter in ("q", "v", "a") if further else ("x", "q", "v", "a"):
         if given[letter] is not None:
-            label = f"{letter} at the {place}"
-            bounds = bounds_of_values(given[letter], label, dynamics.joint_names)
+            label, values = f"{letter} at the {place}", given[letter]
+            values = _listed(dynamics, values, label) if letter == "x" else values
+            bounds = bounds_of_values(values, label, dynamics.joint_names)
             yield terms.Quantity("q" if letter == "x" else letter), *bounds, label
     if further and given["x"] is not None:
-        lower, upper = bounds_of_values(given["x"], f"x at the {place}", dynamics.state_names)
-        first = 0
-        for name, width in dynamics.states.items():
-            own = slice(first, first + width)
-            first += width
+        label = f"x at the {place}"
+        values = _listed(dynamics, given["x"], label)
+        lower, upper = bounds_of_values(values, label, dynamics.state_names)
+        for name, own in slices_of(dynamics.states).items():
             if np.any(np.isfinite(lower[own])):
                 yield terms.extra(name), lower[own], upper[own], f"{name} at the {place}"
+
+
+def _listed(dynamics: Any, values: Any, label: str) -> Any:
+    """Values of states by name as one list, None for those that are left out; a list as it is."""
+    if not isinstance(values, Mapping) or not isinstance(dynamics, StateEquations):
+        return values
+    listed: list[Any] = [None] * len(dynamics.state_names)
+    places = slices_of(dynamics.states)
+    for name, value in values.items():
+        index_of(name, list(places), f"state of '{label}'")
+        own = places[name]
+        several = list(value) if isinstance(value, list | tuple) else np.atleast_1d(value).tolist()
+        several = several * (own.stop - own.start) if len(several) == 1 else several
+        if len(several) != own.stop - own.start:
+            raise ShapeError(
+                f"{label} has {len(several)} numbers for '{name}', which has {own.stop - own.start} "
+                "components: give one for all, or one each"
+            )
+        listed[own] = several
+    return listed
 
 
 def bounds_of_values(value: Any, name: str, coordinates: Sequence[str]) -> tuple[NDArray, NDArray]:

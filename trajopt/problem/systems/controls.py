@@ -48,7 +48,7 @@ def control_of(
 
 def controls_of(dynamics: Any) -> Mapping[str, int] | None:
     """Control -> width, of a system; None for a robot, to which any control may be added."""
-    return dynamics.control_widths if isinstance(dynamics, StateEquations) else None
+    return dynamics.controls if isinstance(dynamics, StateEquations) else None
 
 
 def _default_degree(trajectory: Trajectory) -> int:

@@ -63,10 +63,12 @@ def system(
         rocket = trajopt.system(("altitude", "speed", "mass"), ("thrust",), rates)
         problem = trajopt.Problem(rocket, trajopt.Trajectory.collocation(intervals=20, order=4))
 
-    rates : function of a node that returns one rate per state, traced once: arithmetic, NumPy and casadi
-        functions of `node.altitude`, `node.thrust`, `node.t`, `node.parameter("p")`, `node.data("wind")`.
+    states, controls : names, or name -> number of components, {"x": 3, "T": 50}: `node.T` is then a column
+    rates : function of a node that returns one rate per state, a column where a state has several components,
+        traced once: arithmetic, NumPy and casadi functions of `node.altitude`, `node.thrust`, `node.t`,
+        `node.parameter("p")`, `node.data("wind")`.
         Or a block (see `trajopt.block_term`) of NumPy with one output (n,) and inputs among "x" (n,), "u"
-        (one per control), "t", "duration" and "parameter:NAME".
+        (all controls), "t", "duration" and "parameter:NAME".
     residuals : the implicit form 0 = g(x', x, u, t, p) in place of rates, a function of a node that returns
         one residual per state; `node.rate("speed")` is the rate of a state.
     dynamics : a robot whose further states these are, such as motor currents; its joints, torques and limits
@@ -81,7 +83,7 @@ def system(
             {"current": 2}, {"voltage": 2}, rates, dynamics=arm, torques=lambda node: K * node.current
         )
 
-    States and controls of a robot may have several components, name -> width. The equations hold at the
+    The equations hold at the
     collocation points; `Solution.verify` looks between them. Raises OptionError for names that are no names
     or are given twice, ProblemError for a robot that is none.
     """
@@ -100,12 +102,11 @@ def system(
     if dynamics is not None:
         check_dynamics(dynamics)
         return AugmentedDynamics(dynamics, x, u, rates, residuals, torques, units_by_name)  # type: ignore[arg-type]
-    if torques is not None or isinstance(states, Mapping) or isinstance(controls, Mapping):
-        what = "torques are" if torques is not None else "numbers of components are"
+    if torques is not None:
         raise OptionError(
-            f"{what} given, which only systems of a robot have: use system(..., dynamics=robot)"
+            "torques are given, which only systems of a robot have: use system(..., dynamics=robot)"
         )
-    return System(tuple(x), tuple(u), rates, residuals, units_by_name)
+    return System(x, u, rates, residuals, units_by_name)
 
 
 def _units(units: Any, names: Sequence[str]) -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -26,13 +25,13 @@ Function = Callable[[Any], Any]
 class StateEquations(ABC):
     """A dynamics with states x and controls u, whose equations are a constraint over the path.
 
-    states, controls : names, or name -> number of components
+    states, controls : name -> number of components
     rates : f of x' = f, a function of a node; residuals : g of 0 = g, where rates is None
     units : name of a state or control -> its unit, where it is known
     """
 
-    states: Any
-    controls: Any
+    states: Mapping[str, int]
+    controls: Mapping[str, int]
     rates: Any
     residuals: Function | None
     units: Mapping[str, str]
@@ -44,15 +43,14 @@ class StateEquations(ABC):
         """Name of a state, the quantity of its rate, and which component of it, for all components."""
 
     @property
-    def control_widths(self) -> Mapping[str, int]:
-        """Control -> number of components."""
-        return self.controls if isinstance(self.controls, Mapping) else dict.fromkeys(self.controls, 1)
-
-    @property
     def state_names(self) -> tuple[str, ...]:
         """Names of all components of the states: "temperature", or "current 0", "current 1"."""
-        widths = Counter(name for name, _, _ in self.rates_of_states)
-        return tuple(name if widths[name] == 1 else f"{name} {i}" for name, _, i in self.rates_of_states)
+        return tuple(label for name in self.states for label in self.components_of(name))
+
+    def components_of(self, name: str) -> tuple[str, ...]:
+        """Names of the components of a state: "current 0", "current 1"; any other name as it is."""
+        width = self.states.get(name, 1)
+        return (name,) if width == 1 else tuple(f"{name} {i}" for i in range(width))
 
     @property
     def equations(self) -> tuple[Constraint, ...]:

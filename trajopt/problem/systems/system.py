@@ -15,7 +15,7 @@ import numpy as np
 from trajopt.base.errors import ProblemError, ShapeError
 from trajopt.graph.elementary import Power, WeightedSum
 from trajopt.graph.protocols.block import Block
-from trajopt.graph.quantities import SPLINE_LEAVES, extra_leaf, is_parameter
+from trajopt.graph.quantities import SPLINE_LEAVES, extra_leaf, is_parameter, slices_of
 from trajopt.problem.systems.state_equations import (
     EQUATIONS,
     Function,
@@ -29,36 +29,37 @@ from trajopt.terms.term import ExpressionTerm
 
 @dataclass(frozen=True, eq=False)
 class System(StateEquations):
-    """A dynamics of named states and controls, made by `trajopt.system`.
+    """A dynamics of named states and controls, name -> number of components, made by `trajopt.system`.
 
     rates : f of x' = f, a function of a node or a block; or None
     residuals : g of 0 = g, a function of a node, where rates is None
     units : name of a state or control -> its unit, where it is known
     """
 
-    states: tuple[str, ...]
-    controls: tuple[str, ...]
+    states: Mapping[str, int]
+    controls: Mapping[str, int]
     rates: Any = None
     residuals: Function | None = None
     units: Mapping[str, str] = field(default_factory=dict)
     higher_derivatives = SPLINE_LEAVES[2:]
 
     def __repr__(self) -> str:
-        named = ((name, self.units.get(name, "")) for name in (*self.states, *self.controls))
-        with_units = [f"{name} [{unit}]" if unit else name for name, unit in named]
-        states, controls = with_units[: self.n], with_units[self.n :]
+        widths = {**self.states, **self.controls}
+        sized = {name: f"{name} ({width},)" if width > 1 else name for name, width in widths.items()}
+        named = {name: f"{sized[name]} [{unit}]" for name, unit in self.units.items() if unit}
+        states, controls = ([(sized | named)[name] for name in each] for each in (self.states, self.controls))
         law = "0 = g(x', x, u)" if self.rates is None else "x' = f(x, u)"
         return f"System {law}: states {', '.join(states)}; controls {', '.join(controls) or 'none'}"
 
     @property
     def n(self) -> int:
-        """The number of states."""
-        return len(self.states)
+        """The number of states, each component counted."""
+        return sum(self.states.values())
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """The names of the states, which reports print."""
-        return self.states
+        """The names of all components of the states, which reports print."""
+        return self.state_names
 
     @property
     def limits(self) -> Any:
@@ -71,21 +72,24 @@ class System(StateEquations):
         return derivatives_of("the states", None)
 
     @property
-    def aliases(self) -> Mapping[str, tuple[str, int]]:
-        """`node.NAME` of states and controls, `node.rate(NAME)` of states."""
-        states = {name: ("q", i) for i, name in enumerate(self.states)}
-        rates = {f"rate:{name}": (rate, i) for name, rate, i in self.rates_of_states}
-        return states | rates | {name: (extra_leaf(name), 0) for name in self.controls}
+    def aliases(self) -> Mapping[str, tuple[str, int | slice | None]]:
+        """`node.NAME` of states and controls, `node.rate(NAME)` of states: quantity and components."""
+        of_states = slices_of(self.states).items()
+        own = {name: part if part.stop - part.start > 1 else part.start for name, part in of_states}
+        states = {name: ("q", part) for name, part in own.items()}
+        rates = {f"rate:{name}": ("v", part) for name, part in own.items()}
+        return states | rates | {name: (extra_leaf(name), None) for name in self.controls}
 
     @property
     def rates_of_states(self) -> Sequence[tuple[str, str, int]]:
         """Rates are components of "v"."""
-        return [(name, "v", i) for i, name in enumerate(self.states)]
+        parts = slices_of(self.states).items()
+        return [(name, "v", i) for name, part in parts for i in range(part.start, part.stop)]
 
     def _equations_term(self, units: tuple[str, ...]) -> ExpressionTerm:
         of_block = self.residuals is None and not callable(self.rates)
         kind = _EquationsOfBlock if of_block else ExpressionTerm
-        return kind(self._state_equations, EQUATIONS, self.states, units)
+        return kind(self._state_equations, EQUATIONS, self.state_names, units)
 
     def block(self, outputs: Iterable[str], loads: Sequence[str] = ()) -> Block:
         """Refuses: a system computes nothing but its equations."""
@@ -100,13 +104,13 @@ class System(StateEquations):
 
         term = block_term(self.rates, name="rates")
         block, before, n = term.block, [], self.n
-        widths = {"x": n, "u": len(self.controls), "t": 1, "duration": 1}
+        widths = {"x": n, "u": sum(self.controls.values()), "t": 1, "duration": 1}
         for name, width in block.inputs.items():
             expected = widths.get(name, width_of(name) if is_parameter(name) else None)
             if expected != width:
                 raise ShapeError(
                     f"the block of the rates takes '{name}' with {width} components: it may take 'x' ({n},), "
-                    f"'u' ({len(self.controls)},), 't', 'duration' and 'parameter:NAME'"
+                    f"'u' ({widths['u']},), 't', 'duration' and 'parameter:NAME'"
                 )
         if "x" in block.inputs:
             before.append(Power("q", n, "x"))
@@ -115,7 +119,7 @@ class System(StateEquations):
         if block.outputs[term.output] != n:
             raise ShapeError(
                 f"the block of the rates gives {block.outputs[term.output]} components but there are {n} "
-                f"states ({', '.join(self.states)}): give one for each"
+                f"states ({', '.join(self.state_names)}): give one for each"
             )
         one = np.ones(n)
         difference = WeightedSum({"v": one, term.quantity: -one}, target)

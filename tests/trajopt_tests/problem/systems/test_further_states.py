@@ -202,8 +202,6 @@ def test_names_of_the_robots_quantities_are_refused():
 
 
 def test_what_only_robots_have_is_refused_without_one():
-    with pytest.raises(OptionError, match="numbers of components are given"):
-        trajopt.system({"x": 2}, (), len)
     with pytest.raises(OptionError, match="torques are given"):
         trajopt.system(("x",), (), len, torques=len)
     with pytest.raises(ProblemError, match="has no `n`"):
