@@ -43,7 +43,7 @@ NODES = 3
 
 @dataclass(frozen=True)
 class Warmup:
-    """What a warmup did.
+    """Result of a warmup.
 
     folder : where compiled kernels are kept; None where no folder can be used: each process compiles its own
     compiled : how many kernels were not there and were compiled
@@ -96,7 +96,7 @@ def _kept() -> set[str]:
 
 
 def _steps() -> dict[str, Callable[[], Any]]:
-    """What is compiled -> a call that needs it."""
+    """Calls by the name of what each compiles."""
     robot = _robot()
     q, v, a = np.full((3, NODES, robot.n), 0.1)
     link, joint = robot.link_names[-1], robot.joint_names[-1]
@@ -126,7 +126,7 @@ def _steps() -> dict[str, Callable[[], Any]]:
 
 
 def _distances(robot: RigidBodyModel) -> None:
-    """Of a ball on the last link to a ball in the scene."""
+    """Compute the distance of a ball on the last link to a ball in the scene."""
     own = replace(sphere(0.1), carrier=robot.link_names[-1])
     clearances = Clearances(replace(robot, shapes=(own,)), Scene((sphere(0.1),)))
     q, first = np.full((NODES, robot.n), 0.1), np.zeros(1, dtype=np.int64)

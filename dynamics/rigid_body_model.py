@@ -62,7 +62,7 @@ class RigidBodyModel(KinematicTree):
 
     @property
     def quantities(self) -> Mapping[str, Any]:
-        """What `block` computes, name -> `DeclaredQuantity`: width, unit, names of components, inputs.
+        """The quantities that `block` computes, name -> `DeclaredQuantity`: width, unit, components, inputs.
 
         Of a robot without mass those alone that need none.
         """
@@ -121,7 +121,7 @@ class RigidBodyModel(KinematicTree):
 
     @property
     def has_forward_dynamics(self) -> bool:
-        """Whether every joint moves mass, so that torques determine the accelerations."""
+        """True if every joint moves mass, so that torques determine the accelerations."""
         return not self.joints_without_mass
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:

@@ -57,7 +57,7 @@ def _found() -> Mapping[str, tuple[str, str]]:
 
 
 def is_recipe(statement: ast.stmt) -> bool:
-    """Whether a statement is `@recipe def build(...)`, which makes its module a problem."""
+    """True if a statement is `@recipe def build(...)`, which makes its module a problem."""
     return (
         isinstance(statement, ast.FunctionDef)
         and statement.name == "build"

@@ -62,7 +62,7 @@ def effort(node):
 
 @trajopt.term
 def angular_accelerations(node):
-    """Of foot, ankle, knee and hip, (4,) rad/s^2."""
+    """Angular accelerations of foot, ankle, knee and hip, (4,) rad/s^2."""
     return node.a[2:]
 
 

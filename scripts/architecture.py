@@ -85,7 +85,7 @@ def parsed(path: Path) -> ast.Module:
 
 @functools.cache
 def import_statements(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
-    """Those of a file, at its top or inside functions; relative imports left out."""
+    """Import statements of a file, at its top or inside functions; relative imports left out."""
     found = (node for node in ast.walk(parsed(path)) if isinstance(node, ast.Import | ast.ImportFrom))
     return tuple(node for node in found if isinstance(node, ast.Import) or (node.module and node.level == 0))
 

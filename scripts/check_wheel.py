@@ -81,7 +81,7 @@ def compare(wheel: Path, expected: set[str]) -> None:
 
 
 def readme_command() -> list[str]:
-    """What README's first line runs after its installation."""
+    """Command that README shows first after the installation."""
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     (line,) = (each for each in lines if each.startswith("python3 -m venv") and each.endswith(RESULTS))
     return shlex.split(line.rpartition("&&")[2].replace(".venv/bin/", ""))

@@ -43,7 +43,7 @@ def code_lines(text: str) -> int:
 
 
 def is_number(node: ast.expr) -> bool:
-    """Whether an expression is a number, with a sign or without."""
+    """True if an expression is a number, with a sign or without."""
     if isinstance(node, ast.UnaryOp):
         node = node.operand
     return (

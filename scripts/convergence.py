@@ -1,4 +1,4 @@
-"""How the two-link problems converge as intervals are added, and whether both solvers agree.
+"""Convergence of the two-link problems as intervals are added, and agreement of both solvers.
 
     python scripts/convergence.py
 

@@ -53,7 +53,7 @@ def faults_of(module: str, path: Path) -> Iterator[Fault]:
 
 
 def drawn(count: int, seed: int = 0) -> list[Fault]:
-    """As many faults of each kind, by turns."""
+    """Faults of every kind in equal number, by turns."""
     chosen = {name: path for name, path in modules().items() if name.startswith(MUTATED)}
     every = [fault for name, path in chosen.items() for fault in faults_of(name, path)]
     kinds = [[fault for fault in every if fault[0] == kind] for kind in ("sign", "index", "tolerance")]

@@ -31,7 +31,7 @@ HEAVIER = 1.2
 
 @trajopt.term
 def distance(node):
-    """From the goal, which is a parameter whose value is given, (2,) rad."""
+    """Distance from the goal, which is a parameter whose value is given, (2,) rad."""
     return node.q - node.parameter("goal")
 
 

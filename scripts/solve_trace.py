@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 
 class Trace(NamedTuple):
-    """What ran of the package trajopt, the number of files of all packages, and the stops of an object."""
+    """Files of trajopt that ran, the number of files of all packages, and the stops of an object."""
 
     files: list[str]
     functions: int
@@ -65,7 +65,7 @@ def traced(call: Callable[[], Result], followed: object) -> tuple[Result, Trace]
 
 
 def traces() -> dict[str, Trace]:
-    """What runs in `trajopt.solve` and in `verify`, of a problem with limits that nothing has seen before."""
+    """Files that run in `trajopt.solve` and in `verify`, of a problem with limits that is new to both."""
     trajopt.solve(two_link_rr.build()).verify()
     problem = two_link_rr.build(torque_lower=(-10.0, -9.5))
     solution, solving = traced(lambda: trajopt.solve(problem), problem)

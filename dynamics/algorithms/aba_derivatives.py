@@ -250,7 +250,7 @@ def solved_by_paths(model: KinematicTree, nodes: Batch) -> np.ndarray:
 
 
 def solved_densely(model: KinematicTree, nodes: Batch) -> np.ndarray:
-    """As `solved_by_paths`, for any shared coordinates."""
+    """Solve as `solved_by_paths` does, for any shared coordinates."""
     partials = inverse_dynamics_partials(model, nodes, torques=True).partials
     by_q, by_v, M = (np.moveaxis(partials[:, i], -1, 0) for i in range(3))
     inverse = np.linalg.inv(M)

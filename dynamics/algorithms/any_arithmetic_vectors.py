@@ -17,7 +17,7 @@ GROUND: Frame = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 @dataclass(frozen=True)
 class GivenRotation:
-    """In the place of an angle of a joint about z: the whole rotation of its body in the joint's frame.
+    """The whole rotation of a body in its joint's frame, given in place of an angle of a joint about z.
 
     axes : columns of the rotation, None where the body does not turn
     """

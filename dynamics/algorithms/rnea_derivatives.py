@@ -236,7 +236,7 @@ class InverseDynamicsPartials:
     partials: np.ndarray
 
     def with_wrenches_of(self, places: np.ndarray, first: int) -> InverseDynamicsPartials:
-        """With the wrenches of these places among those that begin at row `first`; the base's stays last."""
+        """These partials with wrenches of these places in the rows from `first`; the base's stays last."""
         count = 6 * (places.max() + 1)
         wrenches = (6 * places[:, None] + np.arange(6)).ravel()
         order = [np.arange(first), first + wrenches, np.arange(first + count, len(self.partials))]

@@ -106,7 +106,7 @@ WITHOUT_MASS = frozenset({"position", "orientation", "velocity"})
 
 
 def needs_mass(quantity: str) -> bool:
-    """Whether a quantity is one that a robot without mass does not have."""
+    """True if a quantity does not exist for a robot without mass."""
     return family(quantity) in QUANTITIES and family(quantity) not in WITHOUT_MASS
 
 

@@ -48,7 +48,7 @@ class DesignedLink:
     names: Mapping[str, str]
 
     def change(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
-        """What the designed values add to the numbers of the robot as it was given."""
+        """Change of the robot's numbers that the designed values make, from the robot as it was given."""
         return self._row(*self._properties(values)) - self._row(self.mass, self.centre, self.inertia)
 
     def first(self, values: Mapping[str, np.ndarray], name: str, component: int) -> NumbersOfBody:

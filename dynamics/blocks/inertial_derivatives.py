@@ -120,6 +120,6 @@ def with_numbers(block: Block, numbers: Array) -> Block:
 
 
 def side_by_side(widths: Mapping[str, int]) -> dict[str, slice]:
-    """Where each of several arrays stands when they are put side by side."""
+    """Slice of each of several arrays that are put side by side."""
     starts = np.cumsum([0, *widths.values()]).tolist()
     return {name: slice(starts[i], starts[i + 1]) for i, name in enumerate(widths)}

@@ -155,7 +155,7 @@ class InverseDynamicsBlock:
 
     @cached_property
     def _rows(self) -> dict[str, slice]:
-        """Where every output stands in the stacked rows of the kernel; `outputs` has the same order."""
+        """Slice of every output in the stacked rows of the kernel, in the order of `outputs`."""
         starts = np.cumsum([0, *self.outputs.values()]).tolist()
         return {name: slice(starts[i], starts[i + 1]) for i, name in enumerate(self.outputs)}
 

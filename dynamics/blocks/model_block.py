@@ -40,5 +40,5 @@ def block(model: KinematicTree, outputs: Iterable[str], loads: Iterable[str] = (
 
 
 def with_tau(outputs: tuple[str, ...]) -> tuple[str, ...]:
-    """What a motor torque follows from: "tau" in its place, once."""
+    """The outputs from which a motor torque follows: "tau" in its place, once."""
     return tuple(dict.fromkeys("tau" if name == "motor_torque" else name for name in outputs))

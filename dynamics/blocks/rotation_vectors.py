@@ -218,7 +218,7 @@ class RotationVectorBlock:
         return np.concatenate([own[joint.coordinates] for joint in self.model.rotation_joints])
 
     def _columns(self, part: Array) -> Array:
-        """Which of the robot's coordinates a row depends on: with one of a rotation vector on all of it."""
+        """The robot's coordinates on which a row depends: with one of a rotation vector on all of it."""
         found = part[:, self.model.serial_bodies.own]
         for joint in self.model.rotation_joints:
             found[:, joint.coordinates] = found[:, joint.coordinates].any(axis=1, keepdims=True)

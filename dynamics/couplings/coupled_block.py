@@ -128,7 +128,7 @@ class CoupledBlock:
     def _add_turning(
         self, found: Pairs, motion: CoupledMotion, turning: Array, name: str, part: Array
     ) -> None:
-        """What f' in tau adds where its derivative by q meets those of the tree's forces."""
+        """Add the terms of f' in tau where its derivative by q meets those of the tree's forces."""
         rows = turning[:, :, None] * part
         for by in self._sources(name):
             own = own_columns(motion, rows, name, by)
@@ -178,7 +178,7 @@ class CoupledBlock:
         return found
 
     def _own(self, part: Array, name: str) -> Array:
-        """Which of the robot's coordinates a row depends on."""
+        """The robot's coordinates on which a row depends."""
         return (part.astype(float) @ self.model.selection) > 0.0 if name in MOTION else part
 
     def _sources(self, name: str) -> Iterable[str]:

@@ -53,7 +53,7 @@ class Follower:
 
 @dataclass(frozen=True, eq=False)
 class CoupledTree:
-    """What a coupled robot is, see `CoupledModel`, which users make and which adds its dynamics."""
+    """A coupled robot's geometry and couplings; users make a `CoupledModel`, which adds its dynamics."""
 
     tree: KinematicTree
     followers: Mapping[str, Follower]
@@ -155,7 +155,7 @@ class CoupledTree:
 
     @property
     def name(self) -> str:
-        """Of the robot."""
+        """Name of the robot."""
         return self.tree.name
 
     @property
@@ -191,7 +191,7 @@ class CoupledTree:
 
     @property
     def quantities(self) -> Mapping[str, Any]:
-        """What `block` computes, as in `RigidBodyModel`."""
+        """The quantities that `block` computes, as in `RigidBodyModel`."""
         return QUANTITIES
 
     def carrier(self, frame: str) -> str:

@@ -54,7 +54,7 @@ class Pieces:
 
     @property
     def is_affine(self) -> bool:
-        """Whether all pieces are one straight line."""
+        """True if all pieces are one straight line."""
         return self.breaks.size == 1 and not self.coefficients[2:].any()
 
     def expansion(self, x: Array, order: int) -> Array:
@@ -82,7 +82,7 @@ class JointFunction:
 
     @property
     def is_affine(self) -> bool:
-        """Whether it is a straight line."""
+        """True if it is a straight line."""
         return all(part.is_affine for part in self.parts)
 
     def of(self, inner: JointFunction) -> JointFunction:

@@ -36,7 +36,7 @@ def fitted_capsules(points: np.ndarray) -> tuple[Shape, ...]:
 
 
 def volume(capsule: Shape) -> float:
-    """Of a sphere or capsule, m^3."""
+    """Volume of a sphere or capsule, m^3."""
     radius = float(capsule.size[0])
     return (
         math.pi

@@ -101,7 +101,7 @@ def from_modified_dh(
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Where a row puts its joint, from the parent's frame, and the origin of frame i in the link frame."""
+    """Pose of a row's joint in the parent's frame, and the origin of frame i in the link frame."""
 
     rotation: np.ndarray
     position: np.ndarray
@@ -193,7 +193,7 @@ def named_rows(rows: Iterable[DhRow | Mapping[str, Any]]) -> list[DhRow]:
 
 
 def own_name(name: Any, i: int) -> Any:
-    """What a row is called: "joint1", "joint2", ... where it does not say."""
+    """Name of a row: "joint1", "joint2", ... where it gives none."""
     return f"joint{i + 1}" if name is None or (isinstance(name, str) and not name) else name
 
 

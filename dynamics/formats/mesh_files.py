@@ -18,7 +18,7 @@ PACKAGE = "package://"
 def mesh_folders(
     path_or_xml: str | os.PathLike[str], folders: Sequence[str | os.PathLike[str]] = ()
 ) -> list[Path]:
-    """Where the meshes of a URDF are looked for: the folders given, its own, and all above it."""
+    """Folders searched for the meshes of a URDF: those given, its own, and all above it."""
     text = os.fspath(path_or_xml)
     own = [] if text.lstrip().startswith("<") else [*Path(text).resolve().parents]
     return [*map(Path, folders), *own]

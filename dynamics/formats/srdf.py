@@ -19,7 +19,7 @@ READ = ("disable_collisions", "disable_default_collisions", "enable_collisions",
 
 @dataclass(frozen=True, eq=False)
 class Srdf:
-    """What an SRDF says of a robot.
+    """Content of an SRDF: groups, poses, disabled collisions.
 
     allowed_pairs : two links that may touch each other, and why, for `model.with_shapes`
     groups : name -> joints with a coordinate, in the robot's order
@@ -136,7 +136,7 @@ class _Reading:
         return found
 
     def left_out(self) -> tuple[str, ...]:
-        """What is not read, and names that the robot does not have."""
+        """Elements that are not read, and names that the robot does not have."""
         tags = [each.tag for each in self.root if isinstance(each.tag, str) and each.tag not in READ]
         lines = [f"<{tag}> of the SRDF: {tags.count(tag)}" for tag in dict.fromkeys(tags)]
         missing = {"links": "that the robot does not have", "joints": "that do not move in the robot"}

@@ -46,7 +46,7 @@ def _unread(element: Element, known: tuple[str, ...]) -> Iterable[str]:
 
 
 def _inside(found: list[Element]) -> str:
-    """How many elements there are, and what they hold."""
+    """Number of these elements, and tags of what they hold, in words."""
     tags = dict.fromkeys(_local(child.tag) for each in found for child in elements(each))
     return f"{len(found)}" + (f", with {list_names(tags)}" if tags else "")
 

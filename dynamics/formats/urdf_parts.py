@@ -14,7 +14,7 @@ from dynamics.model.mass_properties import NO_MASS, MassProperties, Pose
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where a URDF link ends up: on a body (None = ground), at a pose in its link frame."""
+    """Place of a URDF link: a body (None = ground) and the pose in its link frame."""
 
     body: str | None
     pose: Pose

@@ -47,12 +47,12 @@ def joints_of(transmission: Element) -> list[str]:
 
 
 def is_read(transmission: Element) -> bool:
-    """Whether all that a transmission says of ratios is read: it drives one joint, or says nothing."""
+    """True if all that a transmission says of ratios is read: it drives one joint, or says nothing."""
     return len(joints_of(transmission)) == 1 or gear_of(transmission, "") is None
 
 
 def gear_of(transmission: Element, joint: str) -> Gear | None:
-    """What a transmission says about ratio and rotor inertia; None when it says neither."""
+    """Ratio and rotor inertia of a transmission; None where it states neither."""
     ratio = nested_number(transmission, ("mechanicalReduction", "gear_ratio"), joint)
     inertia = nested_number(transmission, ("rotorInertia", "rotor_inertia"), joint)
     if ratio is None and inertia is None:

@@ -1,1 +1,1 @@
-"""What the compiled algorithms are written in: SIMD lanes, spatial algebra, joint motion, packed models."""
+"""Foundations of the compiled algorithms: SIMD lanes, spatial algebra, joint motion, packed models."""

@@ -43,7 +43,7 @@ class KernelCache(NullCache):
         return str(self._folder)
 
     def key(self, sig: Any, codegen: Any) -> str:
-        """Of the kernel for a signature; NoKey where it is not kept."""
+        """Key of the kernel for a signature; NoKey where it is not kept."""
         return kernel_key(self._function, self._options, sig, codegen.magic_tuple())
 
     def path(self, key: str) -> Path:
@@ -103,7 +103,7 @@ def undamaged(content: bytes) -> bytes:
 
 
 def is_own(status: os.stat_result) -> bool:
-    """Whether a file or folder belongs to this user or root, and nobody else may write it."""
+    """True if a file or folder belongs to this user or root, and nobody else may write it."""
     if not hasattr(os, "getuid"):  # Windows keeps caches in the user's own profile
         return True
     return status.st_uid in (os.getuid(), 0) and not status.st_mode & OTHERS_WRITE

@@ -94,7 +94,7 @@ def temporary_folder() -> Path | None:
 
 
 def is_writable(folder: Path) -> bool:
-    """Whether this user, and nobody else, can make a file in `folder`, which is created when it can be."""
+    """True if this user, and nobody else, can make a file in `folder`, which is created when it can be."""
     if not made_own(folder):
         return False
     try:

@@ -1,4 +1,4 @@
-"""How a joint moves the body it carries: the only kernel functions that depend on the type of a joint.
+"""Motion of a body by its joint: the only kernel functions that depend on the type of a joint.
 
 Every joint with one coordinate and a fixed axis is a screw motion along the z axis of its body: for the
 displacement d = ratio q + offset the body turns by TURN d about z and slides by SLIDE d along z. The two

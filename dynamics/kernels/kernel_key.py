@@ -88,7 +88,7 @@ def _surroundings() -> str:
 
 @dataclass(frozen=True)
 class _Scan:
-    """What bytecode says, that of inner functions included.
+    """Names and constants in bytecode, that of inner functions included.
 
     digest : of instructions and constants, without docstrings, lines and paths
     names : of globals and attributes
@@ -139,7 +139,7 @@ class _Reached:
         self.told: list[str] = []
 
     def token(self, value: Any) -> str:
-        """What stands for a value."""
+        """Text that represents a value in the key."""
         kind = type(value)
         if issubclass(kind, Dispatcher):
             told = {**value.targetoptions, "locals": value.locals}
@@ -169,7 +169,7 @@ class _Reached:
 
 
 def _read(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """What a function reads from outside itself: globals, attributes of modules, cells and defaults."""
+    """Values a function reads from outside itself: globals, attributes of modules, cells and defaults."""
     scan = _scan(function.__code__)
     if scan.imports:
         raise NoKey(f"{function.__qualname__} imports a module while it runs")
@@ -214,7 +214,7 @@ def _as_compared(value: Any) -> Any:
 
 
 def _token(value: Any) -> str:
-    """What stands for a constant."""
+    """Text that represents a constant in the key."""
     kind = type(value)
     if kind in _PLAIN:
         return f"{kind.__name__} {value!r}"
@@ -245,7 +245,7 @@ def _array_token(array: np.ndarray, kind: type) -> str:
 
 
 def _has_version(value: Any) -> bool:
-    """Whether this is a function or class of a package whose version stands for its code."""
+    """True if this is a function or class of a package whose version represents its code."""
     return callable(value) and hasattr(value, "__qualname__") and _of_version(value.__module__)
 
 
@@ -254,7 +254,7 @@ def _of_version(module: str | None) -> bool:
 
 
 def _options(options: dict[str, Any]) -> str:
-    """What stands for options of Numba; a compiler's passes are a module of this folder."""
+    """Text that represents options of Numba; a compiler's passes are a module of this folder."""
     classes = {name: each.__qualname__ for name, each in options.items() if isinstance(each, type)}
     return _token(dict(sorted({**options, **classes}.items())))
 
@@ -280,7 +280,7 @@ def _writers() -> dict[str, _Writer]:
 
 
 def _state(path: str) -> tuple[int, int] | None:
-    """What changes with an edit of a file; None for one in an archive."""
+    """Time and size of a file, which change when it is edited; None for one in an archive."""
     try:
         found = os.stat(path)
     except OSError:

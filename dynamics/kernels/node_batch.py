@@ -106,7 +106,7 @@ def batch(packed: PackedModel, **arrays: Any) -> Batch:
 
 
 def is_ready(array: Any, shape: tuple[int, ...]) -> bool:
-    """Whether a kernel can read this array without conversion: the common case, decided quickly."""
+    """True if a kernel can read this array without conversion: the common case, decided quickly."""
     plain = type(array) is np.ndarray and array.dtype == FLOAT
     return plain and array.shape == shape and array.flags.carray
 

@@ -1,4 +1,4 @@
-"""What of Numba's compiler the kernels need: fewer passes, and no machine code for parts of kernels.
+"""The passes of Numba's compiler that kernels need, without machine code for parts of kernels.
 
 Numba turns a Python function into LLVM's instructions in a list of passes, and those into machine code; it
 does both for every function, also for one that is only ever called by others that it will be copied into.
@@ -87,7 +87,7 @@ class PartLibrary(JITCodeLibrary):
 
     @property
     def codegen(self) -> Any:
-        """What Numba would tell the environment to."""
+        """Receiver of `set_env`, as Numba's own code generator is."""
         return self
 
     def set_env(self, name: str, environment: Any) -> None:

@@ -90,7 +90,7 @@ def _lower_neg(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 
 
 def element_of(array: Any) -> Any:
-    """What a slot of `array` holds: Lanes for float64, one number for complex128."""
+    """Type of a slot of `array`: Lanes for float64, one number for complex128."""
     return lanes_type if array.dtype == types.float64 else array.dtype
 
 
@@ -273,7 +273,7 @@ def square_root(typingctx, value):
 
 @intrinsic
 def choose_up_to(typingctx, value, limit, near, far):
-    """In every lane `near` where `value` <= `limit`, otherwise `far`, NaN included."""
+    """Choose in every lane `near` where `value` <= `limit`, otherwise `far`, NaN included."""
 
     def codegen(context, builder, sig, args):
         return builder.select(

@@ -26,7 +26,7 @@ _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 
 
 def is_straight(function: Callable) -> bool:
-    """Whether the bytecode of a function has no jump."""
+    """True if the bytecode of a function has no jump."""
     return _JUMPS.isdisjoint(function.__code__.co_code[::2])
 
 
@@ -136,7 +136,7 @@ def array_field(context: Any, builder: Any, kind: Any, array: Any, name: str) ->
 
 
 def _symbols(kind: Any) -> Any:
-    """What stands for an argument of this type."""
+    """Symbol of an argument of this type."""
     if _is_tuple(kind):
         return tuple(_symbols(each) for each in kind)
     return None if kind == types.none else Symbol(kind)
@@ -160,7 +160,7 @@ def _kind_of(found: Any) -> Any:
 
 @dataclass(eq=False)
 class _Writer:
-    """What finds types of operations and, with a builder, writes their instructions.
+    """Finder of the types of operations that, with a builder, writes their instructions.
 
     found : an operation and the types of its arguments -> its signature and what writes it
     """

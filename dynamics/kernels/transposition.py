@@ -50,7 +50,7 @@ def nodes_first(nodes_last: np.ndarray) -> np.ndarray:
 
 
 def in_slots(nodes_last: np.ndarray) -> bool:
-    """Whether these are numbers of nodes in full blocks, row after row."""
+    """True if these are numbers of nodes in full blocks, row after row."""
     *widths, nodes = nodes_last.shape
     strides, expected = [8], -(-nodes // LANES) * LANES * 8
     for width in reversed(widths):

@@ -58,7 +58,7 @@ class Body:
 
     @property
     def is_massless(self) -> bool:
-        """Whether the body adds nothing to the kinetic energy."""
+        """True if the body adds nothing to the kinetic energy."""
         return self.mass == 0.0 and not self.inertia.any()
 
 

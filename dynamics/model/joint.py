@@ -132,7 +132,7 @@ class Joint:
 
     @property
     def motion(self) -> JointType:
-        """How a displacement turns and slides the link; JointError for a component of a rotation vector."""
+        """Motion of the link by a displacement; JointError for a component of a rotation vector."""
         if self.kind == ROTATION_VECTOR:
             raise JointError(
                 f"joint {self.name!r} is a component of a rotation vector, which has no axis of its own; "

@@ -120,7 +120,7 @@ class KinematicTree:
 
     @cached_property
     def has_no_mass(self) -> bool:
-        """Whether no link has mass or inertia: a kinematic robot, for which nothing needs a torque."""
+        """True if no link has mass or inertia: a kinematic robot, for which nothing needs a torque."""
         return has_no_mass(self)
 
     @cached_property

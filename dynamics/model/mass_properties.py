@@ -32,7 +32,7 @@ class MassProperties:
 
     @property
     def is_zero(self) -> bool:
-        """Whether there is neither mass nor inertia."""
+        """True if there is neither mass nor inertia."""
         return self.mass == 0.0 and not self.inertia.any()
 
     def seen_from(self, pose: Pose) -> MassProperties:

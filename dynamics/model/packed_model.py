@@ -79,7 +79,7 @@ class PackedModel:
 
     @cached_property
     def shares_coordinates(self) -> bool:
-        """Whether several bodies have one coordinate, so that kernels add to entries of matrices."""
+        """True if several bodies have one coordinate, so that kernels add to entries of matrices."""
         return len(self.tree) - 1 > self.n
 
     @cached_property
@@ -225,7 +225,7 @@ def with_shared_coordinates(rows: np.ndarray) -> np.ndarray:
 
 
 def relations(tree: np.ndarray, n: int) -> tuple[np.ndarray, bool]:
-    """Which coordinates lie on one branch, and whether equal coordinates always have equal parents."""
+    """Pairs of coordinates on one branch, and whether equal coordinates always have equal parents."""
     ancestry = np.zeros((n, n), dtype=bool)
     for body in range(1, len(tree)):
         above = body

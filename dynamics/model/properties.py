@@ -35,7 +35,7 @@ UPPER = np.triu_indices(3)  # xx, xy, xz, yy, yz, zz of a symmetric (3, 3)
 
 
 class NamedParts(Robot, Protocol):
-    """What is asked of a model: its parts and their names."""
+    """A model's parts and their names, as properties ask for them."""
 
     @property
     def joints(self) -> tuple[Joint, ...]: ...
@@ -52,7 +52,7 @@ class ModelProperty:
     attribute: str
 
     def value(self, model: NamedParts) -> np.ndarray:
-        """What the robot has, (width,)."""
+        """Values of the robot, (width,)."""
         body = model.bodies[self.index] if self.owner != "frame" else None
         if body is None:
             return np.array(model.frames[self.index].position)

@@ -44,7 +44,7 @@ class Rotor:
 
     @property
     def is_massless(self) -> bool:
-        """Whether the rotor only states a gear ratio."""
+        """True if the rotor only states a gear ratio."""
         return self.mass == 0.0 and not np.any(self.inertia)
 
     @property

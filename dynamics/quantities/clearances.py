@@ -184,7 +184,7 @@ def nearest(world, robot, scene, i, j, reach, scratch):
 
 @inlined
 def beyond(world, robot, scene, i, j, reach):
-    """Whether balls around both are further apart than `reach`, which is decided without their distance."""
+    """True if balls around both are further apart than `reach`, which is decided without their distance."""
     if j < 0:
         middle, around = from_row(world, -1 - j, 9), robot[4][-1 - j]
     else:
@@ -370,7 +370,7 @@ class Clearances:
 
     @property
     def coverage(self) -> str:
-        """How many pairs are checked, how many are left out and why, and links without a shape, as a text."""
+        """Numbers of pairs checked and left out, with the reasons, and links without a shape, as a text."""
         checked = len({self.pair_name(pair) for pair in range(len(self.pairs))})
         carrying = {self.model.frame(shape.carrier).body for shape in self.model.shapes if shape.carrier}
         bare = [name for name in self.model.link_names if name not in carrying]
@@ -397,9 +397,9 @@ class Clearances:
         return out
 
     def levers(self, q: Array) -> Array:
-        """How fast the robot's shapes move per rate of a coordinate, (k, shapes, n) m; q (k, n).
+        """Speed of the robot's shapes per rate of a coordinate, (k, shapes, n) m; q (k, n).
 
-        An upper bound; of round ones that of their axis, which is sharp where each coordinate moves one body.
+        An upper bound; for round shapes that of the axis, sharp where each coordinate moves one body.
         """
         out = np.zeros((len(q), len(self.robot.body), self.model.n))
         given = batch(self.model.packed, q=q).arrays[0]

@@ -219,7 +219,7 @@ def _frames_curvature(tree, numbers, q, v, requests, local, adjoints, out):
 
 @dataclass(frozen=True, eq=False)
 class FrameRequests:
-    """Which quantities of which frames one kernel call computes, and in which rows.
+    """The quantities of frames that one kernel call computes, and their rows.
 
     requests : (m, 4) body and first rows; local : (m, 12) axes and origin in the body's axes
     """

@@ -144,5 +144,5 @@ def skeleton_ends(model: KinematicTree) -> list[tuple[int, np.ndarray | int]]:
 
 
 def is_slide(model: KinematicTree, link: int) -> bool:
-    """Whether a link slides on the one that carries it."""
+    """True if a link slides on the one that carries it."""
     return model.bodies[link].joint.kind == "prismatic"

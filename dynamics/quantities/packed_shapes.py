@@ -54,7 +54,7 @@ class PackedShapes:
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
-        """What kernels take: kind, size, radius, axes, extent, points, span."""
+        """Arguments of kernels: kind, size, radius, axes, extent, points, span."""
         return self.kind, self.size, self.radius, self.axes, self.extent, self.points, self.span
 
 
@@ -166,7 +166,7 @@ def _points_of(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
 
 
 def hull_corners(points: np.ndarray) -> np.ndarray:
-    """Those of points (m, 3) that are corners of their convex hull; all of them where they lie in a plane."""
+    """Corners of the convex hull of points (m, 3); all points where they lie in a plane."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:

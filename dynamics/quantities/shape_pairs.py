@@ -1,4 +1,4 @@
-"""Which pairs of links are kept apart, and which are left out, with the reason of each."""
+"""Pairs of links that are kept apart and pairs that are left out, with the reason for each."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def apart_in_all_poses(model: KinematicTree, robot: RobotShapes, solids: PackedS
 
 
 def coverage(checked: int, left_out: Iterable[LeftOut], bare: Iterable[str]) -> str:
-    """How many pairs are checked, how many are left out and why, and links without a shape, as a text."""
+    """Numbers of pairs checked and left out, with the reasons, and links without a shape, as a text."""
     found: dict[str, list[LeftOut]] = {}
     for each in left_out:
         found.setdefault(each.reason, []).append(each)

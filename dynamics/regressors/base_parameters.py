@@ -47,7 +47,7 @@ class BaseParameters:
 
     @property
     def count(self) -> int:
-        """How many base parameters there are."""
+        """Number of base parameters."""
         return len(self.columns)
 
     @property

@@ -118,7 +118,7 @@ def joint_columns(model: KinematicTree) -> list[JointColumns]:
 
 
 def has_rotor_inertia(model: KinematicTree, joint: Joint) -> bool:
-    """Whether the joint has a column for the inertia of its rotor."""
+    """True if the joint has a column for the inertia of its rotor."""
     if model.rotors == "armature":
         return True
     return model.rotors == "exact" and joint.rotor is not None and not joint.rotor.is_massless

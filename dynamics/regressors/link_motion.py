@@ -1,4 +1,4 @@
-"""What the regressor and its gradient share: joint axes and the motion of a body, in the axes of its link.
+"""Joint axes and body motion in link axes, shared by the regressor and its gradient.
 
 The wrench of a body is linear in its mass, first moments and inertia about the origin of its frame. With S
 the twist of a joint further in, (s, u) in link axes about that origin, w and al the angular velocity and

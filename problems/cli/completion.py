@@ -74,7 +74,7 @@ class ProblemName(click.ParamType):
 
 
 class ShownFile(click.ParamType):
-    """What `trajopt show` takes: a problem, a robot, a saved solution or its folder."""
+    """Argument of `trajopt show`: a problem, a robot, a saved solution or its folder."""
 
     name = "text"
 

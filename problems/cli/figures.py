@@ -101,12 +101,12 @@ def draw_more(
 
 
 def is_ours(name: str) -> bool:
-    """Whether a file's name is that of a figure of every solution, "motion.png" or "phase_0_motion.png"."""
+    """True if a file's name is that of a figure of every solution, "motion.png" or "phase_0_motion.png"."""
     return re.fullmatch(rf"(phase_[0-9]+_)?({'|'.join(FIGURES)})", Path(name).stem) is not None
 
 
 def how_to_open(folder: Path, names: Collection[str]) -> str:
-    """How other programs open the files in a folder; empty where they open none of them."""
+    """Advice how other programs open the files in a folder; empty where they open none of them."""
     from problems.human.opensim import setups
 
     return f"\n{setups.how_to_open(folder)}" if setups.MODEL in names else ""

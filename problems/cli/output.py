@@ -35,7 +35,7 @@ def echo(text: str, err: bool = False) -> None:
 
 @dataclass(frozen=True)
 class Output:
-    """How much a command prints, and whether its answer is for people or for programs."""
+    """Output of a command: how much it prints, and for people or for programs."""
 
     as_json: bool = False
     quiet: bool = False
@@ -57,7 +57,7 @@ class Output:
             echo(text, err=True)
 
     def detail(self, text: str) -> None:
-        """What only `--verbose` shows."""
+        """Print a line that only `--verbose` shows."""
         if self.verbose:
             echo(text, err=True)
 

@@ -22,7 +22,7 @@ from trajopt.base.files.near_files import near_files
 
 
 def is_problem_file(name_or_path: str) -> bool:
-    """Whether a command-line argument means a file rather than the name of a problem."""
+    """True if a command-line argument means a file rather than the name of a problem."""
     return "." in name_or_path or "/" in name_or_path or "\\" in name_or_path
 
 
@@ -144,7 +144,7 @@ def imported(path: Path) -> Any:
 
 
 def _meant(path: Path) -> str:
-    """Which problem of the library, or which file beside, was meant."""
+    """Name of the problem of the library, or of the file beside, that was meant."""
     if path.stem in catalogue.names() and path.parent == Path():
         return f" (did you mean the problem '{path.stem}'?)"
     return near_files(path, (".py",))

@@ -104,7 +104,7 @@ def log_cholesky(ten: Array) -> Array:
 
 
 def spreads(theta: Array) -> Array:
-    """How far each of (10,) parameters may be off: factors for logarithms, the body's extent for lengths."""
+    """Possible error of each of (10,) parameters: factors for logarithms, the body's extent for lengths."""
     extent = np.exp(theta[LOGARITHMS])
     rows = np.array([SLOTS[slot][0] for slot in range(4, 10)])
     return SPREAD * np.concatenate([np.ones(4), extent[rows]])

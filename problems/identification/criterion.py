@@ -1,4 +1,4 @@
-"""How well a motion shows base parameters: numbers of its information matrix, with gradients.
+"""Measures of how well a motion shows base parameters: numbers of its information matrix, with gradients.
 
     G = sum over samples of Y_b' W Y_b,   W the weights of the joints, 1 / noise^2
 
@@ -56,7 +56,7 @@ def _condition(values: Array, vectors: Array, D: Array) -> tuple[float, Array]:
 
 
 def condition_number(G: Array) -> float:
-    """That of the regressor whose information is G, columns scaled to one."""
+    """Condition number of the regressor whose information is G, columns scaled to one."""
     D = _column_scales(G)
     values = np.linalg.eigvalsh(D[:, None] * G * D)
     return float(np.sqrt(values[-1] / max(values[0], LEAST * values[-1])))

@@ -1,4 +1,4 @@
-"""What `estimate` returns: parameters with their uncertainty, the robot of them, a report, predictions."""
+"""Results of `estimate`: parameters with their uncertainty, the robot of them, a report, predictions."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def _check_movement(model: dynamics.RigidBodyModel, v: Array, smoothing: float) 
 
 
 def _joint_spreads(model: dynamics.RigidBodyModel, v: Array, a: Array, tau: Array) -> Array:
-    """How far friction and rotor inertia may be off: what would explain all of a joint's torque."""
+    """Possible error of friction and rotor inertia: what would explain all of a joint's torque."""
     torque, speed, acceleration = (np.sqrt(np.mean(each**2, axis=0)) for each in (tau, v, a))
     least = np.finfo(float).tiny
     found = []

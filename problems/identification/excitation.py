@@ -121,7 +121,7 @@ def excite(
 
 @dataclass(frozen=True)
 class Margins:
-    """By how much limits are narrowed at nodes so that they hold between them, too.
+    """Margins by which limits are narrowed at nodes so that they hold between them, too.
 
     share : of every limit; distance : of clearances, m
     """
@@ -233,13 +233,13 @@ class ExcitationSearch:
         return middle + size * wave
 
     def _depth(self, guess: Array) -> float:
-        """How deep a guess is in what it should keep clear of, m; negative where it is clear."""
+        """Depth of a guess in the bodies it should keep clear of, m; negative where it is clear."""
         assert self.clearances is not None
         return -float(self.clearances.distances(guess).min())
 
 
 def _intervals(bandwidth: float, duration: float) -> int:
-    """Of the spline; OptionError where there are too many."""
+    """Number of intervals of the spline; OptionError where there are too many."""
     wanted = 2.0 * bandwidth * duration
     if wanted > MOST_INTERVALS:
         raise OptionError(

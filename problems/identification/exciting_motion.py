@@ -91,7 +91,7 @@ class ExcitingMotion(SplineMotion):
         return self.sampled_limits(self.times_of_intervals(count)[0])
 
     def _clearance_lines(self, line_of: Callable[..., LimitLine]) -> list[LimitLine]:
-        """By `clearance_line` or `sampled_clearance`; none without obstacles."""
+        """Lines by `clearance_line` or `sampled_clearance`; none without obstacles."""
         return [] if self.clearances is None else [line_of(self.clearances, self.curve, self.clearance)]
 
     def __str__(self) -> str:

@@ -25,7 +25,7 @@ def build(
     torque_limit: float = 10.0,
     power_limit: float = 60.0,
 ) -> trajopt.Problem:
-    """In SI units: angles in rad; duration is the shortest and the longest, in s."""
+    """The problem in SI units: angles in rad; duration is the shortest and the longest, in s."""
     # THE ROBOT: a row of Denavit-Hartenberg parameters per link, with mass, centre of mass and inertia about
     # it. `dynamics.load_urdf("my_robot.urdf")` reads one from a file instead.
     limits = dynamics.JointLimits.symmetric(velocity=10.0, torque=torque_limit)

@@ -23,7 +23,7 @@ def build(
     force_limit: float = 2.0,
     power_limit: float = 1.5,
 ) -> trajopt.Problem:
-    """In SI units: drag in N s/m; duration is the shortest and the longest, in s."""
+    """The problem in SI units: drag in N s/m; duration is the shortest and the longest, in s."""
 
     # THE SYSTEM: names of states and controls, and the rate of every state, in the order of the states. Write
     # sums, products and functions of NumPy; they are differentiated exactly.

@@ -32,7 +32,7 @@ def load_phases(path: str | os.PathLike[str], phases: Phases | None = None) -> P
 
 
 def is_of_phases(path: str | os.PathLike[str]) -> bool:
-    """Whether a saved solution is that of phases; SolutionFileError for a file that is none at all."""
+    """True if a saved solution is that of phases; SolutionFileError for a file that is none at all."""
     with ArrayFile(path, "solution", ADVICE) as file:
         return file.record(FileKind).format == PhasesHeader.FORMAT
 

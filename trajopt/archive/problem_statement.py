@@ -149,7 +149,7 @@ class _Writer:
         self.problem = problem
 
     def kept(self, where: str, values: Iterable[Any], unsaved: dict[str, str]) -> Iterator[Any]:
-        """Those that have a form in a file; the names of the others go to `unsaved`, with the reason."""
+        """Values that have a form in a file; names of the others go to `unsaved`, with the reason."""
         for each in values:
             try:
                 yield self.value(each)

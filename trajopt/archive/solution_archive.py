@@ -130,7 +130,7 @@ def _header(solution: SolutionData) -> SolutionHeader:
 
 
 def _statement(solution: SolutionData) -> Mapping[str, Any] | None:
-    """What a script stated, where no library builds the problem from a recipe; as it was read from a file."""
+    """Problem as a script stated it, where no library builds it from a recipe; as it was read from a file."""
     if solution.recipe is not None and not solution.recipe.is_file:
         return None
     return solution.statement if solution.known_problem is None else statement_of(solution.known_problem)

@@ -200,7 +200,7 @@ def _scaling(file: ArrayFile) -> Scaling | None:
 
 
 def _near(times: NDArray, places: NDArray, slack: float) -> NDArray[np.bool_]:
-    """Which times lie within `slack` of one of the places, which rise."""
+    """Mask of the times that lie within `slack` of one of the places, which rise."""
     return np.searchsorted(places, times + slack, "right") > np.searchsorted(places, times - slack, "left")
 
 

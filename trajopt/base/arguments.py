@@ -45,7 +45,7 @@ _NO_NUMBERS = {
 
 
 def implements(candidate: object, protocol: type[P]) -> TypeGuard[P]:
-    """Whether an object has all members of a protocol, like isinstance.
+    """True if an object has all members of a protocol, like isinstance.
 
     Before Python 3.12 isinstance lists the members anew at every call, which takes 20 microseconds.
     """
@@ -145,12 +145,12 @@ def name(value: Any, what: str) -> str:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is an integer, of Python or NumPy; True and False are none."""
+    """True if a value is an integer, of Python or NumPy; True and False are none."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is an integer or a floating-point number, of Python or NumPy."""
+    """True if a value is an integer or a floating-point number, of Python or NumPy."""
     return is_whole(value) or isinstance(value, float | np.floating)
 
 

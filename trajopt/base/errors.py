@@ -126,7 +126,7 @@ class ReachWarning(UserWarning):
 
 
 def _begin_alike(one: str, other: str) -> bool:
-    """Whether one name begins with the whole other: "tolerance" and "tol"."""
+    """True if one name begins with the whole other: "tolerance" and "tol"."""
     shorter, longer = sorted((one, other), key=len)
     return len(shorter) > 2 and longer.startswith(shorter)
 

@@ -27,7 +27,7 @@ def printable_name(text: str) -> str:
 
 
 def _obeyed(sign: str) -> bool:
-    """Whether a terminal acts on a character instead of showing it."""
+    """True if a terminal acts on a character instead of showing it."""
     return unicodedata.category(sign) in SPELLED or sign in DIRECTIONS
 
 

@@ -101,7 +101,7 @@ def bounds_of(problem: Any, quantity: str, width: int) -> tuple[Array, Array]:
 
 
 def held_at_zero(solution: SolutionData) -> Array:
-    """Which torques (n,) the problem holds at zero all the time: of joints without motors, of a free base.
+    """Mask of the torques (n,) held at zero throughout: of joints without motors, of a free base.
 
     Between nodes a spline leaves a residual of such an equation, which is no torque that acts. The ends of
     arcs do not count, as they are single instants.

@@ -21,7 +21,7 @@ SAMPLES = WIDTH // 4  # a small plot shows no more
 
 
 def solution_facts(solution: Any) -> Facts:
-    """How the solve ended, costs, durations, parameters, and what is known of the answer."""
+    """Status of the solve, costs, durations, parameters, and what is known of the answer."""
     certificate, refinement = solution.certificate, solution.refinement
     rows = [
         ("message", "" if solution.converged else solution.detail),

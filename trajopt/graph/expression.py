@@ -42,7 +42,7 @@ class ExpressionBlock:
         return dict(zip(self.outputs, found, strict=True))
 
     def equals(self, other: Any) -> bool:
-        """Whether another block computes the same by the same operations."""
+        """True if another block computes the same by the same operations."""
         if not isinstance(other, ExpressionBlock) or self.inputs != other.inputs:
             return False
         return self is other or self._function.serialize() == other._function.serialize()
@@ -280,14 +280,14 @@ def joined(blocks: Sequence[SymbolicBlock], widths: Mapping[str, int], wanted: S
 
 
 def depends_on(expression: Any, column: Any) -> bool:
-    """Whether an expression contains one of the symbols of a column."""
+    """True if an expression contains one of the symbols of a column."""
     import casadi
 
     return bool(casadi.depends_on(expression, column))
 
 
 def has_comparison(expression: Any) -> bool:
-    """Whether an entry of an expression is a comparison such as a == b, which is the number 0 or 1."""
+    """True if an entry of an expression is a comparison such as a == b, which is the number 0 or 1."""
     import casadi
 
     operations = (casadi.OP_EQ, casadi.OP_NE, casadi.OP_LT, casadi.OP_LE)
@@ -296,7 +296,7 @@ def has_comparison(expression: Any) -> bool:
 
 
 def has_calls(expression: Any) -> bool:
-    """Whether an expression calls functions of CasADi that are no elementary operations, as tables are."""
+    """True if an expression calls functions of CasADi that are no elementary operations, as tables are."""
     import casadi
 
     traced = casadi.Function("traced", casadi.symvar(expression), [expression])
@@ -304,7 +304,7 @@ def has_calls(expression: Any) -> bool:
 
 
 def contains_nan(expression: Any) -> bool:
-    """Whether a constant of the expression is NaN, which float(symbol) silently gives."""
+    """True if a constant of the expression is NaN, which float(symbol) silently gives."""
     import casadi
 
     traced = casadi.Function("traced", casadi.symvar(expression), [expression])

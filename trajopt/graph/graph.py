@@ -62,7 +62,7 @@ class Graph:
 
     @property
     def has_curvature(self) -> bool:
-        """Whether every block gives second derivatives."""
+        """True if every block gives second derivatives."""
         return len(self.second_order_blocks) == len(self.blocks)
 
     def values(self, z: Mapping[str, Array]) -> Values:
@@ -106,7 +106,7 @@ class Graph:
         return self.jacobian_pattern.get(quantity, {})
 
     def hessian_pattern(self, used: Iterable[str]) -> Pairs:
-        """Where second derivatives by pairs of leaves may differ from zero when the `used` carry adjoints.
+        """Pairs of leaves whose second derivative may differ from zero when the `used` carry adjoints.
 
         Pairs of two leaves stand once, in the order of the leaves.
         """

@@ -28,7 +28,7 @@ GAP = 1e-7  # of values and slopes, relative; that of smooth terms at the ends o
 
 @dataclass(frozen=True)
 class Kink:
-    """Where a component of a term has two values, or two slopes.
+    """A place where a component of a term has two values, or two slopes.
 
     operation : the operation that changes its side there
     entry : the output and its component

@@ -54,12 +54,12 @@ def parameter_leaf(name: str) -> str:
 
 
 def is_parameter(quantity: str) -> bool:
-    """Whether a quantity is a constant unknown."""
+    """True if a quantity is a constant unknown."""
     return quantity.startswith(PARAMETER)
 
 
 def is_extra(quantity: str) -> bool:
-    """Whether a quantity is an additional curve."""
+    """True if a quantity is an additional curve."""
     return quantity.startswith(EXTRA)
 
 
@@ -139,7 +139,7 @@ class QuantityTable:
         return self._n if width is None else width
 
     def knows(self, family: str) -> bool:
-        """Whether there is a quantity of this name, or a family of them."""
+        """True if there is a quantity of this name, or a family of them."""
         return family in self.declared or family in self.defined
 
     def declaration(self, quantity: str) -> DeclaredQuantity:
@@ -171,7 +171,7 @@ class QuantityTable:
         return found
 
     def is_per_joint(self, quantity: str) -> bool:
-        """Whether there is one component per joint."""
+        """True if there is one component per joint."""
         found = self.declared.get(quantity)
         return found is not None and found.width is None and not found.components
 
@@ -183,7 +183,7 @@ class QuantityTable:
         return () if found is None else tuple(found.components)
 
     def changed_by_loads(self, quantities: Iterable[str]) -> set[str]:
-        """Those among the quantities that contain the wrenches of `Problem.load`."""
+        """The quantities among these that contain the wrenches of `Problem.load`."""
         return {name for name in quantities if (found := self.known(name)) and found.changed_by_loads}
 
     def by_block(self, quantities: Iterable[str]) -> list[tuple[str, ...]]:
@@ -209,7 +209,7 @@ def described_joints(dynamics: Any) -> Sequence[Any]:
 
 
 def has_springs(joint: Any) -> bool:
-    """Whether a spring or a damper acts beside the motor of a joint, which then gives more than tau."""
+    """True if a spring or a damper acts beside the motor of a joint, which then gives more than tau."""
     return bool(getattr(joint, "stiffness", 0.0) or getattr(joint, "damping", 0.0))
 
 

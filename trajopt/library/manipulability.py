@@ -117,7 +117,7 @@ def slopes(J: Array) -> tuple[Array, Array]:
 
 
 def slopes_follow(velocity: Any, n: int) -> bool:
-    """Whether `slopes` agrees with the dynamics: not where a coordinate moves several joints."""
+    """True if `slopes` agrees with the dynamics: not where a coordinate moves several joints."""
     if not isinstance(velocity, SecondOrderBlock):
         return False
     q = np.random.default_rng(0).uniform(-1.0, 1.0, (2, n))

@@ -99,7 +99,7 @@ def input_table(asked: Asked, kept_as_rows: Sequence[Collection[int]] = ()) -> I
 
 
 def rows_for(asked: Asked, inputs: Iterable[Input]) -> list[list[int]]:
-    """For every part, numbers of the constraints that have to be rows so that these inputs can change."""
+    """Numbers of the constraints of every part that have to be rows so that these inputs can change."""
     rows: list[list[int]] = [[] for _ in asked.parts]
     for each in inputs:
         own, k = (each.own, each.phases[0]) if isinstance(each, PhaseInput) else (each, 0)
@@ -109,7 +109,7 @@ def rows_for(asked: Asked, inputs: Iterable[Input]) -> list[list[int]]:
 
 
 def _inputs_of_phases(phases: Phases, of_parts: Sequence[Sequence[Input]]) -> Iterator[Input]:
-    """Those of every phase with its name; shared parameters, links and linked costs by their own names."""
+    """Inputs of every phase with its name; shared parameters, links and linked costs by their own names."""
     for k, (phase, inputs) in enumerate(zip(phases.phase_names, of_parts, strict=True)):
         for own in inputs:
             having = _phases_with(phases, own) or (k,)
@@ -156,7 +156,7 @@ def _inputs_of(problem: ProblemData, kept_as_rows: Collection[int]) -> list[Inpu
 
 
 def with_values_in_the_matrix(problem: ProblemData, number: int) -> Array:
-    """Which components of a constraint are velocities, or zero accelerations, that free durations multiply.
+    """Mask of the components that are velocities, or zero accelerations, and that free durations multiply.
 
     v T = B P has the velocity beside the duration; an acceleration is an equation where it is zero only.
     """

@@ -98,7 +98,7 @@ class LimitPattern:
 
     @property
     def is_value(self) -> bool:
-        """Whether every component is fixed or free, so that a value says all."""
+        """True if every component is fixed or free, so that a value says all."""
         return bool(np.array_equal(self.has_lower | self.has_upper, self.equal))
 
     def numbers(self, lower: Array, upper: Array) -> Array:
@@ -190,7 +190,7 @@ class LimitInput(PatternInput):
 
     @property
     def is_value(self) -> bool:
-        """Whether a value says all: of an unknown that of all components, else of those that are not free."""
+        """True if a value says all: of an unknown that of all components, else of those that are not free."""
         is_unknown = self.table in UNKNOWNS
         return bool(self.pattern.equal.all()) if is_unknown else self.pattern.is_value
 

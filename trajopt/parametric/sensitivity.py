@@ -145,7 +145,7 @@ class _Explicit:
 def _explicit(
     k: int, structure: ProgramStructure, system: OptimalitySystem, moved: Sequence[_Change], C: Array
 ) -> _Explicit:
-    """Of part k, whose constants c change by C (x, m)."""
+    """Explicit change of part k, whose constants c change by C (x, m)."""
     nlp, place, rows, weight = system.parts[k]
     y, multipliers, linear = system.point.y[place], system.multipliers[rows], nlp.linear.count
     extended, wider = _by_constants(structure, nlp, C), np.concatenate([y, np.zeros(len(moved))])

@@ -59,7 +59,7 @@ def _same_sizes(structure: AskedStructure, point: WarmStart, scaling: Scaling) -
 
 
 def _same_scale(structure: ProgramStructure, problem: ProblemData, before: ProblemData | None) -> bool:
-    """Whether limits and weights, by which programs are scaled, are the same as `before`."""
+    """True if limits and weights, by which programs are scaled, are the same as `before`."""
     if before is None or [cost.weight for cost in problem.costs] != [cost.weight for cost in before.costs]:
         return False
     now, then = given_limits(problem), given_limits(before)

@@ -95,7 +95,7 @@ def tracks_of(
 
 
 def starts_of(answer: Answer) -> Array:
-    """When each part begins, in seconds, and when the last one ends, (parts + 1,)."""
+    """Times at which the parts begin and the last one ends, s, (parts + 1,)."""
     return np.cumsum([0.0, *(part.duration for part in answer.parts)])
 
 

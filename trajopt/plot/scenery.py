@@ -90,7 +90,7 @@ def write_beside(axis: Any, place: Array, text: str, colour: str, *, below: bool
 
 
 def draw_capsule(axis: Any, capsule: Capsule, plane: Plane) -> None:
-    """In a plane its shadow, two discs and the strip between them; in space its surface."""
+    """Draw a capsule: in a plane its shadow, two discs and the strip between them; in space its surface."""
     if len(plane) > 2:
         axis.plot_surface(*surface(capsule), color=OBSTACLE, alpha=0.5, linewidth=0.0)
         return
@@ -106,7 +106,7 @@ def draw_capsule(axis: Any, capsule: Capsule, plane: Plane) -> None:
 
 
 def draw_hull(axis: Any, solid: Hull, plane: Plane) -> None:
-    """In a plane its shadow, in space its faces."""
+    """Draw a convex body: in a plane its shadow, in space its faces."""
     from scipy.spatial import ConvexHull
 
     corners = solid.corners[:, list(plane)]

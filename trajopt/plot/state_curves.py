@@ -78,7 +78,7 @@ def costates(
 
 
 def has_states(answer: Answer) -> bool:
-    """Whether a solution, of a problem or of phases, has anything to draw beside joints."""
+    """True if a solution, of a problem or of phases, has anything to draw beside joints."""
     return any(_quantities(part) for part in answer.parts)
 
 

@@ -136,7 +136,7 @@ def mark_via_points(axis: Axes, points: Iterable[tuple[float, float]]) -> None:
 
 
 def limit_switches(t: Array, values: Array, lower: float, upper: float) -> list[float]:
-    """When a curve passes from one limit to the other: the times at which it crosses their middle."""
+    """Times at which a curve passes from one limit to the other: it crosses their middle."""
     if not (np.isfinite(lower) and np.isfinite(upper) and upper > lower):
         return []
     margin = NEAR_LIMIT * (upper - lower)

@@ -43,7 +43,7 @@ class Chart:
 
     @property
     def _has_points(self) -> bool:
-        """Whether any value can be drawn."""
+        """True if any value can be drawn."""
         return any(np.isfinite(self._drawn(values)).any() for values in self.curves.values())
 
     def _drawn(self, values: NDArray) -> NDArray:

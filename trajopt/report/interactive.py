@@ -25,7 +25,7 @@ document.querySelectorAll("[data-plot]").forEach(function (place) {
 
 
 def is_wanted(interactive: bool | None) -> bool:
-    """Whether a page is to be interactive; None: where it can be. OptionError where it cannot."""
+    """True if a page is to be interactive; None: where it can be. OptionError where it cannot."""
     installed = find_spec(PACKAGE) is not None
     if interactive and not installed:
         raise OptionError(

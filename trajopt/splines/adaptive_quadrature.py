@@ -108,7 +108,7 @@ def _integrals(values: Values, start: Array, end: Array) -> tuple[Array, Array, 
 
 
 def largest_errors(errors: Array, allowed: Array) -> Array:
-    """Which parts of an interval (P,) are to be divided, from their errors (width, P).
+    """The parts of an interval (P,) to be divided, by their errors (width, P).
 
     None where all errors of every component are `allowed` (width,) together; else those that are not, for
     every component, among the smallest errors that add up to SHARE of the allowed error.

@@ -54,7 +54,7 @@ class SplineBasis:
     def of_any_degree(
         breakpoints: ArrayLike, degree: int, multiplicities: ArrayLike | None = None
     ) -> SplineBasis:
-        """As `clamped`, from degree 0 up: for curves without second derivatives.
+        """Make a basis as `clamped` does, from degree 0 up: for curves without second derivatives.
 
         Where the multiplicity is degree + 1 the curve itself may jump.
         """

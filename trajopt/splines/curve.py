@@ -133,7 +133,7 @@ class Curve:
 
     @cached_property
     def _splines(self) -> tuple[tuple[tuple[slice, BSpline], ...], ...]:
-        """For every arc the columns of its groups and their splines in normalised time."""
+        """The columns of every arc's groups, and their splines in normalised time."""
         arcs, found = range(len(self.bases)), []
         for group, columns in zip(self.groups, self._columns, strict=True):
             found.append([(columns, group.bases[arc].spline(group.control_points[arc])) for arc in arcs])

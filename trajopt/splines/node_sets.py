@@ -76,7 +76,7 @@ class NodeSet(ABC):
 
     @abstractmethod
     def mask(self, times: MotionSamples) -> Array:
-        """Which of the times (K,) lie in the set."""
+        """Mask of the times (K,) that lie in the set."""
 
     @abstractmethod
     def cost_weights(self, trajectory: Trajectory) -> Array:
@@ -87,7 +87,7 @@ class NodeSet(ABC):
         """
 
     def carries_equations(self, trajectory: Trajectory) -> Array:
-        """Which of the `nodes` carry equations, too, not only limits.
+        """Mask of the `nodes` that carry equations as well as limits.
 
         Where a set covers a part of the motion these are its collocation nodes, those with a weight, and the
         ends of arcs, but for those of `Trajectory.collocation`. Equations at nodes that are added for limits
@@ -103,7 +103,7 @@ class NodeSet(ABC):
         return carrying if carrying.any() else stated
 
     def carries_limits(self, trajectory: Trajectory, continuous: bool) -> Array:
-        """Which of the `nodes` carry limits: all but ends of collocated spans that have no weight.
+        """Mask of the `nodes` that carry limits: all but ends of collocated spans that have no weight.
 
         There a control has no coefficient that the equations need, and a continuous quantity has the value
         that it has on the other side. Of a `continuous` quantity the ends of arcs carry limits, too.
@@ -312,7 +312,7 @@ def difference(nodes: Nodes, later: Any, earlier: Any, factor: float = 1.0) -> s
 
 
 def _at_ends(number: Array) -> Array:
-    """Which nodes are the first or the last of their arc, or span, by its number (K,)."""
+    """Mask of the nodes that are first or last of their arc, or span, by its number (K,)."""
     changes = np.diff(number, prepend=-1, append=-1) != 0
     return changes[:-1] | changes[1:]
 
@@ -330,7 +330,7 @@ def _some(chosen: Array, nodes: Nodes, over: NodeSet) -> Array:
 
 
 def within(s: Array, window: Window) -> Array:
-    """Which of the times s (K,) lie in a window, its ends included."""
+    """Mask of the times s (K,) that lie in a window, its ends included."""
     return (s >= window[0] - SAME_TIME) & (s <= window[1] + SAME_TIME)
 
 

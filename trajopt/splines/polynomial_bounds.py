@@ -154,7 +154,7 @@ def _halving(count: int) -> Array:
 
 
 def jumping(pieces: Pieces, relative: float) -> Array:
-    """Which coordinates jump at the start of every piece but the first, (pieces - 1, coordinates).
+    """Mask of the coordinates that jump at the start of every piece but the first, (pieces - 1, coordinates).
 
     relative : of the largest value: smaller jumps are rounding
     """

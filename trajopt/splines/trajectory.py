@@ -66,7 +66,7 @@ class Arc:
 
     @property
     def shared_ends(self) -> NDArray[np.bool_]:
-        """Which interior breakpoints are one node of both spans: where the acceleration is continuous."""
+        """Mask of the interior breakpoints that both spans share as a node: continuous accelerations."""
         return self.basis.degree - self.basis.multiplicities >= 2
 
     @property
@@ -194,11 +194,11 @@ class Trajectory:
         return Trajectory((arc,) * arcs, continuity=0, scheme=scheme)
 
     def with_limit_points(self, points: Sequence[Sequence[float]]) -> Trajectory:
-        """With these limit points, one sequence of normalised times per arc, beside those that it has."""
+        """A trajectory with more limit points, one sequence of normalised times per arc."""
         return replace(self, limit_points=_both(self.limit_points, points))
 
     def with_limit_nodes(self, arc: NDArray[np.int64], s: NDArray[np.float64]) -> Trajectory:
-        """With nodes for limits at normalised times s (k,) of arcs (k,), those that are nodes left out."""
+        """A trajectory with more nodes for limits, at normalised times s (k,) of arcs (k,)."""
         points = []
         for number, own in enumerate(self.arcs):
             new = s[arc == number]
@@ -208,12 +208,12 @@ class Trajectory:
         return self.with_limit_points(points)
 
     def with_sample_points(self, points: Sequence[Sequence[float]]) -> Trajectory:
-        """With nodes at these normalised times, as in `with_limit_points`, those that are nodes left out."""
+        """A trajectory with more nodes, at these normalised times, as in `with_limit_points`."""
         new = [self._that_are_no_nodes(arc, np.array(times)) for arc, times in enumerate(points)]
         return replace(self, sample_points=_both(self.sample_points, new)) if any(new) else self
 
     def _that_are_no_nodes(self, arc: int, s: NDArray[np.float64]) -> list[float]:
-        """Of normalised times (k,) of an arc those that are not times of its nodes."""
+        """The normalised times (k,) of an arc that are not times of its nodes."""
         known = self.nodes.s[self.nodes.arc == arc]
         return s[np.abs(s[:, None] - known).min(axis=1, initial=np.inf) > SAME_TIME].tolist()
 
@@ -260,7 +260,7 @@ class Trajectory:
 
     @property
     def has_free_duration(self) -> bool:
-        """Whether the duration of an arc is free."""
+        """True if the duration of an arc is free."""
         shortest, longest = self.duration_bounds
         return bool(np.any(shortest < longest))
 

@@ -265,7 +265,7 @@ class TaylorModel:
 
     @property
     def _known(self) -> Array:
-        """Where every value of the model is a finite number, (P,)."""
+        """Mask of the points where every value of the model is a finite number, (P,)."""
         return np.isfinite(self.range[0])
 
     def _composed(self, function: series.SeriesFunction) -> TaylorModel:

@@ -55,7 +55,7 @@ class Maximum(Arithmetic):
 
     @property
     def is_nonnegative(self) -> bool:
-        """Whether no value is below zero, whatever the node, so that its square is convex."""
+        """True if no value is below zero, whatever the node, so that its square is convex."""
         return self.is_absolute or (self.floor is not None and bool(np.all(np.asarray(self.floor) >= 0.0)))
 
     def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
@@ -142,7 +142,7 @@ def minimum(*terms: Any) -> Combination:
 
 
 def has_kinks(term: Any) -> bool:
-    """Whether a term contains an absolute value or a maximum."""
+    """True if a term contains an absolute value or a maximum."""
     if isinstance(term, Slacked):
         return False
     return isinstance(term, Maximum) or any(map(has_kinks, operands_of(term)))

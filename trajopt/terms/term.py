@@ -200,7 +200,7 @@ def slice_term(quantity: str, part: tuple[int | None, int | None, int | None]) -
 
 
 def spelled(part: int | tuple[int | None, int | None, int | None]) -> str:
-    """As it is written between brackets, "2" or "6:"."""
+    """An index as it is written between brackets, "2" or "6:"."""
     if isinstance(part, int):
         return str(part)
     return ":".join("" if each is None else str(each) for each in part).removesuffix(":")
@@ -212,7 +212,7 @@ def sides(part: slice) -> tuple[Any, Any, Any]:
 
 
 def is_slice(part: slice) -> bool:
-    """Whether the sides of a slice are whole numbers, and its step is not zero."""
+    """True if the sides of a slice are whole numbers, and its step is not zero."""
     return all(each is None or is_whole(each) for each in sides(part)) and part.step != 0
 
 

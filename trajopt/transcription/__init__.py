@@ -1,1 +1,1 @@
-"""From a problem to a sparse nonlinear program, and from its unknowns back to curves."""
+"""Transcription of a problem to a sparse nonlinear program, and of its unknowns back to curves."""

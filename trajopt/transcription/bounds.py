@@ -131,7 +131,7 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False)
 class LinearRows:
-    """Which linear rows there are: of bounded entries of x that are eliminated, then of the velocity hull.
+    """The linear rows: of bounded entries of x that are eliminated, then of the velocity hull.
 
     bounded : those entries of x
     A : the rows by y for the limits of the problem that they were made of, all of them

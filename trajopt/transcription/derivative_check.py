@@ -222,7 +222,7 @@ class _Point:
         return found
 
     def _complex_slopes(self, function, by_difference: dict[str, Array]) -> dict[str, Array]:
-        """Those of outputs that accept complex numbers, which agreement with differences shows."""
+        """Slopes by complex steps, of outputs whose slopes agree with differences."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")

@@ -254,7 +254,7 @@ class LeafMap:
         return LeafPoint(z, self.order, powers, scale, inverse, values)
 
     def depending(self, pattern: Values, width: int) -> Array:
-        """Which components of a quantity depend on any unknown at which node, (K, width).
+        """Mask of the components of a quantity that depend on any unknown, by node, (K, width).
 
         pattern : leaf -> where derivatives of the quantity by it may differ from zero, (width, leaf width)
         """
@@ -284,7 +284,7 @@ class LeafMap:
         return raw.ravel()
 
     def jacobian_at(self, point: LeafPoint, D: Array, node: Array) -> Array:
-        """As `jacobian` for single rows at nodes: D (lines, width) at the nodes `node`, (lines,)."""
+        """Jacobian, as by `jacobian`, for single rows: D (lines, width) at the nodes `node`, (lines,)."""
         raw = D * (point.scale if len(point.scale) == 1 else point.scale[node])
         if self.free_durations:
             raw[:, self.duration_column] += (D * point.slope[node]).sum(axis=1)

@@ -102,7 +102,7 @@ class NLP(ProgramFunctions):
         return named
 
     def culprit(self, y: Array) -> str:
-        """Which term, node and joint is not finite at y; "" when all is finite."""
+        """Term, node and joint that are not finite at y; "" when all is finite."""
         leaves = self.spline_map.leaf_values(self.unknowns.elimination.expand(y), set(self.graph.leaves))
         with np.errstate(all="ignore"):
             return next(_not_finite(self.graph, leaves, self.component_names), "")

@@ -84,7 +84,7 @@ class Curvature:
 
     @cached_property
     def entries(self) -> EntryMap:
-        """Where these belong in the lower triangle of the Hessian, by the patterns of every span."""
+        """Places of these in the lower triangle of the Hessian, by the patterns of every span."""
         chain, span = self.chain, self.leaf_map.spline_map.nodes.span
         used_on = _quantities_by_span(span, self.objectives, self.groups)
         patterns = np.zeros((len(used_on), chain.width, chain.width), dtype=bool)
@@ -276,7 +276,7 @@ class ProgramFunctions(ProgramMaps):
 
     @cached_property
     def _minimized(self) -> slice:
-        """Of the used quantities, from the first to the last that the objective weighs."""
+        """Slice of the used quantities from the first to the last that the objective weighs."""
         weighed = np.flatnonzero(self.objective_weights.reshape(self.leaf_map.nodes, -1).any(axis=0))
         return slice(weighed[0], weighed[-1] + 1) if weighed.size else slice(0, 0)
 
@@ -346,7 +346,7 @@ def _row_weights(chain: ChainRule, groups: Sequence[RowGroup], kept: Array) -> s
 
 
 def _jacobian_pattern(chain: ChainRule, quantities: Sequence[str] | frozenset[str]) -> Array:
-    """Where derivatives of quantities by the leaves may differ from zero, laid out as by `chain`."""
+    """Mask of derivatives of quantities by the leaves that may differ from zero, laid out as by `chain`."""
     pattern = np.zeros((chain.used_count, chain.width), dtype=bool)
     for quantity in quantities:
         for leaf, part in chain.graph.leaf_pattern(quantity).items():
@@ -357,7 +357,7 @@ def _jacobian_pattern(chain: ChainRule, quantities: Sequence[str] | frozenset[st
 def _quantities_by_span(
     span: Array, objectives: Sequence[Objective], groups: Sequence[RowGroup]
 ) -> list[frozenset[str]]:
-    """Which quantities are minimized or bounded at the nodes of every span."""
+    """Quantities that are minimized or bounded at the nodes of every span."""
     used: list[set[str]] = [set() for _ in range(int(span.max()) + 1)]
     for objective in objectives:
         for s in np.unique(span[objective.node_weights != 0.0]):

@@ -62,7 +62,7 @@ class RowGroup:
 
     @cached_property
     def kept(self) -> Array:
-        """Which entries of (rows, width), flattened, have a limit and are rows of the program."""
+        """Mask of the entries of (rows, width), flattened, that have a limit and are rows of the program."""
         return np.ravel(self.has_lower | self.has_upper)
 
     @property
@@ -260,7 +260,7 @@ class ConstantRows:
         times: Array,
         names: Callable[[str, int], list[str]],
     ) -> None:
-        """That all these rows lie within their limits.
+        """Check that all these rows lie within their limits.
 
         leaves : at the nodes, for any unknowns;  other : blocks in place of some of the graph
         given : limits of the problem, `given_limits`

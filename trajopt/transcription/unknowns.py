@@ -118,7 +118,7 @@ class Unknowns:
         return self.elimination.reduce(self.layout.vector(curve, parameters))
 
     def fits(self, curve: Curve, parameters: Mapping[str, Array]) -> bool:
-        """Whether a motion has the knots, the number of curves and the parameters of these unknowns."""
+        """True if a motion has the knots, the number of curves and the parameters of these unknowns."""
         layout = self.layout
         if [group.n for group in curve.groups] != [group.curve_count for group in layout.groups]:
             return False
@@ -168,7 +168,7 @@ class Unknowns:
 
     @property
     def durations(self) -> Array:
-        """Which entries of y are durations."""
+        """Mask of the entries of y that are durations."""
         free, place = self.elimination.free, self.layout.durations
         return np.flatnonzero((free >= place.start) & (free < place.stop))
 

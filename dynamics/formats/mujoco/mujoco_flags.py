@@ -10,7 +10,7 @@ CONSTRAINTS = ("EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT")  # off, too, wher
 
 
 def is_off(mj: Any, part: str) -> bool:
-    """Whether a model disables a part, "GRAVITY" for instance: mjtDisableBit without its prefix."""
+    """True if a model disables a part, "GRAVITY" for instance: mjtDisableBit without its prefix."""
     from dynamics.formats.mujoco.mujoco_source import mujoco_module
 
     bits = mujoco_module().mjtDisableBit

@@ -232,7 +232,7 @@ class Reading:
 
 
 def left_out(mj: Any, followed: Iterable[int]) -> list[str]:
-    """What of a model is no part of the robot, in words, with names."""
+    """Parts of a model that the robot leaves out, in words, with names."""
     several = [j for j in range(mj.njnt) if mj.jnt_type[j] in (FREE, BALL)]
     dofs = {j: slice(d := int(mj.jnt_dofadr[j]), d + (6 if mj.jnt_type[j] == FREE else 3)) for j in several}
     passive = [

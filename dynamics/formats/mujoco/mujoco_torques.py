@@ -50,7 +50,7 @@ def actuator_name(mj: Any, i: int) -> str:
 
 
 def is_switched_off(mj: Any, i: int) -> bool:
-    """Whether a flag or its group keeps an actuator from acting."""
+    """True if a flag or its group keeps an actuator from acting."""
     group = int(mj.actuator_group[i])
     return is_off(mj, "ACTUATION") or (0 <= group < 31 and bool(mj.opt.disableactuator >> group & 1))
 
@@ -78,7 +78,7 @@ def torque_limits(mj: Any, j: int) -> tuple[float, float]:
 
 
 def force_range(mj: Any, i: int) -> ForceRange:
-    """What an actuator of a joint can give; where the state decides, its range of force alone."""
+    """Range of force of a joint's actuator; where the state decides, its range of force alone."""
     stated = mj.actuator_forcerange[i] if mj.actuator_forcelimited[i] else UNLIMITED
     control, gain, bias = _control(mj, i), float(mj.actuator_gainprm[i, 0]), mj.actuator_biasprm[i]
     is_plain = mj.actuator_gaintype[i] == FIXED and mj.actuator_biastype[i] in (NONE, AFFINE)
@@ -119,7 +119,7 @@ def _control(mj: Any, i: int) -> np.ndarray | None:
 
 
 def unread_actuators(mj: Any) -> dict[str, list[str]]:
-    """What the limits of the robot's torques do not have of the actuators, in words, and their names."""
+    """Actuators that the limits of the robot's torques leave out: words -> their names."""
     kinds = {
         "actuators of no joint": lambda i: mj.actuator_trntype[i] not in JOINT,
         "actuators of free and ball joints": lambda i: _of_several(mj, i),

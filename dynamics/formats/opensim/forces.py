@@ -114,7 +114,7 @@ def _point(
 
 
 def left_out(model: Element, other: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
-    """What of a model is no part of the robot, in words -> names: forces and so on, then `other`."""
+    """Parts of a model that the robot leaves out, in words -> names: forces and so on, then `other`."""
     found: dict[str, list[str]] = {"muscles": list(muscles_of(model))}
     for force in objects(model, "ForceSet"):
         if force.find(MUSCLE) is None and force.tag not in ACTUATORS:

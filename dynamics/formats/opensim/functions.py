@@ -20,7 +20,7 @@ IDENTITY_FUNCTION = polynomial([0.0, 1.0])
 
 
 def has_function(element: Element) -> bool:
-    """Whether an element holds a function, of a kind that is read or not."""
+    """True if an element holds a function, of a kind that is read or not."""
     inner = element.find("function")
     children = list(element if inner is None else inner)
     return any(

@@ -138,7 +138,7 @@ def _coordinates(joint: Element, what: str) -> Iterator[OsimCoordinate]:
 
 
 def _simple(kind: str, coordinates: tuple[OsimCoordinate, ...], what: str) -> list[Movement]:
-    """What the coordinates of a joint that is no CustomJoint do."""
+    """Movements by the coordinates of a joint that is no CustomJoint."""
     table = SIMPLE[kind]
     if len(coordinates) != len(table):
         raise OsimError(f"{what}, a {kind}, has {len(coordinates)} coordinates; {len(table)} are expected")

@@ -63,7 +63,7 @@ class OsimNames:
         return replace(movement, coordinate=own.name, function=function)
 
     def couplings(self, given: Couplings) -> Couplings:
-        """How dependent coordinates follow the robot's own; a dependent one keeps its name."""
+        """Functions by which dependent coordinates follow the robot's own; a dependent one keeps its name."""
         found = {}
         for name, (source, function) in given.items():
             own = self.coordinates.get(source or "")
@@ -81,7 +81,7 @@ class OsimNames:
         return found
 
     def by_body(self, given: Mapping[str, Content]) -> dict[str, Content]:
-        """What is listed by bodies, by the robot's names."""
+        """Entries that are listed by bodies, under the robot's names."""
         return {self.body(name): content for name, content in given.items()}
 
     def points(self, given: Iterable[Point]) -> list[Point]:

@@ -73,7 +73,7 @@ def set_linear(work, size, constant, variable, to):
 
 @cache
 def derivative_places(order: int) -> tuple[np.ndarray, np.ndarray]:
-    """For `order` variables, (3, ..., 3): the place of their monomial, and the factor of its derivative."""
+    """Place of the monomial of `order` variables and the factor of its derivative, (3, ..., 3) each."""
     places, factors = np.empty((3,) * order, dtype=np.int64), np.empty((3,) * order)
     for index in np.ndindex(places.shape):
         powers = tuple(index.count(variable) for variable in range(3))

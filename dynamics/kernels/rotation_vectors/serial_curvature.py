@@ -94,7 +94,7 @@ class SerialCurvature:
             add_chart_curvature(chart.polynomials, size, *fourth, first, v, a, *of, motion.form.own, *found)
 
     def add_multiplier(self, multiplier: Array, forces: Array, partials: Mapping[str, Array]) -> None:
-        """What E lambda adds where L is multiplier . tau, beside planes and gradient at constant E lambda.
+        """Add the part of E lambda, where L is multiplier . tau; planes and gradient hold it constant.
 
         multiplier : (nodes, n) lambda; forces : (nodes, n') tau_e; partials : input -> (nodes, n', width) its
         derivatives

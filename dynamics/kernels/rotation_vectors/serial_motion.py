@@ -179,7 +179,7 @@ class SerialMotion:
         return found
 
     def parts(self, serial: Array, name: str, by: str) -> list[Part]:
-        """What derivatives by `name` of the serial form, (nodes, m, n'), add to those by `by`."""
+        """Parts that derivatives by `name` of the serial form, (nodes, m, n'), add to those by `by`."""
         if name not in MOTION:
             return [(WHOLE, serial)]
         if name == by:

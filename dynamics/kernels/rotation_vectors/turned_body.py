@@ -1,4 +1,4 @@
-"""How a rotation vector moves the body that it turns: its three coordinates as columns of one joint.
+"""Motion of a body by a rotation vector: its three coordinates as columns of one joint.
 
 R = R_0 R_c Exp(p). With c_k of `stumpff.py` at s = |p|^2, Exp(p) and its Jacobians are combinations
     C(a, b, c) e_i = a e_i + b p x e_i + c p_i p:

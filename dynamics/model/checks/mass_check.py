@@ -61,7 +61,7 @@ def coordinates_without_mass(model: Robot) -> tuple[str, ...]:
 
 
 def has_no_mass(model: Robot) -> bool:
-    """Whether no link and no rotor that counts has mass or inertia."""
+    """True if no link and no rotor that counts has mass or inertia."""
     rotors = [] if model.rotors == "none" else [body.joint.rotor for body in model.bodies]
     return all(body.is_massless for body in model.bodies) and all(
         rotor is None or rotor.is_massless for rotor in rotors
@@ -69,7 +69,7 @@ def has_no_mass(model: Robot) -> bool:
 
 
 def well_conditioned(inertias: tuple[np.ndarray, np.ndarray]) -> bool:
-    """Whether the pivots of M leave no doubt that it is positive definite; rotors only add to it."""
+    """True if the pivots of M leave no doubt that it is positive definite; rotors only add to it."""
     articulated, composite = inertias
     largest = composite.max()
     return bool(

@@ -21,7 +21,7 @@ from dynamics.papers.trees.linkage import Link, Linkage, linkage_of
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """What acts on a link: `force` N at `point`, and `moment` N m.
+    """Load on a link: `force` N at `point`, and `moment` N m.
 
     link : its name;  force, moment : (..., 3) in world axes;  point : (3,) m in the link frame
     """
@@ -34,7 +34,7 @@ class Load:
 
 @dataclass(frozen=True, eq=False)
 class Forces:
-    """What the joints transmit, and the generalized forces of the coordinates.
+    """Forces and moments that the joints transmit, and the generalized forces of the coordinates.
 
     force, moment : (..., links, 3), what joint j transmits to link j, in link axes, the moment about P_j
         (F_jp and tau_jp, which the nomenclature of the thesis describes the wrong way round)
@@ -48,7 +48,7 @@ class Forces:
 
 @dataclass(frozen=True, eq=False)
 class LinkMotion:
-    """How one link moves, all in its own axes.
+    """Motion of one link, all in its own axes.
 
     Rt : R_j', (..., 3, 3), from the parent's axes;  e : (3,) joint axis;  turns : whether it is revolute
     slide : (..., 3) m, from P_j to the link frame;  rate, acceleration : (..., 1) of the joint
@@ -170,7 +170,7 @@ def newton_euler(
 
 @dataclass(frozen=True, eq=False)
 class InnerForces:
-    """What each link transmits, at first alone, then with loads and descendants: lists of (..., 3)."""
+    """Forces that each link transmits, at first alone, then with loads and descendants: lists of (..., 3)."""
 
     force: list[np.ndarray]
     moment: list[np.ndarray]

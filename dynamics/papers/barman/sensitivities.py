@@ -163,7 +163,7 @@ def own(columns: Columns, j: int, **terms: np.ndarray) -> Columns:
 
 
 def acceleration_columns(motion: LinkMotion, columns: MotionColumns, j: int, lever: np.ndarray) -> Columns:
-    """Of `motion.acceleration_of(lever)`: (3.51), (3.52), (3.57), (3.58)."""
+    """Columns of `motion.acceleration_of(lever)`: (3.51), (3.52), (3.57), (3.58)."""
     reach = lever + motion.slide
     omega, swept = hats(motion.omega), np.cross(motion.omega, reach)
     sweeping = {by: -hats(reach) @ columns.omega[by] for by in BY}

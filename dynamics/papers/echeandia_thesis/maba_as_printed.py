@@ -67,7 +67,7 @@ def maba_as_printed(
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Of one joint: U, D and u for its acceleration, and what lines 16 and 17 add to the parent."""
+    """Step of one joint: U, D and u for its acceleration, and what lines 16 and 17 add to the parent."""
 
     U: np.ndarray
     D: Any

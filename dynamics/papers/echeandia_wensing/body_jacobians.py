@@ -14,7 +14,7 @@ from dynamics.papers.trees.spatial import BodyFactor, body_factor, motion_cross
 
 @dataclass(frozen=True, eq=False)
 class BodyJacobian:
-    """Of one body, in its own coordinates: velocity v = J qdot.
+    """Jacobian of one body, in its own coordinates: velocity v = J qdot.
 
     J, J_rate : (6, joint variables), the Jacobian and the rate of its coordinates, ring J
     """

@@ -12,7 +12,7 @@ from dynamics.papers.safeea.serial_chain import SerialChain
 
 
 class Tally:
-    """How many additions (and subtractions) and multiplications its numbers have made."""
+    """Count of the additions (and subtractions) and multiplications that its numbers have made."""
 
     def __init__(self) -> None:
         self.additions = 0

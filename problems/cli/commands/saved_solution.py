@@ -110,7 +110,7 @@ def loaded(file: Path, source: NamedProblem | None) -> Solution | PhasesSolution
 
 
 def loaded_motion(file: Path, source: NamedProblem | None) -> Any:
-    """What `loaded` gives; of a task the motion, with its scene, loads and goals."""
+    """Solution that `loaded` gives; of a task the motion, with its scene, loads and goals."""
     from problems.moves.tasks.saved_motion import is_of_task, motion_of
 
     solution = loaded(file, source)

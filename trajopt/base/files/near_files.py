@@ -33,5 +33,5 @@ def check_ending(path: Path, ending: str, what: str) -> None:
 
 
 def _is_folder(entry: Path, sought: Path) -> bool:
-    """Whether an entry is a folder and may be meant: what was sought has no ending and is none itself."""
+    """True if an entry is a folder and may be meant: the name sought has no ending and is no folder."""
     return not sought.suffix and not sought.is_dir() and entry.is_dir()

@@ -182,7 +182,7 @@ def manifest(folder: Path) -> Manifest:
 
 
 def _is_inside(name: str) -> bool:
-    """Whether a name is that of a file in the folder itself: nothing outside may ever be removed."""
+    """True if a name is that of a file in the folder itself: nothing outside may ever be removed."""
     return name not in ("", ".", "..") and not any(mark in name for mark in "/\\:\0")
 
 

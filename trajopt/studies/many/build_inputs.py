@@ -26,7 +26,7 @@ KERNELS = (".nbi", ".nbc")  # endings of compiled code in numba's caches
 
 
 class _Reads:
-    """What this process has read while it recorded, and the digests of what it held then.
+    """Files that this process has read while it recorded, and the digests of their content at that time.
 
     A module that one build imports is not read again by the next: what any build read counts for all later
     ones, with the content that was read.
@@ -125,7 +125,7 @@ def _hear_variables() -> None:
 
 
 def _asked_by_user() -> bool:
-    """Whether the first caller outside the standard library is no installed package and not ours."""
+    """True if the first caller outside the standard library is no installed package and not ours."""
     frame: Any = sys._getframe(2)
     while frame is not None:
         name = frame.f_code.co_filename

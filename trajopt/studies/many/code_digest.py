@@ -93,7 +93,7 @@ def _files(name: str, folders: Sequence[str]) -> Iterator[tuple[str, Path]]:
 
 
 def is_installed(path: Path) -> bool:
-    """Whether a file belongs to an installed package or to the standard library."""
+    """True if a file belongs to an installed package or to the standard library."""
     return bool(set(path.parts) & set(INSTALLED)) or path.is_relative_to(STANDARD)
 
 

@@ -103,7 +103,7 @@ def point_of(row: Mapping[str, str], parameters: Mapping[str, Any]) -> StudyPoin
 
 
 def recorded_inputs(row: Mapping[str, str]) -> dict[str, str] | None:
-    """What was read to build the problem of a row; None where the row does not say."""
+    """Files and digests read to build the problem of a row; None where the row does not say."""
     try:
         return msgspec.json.decode(row[INPUTS], type=dict[str, str])
     except (KeyError, ValueError, msgspec.DecodeError):
@@ -121,7 +121,7 @@ def save_table(rows: Sequence[Row], path: Path) -> None:
 
 
 def has_parquet() -> bool:
-    """Whether pyarrow, which writes Parquet, is installed."""
+    """True if pyarrow, which writes Parquet, is installed."""
     return find_spec("pyarrow") is not None
 
 

@@ -67,7 +67,7 @@ class Study:
 
     @property
     def outcome(self) -> str:
-        """How many points converged, and how many of all were solved by an earlier run."""
+        """Number of points that converged, and of those solved by an earlier run, as a text."""
         recalled = f", {self.recalled} of them solved before" if self.recalled else ""
         return f"{self.converged_count} of {len(self.points)} converged{recalled}"
 
@@ -89,7 +89,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Settings:
-    """Where and how the points of a study are solved; see `solve_many`."""
+    """Settings by which the points of a study are solved and stored; see `solve_many`."""
 
     executor: Any = None
     processes: int | None = None

@@ -22,7 +22,7 @@ IS_THERE = "__import__('importlib.util', fromlist=['util']).find_spec('trajopt')
 
 
 def is_dask(executor: Any) -> bool:
-    """Whether something is a client of Dask or the executor of one, without importing Dask."""
+    """True if the object is a client of Dask or the executor of one, without importing Dask."""
     return type(executor).__module__.partition(".")[0] == "distributed"
 
 

@@ -64,7 +64,7 @@ class SecondDerivatives:
 
     @staticmethod
     def of(leaf_map: LeafMap, chain: ChainRule) -> SecondDerivatives:
-        """Those that the graph of a chain rule has; where leaves are narrow, the same ones as before."""
+        """Second derivatives that the chain rule's graph has; for narrow leaves, the same ones as before."""
         pairs = tuple(chain.graph.hessian_pattern(chain.used))
         if any(group.curve_count > WIDE_GROUP for group in leaf_map.groups):
             inner = InnerCurvature(chain.graph, chain.rows, chain.columns)
@@ -150,7 +150,7 @@ class SecondDerivatives:
     # -- structure ----------------------------------------------------------------------------------------
 
     def entries(self, pattern: Array, has_adjoint: Array) -> tuple[Entries, int]:
-        """Where every raw second derivative belongs in M, by y; and their number.
+        """Places of every raw second derivative in M, by y; and their number.
 
         pattern : (spans, width, width), where H may differ from zero
         has_adjoint : (spans, width), where b may
@@ -172,7 +172,7 @@ class SecondDerivatives:
         return all_entries(parts), offset
 
     def _global_pattern(self, pattern: Array, has_adjoint: Array) -> Array:
-        """Where second derivatives by a leaf and a global leaf may differ from zero, (spans, width, global).
+        """Mask of nonzero second derivatives by a leaf and a global leaf, (spans, width, global).
 
         The duration of the arc takes part wherever a leaf is divided by it.
         """
@@ -263,7 +263,7 @@ class _CurvePair:
         return np.matmul(self._products * powers, gathered.reshape(spans, size, -1))
 
     def entries(self, pattern: Array) -> tuple[Entries, int]:
-        """Where every entry of `by_control_points` belongs in M by y; and their number."""
+        """Places of every entry of `by_control_points` in M by y; and their number."""
         columns, N = self.leaf_map.columns, self.leaf_map.N
         mine, others = (self._control_points(group) for group in (self.group, self.other))
         curves = np.zeros((self.spans.count, *self.shape[1:]), bool)
@@ -278,5 +278,5 @@ class _CurvePair:
         return product_entries(index, N, left, N, right), mask.size
 
     def _control_points(self, group: LeafGroup) -> Array:
-        """Which local control points act on the nodes of every span, (spans, i)."""
+        """Local control points that act on the nodes of every span, (spans, i)."""
         return np.any(self.spans.gather(np.any(group.basis[:, 0] != 0.0, axis=2)), axis=1)

@@ -133,7 +133,7 @@ class InnerProducts:
 
 
 def is_diagonal(pattern: Array) -> bool:
-    """Whether only the diagonal of a square matrix, larger than one number, may differ from zero."""
+    """True if only the diagonal of a square matrix, larger than one number, may differ from zero."""
     height, width = pattern.shape
     return height == width > 1 and not pattern[~np.eye(height, dtype=bool)].any()
 

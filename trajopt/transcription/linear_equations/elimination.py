@@ -250,7 +250,7 @@ def _contradiction(
 
 
 def _first_rows_contradicting(A: sparse.csr_array, b: Array, last: Array, count: int) -> tuple[Array, Array]:
-    """Of the first rows alone: those left over, and those among them that contradict others."""
+    """Leftovers of the first rows alone, and those among them that contradict others."""
     solved = _solve(A.shape[1], A[:count], last)
     right = b[:count]
     return solved.left_over, _contradicting(solved.A, right, solved.eliminated(right), solved.left_over)
@@ -274,7 +274,7 @@ def _latest(A: sparse.csr_array, b: Array, kept: Array, row: int) -> tuple[int, 
 
 
 def combined(rows: Array, row: Array, numbers: Sequence[int]) -> list[int]:
-    """Those `numbers` of `rows` (m, n), by falling weight, of which `row` (n,) is a combination."""
+    """The `numbers` of `rows` (m, n), by falling weight, of which `row` (n,) is a combination."""
     weights = np.abs(np.linalg.lstsq(rows.T, row, rcond=None)[0])
     parts = np.flatnonzero(weights > RANK_TOLERANCE * weights.max(initial=0.0))
     return [numbers[i] for i in parts[np.argsort(-weights[parts], kind="stable")]]

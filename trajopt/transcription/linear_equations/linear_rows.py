@@ -172,7 +172,7 @@ def _continuity(rows: _Equations) -> Iterator[tuple[int, str]]:
 
 
 def linear_equations_among(problem: ProblemData, constraint: Constraint) -> Array:
-    """Which components of a constraint are equations that are linear in the unknowns."""
+    """Mask of the components of a constraint that are equations linear in the unknowns."""
     quantity, equal = constraint.term.quantity, constraint.lower == constraint.upper
     if constraint.over.is_difference:
         return np.zeros_like(equal)

@@ -1,1 +1,1 @@
-"""From linked problems to one nonlinear program and back."""
+"""Transcription of linked problems to one nonlinear program and back."""

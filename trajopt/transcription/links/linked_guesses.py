@@ -93,7 +93,7 @@ class _Points:
         self.before = np.cumsum([0, *widths]).tolist()
 
     def place(self, k: int, end: int) -> slice:
-        """Where q of phase k stands, at its start (0) or its end (1)."""
+        """Slice of q of phase k at its start (0) or its end (1)."""
         first = 2 * self.before[k] + end * self.widths[k]
         return slice(first, first + self.widths[k])
 

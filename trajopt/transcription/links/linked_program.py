@@ -173,7 +173,7 @@ class LinkedProgram:
     # -- reports ------------------------------------------------------------------------------------------
 
     def culprit(self, y: Array) -> str:
-        """Which phase, term, node and joint is not finite at y; "" when all is finite."""
+        """Phase, term, node and joint that are not finite at y; "" when all is finite."""
         for name, program, part in zip(self.phases.phase_names, self.programs, self.parts(y), strict=True):
             found = program.culprit(part)
             if found:
@@ -213,7 +213,7 @@ class LinkedProgram:
         return replace(program, bounds=bounds), own
 
     def _held_unknowns(self, k: int) -> Array:
-        """Which unknowns of phase k are shared parameters."""
+        """Unknowns of phase k that are shared parameters."""
         unknowns = self.programs[k].unknowns
         is_held = np.zeros(unknowns.layout.size, dtype=bool)
         for name, having in self.linked.shared.items():
@@ -236,7 +236,7 @@ class AskedValues:
 
     @property
     def problems(self) -> tuple[ProblemData, ...]:
-        """Of every part, with what links add to it."""
+        """Problems of every part, with what links add to them."""
         return self.asked.parts if self.linked is None else self.linked.problems
 
 

@@ -42,7 +42,7 @@ class Part:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the phase's own conditions give it a value."""
+        """True if the phase's own conditions give it a value."""
         return self.row is not None or not self.columns.size
 
     def constant(self, programs: Sequence[NLP]) -> float:

@@ -1,0 +1,59 @@
+"""The words of the packages: docstrings that begin with the thing, and types in place of `Any`."""
+
+import functools
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("dynamics", "trajopt", "problems")
+
+#: The first word of a docstring that begins with a clause in place of the thing or of a verb.
+CLAUSE = re.compile(
+    r'^\s*r?"""(?:Whether|What|Of|Which|How|Where|Why|When|Those|That|By|In|From|As|With|For|Without|If)\b(?!-)',
+    re.M,
+)
+
+#: Room -> docstrings that may still begin with a clause: numbers that only fall. Other rooms have none.
+CLAUSES_LEFT = {
+    "problems/gallery": 2,
+    "problems/human": 24,
+    "problems/moves": 80,
+    "trajopt/api": 2,
+    "trajopt/certificates": 13,
+    "trajopt/certified": 38,
+    "trajopt/checks": 16,
+    "trajopt/problem": 30,
+    "trajopt/refinement": 30,
+    "trajopt/solution": 9,
+    "trajopt/solvers": 51,
+    "trajopt/verification": 13,
+}
+
+
+@functools.cache
+def texts():
+    """(room, text) of every file of the packages."""
+    paths = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+    return [("/".join(path.relative_to(ROOT).parts[:2]), path.read_text(encoding="utf-8")) for path in paths]
+
+
+def count_by_room(pattern):
+    counts = {room: 0 for room, _ in texts()}
+    for room, text in texts():
+        counts[room] += len(pattern.findall(text))
+    return counts
+
+
+@pytest.mark.parametrize(
+    "line", ['"""Whether it moves."""', '    r"""Of two answers the better."""', '"""As `clamped`."""']
+)
+def test_a_docstring_that_begins_with_a_clause_is_seen(line):
+    assert CLAUSE.search(f"def f():\n{line}\n")
+    assert not CLAUSE.search('"""True if it moves, of whatever kind."""\n"""Whetstone."""\n')
+
+
+def test_docstrings_begin_with_the_thing_or_a_verb():
+    counts = count_by_room(CLAUSE)
+    assert {room: count for room, count in counts.items() if count > CLAUSES_LEFT.get(room, 0)} == {}
