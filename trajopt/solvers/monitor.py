@@ -23,6 +23,7 @@ import numpy as np
 from trajopt.base.arguments import list_names
 from trajopt.base.errors import EvaluationError, InfeasibleBoundsError, NotFiniteError
 from trajopt.solvers.optimality.kkt import largest_violation, multipliers_of
+from trajopt.solvers.optimality.point_status import falls_for_ever
 from trajopt.solvers.solver import Iteration, Program, Result, Run, Status, WarmStart
 from trajopt.solvers.solver_constants import ENDLESS, LITTLE
 
@@ -137,6 +138,9 @@ class Monitor:
         if not status.converged:
             # The solver stopped because its evaluations failed: its own status says nothing more.
             status, detail = (status, detail) if self.reason is None else (self.reason, "")
+        ended = final is not None and (status.converged or status in _NEARLY_CONVERGED)
+        if ended and falls_for_ever(self.nlp, self.start, final.y):  # type: ignore[union-attr]
+            status, detail = Status.DIVERGING, ""
         if self._not_finite and status in _EXPLAINED:
             status = Status.EVALUATION_ERROR
         if self._not_finite and status is Status.EVALUATION_ERROR:

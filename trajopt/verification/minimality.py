@@ -46,6 +46,7 @@ RESTARTS = 30  # of Lanczos' method, at most
 SHIFTS = 12  # powers of ten that are tried, from none on
 DIRECTIONS = 3  # of most negative curvature that are followed
 LENGTHS = 0.5 ** np.arange(0, 14, 2)  # of the ways along them, as parts of the largest unknown
+FARTHER = 10.0 ** np.arange(1, 13, 2)  # of the same, where the objective may fall for ever by a small slope
 LONGER = (2.0, 8.0)  # times the duration
 HALVINGS = 60  # of a duration, at most
 MEASURED = (1e-12, 1e-7)  # scaled objectives that are more than rounding, and that are enough
@@ -199,7 +200,8 @@ def lower_where_flat(nearby: NearbyPoints, flat: list[Array], size: float) -> st
     """Why the point is no minimum, if the objective falls from it along a direction without curvature.
 
     It falls from the point on, at every length that is looked at, and by more than the slope that the solve
-    left: a^3 and -a^4 do at 0, a^4 and what many motions share do not.
+    left: a^3 and -a^4 do at 0, a^4 and what many motions share do not. Where it falls on to 1e11
+    times the size of the unknowns, the slope may be as small as what a solve leaves.
 
     size : of all costs together, scaled as the objective
     """
@@ -212,14 +214,15 @@ def lower_where_flat(nearby: NearbyPoints, flat: list[Array], size: float) -> st
         step[nearby.free] = direction * np.abs(y).max() / np.abs(direction).max()
         for side in (1.0, -1.0):
             before = here
-            for length in LENGTHS[::-1]:
+            for length in (*LENGTHS[::-1], *FARTHER):
                 moved = nearby.moved(y + side * length * step)
                 found = np.inf if moved is None else nlp.objective(moved)
-                first_order = 0.0 if moved is None else 2.0 * abs(float(slope @ (moved - y)))
+                near = moved is not None and length <= 1.0
+                first_order = 2.0 * abs(float(slope @ (moved - y))) if near else 0.0  # type: ignore[operator]
                 if moved is None or not found <= before + AGREEMENT * size + first_order:
                     break
                 before = min(before, found)
-                if here - found > NOTICED * size + first_order:
+                if here - found > (NOTICED if near else FALLING) * size + first_order:
                     return (
                         "the motion is stationary but no minimum: along a direction without curvature every "
                         f"row is met and the objective falls, by {(here - found) / size:.2g} of the costs "

@@ -284,3 +284,23 @@ def test_a_point_without_curvature_is_a_minimum_where_nothing_falls_from_it(cost
     assert report.holds == passes
     text = report.minimality.note if passes else report.reason
     assert "no curvature along some directions" in text or "a direction without curvature" in text
+
+
+@pytest.mark.parametrize(("weight", "passes"), [(1e-6, False), (1e-9, False), (1e-30, True)])
+def test_a_cost_that_falls_for_ever_by_less_than_a_tolerance_fails(weight, passes):
+    """A parameter that nothing bounds, where a solve with bounds ended: the slope is what solvers leave."""
+
+    def built(weight, *bounds):
+        system = trajopt.system(["x", "v"], ["u"], rates=lambda node: [node.v, node.u])
+        problem = trajopt.Problem(system, trajopt.Trajectory.collocation(4, 3, duration=1.0))
+        problem.start_at(x=[0.0, 0.0])
+        problem.end_at(x=[1.0, 0.0])
+        problem.parameter("a", *bounds, guess=0.5)
+        falls = trajopt.term(lambda node: -weight * node.parameter("a"), name="falls")
+        problem.minimize(trajopt.state("u") ** 2)
+        problem.minimize(falls)
+        return problem
+
+    solution = replace(trajopt.solve(built(weight, 0.0, 1.0), starts=1), known_problem=built(weight))
+    report = solution.verify()
+    assert report.holds == passes and ("a direction without curvature" in report.reason) != passes

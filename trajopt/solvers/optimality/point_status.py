@@ -3,6 +3,7 @@
 Why a solver gave up may depend on rounding; the KKT conditions at its last point do not. The first line that
 applies gives the status:
 
+    it gave up or converged, and the objective falls on with unknowns that grew    DIVERGING
     the solver converged, or an evaluation, the callback or a limit of time stopped it    as it says
     largest |y| > 1e12, no further step found                      DIVERGING
     KKT error <= kkt_tol                                           CONVERGED
@@ -30,9 +31,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.solvers.matrices import sparse_jacobian
-from trajopt.solvers.optimality.kkt import kkt_residuals
+from trajopt.solvers.optimality.kkt import kkt_residuals, largest_violation
 from trajopt.solvers.solver import Program, Result, Status, WarmStart
-from trajopt.solvers.solver_constants import LITTLE, ROUNDING
+from trajopt.solvers.solver_constants import FEASIBILITY, LITTLE, ROUNDING
 
 
 def status_of_point(
@@ -60,6 +61,26 @@ def status_of_point(
     # Half-way, a contradiction may vanish at a later iterate; where the violation is least, it stays.
     threshold = feasibility if gave_up else max(feasibility, (1.0 - LITTLE) * found.here)
     return Status.INCOMPATIBLE if found.least > threshold else result.status
+
+
+def falls_for_ever(nlp: Program, start: WarmStart, y: np.ndarray) -> bool:
+    """Whether unknowns of y that grew a millionfold since the start may grow as much again, and f falls on.
+
+    With d = y - start in these unknowns and zero in all others: y + d violates bounds and rows by no more
+    than y and the start do together, and f(y) - f(y + d) is at least half of f(y - d / 2) - f(y) > 0. No
+    minimum is like that, however small the gradient is beside the multipliers.
+    """
+    apart = y - start.y
+    grown = FEASIBILITY * np.abs(apart) > 1.0 + np.abs(start.y)
+    if not grown.any():
+        return False
+    step = np.where(grown, apart, 0.0)
+    ahead, behind = y + step, y - 0.5 * step
+    violations = [largest_violation(nlp, at, nlp.rows(at)) for at in (start.y, y, ahead)]
+    if not violations[2] <= max(violations[0] + violations[1], FEASIBILITY):
+        return False
+    before, here, after = (float(nlp.objective(at)) for at in (behind, y, ahead))
+    return here - after >= 0.5 * (before - here) > 0.0
 
 
 @dataclass(frozen=True)
