@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from trajopt.terms.term import t as t
     from trajopt.terms.term import tau as tau
     from trajopt.terms.term import term as term
+    from trajopt.terms.term import time as time
     from trajopt.terms.term import v as v
     from trajopt.terms.term import wrench as wrench
     from trajopt.transcription.transcribe import transcribe as transcribe

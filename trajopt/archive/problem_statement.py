@@ -85,6 +85,7 @@ def statement_of(problem: ProblemData) -> dict[str, Any] | None:
         found = {"name": problem.name, "dynamics": dynamics, "trajectory": writer.value(problem.trajectory)}
         found["designs"] = {name: writer.value(design.term) for name, design in problem.designs.items()}
         found |= {name: writer.value(getattr(problem, name)) for name in NEEDED}
+        found["start_time"] = problem.start_time
     except (NoData, TrajoptError):
         return None
     unsaved: dict[str, str] = {}
@@ -102,6 +103,8 @@ def fill(problem: Any, statement: Mapping[str, Any]) -> None:
     Raises SolutionFileError for a statement that `statement_of` does not write.
     """
     with _refused():
+        start = statement.get("start_time", 0.0)
+        problem.start_time = None if start is None else float(start)
         for name in LISTS:
             setattr(problem, name, [_read(each) for each in statement[name]])
         for name in TABLES:

@@ -313,7 +313,7 @@ class DataInput(Input):
     def put(self, problem: Any, value: Any) -> None:
         before = problem.datasets[self.name]
         times, values = value if isinstance(value, tuple) and len(value) == 2 else (before.times, value)
-        found = data_of(self.name, times, values, before.clock, before.unit)
+        found = data_of(self.name, times, values, before.clock, before.unit, before.interpolation)
         if found.width != self.width:
             raise StructureError(
                 f"data '{self.name}' have {found.width} columns but had {self.width} when the problem was "

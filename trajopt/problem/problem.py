@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trajopt.base import arguments
-from trajopt.graph.data import data_of
+from trajopt.base.errors import OptionError
+from trajopt.graph.data import Interpolation, data_of
 from trajopt.graph.quantities import EXTRA, SPLINE_LEAVES, is_extra
 from trajopt.problem import input_checks, term_checks
 from trajopt.problem.constraints.continuity import lower_continuity, periodicity_of
@@ -26,9 +27,11 @@ from trajopt.problem.costs_and_constraints import (
     Parameter,
     with_curve,
 )
+from trajopt.problem.data_breakpoints import at_breakpoints
 from trajopt.problem.dynamics_check import check_dynamics, check_link
 from trajopt.problem.instant import Instant, instant_of
 from trajopt.problem.problem_parts import (
+    START_TIME,
     ProblemParts,
     default_trajectory,
     fitting_trajectory,
@@ -154,13 +157,28 @@ class ProblemData(ProblemParts):
         sizes = None if scale is None else np.full(low.size, float(scale))
         self.constraints.append(Constraint(term, low, high, over, label, hold, continuous, sizes))
 
-    def start_at(self, q: Values = None, v: Values = None, a: Values = None, *, x: Values = None) -> None:
+    def start_at(
+        self,
+        q: Values = None,
+        v: Values = None,
+        a: Values = None,
+        *,
+        x: Values = None,
+        time: float | tuple[float, float] | None = None,
+    ) -> None:
         """Fix positions q, velocities v, accelerations a at t = 0, (n,) each, or the states x of a system.
 
         What is left out, or None, is free: q=[0.0, None] fixes the first joint alone. States of several
         components stand one behind the other in x, or by their names, x={"r": [0.0, 1.0, None], "m": 5.0}.
+
+        time : when the motion starts, in seconds, 0 by default; (earliest, latest) for a free start, which is
+            `solution.parameters["start time"]`. In terms `node.t` counts from the start, `node.time` is t
+            plus the start; data in seconds are read at it.
         """
-        self._boundary("start", q=q, v=v, a=a, x=x)
+        if time is not None:
+            self._start_time(time)
+        if time is None or any(given is not None for given in (q, v, a, x)):
+            self._boundary("start", q=q, v=v, a=a, x=x)
 
     def end_at(self, q: Values = None, v: Values = None, a: Values = None, *, x: Values = None) -> None:
         """Fix positions, velocities, accelerations or states at t = T, as `start_at` does at t = 0."""
@@ -333,13 +351,21 @@ class ProblemData(ProblemParts):
         values: ArrayLike,
         clock: Literal["seconds", "progress"] = "seconds",
         unit: str = "",
+        interpolation: Interpolation = "cubic",
     ) -> terms.Quantity:
-        """Add samples (k, width) at times (k,), joined by a cubic spline, and return them as a term.
+        """Add samples (k, width) at times (k,), joined by a curve, and return them as a term.
 
-        clock "seconds" reads them at t, "progress" at t / T in [0, 1]; beyond its ends it is constant.
+        clock : "seconds" reads them at `node.time`, "progress" at t / T in [0, 1]; beyond the ends of the
+            times they are constant
+        interpolation : a "cubic" spline, "linear", or "steps", each sample holding until the next. Where
+            steps jump and lines bend, and that is known before the solve, a collocation mesh gets
+            breakpoints: with "progress", or where start and duration are fixed; not where data are finer than
+            the mesh.
         """
         input_checks.refuse_again(name, "data", self.datasets)
-        self.datasets[name] = data_of(name, times, values, clock, arguments.unit(unit, f"'{name}'"))
+        own = arguments.unit(unit, f"'{name}'")
+        self.datasets[name] = data_of(name, times, values, clock, own, interpolation)
+        self.trajectory = at_breakpoints(self.trajectory, self.datasets.values(), self.start_time)
         return terms.Quantity(f"data:{name}")
 
     def recommend(self, solver: Solver, refine: Refinement | None = None, starts: int = 1) -> None:
@@ -356,6 +382,18 @@ class ProblemData(ProblemParts):
     def at(self, over: Over) -> Instant:
         """The "start" or "end" of this motion, for links of `Phases`; or that of an arc, by `ArcNodes`."""
         return instant_of(self, over)
+
+    def _start_time(self, time: Any) -> None:
+        given = arguments.numbers(time, "the start time")
+        if given.ndim == 0:
+            self.start_time = float(arguments.finite_numbers(time, "the start time"))
+        elif given.shape == (2,):
+            self.start_time = None
+            self.parameter(START_TIME, *given, unit="s")
+        else:
+            given = arguments.short_repr(time)
+            raise OptionError(f"the start time is {given}: give seconds, or (earliest, latest)")
+        self.trajectory = at_breakpoints(self.trajectory, self.datasets.values(), self.start_time)
 
     def _boundary(self, place: Literal["start", "end"], **given: Values) -> None:
         for term, lower, upper, name in boundary_values(self.dynamics, place, given):

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from trajopt.base.errors import GraphCycleError, ProblemError, ShapeError
-from trajopt.graph.elementary import Power
+from trajopt.graph.elementary import Power, WeightedSum
 from trajopt.graph.graph import Graph, completed
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantities import TIME_LEAVES, extra_leaf, integrand, parameter_leaf, term_of
 from trajopt.problem.problem import ProblemData
+from trajopt.problem.problem_parts import START_TIME
 
 LOAD, DESIGN = "load:", "design:"  # the inputs of a dynamics block that carry loads and designed properties
 
@@ -34,6 +37,8 @@ def graph_of(problem: ProblemData, terms: Iterable[Any], integrated: Iterable[An
     if under_load:
         blocks |= _load_blocks(problem)
         blocks["under load"] = block_of(problem, sorted(under_load), problem.loads)
+    if "time" in wanted | _inputs(blocks.values()):
+        blocks["time"] = _time_block(problem)
     known = under_load.union(leaves, *(block.outputs for block in blocks.values()))
     others = dynamics_blocks(problem, (wanted | _inputs(blocks.values())) - known, known)
     blocks |= others
@@ -96,6 +101,13 @@ def _term_blocks(problem: ProblemData, terms: Iterable[Any]) -> dict[str, Block]
         for block in problem.blocks_of(term):
             blocks.setdefault(next(iter(block.outputs)), block)
     return blocks
+
+
+def _time_block(problem: ProblemData) -> Block:
+    """time = t + the motion's start, a number or a parameter."""
+    one, start = np.ones(1), parameter_leaf(START_TIME)
+    terms = {"t": one} | ({start: one} if problem.start_time is None else {})
+    return WeightedSum(terms, "time", 0.0 if problem.start_time is None else problem.start_time)
 
 
 def _load_blocks(problem: ProblemData) -> dict[str, Block]:

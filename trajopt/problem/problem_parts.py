@@ -44,6 +44,7 @@ from trajopt.problem.costs_and_constraints import (
     Periodicity,
     Recipe,
 )
+from trajopt.problem.data_breakpoints import at_breakpoints
 from trajopt.problem.guess import start_from
 from trajopt.problem.refinement_protocol import Refinement
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
@@ -57,6 +58,7 @@ from trajopt.terms.arithmetic import Combination, FunctionOf, Product, Squared
 from trajopt.terms.block_term import BlockTerm
 from trajopt.terms.term import ComponentTerm, SliceTerm, StateTerm, components_read, operands_of
 
+START_TIME = "start time"  # the parameter of a motion whose start is free
 PURE = "1"  # the unit of a number without one
 
 TracedTerms = tuple[tuple[Any, tuple[Block, ...]], ...]  # the terms of one quantity, each with its blocks
@@ -91,6 +93,7 @@ class ProblemParts:
     solver: Solver | None = field(default=None, init=False)
     refinement: Refinement | None = field(default=None, init=False)
     starts: int = field(default=1, init=False)
+    start_time: float | None = field(default=0.0, init=False)  # s; None where it is a parameter
     unsaved: dict[str, str] = field(default_factory=dict, init=False)  # what its file does not hold -> why
     _blocks: dict[str, TracedTerms] = field(default_factory=dict, init=False, repr=False)
     _tested_blocks: set[Any] = field(default_factory=set, init=False, repr=False)
@@ -127,6 +130,7 @@ class ProblemParts:
         other.trajectory = fitting_trajectory(self.dynamics, trajectory)
         for each in (*self.costs, *self.constraints):
             other.trajectory = each.over.placed_on(other.trajectory)
+        other.trajectory = at_breakpoints(other.trajectory, other.datasets.values(), other.start_time)
         if self.lower_continuities:
             check_borders(other.trajectory, self.lower_continuities)
         other.extras = curves_on(self.extras, other.trajectory) if self.extras else {}
@@ -141,7 +145,8 @@ class ProblemParts:
     @property
     def quantities(self) -> QuantityTable:
         """Every quantity that a term may ask for: width, names of components, unit."""
-        defined = {parameter_leaf(p.name): _declared(p, p.unit) for p in self.parameters.values()}
+        defined = {"time": DeclaredQuantity(1, "s", "time, the start of the motion included")}
+        defined |= {parameter_leaf(p.name): _declared(p, p.unit) for p in self.parameters.values()}
         defined |= {
             data.quantity: DeclaredQuantity(data.width, data.unit, "") for data in self.datasets.values()
         }

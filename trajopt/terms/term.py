@@ -320,6 +320,7 @@ def state(name: str) -> StateTerm:
 
 # Meaning, shape and unit of each: `trajopt.q.description`, or `graph/declared_quantities.py`.
 t = Quantity("t")
+time = Quantity("time")
 duration = Quantity("duration")
 q = Quantity("q")
 v = Quantity("v")

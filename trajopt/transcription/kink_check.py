@@ -40,7 +40,7 @@ def given_quantities(problem: ProblemData) -> set[str]:
     """Quantities of which no unknown is part: time and data, where all durations are fixed."""
     if problem.trajectory.has_free_duration:
         return set()
-    return {"t", "duration", *(data.quantity for data in problem.datasets.values())}
+    return {"t", "time", "duration", *(data.quantity for data in problem.datasets.values())}
 
 
 def _warning_of(block: ExpressionBlock, kink: Kink, components: Callable[[str, int], list[str]]) -> str:
