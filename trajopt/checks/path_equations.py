@@ -120,7 +120,7 @@ def _size(leaf: str, values: Array, bound: Array | float, least: float) -> Array
         return np.zeros_like(values)
     size = np.abs(values)
     if leaf == "q":
-        return np.minimum(size, np.maximum(np.ptp(values, axis=0), least))
+        return np.maximum(np.minimum(size, np.ptp(values, axis=0)), least)
     largest, bound = size.max(axis=0, initial=0.0), np.minimum(bound, 1.0)
     own = LEAST_SIZE * np.where(largest <= FEASIBILITY * bound, bound, largest)
     return np.maximum(size, np.maximum(own, least))

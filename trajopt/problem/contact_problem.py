@@ -20,6 +20,7 @@ from trajopt.problem.contacts.contact_arguments import contact_of, link_of
 from trajopt.problem.contacts.ground import Ground
 from trajopt.problem.contacts.impact import ImpactTerm, after_name
 from trajopt.problem.contacts.loop_poses import NEARLY
+from trajopt.problem.contacts.repeated_rows import stated_rows
 from trajopt.problem.contacts.sliding import leave_out_friction
 from trajopt.problem.contacts.solids import Box
 from trajopt.problem.contacts.standing import standing_pose
@@ -80,7 +81,8 @@ class ContactProblem(HeldFrames):
         Where it touches down its height is zero, its velocity there, after the impact if it may have one, and
         at the collocation points of the arc; the force of the ground is inside the pyramid for all t.
         A foot that stands at the start is placed there alike. At the end do not fix q of all coordinates:
-        feet that stand determine some of them already.
+        feet that stand determine some of them already. Rows of its velocity that repeat those of contacts
+        added before are not stated: `Contact.left_out` names them.
         Returns the contact, whose `force` is a term. Raises UnknownNameError for a frame that does not exist,
         OptionError or ShapeError for what cannot be meant.
         """
@@ -93,6 +95,7 @@ class ContactProblem(HeldFrames):
         others = (sole, ground, held, continuous, impact, obstacles)
         contact = contact_of(self.dynamics, count, frame, arcs, friction, *others)
         arguments.check_positive(f"the clearance of '{frame}' in m", clearance, or_zero=True)
+        contact = replace(contact, stated=stated_rows(self, contact))
         on_links = {one.frame: link_of(self.dynamics, one.frame) for one in contact.grounds if one.frame}
         self.contacts[frame] = contact
         if contact.arcs:
@@ -285,10 +288,9 @@ class ContactProblem(HeldFrames):
                 zero, own = np.zeros(DIRECTIONS * len(each.points)), each.impulse_name(arc)
                 self.parameter(own, zero, guess=zero + IMPULSE, unit="BW s")
                 self.parameters[own] = replace(self.parameters[own], size=PUSH)
-                if not each.touches_down(arc):
-                    label = f"velocity of {each.frame} after impact, arc {arc}"
-                    rows = terms.ExpressionTerm(partial(each.velocity, arc=arc), label)
-                    self._still_from_the_start(rows, arc, f"{each.frame} stays, arc {arc}")
+                after = self._still(each, arc, f"velocity of {each.frame} after impact, arc {arc}")
+                if not each.touches_down(arc) and after is not None:
+                    self._still_from_the_start(after, arc, f"{each.frame} stays, arc {arc}")
         self.constraints = [each for each in self.constraints if each.name != name]
         by_link = {link: tuple(each for each in feet if each.link == link) for link in sorted(links)}
         momentum = ImpactTerm(self.dynamics, arc, by_link)
@@ -317,21 +319,26 @@ class ContactProblem(HeldFrames):
         frame = contact.frame
         height, whole = self._height(contact, arc), ArcNodes(arc, "whole")
         self._hold_between_nodes(height, NEARLY, whole, f"{frame} stays on the ground, arc {arc}")
-        if contact.is_point and not contact.held[arc]:
-            return
-        twist = terms.term(name=f"velocity of {frame}, arc {arc}", unit=contact.velocity_units(arc))
-        still = twist(partial(contact.velocity, arc=arc))
-        self._hold_still(still, arc, f"{frame} stands, arc {arc}")
+        still = self._still(contact, arc, f"velocity of {frame}, arc {arc}")
+        if still is not None:
+            self._hold_still(still, arc, f"{frame} stands, arc {arc}")
         if not contact.touches_down(arc):
             return
-        if contact.is_held_upwards(arc):
-            three = contact.points[contact.corners]
+        placed = contact.placed(arc)
+        if len(placed):
             label = f"height of {frame} above the ground of arc {arc}"
-            height = terms.term(name=label, unit="m")(partial(contact.height, arc=arc, points=three))
-            self._hold_from_the_start(height, still, arc, touches(frame, arc), lands(frame, arc))
-            self._stay_on_ground(contact, arc)
-        else:
+            height = terms.term(name=label, unit="m")(partial(contact.height, arc=arc, points=placed))
+            self.subject_to(height, equals=0.0, over=ArcNodes(arc, "start"), name=touches(frame, arc))
+        if still is not None:
             self._still_from_the_start(still, arc, lands(frame, arc))
+        if contact.is_held_upwards(arc):
+            self._stay_on_ground(contact, arc)
+
+    def _still(self, contact: Contact, arc: int, label: str) -> terms.ExpressionTerm | None:
+        """The rows of its velocity that are zero in an arc; None where there are none."""
+        units = contact.velocity_units(arc)
+        read = partial(contact.stated_velocity, arc=arc)
+        return terms.term(name=label, unit=units)(read) if units else None
 
     def _stay_on_ground(self, contact: Contact, arc: int) -> None:
         """Let all points of a sole touch down where the ground of the arc is."""

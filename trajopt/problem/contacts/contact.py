@@ -36,6 +36,14 @@ Surface = Ground | Plane
 NEARLY_ONE = 1e-6  # of the size of a sole
 
 
+@dataclass(frozen=True)
+class StatedRows:
+    """Numbers of the rows of `Contact.own_velocity`, and of the points whose height is stated."""
+
+    velocity: tuple[int, ...]
+    heights: tuple[int, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Contact:
     """A foot that stands on the ground in some arcs, as `Problem.contact` adds it.
@@ -53,6 +61,7 @@ class Contact:
     obstacles : boxes of which its points stay outside while it swings
     continuous : whether its force is, zero where it touches down and lifts off
     impact : whether it may land with velocity
+    stated : arc -> the rows that are stated where others of them repeat those of other contacts
     force : term, (3,) N, world axes, of the ground on the foot
     """
 
@@ -67,6 +76,7 @@ class Contact:
     continuous: bool = False
     impact: bool = False
     obstacles: tuple[Box, ...] = ()
+    stated: Mapping[int, StatedRows] = field(default_factory=dict, repr=False)
 
     @property
     def is_point(self) -> bool:
@@ -215,6 +225,41 @@ class Contact:
         across = basis_about(self.points[points[1]] - first)[:2].tolist()
         return [*(dot(turned(node.orientation(self.frame), axis), omega) for axis in across), *speed]
 
+    def own_velocity(self, node: Any, arc: int) -> list[Any]:
+        """`velocity`, of a foot that is held along all axes in axes of the foot."""
+        rows = self.velocity(node, arc)
+        if self.is_point and len(self.held[arc]) < len(WORLD):
+            return rows
+        turns, orientation = len(rows) - len(WORLD), node.orientation(self.frame)
+        before = turned_back(orientation, rows[:turns]) if turns == len(WORLD) else rows[:turns]
+        return [*before, *turned_back(orientation, rows[turns:])]
+
+    def stated_velocity(self, node: Any, arc: int) -> list[Any]:
+        """The rows of its velocity that are stated to be zero in an arc."""
+        if arc not in self.stated:
+            return self.velocity(node, arc)
+        rows = self.own_velocity(node, arc)
+        return [rows[row] for row in self.stated[arc].velocity]
+
+    def placed(self, arc: int) -> Array:
+        """(k, 3) m, the points whose height is stated where it touches down."""
+        points = self.points[self.corners if self.is_held_upwards(arc) else []]
+        return points[list(self.stated[arc].heights)] if arc in self.stated else points
+
+    @property
+    def left_out(self) -> dict[int, tuple[str, ...]]:
+        """Arc -> the rows of its velocity that repeat those of other contacts, and are not stated."""
+        return {
+            arc: tuple(name for row, name in enumerate(self.rows_of(arc)) if row not in rows.velocity)
+            for arc, rows in self.stated.items()
+        }
+
+    def rows_of(self, arc: int) -> list[str]:
+        """Names of the rows of `own_velocity`."""
+        turns = (0, 2, 3)[len(self.corners) - 1]
+        about = ["about y", "about z"] if turns == 2 else [f"about {axis}" for axis in WORLD[:turns]]
+        return [*about, *(WORLD[i] for i in (self.held[arc] if self.is_point else AXES))]
+
     def motion(self, node: Any, ground: Surface, offset: Array) -> tuple[list[Any], list[Any]]:
         """(3,) rad/s and (3,) m/s, world axes, of the foot and of one of its points against a surface."""
         column = node.velocity(self.frame)
@@ -250,9 +295,9 @@ class Contact:
         return [x for place in places for x in seen_from(node, self.ground[arc].frame, place)]
 
     def velocity_units(self, arc: int) -> list[str]:
-        """Of the components of `velocity`."""
-        turns = (0, 2, 3)[len(self.corners) - 1]
-        return ["rad/s"] * turns + ["m/s"] * (len(self.held[arc]) if self.is_point else len(WORLD))
+        """Of the components of `stated_velocity`."""
+        every = ["rad/s" if name.startswith("about") else "m/s" for name in self.rows_of(arc)]
+        return [every[row] for row in self.stated[arc].velocity] if arc in self.stated else every
 
     def footprint(self, node: Any, arc: int) -> list[Any]:
         """(2 points,) m, x and y on the surface of an arc of every point of the sole."""

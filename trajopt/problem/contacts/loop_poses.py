@@ -166,24 +166,29 @@ class LoopPoses(PoseSearch):
 def independent(rows: Array, given: Array, least: float = REPEATED) -> list[int]:
     """Numbers of rows that depend neither on each other nor on given ones, the first of the largest first.
 
+    rows, given : (k, n), or (poses, k, n) for rows that do so at one of the poses at least
     least : part of the largest row below which what is left of one counts as zero
     """
-    left, size = rows.astype(float), np.linalg.norm(np.concatenate([rows, given]), axis=1).max(initial=0.0)
-    if given.size:
-        _, sizes, directions = np.linalg.svd(given, full_matrices=False)
+    rows, given = (each if each.ndim == 3 else each[None] for each in (rows, given))
+    left = rows.astype(float)
+    size = np.linalg.norm(np.concatenate([rows, given], axis=1), axis=2).max(initial=0.0)
+    for pose, other in enumerate(given if given.size else ()):
+        _, sizes, directions = np.linalg.svd(other, full_matrices=False)
         basis = directions[sizes > REPEATED * max(sizes.max(initial=0.0), size)]
-        left = left - (left @ basis.T) @ basis
+        left[pose] -= (left[pose] @ basis.T) @ basis
     chosen: list[int] = []
     while True:
-        sizes = np.linalg.norm(left, axis=1)
-        largest = sizes.max(initial=0.0)
+        sizes = np.linalg.norm(left, axis=2)
+        of_rows = sizes.max(axis=0, initial=0.0)
+        largest = of_rows.max(initial=0.0)
         if not largest > least * size:
             return chosen
-        row = int(np.flatnonzero(sizes >= 0.5 * largest)[0])  # not the largest: rounding would choose it
+        row = int(np.flatnonzero(of_rows >= 0.5 * largest)[0])  # not the largest: rounding would choose it
         chosen.append(row)
-        unit = left[row] / sizes[row]
-        left = left - np.outer(left @ unit, unit)
-        left[row] = 0.0
+        for pose in np.flatnonzero(sizes[:, row] > least * size):
+            unit = left[pose, row] / sizes[pose, row]
+            left[pose] -= np.outer(left[pose] @ unit, unit)
+        left[:, row] = 0.0
 
 
 def with_kept(poses: LoopPoses, closure: Closure, kept: tuple[int, ...], pose: Array) -> Closure:

@@ -48,11 +48,17 @@ def _contacts(problem: Any) -> Iterable[Contact]:
 
 
 class FeetOnGround(PoseSearch):
-    """The heights of feet above the ground of an arc as functions of the joints' positions."""
+    """The heights of feet above the ground of an arc as functions of the joints' positions.
 
-    def __init__(self, problem: Any, contacts: Sequence[Contact], arc: int) -> None:
+    others : terms whose slopes are asked for at poses, beside the heights of those held upwards
+    """
+
+    def __init__(
+        self, problem: Any, contacts: Sequence[Contact], arc: int, others: Sequence[Any] = ()
+    ) -> None:
+        contacts = [each for each in contacts if each.is_held_upwards(arc)]
         heights = [_height(each, arc) for each in contacts]
-        super().__init__(problem.independent_copy(), heights)
+        super().__init__(problem.independent_copy(), [*heights, *others])
         self.contacts, self.conditions = contacts, [term.quantity for term in heights]
         self.limits = stated_limits(problem)
         self.tolerances = np.full(sum(len(each.points) for each in contacts), NEARLY)
