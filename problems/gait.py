@@ -12,9 +12,10 @@ letter. With `cost="thesis"`, Barman's chapter V, (5.1), and accelerations a_i o
     minimize integral_0^T sum_i (m_i / largest torque_i)^2 + smoothness sum_i a_i^2 dt.
 
 38 of the skeleton's 55 degrees of freedom move (neck, clavicles, wrists and half of the upper spine are held
-rigidly). The ground's reaction follows from the motion, is shared by the feet in double support and returns
-to them as loads. Each joint has eight control points, three more than `intervals`, six with the cost of the
-thesis: 228 unknowns there, of which symmetry leaves 152.
+rigidly). When feet touch and leave the ground, with which forces and where follows from the cost
+(`problems.human.predicted.predicted_step`). With the thesis's cost contact is imposed: the ground's reaction
+follows from the motion, is shared by the feet in double support and returns to them as loads, and each joint
+has six control points, 228 unknowns, of which symmetry leaves 152.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from problems.human.assessment.outputs import remarks as remarks
 from problems.human.body.model import ACTIVE, TABLE_HEIGHT
 from problems.human.body.own_model import own_mass, own_skeleton
 from problems.human.body.person import Person, chosen_height
-from problems.human.gait.formulation import DEFAULT, formulation, refuse_imposed_contact
+from problems.human.gait.formulation import DEFAULT, PREDICTED_CONTACT, chosen_contact, formulation
 from problems.human.gait.gait_problem import gait_problem
-from problems.human.gait.gait_solver import PATIENCE, gait_solver
+from problems.human.gait.gait_solver import PATIENCE, imposed_gait_solver
 from problems.human.gait.step import LIMIT_NODES, Step, warn_of_untested_speed
 from problems.human.gait.step_limits import StepLimits
 from problems.human.motions.tracking import track_motion
@@ -36,7 +37,6 @@ from problems.human.predicted.solved_walk import IMPOSED, guess_solved_walk
 from problems.human.predicted.stances import step_trajectory
 from problems.human.predicted.tendons import achilles_tendons
 from problems.recipe import recipe
-from trajopt.base.errors import OptionError
 
 
 @recipe
@@ -65,7 +65,7 @@ def build(
     clearance: float | None = None,
     friction: float = 0.7,
     sole: float | None = None,
-    contact: str = "imposed",
+    contact: str | None = None,
     tendons: bool = False,
     cost: str = "sourced",
     power: float | None = None,
@@ -84,14 +84,20 @@ def build(
 ) -> trajopt.Problem:
     """One step; speed in m/s, lengths in m, masses in kg, angles in degrees.
 
-    intervals : of the spline, three more control points
+    intervals : of the mesh from foot-flat to heel-off, the longest arc, fewer in shorter ones; 4 for None.
+        With imposed contact those of the spline, which has three more control points
     height : 1.1 to 2.0, or None for the one that keeps the proportions of 1.75 m and 75 kg at this mass
     mass : 20 to 130, of the body alone
     slope : m that the ground rises in every metre; lengths, speed and all results are in axes of the ground
     backpack : rigidly behind the upper thorax
-    foot_flat, toe_off, heel_off, knee_peak : events in parts of the step
     foot_line : distance of each heel from the plane of symmetry, None for half the step width of people
     toe_out : angle by which standing feet point outward
+    contact : "predicted", where the times of foot-flat, toe-off and heel-off, the forces on both feet and
+        where they act follow from the cost, or "imposed", where the parameters below say them; None for
+        predicted contact with the cost with sources and imposed contact with the thesis's. Imposed contact
+        with the cost with sources warns
+    foot_flat, toe_off, heel_off, knee_peak : events in parts of the step. These and the parameters down to
+        nodes_per_span are of imposed contact alone, and predicted contact refuses them
     contact_samples : times at which each standing point of the leading foot is held, one more than intervals
         unless given
     split : how the feet share the reaction, by "time", by time and with an "opposing" force that the cost
@@ -101,27 +107,26 @@ def build(
     contact_drift : m, how far from their places they may be in between
     penetration : m, how deep foot points may sink where they are not held
     clearance : m, how high ball and toe of the swinging foot pass over the ground in the middle of swing
+    nodes_per_span : of the spline, at which terms are evaluated
     friction : coefficient of the ground
     sole : m, half the width of a standing foot's sole, whose edges are level with its middle within
         contact_drift while the ball stands; 0 for a foot that can roll about the line from heel to toe
     cost : "sourced", whose terms have sources and which demands no posture, or "thesis", effort alone, with
-        demands on posture; intervals, toe_off, toe_out, sole, clearance, smoothness and split left at None
-        are 5, 0.28, 7 degrees, 0.04 m, 0.015 m, 0, "opposing" with the one, 3, 0.24, 0, 0, 0, 1e-6 s^4,
-        "time" with the other; foot_line is 0.06 and 0.05 m for a height of 1.75 m
-    contact : "predicted", where the times of foot-flat, toe-off and heel-off, the forces on both feet and
-        where they act follow from the cost, or "imposed", where the parameters above say them. Predicted
-        contact has no use for foot_flat, toe_off, heel_off, contact_samples, split, knee_peak, swing_knee,
-        contact_tolerance, contact_drift, penetration, clearance and nodes_per_span; its `intervals` are those
-        of the mesh from foot-flat to heel-off, the longest arc
+        demands on posture. With the thesis's cost, and with imposed contact and sources, intervals, toe_off,
+        toe_out, sole, clearance, smoothness and split left at None are 3 and 5, 0.24 and 0.28, 0 and
+        7 degrees, 0 and 0.04 m, 0 and 0.015 m, 1e-6 s^4 and 0, "time" and "opposing"; foot_line is 0.05 and
+        0.06 m for a height of 1.75 m. Predicted contact has the smoothness 3.2e-6 s^4
     tendons : with predicted contact, whether muscles of the ankle pull on a tendon that stretches, as in
         `running`
-    power, steadiness, force_rate : weights in the sourced cost, without unit; None for 3, 0.07, 0.015, and
-        4.5, 0.07, 0.03 with predicted contact
+    power, steadiness, force_rate : weights in the sourced cost, without unit; None for 4.5, 0.07, 0.03, and
+        3, 0.07, 0.015 with imposed contact
     springs : whether passive stiffness and damping take their part of each torque
     smoothness : s^4, weight of squared accelerations of joints
-    without : step constraints to leave out, names of problems.human.gait.step_constraints with commas between
+    without : step constraints to leave out, names of problems.human.gait.step_constraints with commas
+        between; predicted contact has joint limits, torque limits, self-avoidance and arms beside trunk alone
     start : where the search starts, "standing" upright, a "measured" gait, by default with the thesis's cost,
-        or a walk that was "solved" before, the nearest of six, by default and only with the sourced cost
+        or a walk that was "solved" before, the nearest of six, by default and only with the sourced cost.
+        From the others two starts are solved, and the lower optimum is the answer
     track : a file of measured angles (.mot, .sto, .csv), or of markers (.trc), which the walk also keeps
         near, beside the cost; its step is between track_window, s, the strikes of the right and of the left
         heel. track_weight and track_names, a table of names, as in `problems.human.motions.tracking`
@@ -129,7 +134,7 @@ def build(
     model : a person's own model, a .osim file, whose mass it then has; height, 1.75 for None, is that by
         which soles, strengths and the initial guess are chosen
     """
-    given = dict(locals())
+    contact = chosen_contact(locals())
     if model:
         mass, height = own_mass(model), TABLE_HEIGHT if height is None else height
     height = chosen_height(height, mass)
@@ -150,8 +155,7 @@ def build(
     weights = own.chosen_weights(power, steadiness, force_rate)
     smoothness = own.chosen("smoothness", smoothness)
     start = own.start if start is None else start
-    if contact == "predicted":
-        refuse_imposed_contact(given)
+    if contact == PREDICTED_CONTACT:
         problem = predicted_step(
             "gait", person, (step,), limits, constraints=own.constraints,
             mesh=step_trajectory(step.duration, intervals), weights=weights,
@@ -161,10 +165,8 @@ def build(
         )  # fmt: skip
         if track:
             track_motion(problem, track, track_window, track_weight, track_names, track_model or model)
-        problem.recommend(predicted_solver(start), starts=own.starts)
+        problem.recommend(predicted_solver(start), starts=1 if start == SOLVED else own.starts)
         return problem
-    if tendons:
-        raise OptionError("tendons are for contact='predicted' only: leave out one of them")
     near = start == SOLVED and cost == DEFAULT
     problem = gait_problem(
         "gait", person, (step,), limits,
@@ -176,7 +178,7 @@ def build(
         guess_solved_walk(problem, (step,), IMPOSED)
     if track:
         track_motion(problem, track, track_window, track_weight, track_names, track_model or model)
-    solver = gait_solver((step,), contact_drift, intervals, near)
+    solver = imposed_gait_solver((step,), contact_drift, intervals, near)
     # Several where each takes seconds, and the first is not the best of several already.
     starts = own.starts if solver.patience == PATIENCE and not near else 1
     problem.recommend(solver, trajopt.LimitNodes(), starts)

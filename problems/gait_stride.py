@@ -20,16 +20,16 @@ from problems.human.assessment.outputs import draw as draw
 from problems.human.assessment.outputs import remarks as remarks
 from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person, chosen_height
-from problems.human.gait.formulation import formulation, refuse_imposed_contact
+from problems.human.gait.formulation import PREDICTED_CONTACT, chosen_contact, formulation
 from problems.human.gait.gait_problem import gait_problem
-from problems.human.gait.gait_solver import gait_solver
+from problems.human.gait.gait_solver import imposed_gait_solver
 from problems.human.gait.step import LIMIT_NODES, Step, warn_of_untested_speed
 from problems.human.gait.step_limits import StepLimits
 from problems.human.predicted.predicted_step import predicted_solver, predicted_step
 from problems.human.predicted.stances import STRIDE, step_trajectory
 from problems.human.predicted.tendons import achilles_tendons
 from problems.recipe import recipe
-from trajopt.base.errors import OptionError, ProblemError
+from trajopt.base.errors import ProblemError
 
 
 @recipe
@@ -61,7 +61,7 @@ def build(
     clearance: float | None = None,
     friction: float = 0.7,
     sole: float | None = None,
-    contact: str = "imposed",
+    contact: str | None = None,
     tendons: bool = False,
     cost: str = "sourced",
     power: float | None = None,
@@ -82,7 +82,7 @@ def build(
     """
     if not 0.0 <= knee_stiffness < float("inf"):
         raise ProblemError(f"the knee's stiffness is {knee_stiffness} N m/rad: give a number from 0")
-    given = dict(locals())
+    contact = chosen_contact(locals())
     height, own = chosen_height(height, mass), formulation(cost, contact)
     intervals = own.chosen_intervals(intervals)
     steps = Step(
@@ -100,24 +100,21 @@ def build(
     )  # fmt: skip
     weights = own.chosen_weights(power, steadiness, force_rate)
     if start is None:
-        start = own.start if contact == "predicted" else "measured"
+        start = own.start if contact == PREDICTED_CONTACT else "measured"
     smoothness, stiffer = own.chosen("smoothness", smoothness), {"knee_r_flex": knee_stiffness}
-    if contact == "predicted":
-        refuse_imposed_contact(given)
+    if contact == PREDICTED_CONTACT:
         problem = predicted_step(
             "gait_stride", person, steps, limits, constraints=own.constraints,
             mesh=step_trajectory(steps[0].duration, intervals, STRIDE), weights=weights,
             smoothness=smoothness, springs=springs, without=without, start=start,
             stances=STRIDE, stiffer=stiffer, tendons=achilles_tendons(person) if tendons else {},
         )  # fmt: skip
-        problem.recommend(predicted_solver(start, further=True), starts=own.starts)
+        problem.recommend(predicted_solver(start, STRIDE, further=True), starts=own.starts)
         return problem
-    if tendons:
-        raise OptionError("tendons are for contact='predicted' only: leave out one of them")
     problem = gait_problem(
         "gait_stride", person, steps, limits, moving=ACTIVE, intervals=intervals,
         nodes_per_span=nodes_per_span, springs=springs, stiffer=stiffer, without=without, start=start,
         smoothness=smoothness, cost=cost, weights=weights,
     )  # fmt: skip
-    problem.recommend(gait_solver(steps, contact_drift, intervals), trajopt.LimitNodes())
+    problem.recommend(imposed_gait_solver(steps, contact_drift, intervals), trajopt.LimitNodes())
     return problem

@@ -43,7 +43,7 @@ def slopes(size: Size) -> list[dict[str, Any]]:
     """Metabolic cost of the walk with predicted contact downhill, level and uphill, beside people's."""
     found = []
     for slope in size.slopes:
-        problem = gait.build(contact="predicted", slope=slope, **ON_SLOPES)
+        problem = gait.build(slope=slope, **ON_SLOPES)
         solution = trajopt.solve(problem, size.solver(problem), refine=None, starts=1, progress="silent")
         found.append(headlined(f"slope of {slope:+.0%}", {
             "slope": slope, "status": solution.status.name.lower(), "objective": solution.objective,
@@ -58,7 +58,7 @@ def lengths(size: Size) -> list[dict[str, Any]]:
     found = []
     for speed, people in size.people.items():
         for step_length in (part * people for part in size.parts_of_length):
-            problem = gait.build(contact="predicted", speed=speed, step_length=step_length)
+            problem = gait.build(speed=speed, step_length=step_length)
             solution = trajopt.solve(problem, size.solver(problem), refine=None, starts=1, progress="silent")
             found.append(headlined(f"{speed} m/s, {step_length:.3f} m", {
                 "speed": speed, "step_length": step_length, "people": people,
@@ -96,7 +96,7 @@ def row(
     parameters: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """One solve; `event` is the number of one of EVENTS and the factor of its guessed time."""
-    asked = dict(step, intervals=PREDICTED.intervals, contact="predicted") | (parameters or {})
+    asked = dict(step, intervals=PREDICTED.intervals) | (parameters or {})
     problem = gait.build(**asked)
     if event is not None:
         assert problem.guessed_durations is not None

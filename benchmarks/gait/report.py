@@ -70,9 +70,9 @@ def pictures(cost: str) -> None:
         save_figure(solved(step_length=0.6), name, f"gait_{name}_60cm")
         save_figure(solved(**TRIAL), name, f"gait_{name}_trial")
     for name in ("snapshots", "torques", "reactions"):
-        save_figure(solved(**TRIAL, contact="predicted"), name, f"gait_{name}_predicted")
+        save_figure(solved(**TRIAL), name, f"gait_{name}_predicted")
     plot.animate(solved(**TRIAL), PICTURES / "gait_trial.gif")
-    limp, predicted = solved(gait_stride, **LONG, **STRIDES[LIMP]), predicted_limp()
+    limp, predicted = solved(gait_stride, contact="imposed", **LONG, **STRIDES[LIMP]), predicted_limp()
     for whose, name, solution in (
         ("pack", "snapshots", solved(**LONG, backpack=PACKS[-1])),
         ("limp", "snapshots", limp), ("limp", "reactions", limp),

@@ -130,7 +130,10 @@ def backpacks(cost: str) -> str:
 
 def strides(cost: str) -> str:
     """Strides of a body whose sides are equal, and of some whose sides differ."""
-    found = {name: solved(gait_stride, cost=cost, **LONG, **changes) for name, changes in STRIDES.items()}
+    found = {
+        name: solved(gait_stride, cost=cost, contact="imposed", **LONG, **changes)
+        for name, changes in STRIDES.items()
+    }
     return columns({name: both_sides(solution) for name, solution in found.items()})
 
 
@@ -165,7 +168,7 @@ def drifts() -> str:
     """The trial's walk with ten control points and standing feet held less and more closely."""
     found = {}
     for drift in DRIFTS:
-        solution, seconds = timed(**TRIAL, intervals=7, contact_drift=drift)
+        solution, seconds = timed(**TRIAL, contact="imposed", intervals=7, contact_drift=drift)
         found[f"within {1e3 * drift:g} mm"] = {
             "largest slip of a standing point (mm)": f"{largest_slip(solution):.1f}",
             "objective": f"{solution.objective:.4f}",

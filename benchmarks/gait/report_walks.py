@@ -47,7 +47,7 @@ def _timed(problem: Any, parameters: tuple[tuple[str, Any], ...]) -> tuple[trajo
 
 def predicted_limp() -> trajopt.Solution:
     """The stride of one weak ankle with predicted contact, at the default speed and sum of step lengths."""
-    return solved(gait_stride, contact="predicted", **STRIDES[LIMP])
+    return solved(gait_stride, **STRIDES[LIMP])
 
 
 def headed(speed: float = 1.2, step_length: float = 0.6) -> str:

@@ -24,7 +24,7 @@ from trajopt.refinement.starts.perturbed_guess import perturbed
 
 AT_TRIAL: dict[str, Any] = {"speed": 1.253, "step_length": 0.717, "intervals": 5}
 AT_WINTER: dict[str, Any] = {"speed": 1.325, "step_length": 0.72, "intervals": 5}
-OURS: dict[str, Any] = {"cost": "sourced", "start": "measured"}
+OURS: dict[str, Any] = {"cost": "sourced", "contact": "imposed", "start": "measured"}
 REMOVALS: dict[str, dict[str, Any]] = {
     "passive moments and springs": {"springs": False},
     "mechanical power": {"power": 0.0},

@@ -25,7 +25,7 @@ def main() -> None:
     """Replace every stored walk by the best one found from other starts and from itself."""
     if parser(__doc__).parse_args().smallest:
         file, (speed, length) = next(iter(WALKS.items()))
-        problem = gait.build(start="solved", contact="predicted", speed=speed, step_length=length)
+        problem = gait.build(start="solved", speed=speed, step_length=length)
         with tempfile.TemporaryDirectory() as folder:
             store(file, [problem], Path(folder))
         return

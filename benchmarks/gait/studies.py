@@ -42,7 +42,7 @@ def row(solution: trajopt.Solution, cpu: float) -> dict[str, Any]:
 def measured(size: Size, **parameters: Any) -> dict[str, Any]:
     """One solve from the measured start unless given, with its CPU seconds; parameters beside the result."""
     began = time.process_time()
-    solution = solved(size, **{"start": "measured", **parameters})
+    solution = solved(size, **{"contact": "imposed", "start": "measured", **parameters})
     return parameters | row(solution, time.process_time() - began)
 
 
@@ -57,7 +57,9 @@ def between_nodes(cost: str, size: Size) -> list[dict[str, Any]]:
     found = []
     for speed in size.speeds:
         for length in size.lengths:
-            problem = gait.build(cost=cost, speed=speed, step_length=length, start="measured")
+            problem = gait.build(
+                cost=cost, contact="imposed", speed=speed, step_length=length, start="measured"
+            )
             rows = {}
             for name, refine in WITHOUT_AND_WITH.items():
                 began = time.process_time()
@@ -90,7 +92,7 @@ def control_points(cost: str, size: Size) -> list[dict[str, Any]]:
 
 def starts(cost: str, size: Size) -> dict[str, Any]:
     """Ten perturbed starts, and the one from standing upright."""
-    problem = gait.build(cost=cost, start="measured")
+    problem = gait.build(cost=cost, contact="imposed", start="measured")
     table = trajopt.multistart(problem, size.starts, recommended(problem, size), processes=1, spread=SPREAD)
     print(table, flush=True)
     names = ("seed", "status", "converged", "objective", "iterations", "seconds", "error")

@@ -88,7 +88,7 @@ def walk_at(speed: float) -> trajopt.Problem:
     same = {name: of_run[name] for name in ("power", "steadiness", "force_rate", "smoothness", "tendons")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UntestedSpeedWarning)
-        return gait.build(contact="predicted", speed=speed, step_length=walked_step(speed), **same)
+        return gait.build(speed=speed, step_length=walked_step(speed), **same)
 
 
 def solved(problem: trajopt.Problem, refine: Literal["auto"] | None = None) -> tuple[trajopt.Solution, float]:

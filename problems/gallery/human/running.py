@@ -94,5 +94,5 @@ def build(
     )  # fmt: skip
     if track:
         track_motion(problem, track, track_window, track_weight, track_names, track_model or model)
-    problem.recommend(predicted_solver(start, further=True))
+    problem.recommend(predicted_solver(start, RUN, further=True))
     return problem

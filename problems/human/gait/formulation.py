@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -10,7 +11,7 @@ from typing import Any
 from problems.human.body.model import TABLE_HEIGHT
 from problems.human.gait.sourced_cost import CostWeights
 from problems.human.gait.step import SOLE_HALF_WIDTH
-from problems.human.gait.step_constraints import STEP_CONSTRAINTS
+from problems.human.gait.step_constraints import STEP_CONSTRAINTS, omitted_constraints
 from trajopt.base.arguments import check_known, short_repr
 from trajopt.base.errors import OptionError
 
@@ -19,8 +20,9 @@ LEG_LENGTH = 0.53  # of the body's height, hip over the ground (Drillis and Cont
 POSTURE_DEMANDS = ("knee clearance", "posture")  # what the sourced cost predicts
 ARM_DEMANDS = ("arms beside trunk",)  # what "posture" makes needless
 OF_THE_BODY = ("joint limits", "torque limits", "self-avoidance", "arms beside trunk")
-CONTACTS = ("imposed", "predicted")
-# With contact imposed: name and default of the parameters of a gait that say when and where it is.
+IMPOSED_CONTACT, PREDICTED_CONTACT = "imposed", "predicted"
+# With contact imposed: name and default of the parameters of a gait that say when and where it is. Walks with
+# predicted contact that were saved before record these defaults.
 OF_IMPOSED_CONTACT = MappingProxyType({
     "foot_flat": 0.2, "toe_off": None, "heel_off": 0.65, "contact_samples": None, "split": None,
     "knee_peak": 0.42, "swing_knee": (55.0, 65.0), "contact_tolerance": 0.0, "contact_drift": 5e-3,
@@ -105,8 +107,8 @@ FORMULATIONS = MappingProxyType({
     ),
 })  # fmt: skip
 PREDICTED = replace(
-    FORMULATIONS["sourced"], intervals=4, constraints=OF_THE_BODY, smoothness=3.2e-6, starts=1,
-    start="solved", weights=CostWeights(power=4.5, force_rate=0.03),
+    FORMULATIONS["sourced"], intervals=4, constraints=OF_THE_BODY, smoothness=3.2e-6,
+    weights=CostWeights(power=4.5, force_rate=0.03),
 )  # fmt: skip
 
 
@@ -118,25 +120,61 @@ def _number(name: str, given: Any, otherwise: float) -> float:
     return float(given)
 
 
-def formulation(cost: str, contact: str = "imposed") -> Formulation:
-    """The formulation of a cost and a contact; OptionError for what gaits do not have."""
+class ImposedContactWarning(UserWarning):
+    """A walk of the cost with sources was asked for with imposed contact."""
+
+
+def chosen_contact(given: Mapping[str, Any]) -> str:
+    """The contact among the parameters of a gait; for None "imposed" by the thesis's cost, else "predicted".
+
+    Warns with ImposedContactWarning of imposed contact with the cost with sources. OptionError for a cost or
+    a contact that gaits do not have, and for parameters that the contact has no use for.
+    """
+    contact, cost = given["contact"], given["cost"]
     check_known("cost of a gait", cost, FORMULATIONS, OptionError)
-    if contact not in CONTACTS:
+    if contact is None:
+        contact = PREDICTED_CONTACT if cost == DEFAULT else IMPOSED_CONTACT
+    if contact not in (IMPOSED_CONTACT, PREDICTED_CONTACT):
         raise OptionError(
-            f"the contact of a gait is {short_repr(contact)}: use {' or '.join(map(repr, CONTACTS))}"
+            f"the contact of a gait is {short_repr(contact)}: use '{PREDICTED_CONTACT}' or "
+            f"'{IMPOSED_CONTACT}', or None for the one that belongs to the cost"
         )
-    if contact == "imposed":
-        return FORMULATIONS[cost]
-    if cost != DEFAULT:
-        raise OptionError(f"the cost '{cost}' has imposed contact: leave out contact={contact!r}")
-    return PREDICTED
+    if contact == PREDICTED_CONTACT:
+        _refuse_imposed_contact(given)
+    elif given["tendons"]:
+        raise OptionError("tendons are for contact='predicted' only: leave out one of them")
+    elif cost == DEFAULT:
+        warnings.warn(
+            "contact='imposed' prescribes when feet touch and where they press on the ground: leave it out "
+            "for predicted contact, whose walks are more like people's, or take cost='thesis'",
+            ImposedContactWarning,
+            stacklevel=4,
+        )
+    return contact
 
 
-def refuse_imposed_contact(given: Mapping[str, Any]) -> None:
-    """OptionError for parameters of imposed contact with other values than their defaults."""
+def formulation(cost: str, contact: str) -> Formulation:
+    """The formulation of a cost and a contact that belong together (`chosen_contact`)."""
+    return PREDICTED if contact == PREDICTED_CONTACT else FORMULATIONS[cost]
+
+
+def _refuse_imposed_contact(given: Mapping[str, Any]) -> None:
+    """OptionError for parameters that predicted contact has no use for.
+
+    These are the thesis's cost, parameters of imposed contact with other values than their defaults, and in
+    `without` names of constraints that predicted contact does not state.
+    """
+    if given["cost"] != DEFAULT:
+        raise OptionError(f"the cost '{given['cost']}' has imposed contact: leave out contact='predicted'")
     for name, default in OF_IMPOSED_CONTACT.items():
         if given.get(name, default) != default:
             raise OptionError(
                 f"{name} is {short_repr(given[name])}, but the contact is predicted and decides that itself: "
                 "leave it out, or take contact='imposed'"
+            )
+    for name in omitted_constraints(given["without"]):
+        if name not in PREDICTED.constraints:
+            raise OptionError(
+                f"without names '{name}', a constraint of imposed contact, but the contact is predicted: "
+                f"leave it out, or take contact='imposed'; here there are {', '.join(PREDICTED.constraints)}"
             )

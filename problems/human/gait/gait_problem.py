@@ -11,7 +11,7 @@ from problems.human.body.model import step_symmetry
 from problems.human.body.person import Person
 from problems.human.gait.effort import effort, minimize_accelerations
 from problems.human.gait.force_rate import minimize_force_rate
-from problems.human.gait.formulation import formulation
+from problems.human.gait.formulation import FORMULATIONS
 from problems.human.gait.ground_reaction import LARGEST_OPPOSING
 from problems.human.gait.initial_guess import set_initial_guess
 from problems.human.gait.reach import check_reach
@@ -48,7 +48,7 @@ def gait_problem(
     start : as in `set_initial_guess`, or None for a guess that the caller gives
     body : a robot that walks instead of the skeleton of `person`, whose names it has (`own_skeleton`)
     """
-    constraints = formulation(cost).constraints if names is None else names
+    constraints = FORMULATIONS[cost].constraints if names is None else names
     if limits.contact == 0.0 and steps[0].samples > intervals + 3:
         raise OptionError(
             f"standing points are held exactly at {steps[0].samples} times by curves of {intervals + 3} "

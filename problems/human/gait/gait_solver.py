@@ -21,6 +21,8 @@ from trajopt.transcription.unknowns import RowLabel
 PATIENCE, COARSE, PATIENCE_IF_FINER, LOOSELY_HELD = 110, 5, 250, 2.5e-3
 NEWTON = 1e-3  # tolerance of rounds after which damped Newton steps follow, from a motion that is known
 NAMED = 3  # constraints in the message
+BROKEN = 1e-4  # scaled violation, beyond which a search that ended has found no step
+SIDES = MappingProxyType({"r": "right", "l": "left"})
 # A start near the optimum: pushes keep IPOPT from moving the start away from what is active, and multipliers
 # begin at zero, as those of least squares are none of a start that is not feasible.
 _PUSHED = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac")
@@ -41,26 +43,16 @@ MARGIN = 0.1
 class GaitSolver(trajopt.ConstraintGeneration):
     """`ConstraintGeneration` with words for a gait that cannot be walked.
 
-    From a guess the answer is that of rounds alone: damped Newton steps are faster, but end in optima up to
-    2 % higher. They follow where starts are only ranked, and from the motion of another solve.
-
-    phases : what each part of the motion is called, and when it ends, s
+    phases : what each part of the motion is called, and when it ends, s; None where it ends with its arc
     """
 
-    phases: tuple[tuple[str, float], ...] = ()
-
-    @property
-    def can_rank(self) -> bool:
-        """Damped Newton steps follow right after one round where starts are ranked."""
-        return True
+    phases: tuple[tuple[str, float | None], ...] = ()
 
     def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
-        """Solve `nlp`; where it is infeasible, the detail names joints or foot points and phases."""
-        run = run or Run()
-        newton = run.ranking or run.start_kind is StartKind.SAME_MOTION
-        rounds = replace(self, newton=NEWTON) if newton else self
-        result = super(GaitSolver, rounds).solve(nlp, start, run)
-        if result.status is not Status.INFEASIBLE or not isinstance(nlp, NLP):
+        """Solve `nlp`; where no step is found, the detail names joints or foot points and phases."""
+        result = super().solve(nlp, start, run)
+        ended = result.status.converged or result.status is Status.INTERRUPTED
+        if ended or not result.infeasibility > BROKEN or not isinstance(nlp, NLP):
             return result
         broken = "; ".join(self._broken(nlp, result.y))
         return replace(result, detail=f"no such step was found: {broken} ({result.detail})")
@@ -68,7 +60,7 @@ class GaitSolver(trajopt.ConstraintGeneration):
     def _broken(self, nlp: NLP, y: np.ndarray) -> list[str]:
         """The constraints that are violated most, with joint or axis, and the phase of their worst time."""
         violation = bound_violation(nlp.rows(y), nlp.row_lower, nlp.row_upper)
-        times = nlp.unknowns.node_times(y)
+        times, arcs = nlp.unknowns.node_times(y), nlp.unknowns.nodes.arc
         found: dict[tuple[str, str], str] = {}
         for row in np.argsort(-violation):
             label = nlp.row_labels[int(row)]
@@ -76,16 +68,48 @@ class GaitSolver(trajopt.ConstraintGeneration):
                 break
             which = (label.constraint, label.component)
             node = label.node if isinstance(label, RowLabel) else None
-            when = "" if node is None else f" in {self._phase(float(times[node]))}"
+            when = "" if node is None else f" in {self._phase(float(times[node]), int(arcs[node]))}"
             found.setdefault(which, ", ".join(filter(None, which)) + when)
         return list(found.values())
 
-    def _phase(self, time: float) -> str:
-        name = next((name for name, end in self.phases if time <= end), "the motion")
+    def _phase(self, time: float, arc: int) -> str:
+        ended = (arc <= k if end is None else time <= end for k, (_, end) in enumerate(self.phases))
+        name = next((name for (name, _), here in zip(self.phases, ended, strict=True) if here), "the motion")
         return f"{name} (t = {time:.3f} s)"
 
 
-def gait_solver(steps: Sequence[Step], drift: float, intervals: int, near: bool = False) -> GaitSolver:
+def double_support(leads: str) -> str:
+    """Words for the phase in which both feet stand, `leads`, "r" or "l", in front."""
+    return f"double support with the {SIDES[leads]} foot in front"
+
+
+def single_support(side: str) -> str:
+    """Words for the phase in which one foot stands."""
+    return f"single support with the {SIDES[side]} foot on the ground"
+
+
+@dataclass(frozen=True)
+class ImposedGaitSolver(GaitSolver):
+    """The solver of gaits with imposed contact.
+
+    From a guess the answer is that of rounds alone: damped Newton steps are faster, but end in optima up to
+    2 % higher. They follow where starts are only ranked, and from the motion of another solve.
+    """
+
+    @property
+    def can_rank(self) -> bool:
+        """Damped Newton steps follow right after one round where starts are ranked."""
+        return True
+
+    def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
+        newton = run is not None and (run.ranking or run.start_kind is StartKind.SAME_MOTION)
+        rounds = replace(self, newton=NEWTON) if newton else self
+        return super(ImposedGaitSolver, rounds).solve(nlp, start, run)
+
+
+def imposed_gait_solver(
+    steps: Sequence[Step], drift: float, intervals: int, near: bool = False
+) -> ImposedGaitSolver:
     """The solver for gaits in three dimensions, of whose many constraint rows few are active.
 
     A step that comes nowhere near its constraints is given up after `PATIENCE` iterations, with more
@@ -99,13 +123,12 @@ def gait_solver(steps: Sequence[Step], drift: float, intervals: int, near: bool 
     """
     options = {"perturb_dec_fact": 0.1, "bound_relax_factor": 1e-11}
     ipopt = trajopt.Ipopt(tol=1e-6, options={**options, **(NEAR if near else {})})
-    phases = []
+    phases: list[tuple[str, float | None]] = []
     for step in steps:
-        sides = {"r": "right", "l": "left"}
-        leads = f"with the {sides[step.leads]} foot {{}}"
-        ends = step.begins + step.toe_off * step.duration
-        phases.append((f"double support {leads.format('in front')}", ends))
-        phases.append((f"single support {leads.format('on the ground')}", step.begins + step.duration))
+        phases.append((double_support(step.leads), step.begins + step.toe_off * step.duration))
+        phases.append((single_support(step.leads), step.begins + step.duration))
     patience = PATIENCE if intervals <= COARSE else PATIENCE_IF_FINER
-    solver = GaitSolver(ipopt, patience=patience if drift >= LOOSELY_HELD else None, phases=tuple(phases))
+    solver = ImposedGaitSolver(
+        ipopt, patience=patience if drift >= LOOSELY_HELD else None, phases=tuple(phases)
+    )
     return replace(solver, margin=MARGIN, coarse=0.0) if near else solver

@@ -51,15 +51,21 @@ def subject_to_step_constraints(
     Those of arms are left out where a model has none.
     Raises OptionError for an unknown name in `without`.
     """
-    omitted = [name.strip() for name in without.split(",") if name.strip()]
-    for name in omitted:
-        check_known("step constraint", name, STEP_CONSTRAINTS, OptionError)
+    omitted = omitted_constraints(without)
     if "shoulder_r_flex" not in problem.dynamics.joint_names:
         omitted += OF_ARMS
     for name in names:
         for step in steps[:1] if name in WHOLE_MOTION else steps:
             if name not in omitted:
                 STEP_CONSTRAINTS[name](problem, step, limits)
+
+
+def omitted_constraints(without: str) -> list[str]:
+    """The names in `without`, which commas separate; OptionError for one that no step constraint has."""
+    omitted = [name.strip() for name in without.split(",") if name.strip()]
+    for name in omitted:
+        check_known("step constraint", name, STEP_CONSTRAINTS, OptionError)
+    return omitted
 
 
 STEP_CONSTRAINTS: MappingProxyType[str, StepConstraint] = MappingProxyType({

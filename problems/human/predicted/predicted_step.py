@@ -25,7 +25,7 @@ from problems.human.body.model import ACTIVE
 from problems.human.body.person import Person
 from problems.human.gait.effort import minimize_accelerations
 from problems.human.gait.gait_problem import subject_to_periodicity
-from problems.human.gait.gait_solver import FURTHER, MARGIN, NEAR
+from problems.human.gait.gait_solver import FURTHER, MARGIN, NEAR, PATIENCE, GaitSolver
 from problems.human.gait.initial_guess import Start, set_initial_guess
 from problems.human.gait.reach import check_reach
 from problems.human.gait.sourced_cost import CostWeights, minimize_sourced_cost, muscle_torques
@@ -41,6 +41,7 @@ from problems.human.predicted.stances import (
     STANCES,
     Stances,
     feet_that_stand,
+    phase_names,
     stand_on_points,
 )
 from problems.human.predicted.tendons import stretch_tendons
@@ -48,6 +49,7 @@ from trajopt.base.arguments import check_choice
 
 SOLVED = "solved"  # the start from the stored walk
 STARTS = (SOLVED, "measured", "standing")
+ALL_ROWS = 1e9  # margin within which every row enters the first round
 
 
 def predicted_step(
@@ -109,15 +111,18 @@ def predicted_step(
     return problem
 
 
-def predicted_solver(start: str, further: bool = False) -> trajopt.Ipopt | trajopt.ConstraintGeneration:
+def predicted_solver(start: str, stances: Stances = STANCES, further: bool = False) -> GaitSolver:
     """IPOPT; from the solved walk with a small barrier, left where it is, and with the rows that are near.
 
+    stances : the points that stand, arc by arc, from which the message for a step that is not found tells
+        its phases
     further : the motion may be further away from it, as a stride of different sides or a run is
     """
+    phases = tuple((name, None) for name in phase_names(stances))
     if start != SOLVED:
-        return trajopt.Ipopt(tol=1e-6)
+        return GaitSolver(trajopt.Ipopt(tol=1e-6), margin=ALL_ROWS, coarse=0.0, phases=phases)
     ipopt = trajopt.Ipopt(tol=1e-6, options=FURTHER if further else NEAR)
-    return trajopt.ConstraintGeneration(ipopt, margin=MARGIN, coarse=0.0)
+    return GaitSolver(ipopt, margin=MARGIN, coarse=0.0, patience=PATIENCE, phases=phases)
 
 
 def place_feet(problem: trajopt.Problem, step: Step, first: int) -> None:

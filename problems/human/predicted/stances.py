@@ -29,6 +29,7 @@ import numpy as np
 
 import trajopt
 from problems.human.body.model import other_side
+from problems.human.gait.gait_solver import double_support, single_support
 
 Stances = tuple[tuple[str, ...], ...]  # the points that stand, arc by arc
 
@@ -93,6 +94,18 @@ def run_trajectory(duration: float, intervals: int, drawn: bool = False) -> traj
 def feet_that_stand(points: Sequence[str]) -> set[str]:
     """The sides, "r" and "l", of points that stand."""
     return {point[-1] for point in points}
+
+
+def phase_names(stances: Stances = STANCES) -> tuple[str, ...]:
+    """Words for the phase that every arc belongs to, such as "single support with the right foot ..."."""
+    names = []
+    for points in stances:
+        sides = feet_that_stand(points)
+        if len(sides) == 2:
+            names.append(double_support(next(point[-1] for point in points if point.startswith("heel"))))
+        else:
+            names.append(single_support(min(sides)) if sides else "flight")
+    return tuple(names)
 
 
 def limit_times(breakpoints: np.ndarray, parts: Sequence[float]) -> list[float]:

@@ -22,6 +22,9 @@ from trajopt.base.errors import ProblemError, UnknownNameError
 
 WEIGHT = 75.0 * 9.81
 
+# Some are of imposed contact with the cost with sources, which warns.
+pytestmark = pytest.mark.filterwarnings("ignore::problems.human.gait.formulation.ImposedContactWarning")
+
 
 @pytest.fixture(scope="module")
 def solution():
@@ -32,7 +35,7 @@ def solution():
 @pytest.fixture(scope="module")
 def step():
     """A step of 38 joints after one iteration: not optimal, but periodic."""
-    return trajopt.solve(gait.build(), trajopt.Ipopt(max_iterations=1), progress="silent")
+    return trajopt.solve(gait.build(contact="imposed"), trajopt.Ipopt(max_iterations=1), progress="silent")
 
 
 @pytest.mark.long

@@ -8,12 +8,15 @@ import trajopt
 from problems import gait
 from problems.human.body.model import ACTIVE, GLOBAL, skeleton, step_symmetry
 from problems.human.gait.effort import SPRINGS, effort, spring
-from problems.human.gait.formulation import formulation
+from problems.human.gait.formulation import FORMULATIONS
 from problems.human.gait.step import SPLITS, Step
 from problems.human.gait.step_constraints import STEP_CONSTRAINTS
 from trajopt.base.errors import OptionError, ProblemError
 
 WEIGHT = 75.0 * 9.81
+
+# Some are of imposed contact with the cost with sources, which warns.
+pytestmark = pytest.mark.filterwarnings("ignore::problems.human.gait.formulation.ImposedContactWarning")
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +40,14 @@ def test_derivatives_through_both_recursions_are_exact(nlp):
 @pytest.mark.long
 @pytest.mark.parametrize("cost", ["sourced", "thesis"])
 def test_every_step_constraint_can_be_left_out_by_its_name(cost):
-    added = {"cost": cost, "clearance": 0.01, "sole": 0.04}
+    added = {"cost": cost, "contact": "imposed", "clearance": 0.01, "sole": 0.04}
     whole = gait.build(**added)
     rows = {use.name for use in whole.constraints + whole.periodicities}
-    for name in formulation(cost).constraints:
+    for name in FORMULATIONS[cost].constraints:
         problem = gait.build(**added, without=name)
         left = {use.name for use in problem.constraints + problem.periodicities}
         assert left < rows, name
-    everything = gait.build(cost=cost, force_rate=0.0, without=", ".join(STEP_CONSTRAINTS))
+    everything = gait.build(cost=cost, contact="imposed", force_rate=0.0, without=", ".join(STEP_CONSTRAINTS))
     assert not everything.constraints and len(everything.periodicities) == 2
 
 
@@ -52,13 +55,13 @@ def test_unknown_words_are_refused_with_those_that_are_known():
     with pytest.raises(OptionError, match=r"no step constraint is called 'posturs'.*'posture'"):
         gait.build(without="posturs")
     with pytest.raises(OptionError, match="held at 1 times: two is the least"):
-        gait.build(contact_samples=1)
+        gait.build(contact="imposed", contact_samples=1)
     with pytest.raises(
         OptionError, match="the split is 'half': use 'time', 'opposing', 'ratio', 'one place'"
     ):
-        gait.build(split="half")
+        gait.build(contact="imposed", split="half")
     with pytest.raises(ProblemError, match=r"the knee is bent most at 1\.5 of the step"):
-        gait.build(knee_peak=1.5)
+        gait.build(contact="imposed", knee_peak=1.5)
 
 
 @pytest.mark.long
@@ -127,7 +130,7 @@ def test_springs_help_the_muscles_of_every_joint_that_has_any():
     [("sourced", "measured"), ("sourced", "solved"), ("thesis", "standing"), ("thesis", "measured")],
 )
 def test_a_walk_is_predicted_that_balances_and_repeats_itself_mirrored(cost, start):
-    solution = trajopt.solve(gait.build(cost=cost, start=start), progress="silent")
+    solution = trajopt.solve(gait.build(cost=cost, contact="imposed", start=start), progress="silent")
     t = np.linspace(0.0, solution.duration, 201)
     force = solution.value(trajopt.base_wrench, t)[:, 3:] / WEIGHT
     tau, names = solution.tau(t), list(solution.joint_names)
@@ -158,7 +161,7 @@ def test_a_walk_is_predicted_that_balances_and_repeats_itself_mirrored(cost, sta
     [(0.8, 0.5), (0.8, 0.7), (1.0, 0.6), (1.2, 0.5), (1.2, 0.7), (1.4, 0.6), (1.6, 0.5), (1.6, 0.7)],
 )
 def test_walks_of_any_speed_and_step_length_hold_between_their_nodes(speed, length):
-    report = trajopt.solve(gait.build(speed=speed, step_length=length), starts=1).verify()
+    report = trajopt.solve(gait.build(contact="imposed", speed=speed, step_length=length), starts=1).verify()
     assert report.verdict == "PASS", report.reason
 
 

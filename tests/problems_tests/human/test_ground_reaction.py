@@ -13,6 +13,9 @@ from problems.human.gait.force_rate import force_rate, spline_times
 from problems.human.gait.ground_reaction import friction_margin, time_weight
 from problems.human.gait.step import Step
 
+# Some are of imposed contact with the cost with sources, which warns.
+pytestmark = pytest.mark.filterwarnings("ignore::problems.human.gait.formulation.ImposedContactWarning")
+
 
 @pytest.mark.parametrize("split", ["time", "opposing"])
 @pytest.mark.parametrize("second", [False, True])
@@ -52,7 +55,7 @@ def test_the_rate_of_leg_forces_is_that_of_what_each_leg_carries(second, split):
 @pytest.mark.parametrize("build", [gait.build, gait_stride.build])
 def test_legs_that_push_against_each_other_leave_reaction_and_pressure_as_they_were(build):
     """With 0.4 body weights: the same sum and centres of pressure, and other forces along the step."""
-    problem, values = build(), []
+    problem, values = build(contact="imposed"), []
     for size in (0.0, 0.4):
         for name, parameter in problem.parameters.items():
             guess = np.array([size * name.startswith("opposing force 0")])
@@ -91,7 +94,7 @@ def test_the_cone_of_either_foot_is_that_of_its_own_force(leading):
 @pytest.mark.long
 @pytest.mark.parametrize(("build", "intervals"), [(gait.build, 3), (gait.build, 9), (gait_stride.build, 5)])
 def test_the_times_of_the_reaction_determine_its_spline(build, intervals):
-    trajectory = build(intervals=intervals).trajectory
+    trajectory = build(contact="imposed", intervals=intervals).trajectory
     for arc in range(len(trajectory.arcs)):
         basis, parts = trajectory.arcs[arc].basis, spline_times(trajectory, arc)
         assert len(parts) == len(set(parts)) == basis.greville.size

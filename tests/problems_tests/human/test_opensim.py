@@ -22,6 +22,9 @@ from problems.human.opensim.osim_model import osim_model
 from problems.human.opensim.storage import read_storage
 
 with_opensim = pytest.mark.skipif(not OPENSIM, reason="pip install -e '.[opensim]'")
+
+# Some are of imposed contact with the cost with sources, which warns.
+pytestmark = pytest.mark.filterwarnings("ignore::problems.human.gait.formulation.ImposedContactWarning")
 PERSONS = {
     "adult": Person(),
     "child under a pack": Person(1.25, 25.0, backpack=3.0),
@@ -191,7 +194,7 @@ def test_opensim_finds_a_walk_balanced(folder):
 def test_a_walk_in_three_dimensions_balances_for_pinocchio_and_for_opensim(tmp_path):
     pytest.importorskip("pinocchio")
     held = {"intervals": 7, "contact_drift": 1.1e-3}
-    problem = gait.build(speed=1.253, step_length=0.717, **held)
+    problem = gait.build(contact="imposed", speed=1.253, step_length=0.717, **held)
     solution = trajopt.solve(problem, progress="silent")
     export(solution, tmp_path)
     missing, difference, weight = recomputed(tmp_path, spans=7)

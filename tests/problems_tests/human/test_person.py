@@ -100,6 +100,7 @@ def test_on_a_slope_the_ground_carries_the_weight_along_and_across_it(slope):
     assert mean[0] / mean[1] == pytest.approx(slope) and np.hypot(*mean[:2]) == pytest.approx(1.0)
 
 
+@pytest.mark.filterwarnings("ignore::problems.human.gait.formulation.ImposedContactWarning")
 @pytest.mark.parametrize(
     ("parameters", "kind", "message"),
     [
@@ -115,9 +116,21 @@ def test_on_a_slope_the_ground_carries_the_weight_along_and_across_it(slope):
         ({"height": -1.0}, ProblemError, r"the height of the person is -1 m"),
         ({"mass": 0.0, "height": 1.75}, ProblemError, r"the mass of the person is 0 kg"),
         ({"smoothness": -1e-6}, OptionError, "smoothness is -1e-06: give a weight that is not negative"),
-        ({"contact_samples": "few"}, OptionError, "held at few times: two is the least"),
-        ({"contact_samples": 2.5}, OptionError, r"held at 2\.5 times: two is the least"),
-        ({"contact_samples": 12}, OptionError, "at 12 times by curves of 8 control points: give fewer"),
+        (
+            {"contact": "imposed", "contact_samples": "few"},
+            OptionError,
+            "held at few times: two is the least",
+        ),
+        (
+            {"contact": "imposed", "contact_samples": 2.5},
+            OptionError,
+            r"held at 2\.5 times: two is the least",
+        ),
+        (
+            {"contact": "imposed", "contact_samples": 12},
+            OptionError,
+            "at 12 times by curves of 8 control points: give fewer",
+        ),
         ({"foot_line": -0.1}, ProblemError, r"the line of each foot is -0\.1 m from the middle"),
         (
             {"foot_line": 1.0},
@@ -126,22 +139,30 @@ def test_on_a_slope_the_ground_carries_the_weight_along_and_across_it(slope):
         ),
         ({"speed": 0.0}, ProblemError, r"the speed is 0\.0 m/s: give more than 0, up to 10"),
         ({"speed": 36.0}, ProblemError, r"the speed is 36\.0 m/s: give more than 0, up to 10"),
-        ({"swing_knee": (55.0, float("inf"))}, ProblemError, r"\(55\.0, inf\) degrees: .* from 0 to 160"),
+        (
+            {"contact": "imposed", "swing_knee": (55.0, float("inf"))},
+            ProblemError,
+            r"\(55\.0, inf\) degrees: .* from 0 to 160",
+        ),
         ({"foot_line": "wide"}, OptionError, r"foot_line is 'wide': give a number, or None for 0\.0602"),
         ({"toe_out": 60.0}, ProblemError, r"feet point outward by 60\.0 degrees: give -45 to 45"),
         ({"toe_out": float("nan")}, ProblemError, "feet point outward by nan degrees"),
         ({"friction": -0.5}, ProblemError, r"the ground's friction is -0\.5: give a positive number"),
-        ({"penetration": -1e-3}, ProblemError, r"the penetration is -0\.001 m: give a number from 0"),
-        ({"contact_drift": float("inf")}, ProblemError, "the contact drift is inf m"),
+        (
+            {"contact": "imposed", "penetration": -1e-3},
+            ProblemError,
+            r"the penetration is -0\.001 m: give a number from 0",
+        ),
+        ({"contact": "imposed", "contact_drift": float("inf")}, ProblemError, "the contact drift is inf m"),
         ({"sole": -0.04}, ProblemError, r"half the width of the sole is -0\.04 m: give more than"),
         ({"sole": 0.004}, ProblemError, r"more than the contact drift of 0\.005 m, up to 0\.1 m, or 0"),
         ({"sole": 0.2}, ProblemError, r"half the width of the sole is 0\.2 m"),
         (
-            {"swing_knee": (70.0, 50.0)},
+            {"contact": "imposed", "swing_knee": (70.0, 50.0)},
             ProblemError,
             r"the swinging knee is bent by \(70\.0, 50\.0\) degrees",
         ),
-        ({"heel_off": 0.2}, ProblemError, "the events of the step are foot flat"),
+        ({"contact": "imposed", "heel_off": 0.2}, ProblemError, "the events of the step are foot flat"),
     ],
 )
 def test_people_and_steps_that_cannot_be_are_refused(parameters, kind, message):

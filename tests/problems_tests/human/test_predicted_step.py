@@ -9,7 +9,7 @@ from scipy.integrate import simpson, trapezoid
 
 import dynamics
 import trajopt
-from problems import gait
+from problems import gait, gait_stride
 from problems.human.assessment.criteria import credibility
 from problems.human.assessment.measured import WINTER
 from problems.human.assessment.score import mean_correlation, scores
@@ -18,7 +18,9 @@ from problems.human.body.model import ACTIVE, standing
 from problems.human.body.person import Person
 from problems.human.body.tables import checked_rows
 from problems.human.gait.cycle import gait_cycle
+from problems.human.gait.formulation import OF_IMPOSED_CONTACT, PREDICTED, ImposedContactWarning
 from problems.human.gait.step import Step, UntestedSpeedWarning
+from problems.human.gait.step_constraints import STEP_CONSTRAINTS
 from problems.human.predicted.feet import PLANTARFLEXORS, with_ball_edges, with_strong_plantarflexors
 from problems.human.predicted.solved_walk import (
     ARC,
@@ -33,6 +35,7 @@ from problems.human.predicted.solved_walk import (
     table_of,
 )
 from problems.human.predicted.stances import POINTS, STANCES, held, step_trajectory
+from problems.recipe import defaults_of
 from trajopt.base.errors import OptionError, ProblemError
 from trajopt.transcription.transcribe import transcribe
 
@@ -107,25 +110,82 @@ def test_plantarflexors_alone_are_stronger():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"heel_off": 0.6}, "heel_off is 0.6, but the contact is predicted"),
-        ({"clearance": 0.02}, "take contact='imposed'"),
-        ({"cost": "thesis"}, "the cost 'thesis' has imposed contact"),
+        ({"contact": "predicted", "cost": "thesis"}, "the cost 'thesis' has imposed contact"),
         ({"track": "walk.trc"}, "'walk.trc' has markers: give the model that has them"),
         ({"start": "sitting"}, "start"),
-        ({"contact": "imposed", "cost": "thesis", "start": "solved"}, "use 'standing' or 'measured'"),
-        ({"contact": "guessed"}, "use 'imposed' or 'predicted'"),
+        ({"cost": "thesis", "start": "solved"}, "use 'standing' or 'measured'"),
+        ({"cost": "thesis", "tendons": True}, "tendons are for contact='predicted' only"),
+        ({"contact": "guessed"}, "use 'predicted' or 'imposed', or None"),
     ],
 )
-def test_what_predicted_contact_cannot_use_is_refused(given, message):
+def test_what_a_contact_cannot_use_is_refused(given, message):
     with pytest.raises(OptionError, match=message):
-        gait.build(**{"contact": "predicted", **given})
+        gait.build(**given)
+
+
+NOT_THEIR_DEFAULTS = {
+    "foot_flat": 0.15, "toe_off": 0.28, "heel_off": 0.6, "contact_samples": 5, "split": "time",
+    "knee_peak": 0.4, "swing_knee": (50.0, 60.0), "contact_tolerance": 1e-3, "contact_drift": 2e-3,
+    "penetration": 2e-3, "clearance": 0.02, "nodes_per_span": 5,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("build", [gait.build, gait_stride.build])
+def test_parameters_of_imposed_contact_are_refused_by_name(build):
+    assert NOT_THEIR_DEFAULTS.keys() == OF_IMPOSED_CONTACT.keys()
+    for name, value in NOT_THEIR_DEFAULTS.items():
+        if name in defaults_of(build):
+            with pytest.raises(OptionError, match=f"^{name} is .* take contact='imposed'"):
+                build(**{name: value})
 
 
 @pytest.mark.long
-def test_with_imposed_contact_the_weights_are_those_of_before():
-    terms = {cost.term.name: cost.weight for cost in gait.build().costs}
-    again = gait.build(power=3.0, steadiness=0.07, force_rate=0.015)
-    assert terms == {cost.term.name: cost.weight for cost in again.costs}
+def test_constraints_that_predicted_contact_does_not_state_cannot_be_left_out():
+    others = [name for name in STEP_CONSTRAINTS if name not in PREDICTED.constraints]
+    assert len(others) == 13
+    for name in others:
+        with pytest.raises(OptionError, match=f"without names '{name}', a constraint of imposed contact"):
+            gait.build(without=f"torque limits, {name}")
+    named = {use.name for use in gait.build(intervals=1).constraints}
+    for name in PREDICTED.constraints:
+        assert {use.name for use in gait.build(intervals=1, without=name).constraints} < named
+
+
+@pytest.mark.long
+def test_the_contact_follows_from_the_cost_and_imposed_contact_with_sources_warns():
+    predicted, thesis = gait.build(intervals=1), gait.build(cost="thesis")
+    assert predicted.contacts and not thesis.contacts
+    assert predicted.recipe.parameters["contact"] is thesis.recipe.parameters["contact"] is None
+    for build in (gait.build, gait_stride.build):
+        with pytest.warns(ImposedContactWarning, match="leave it out for predicted contact") as told:
+            assert not build(contact="imposed").contacts
+        assert told[0].filename == __file__
+
+
+# What `gait` recorded on its walks when imposed contact was the default.
+RECORDED = {
+    "intervals": None, "nodes_per_span": 7, "speed": 1.2, "step_length": 0.6, "height": None, "mass": 75.0,
+    "slope": 0.0, "backpack": 0.0, "foot_flat": 0.2, "toe_off": None, "heel_off": 0.65, "foot_line": None,
+    "toe_out": None, "contact_samples": None, "split": None, "knee_peak": 0.42, "swing_knee": [55.0, 65.0],
+    "contact_tolerance": 0.0, "contact_drift": 0.005, "penetration": 0.005, "clearance": None,
+    "friction": 0.7, "sole": None, "contact": "imposed", "tendons": False, "cost": "sourced", "power": None,
+    "steadiness": None, "force_rate": None, "springs": True, "smoothness": None, "without": "", "start": None,
+    "track": "", "track_window": None, "track_weight": 10.0, "track_names": "", "track_model": "",
+    "model": "",
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::problems.human.gait.formulation.ImposedContactWarning")
+@pytest.mark.parametrize(
+    ("contact", "sizes", "objective"),
+    [("imposed", (255, 3357), 0.3968238), ("predicted", (2163, 2922), 0.4183494)],
+)
+def test_a_walk_recorded_before_is_built_as_it_was(contact, sizes, objective):
+    """Unknowns, rows and the objective where the search starts, as they were then."""
+    problem = gait.build(**dict(RECORDED, contact=contact))
+    program = transcribe(problem)
+    assert (program.variable_count, program.row_count) == sizes
+    assert program.objective(program.start) / program.objective_scale == pytest.approx(objective, rel=1e-6)
 
 
 @pytest.mark.parametrize("file", [*WALKS, *RUNS])

@@ -54,9 +54,9 @@ def test_the_search_for_a_stride_starts_from_a_step_and_its_mirror_image():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"contact": "predicted", "heel_off": 0.6}, "heel_off is 0.6, but the contact is predicted"),
+        ({"heel_off": 0.6}, "heel_off is 0.6, but the contact is predicted"),
         ({"contact": "predicted", "cost": "thesis"}, "the cost 'thesis' has imposed contact"),
-        ({"tendons": True}, "tendons are for contact='predicted' only"),
+        ({"contact": "imposed", "tendons": True}, "tendons are for contact='predicted' only"),
     ],
 )
 def test_a_stride_refuses_what_its_contact_cannot_use(given, message):

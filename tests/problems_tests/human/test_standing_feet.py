@@ -17,6 +17,9 @@ DATA = files("problems.human").joinpath("data", "rajagopal2016_adult_1p25ms_angl
 TRIAL = np.genfromtxt(io.StringIO(DATA.read_text(encoding="utf-8")), delimiter=",", names=True)
 TURNED = Step(0.6, 1.2, 1.75, 75.0, line=0.06, toe_out=10.0)
 
+# Some are of imposed contact with the cost with sources, which warns.
+pytestmark = pytest.mark.filterwarnings("ignore::problems.human.gait.formulation.ImposedContactWarning")
+
 
 def test_the_step_width_is_a_part_of_the_leg_and_grows_with_the_person():
     """0.13 leg lengths of 0.53 H between both heels; 0.1 m for 1.75 m with the cost of the thesis."""
@@ -85,7 +88,9 @@ def test_a_footprint_is_the_sole_about_the_line_of_the_foot(side):
 @pytest.mark.long
 def test_a_standing_foot_rolls_onto_its_edge_unless_its_sole_has_a_width():
     """Heel, ball and toe lie on one line: without a width, nothing but the ankle keeps it from rolling."""
-    on_a_line, flat = (trajopt.solve(gait.build(sole=sole), starts=1) for sole in (0.0, None))
+    on_a_line, flat = (
+        trajopt.solve(gait.build(contact="imposed", sole=sole), starts=1) for sole in (0.0, None)
+    )
     assert np.rad2deg(np.arcsin(rise_of_lateral_axis(on_a_line))).max() > 15.0
     report, drift = flat.verify(), 5e-3
     assert flat.converged and report.holds, report.reason
@@ -94,7 +99,7 @@ def test_a_standing_foot_rolls_onto_its_edge_unless_its_sole_has_a_width():
 
 @pytest.mark.long
 def test_feet_of_a_walk_point_outward_and_elbows_are_beside_the_trunk():
-    solution = trajopt.solve(gait.build(), starts=1)
+    solution = trajopt.solve(gait.build(contact="imposed"), starts=1)
     t = np.linspace(0.2, 0.65, 101) * solution.duration  # the right foot is flat
     orientation = solution.value(trajopt.Quantity("orientation:hindfoot_r"), t)
     turned = np.rad2deg(np.arctan2(orientation[:, 6], orientation[:, 0]))

@@ -42,7 +42,7 @@ def test_pair_by_pair_is_the_product_over_all_leaves(name):
 
 
 def test_quantities_of_one_run_stand_side_by_side_and_depend_on_the_same_leaves():
-    chain = trajopt.transcribe(catalogue.build("gait", {})).chain
+    chain = trajopt.transcribe(catalogue.build("gait", {"cost": "thesis"})).chain
     structure = InnerCurvature(chain.graph, chain.rows, chain.columns)
     for index, run in enumerate(structure.runs):
         names = [name for name, place in structure.run_of.items() if place == index]
@@ -53,7 +53,7 @@ def test_quantities_of_one_run_stand_side_by_side_and_depend_on_the_same_leaves(
 
 
 def test_second_derivatives_of_sums_of_squares_are_multiplied_as_diagonals():
-    chain = trajopt.transcribe(catalogue.build("gait", {})).chain
+    chain = trajopt.transcribe(catalogue.build("gait", {"cost": "thesis"})).chain
     structure = InnerCurvature(chain.graph, chain.rows, chain.columns)
     assert ("tau", "tau") in structure.diagonal
     assert ("base_wrench", "base_wrench") not in structure.diagonal
