@@ -10,7 +10,7 @@ second, after which posture and velocity are what they were, 2 L further on; wit
     minimize integral_0^2T sum_i (m_i / largest torque_i)^2 + smoothness sum_i a_i^2 dt.
 
 All else is as in `gait`, letters included, whose mirrored step this stride repeats as long as both sides are
-equal. With `contact="predicted"` only the sums of both lengths and of both durations are given.
+equal. Only the sums of both lengths and of both durations are given, unless contact is imposed.
 """
 
 from __future__ import annotations
