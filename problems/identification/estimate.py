@@ -22,7 +22,7 @@ from trajopt.base.errors import OptionError
 from trajopt.base.files.atomic_file import write_text
 
 LEVEL = 0.95
-CORRELATED = 0.3  # of residuals with those one sample later, above which intervals are too narrow
+CORRELATED = 0.3  # of residuals one sample apart, beyond noise of positions: intervals are too narrow
 SHOWN = 58  # characters of a combination in the report
 
 
@@ -56,6 +56,7 @@ class Estimate:
     base : which combinations they are; values : (count,) beta, by least squares
     root_information : R, (count, count), R'R the inverse of the covariance
     noise : (n,) standard deviation of torques, N m or N; correlation : (n,) of residuals one sample apart
+    explained : (n,) share of the squared residuals that noise of positions explains
     condition : of the regressor weighted by noise, columns scaled to one
     position_noise : the largest share that noise of positions has in what shows a combination
     distance : |R (beta - C pi)| of the model, see `ConsistentRobot`
@@ -69,6 +70,7 @@ class Estimate:
     root_information: Array
     noise: Array
     correlation: Array
+    explained: Array
     condition: float
     position_noise: float
     distance: float
@@ -79,7 +81,7 @@ class Estimate:
 
     @cached_property
     def covariance(self) -> Array:
-        """(count, count) of the base parameters, where noise is white and independent between joints."""
+        """(count, count) of the base parameters; noise of torques and of positions is white and independent."""
         inverse = solve_triangular(self.root_information, np.eye(self.base.count))
         return inverse @ inverse.T
 
@@ -138,11 +140,12 @@ class Estimate:
             f"splines of {', '.join(f'{each:.3g}' for each in self.bandwidths)} Hz",
             f"the model is {away:.3g} standard deviations from the estimate, root mean square",
         ]
-        for name, noise, correlation in zip(names, self.noise, self.correlation, strict=True):
+        joints = zip(names, self.noise, self.correlation, self.explained, strict=True)
+        for name, noise, correlation, explained in joints:
             line = (
                 f"  {name:<{width}}  noise of torque {noise:.3g}, correlation of residuals {correlation:+.2f}"
             )
-            if abs(correlation) > CORRELATED:
+            if abs(correlation - explained) > CORRELATED:
                 line += ": not white, so intervals are too narrow"
             lines.append(line)
         return lines

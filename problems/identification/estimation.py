@@ -14,9 +14,10 @@ from problems.identification.estimate import Estimate
 from problems.identification.fitted_curve import FittedMotion, fitted_motion
 from problems.identification.least_squares import NotExcitingError, least_squares_fit
 from problems.identification.measurements import Measurements, recordings
+from problems.identification.position_noise import information_with_positions
 from problems.moves.path_quantities import spring_torques
 from problems.moves.tasks.robot import Robot
-from trajopt.base.arguments import check_flag, check_positive, short_repr
+from trajopt.base.arguments import check_flag, check_positive, list_names, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 
@@ -34,7 +35,8 @@ def estimate(
         tau_k = Y_b(q_k, v_k, a_k) beta + noise,   beta = C pi   (`dynamics.base_parameters`)
 
     by least squares, every torque weighted by the noise of its joint, which the residuals tell; v and a are
-    derivatives of splines fitted to q. `Estimate.model` is a robot that can exist whose base parameters are
+    derivatives of splines fitted to q. Noise of positions, which these splines leave, widens the covariance,
+    and its bias is taken off to first order. `Estimate.model` is a robot that can exist whose base parameters are
     nearest to beta; what torques do not show it has from `robot`.
 
     robot : whose kinematics are right; its parameters are where the search begins. Rotor inertias are
@@ -52,28 +54,42 @@ def estimate(
     q, v, a, measured = (
         np.concatenate([getattr(each, name) for each in motions]) for name in ("q", "v", "a", "tau")
     )
+    if not np.all(measured.any(axis=0)):
+        still = [
+            name for name, torques in zip(model.joint_names, measured.T, strict=True) if not torques.any()
+        ]
+        raise OptionError(
+            f"the torques of {list_names(still)} are zero at all samples: give those that the motors had"
+        )
     tau = _linear_torques(model, q, v, measured, friction, smoothing)
     base = dynamics.base_parameters(model, friction)
     if tau.size <= base.count + model.n:
         raise ShapeError(
             f"{len(q)} samples of {model.n} torques are too few for {base.count} parameters: measure longer"
         )
-    disturbed = np.concatenate([each.disturbed for each in motions], axis=1)
-    fit = least_squares_fit(model, base, smoothing, np.array([q, v, a]), disturbed, tau)
+    noise = np.concatenate([each.noise for each in motions], axis=2)
+    fit = least_squares_fit(model, base, smoothing, np.array([q, v, a]), noise, tau)
     prior = dynamics.dynamic_parameters(model)
     spreads = _joint_spreads(model, v, a, tau)
-    found = consistent_robot(fit.beta, fit.R, base.combinations, prior, model.link_count, spreads)
-    pi = found.pi if friction else _with_friction_of(model, found.pi, prior)
+
+    def robot_of(R: Array) -> tuple[dynamics.RigidBodyModel, float]:
+        nearest = consistent_robot(fit.beta, R, base.combinations, prior, model.link_count, spreads)
+        pi = nearest.pi if friction else _with_friction_of(model, nearest.pi, prior)
+        return dynamics.with_dynamic_parameters(model, pi), nearest.distance
+
+    R, explained = information_with_positions(robot_of(fit.R)[0], base, smoothing, motions, fit)
+    identified, distance = robot_of(R)
     return Estimate(
-        model=dynamics.with_dynamic_parameters(model, pi),
+        model=identified,
         base=base,
         values=fit.beta,
-        root_information=fit.R,
+        root_information=R,
         noise=fit.noise,
         correlation=_correlations(fit.residual, motions),
+        explained=explained,
         condition=fit.condition,
         position_noise=fit.position_noise,
-        distance=found.distance,
+        distance=distance,
         samples=len(q),
         bandwidths=tuple(each.bandwidth for each in motions),
         smoothing=float(smoothing),

@@ -26,6 +26,7 @@ DEGREE = 5
 LADDER = 1.25  # from one number of intervals to the next
 SAMPLES_PER_INTERVAL = 3.0  # at least
 WORTH = 1e-3  # by which the score, a logarithm, must fall for more intervals to be taken
+DRAWS = 3  # of noise of positions
 EDGE = 1.0  # intervals at both ends where derivatives of the fit are poor, left out
 
 
@@ -33,18 +34,33 @@ EDGE = 1.0  # intervals at both ends where derivatives of the fit are poor, left
 class FittedMotion:
     """q, v and a of a measured motion at the samples that are used, with the torques there, (k, n) each.
 
-    disturbed : (3, k, n) q, v and a that would have been fitted with other noise of the size of `residual`
-    bandwidth : Hz, half the number of knots per second
+    t : (k,) s of the samples that are used; spline : q of t
+    noise : (draws, 3, k, n) what other noise of positions, as large as this, would add to q, v and a
     residual : (n,) root mean square of measured less fitted positions, rad or m
+    normal_matrix : B'B of the basis at all samples, (coefficients, coefficients)
     """
 
     q: Array
     v: Array
     a: Array
     tau: Array
-    disturbed: Array
-    bandwidth: float
+    noise: Array
     residual: Array
+    t: Array
+    spline: BSpline
+    normal_matrix: Array
+
+    @property
+    def bandwidth(self) -> float:
+        """Half the number of knots per second, Hz."""
+        knots = np.unique(self.spline.t)
+        return (len(knots) - 1) / (2.0 * float(knots[-1]))
+
+    @property
+    def position_noise(self) -> Array:
+        """Standard deviation of a measured position, (n,) rad or m, if what the spline leaves is noise."""
+        samples = float(self.normal_matrix.sum())  # the basis sums to one at every sample
+        return self.residual / np.sqrt(1.0 - len(self.normal_matrix) / samples)
 
 
 def fitted_motion(measured: Measurements, bandwidth: float | None = None) -> FittedMotion:
@@ -71,12 +87,16 @@ def fitted_motion(measured: Measurements, bandwidth: float | None = None) -> Fit
     edge = EDGE * (knots[1] - knots[0])
     used = (t >= edge) & (t <= measured.duration - edge)
     at, residual = t[used], np.sqrt(np.mean((measured.q - spline(t)) ** 2, axis=0))
-    noise = residual * np.random.default_rng(0).normal(size=measured.q.shape)
-    by_noise = _fit(replace(measured, q=noise), len(knots) - 1)
+    share = len(spline.c) / samples
+    size = residual / np.sqrt(1.0 - share)
+    rng = np.random.default_rng(0)
+    draws = [replace(measured, q=size * rng.normal(size=measured.q.shape)) for _ in range(DRAWS)]
+    by_noise = [_fit(each, len(knots) - 1) for each in draws]
+    noise = np.array([[curve(at, order) for order in range(3)] for curve in by_noise])
     q, v, a = (spline(at, order) for order in range(3))
-    disturbed = np.array([q, v, a]) + [by_noise(at, order) for order in range(3)]
-    bandwidth = (len(knots) - 1) / (2.0 * measured.duration)
-    return FittedMotion(q, v, a, measured.tau[used], disturbed, bandwidth, residual)
+    basis = BSpline.design_matrix(t, spline.t, spline.k)
+    normal_matrix = (basis.T @ basis).toarray()
+    return FittedMotion(q, v, a, measured.tau[used], noise, residual, at, spline, normal_matrix)
 
 
 def _chosen(measured: Measurements, most: int) -> BSpline:

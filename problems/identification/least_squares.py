@@ -47,12 +47,16 @@ def least_squares_fit(
     base: dynamics.BaseParameters,
     smoothing: float,
     motion: Array,
-    disturbed: Array,
+    position_noise: Array,
     tau: Array,
 ) -> LeastSquaresFit:
     """beta of tau (k, n) = Y_b beta + noise, every joint weighted by its noise; NotExcitingError.
 
-    motion, disturbed : (3, k, n) q, v and a, and the same with other noise of positions
+    Noise of positions makes least squares underestimate what it hides, in proportion to its variance. As much
+    noise again, in pairs of opposite signs, shows by how much, and this is taken off: simulation and
+    extrapolation (Cook and Stefanski, JASA 89(428), 1994).
+
+    motion : (3, k, n) q, v and a; position_noise : (draws, 3, k, n) what other noise would add to them
     """
 
     def rows(state: Array, part: slice) -> Array:
@@ -63,11 +67,13 @@ def least_squares_fit(
     for _ in range(ROUNDS - 1):
         noise = _weighted(rows, motion, tau, noise, base.names).noise
     fit = _weighted(rows, motion, tau, noise, base.names)
-    share, direction = _noise_of_positions(rows, motion, disturbed, fit.noise, fit.R)
+    share, direction = _noise_of_positions(rows, motion, motion + position_noise[0], fit.noise, fit.R)
     if share > MOST_NOISE:
         told = direction * np.linalg.norm(fit.R, axis=0)
         _check_directions(np.array([True]), told[None], base.names)
-    return replace(fit, position_noise=share)
+    noisier = [motion + sign * each for each in position_noise for sign in (1.0, -1.0)]
+    again = [solve_triangular(*_triangular(rows, each, tau, fit.noise, base.count)) for each in noisier]
+    return replace(fit, beta=2.0 * fit.beta - np.mean(again, axis=0), position_noise=share)
 
 
 def _weighted(rows: Rows, motion: Array, tau: Array, noise: Array, names: tuple[str, ...]) -> LeastSquaresFit:
@@ -91,12 +97,12 @@ def _blocks(samples: int) -> Iterator[slice]:
 
 def _triangular(rows: Rows, motion: Array, tau: Array, noise: Array, count: int) -> tuple[Array, Array]:
     """R and Q'tau of the QR factorization of the weighted regressor, a block of samples at a time."""
-    found = np.zeros((0, count + 1))
+    factor = np.zeros((0, count + 1))
     for part in _blocks(len(tau)):
         W = (rows(motion, part) / noise[:, None]).reshape(-1, count)
         block = np.column_stack([W, (tau[part] / noise).ravel()])
-        found = qr(np.concatenate([found, block]), mode="r")[0][: count + 1]
-    return found[:count, :count], found[:count, count]
+        factor = qr(np.concatenate([factor, block]), mode="r")[0][: count + 1]
+    return factor[:count, :count], factor[:count, count]
 
 
 def _noise_of_positions(
