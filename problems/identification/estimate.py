@@ -81,7 +81,7 @@ class Estimate:
 
     @cached_property
     def covariance(self) -> Array:
-        """(count, count) of the base parameters; noise of torques and of positions is white and independent."""
+        """(count, count) of the base parameters; noise of torques and positions is white and independent."""
         inverse = solve_triangular(self.root_information, np.eye(self.base.count))
         return inverse @ inverse.T
 

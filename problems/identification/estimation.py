@@ -36,8 +36,8 @@ def estimate(
 
     by least squares, every torque weighted by the noise of its joint, which the residuals tell; v and a are
     derivatives of splines fitted to q. Noise of positions, which these splines leave, widens the covariance,
-    and its bias is taken off to first order. `Estimate.model` is a robot that can exist whose base parameters are
-    nearest to beta; what torques do not show it has from `robot`.
+    and its bias is taken off to first order. `Estimate.model` is a robot that can exist whose base parameters
+    are nearest to beta; what torques do not show it has from `robot`.
 
     robot : whose kinematics are right; its parameters are where the search begins. Rotor inertias are
         estimated where its rotors are modelled as armature: `model.with_rotors("armature")`

@@ -110,7 +110,7 @@ def covariance(solution: Answer, measurements: int | None, variance: float | Non
         raise OptionError(
             f"the variance of a residual is {residual:.6g}: minimize squares, or give variance= of at least 0"
         )
-    inverse = rows @ system.step(-rows.T, np.zeros((system.multipliers.size, len(rows))))
+    inverse = rows @ system.step(-rows.T, np.zeros((system.multipliers.size, len(rows))))[0]
     size = np.sum((rows * system.factors[: rows.shape[1]]) ** 2, axis=1)
     inverse = _semidefinite(0.5 * (inverse + inverse.T), size)
     matrix = residual * 2.0 * system.nlp.objective_scale * inverse

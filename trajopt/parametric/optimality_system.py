@@ -9,6 +9,8 @@ and covariances of fitted parameters solve it.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from trajopt.base.arrays import Array
@@ -24,6 +26,12 @@ from trajopt.solvers.solver_constants import ROUNDING
 from trajopt.transcription.links.linked_program import AskedStructure, LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP
 
+JUST_REACHED = (
+    1e-4  # of a limit's scale: an interior-point method ends about the root of its tolerance inside
+)
+NEARBY = 1e-2  # of a limit's scale
+IN_THE_SPAN = 1e-6  # of a row: what of it the active constraints leave free
+
 
 def check_converged(solution: Answer) -> None:
     """OptionError for a solution that is no optimum."""
@@ -37,6 +45,15 @@ def system_at(structure: AskedStructure, solution: Answer) -> OptimalitySystem:
     """The system of a solution, with its multipliers, or fitted ones where it has none."""
     program, start = warm_program(structure, structure.values_of(solution.asked), solution)
     return OptimalitySystem(program, start or least_squares_multipliers(program, program.start))
+
+
+class OpenLimit(NamedTuple):
+    """A limit without a multiplier: its row or, beyond the rows, its bound, with side, gradient and gap."""
+
+    place: int
+    side: int
+    gradient: Array
+    gap: float
 
 
 class OptimalitySystem:
@@ -54,11 +71,17 @@ class OptimalitySystem:
         of_one_size = self.multipliers * np.concatenate([np.ones(nlp.row_count), sizes])
         self.side = active_sides(nlp, of_one_size, AGREEMENT)
         self.active = np.flatnonzero(self.side)
-        A = np.concatenate([dense_jacobian(nlp, nlp.jacobian(point.y)), np.eye(n)])[self.active]
+        lower, upper = (
+            np.concatenate(each) for each in ((nlp.row_lower, nlp.lower), (nlp.row_upper, nlp.upper))
+        )
+        self.is_inequality = lower < upper
+        every = np.concatenate([dense_jacobian(nlp, nlp.jacobian(point.y)), np.eye(n)])
+        A = every[self.active]
         of_sizes = A * sizes
         # A limit that holds a polynomial at more nodes than it has coefficients is active too often.
         independent = np.sort(independent_rows(of_sizes, AGREEMENT))
         self.solved, A = self.active[independent], A[independent]
+        self.open_limits = self._open_limits(every, of_sizes[independent], sizes)
         H = sparse_hessian(nlp, nlp.hessian(point.y, rows, 1.0)).toarray()
         K = np.block([[H, A.T], [A, np.zeros((len(A), len(A)))]])
         self.factors = _equilibration(H, A)
@@ -69,11 +92,32 @@ class OptimalitySystem:
                 "motions that are equally good"
             )
 
-    def step(self, stationarity: Array, constraints: Array) -> Array:
-        """dy for changes per unit of grad_y L (n, k) and of g - limit for all rows and bounds (m + n, k)."""
+    def step(self, stationarity: Array, constraints: Array) -> tuple[Array, Array]:
+        """dy (n, k), and changes of the multipliers of `solved`, for changes per unit of grad_y L (n, k) and
+        of g - limit for all rows and bounds (m + n, k)."""
         right = -np.concatenate([stationarity, constraints[self.solved]])
         factors = self.factors[:, None]
-        return (factors * np.linalg.solve(self.K, factors * right))[: self.nlp.variable_count]
+        found = factors * np.linalg.solve(self.K, factors * right)
+        return found[: self.nlp.variable_count], found[self.nlp.variable_count :]
+
+    def _open_limits(self, every: Array, held: Array, sizes: Array) -> list[OpenLimit]:
+        """Limits nearby without a multiplier, those aside that the active constraints hold anyway.
+
+        every : the Jacobian of all rows and bounds, (m + n, n); held : the active ones, by sizes of unknowns
+        """
+        nlp = self.nlp
+        values = np.concatenate([nlp.rows(self.point.y), self.point.y])
+        scale = np.concatenate([np.ones(nlp.row_count), sizes])
+        above = np.concatenate([nlp.row_upper, nlp.upper]) - values
+        below = values - np.concatenate([nlp.row_lower, nlp.lower])
+        gap = np.maximum(np.minimum(above, below), 0.0)
+        near = np.flatnonzero((self.side == 0) & (gap < NEARBY * scale))
+        rows = every[near] * sizes
+        span = np.linalg.qr(held.T)[0]
+        free = np.linalg.norm(rows - (rows @ span) @ span.T, axis=1)
+        moves = free > IN_THE_SPAN * np.linalg.norm(rows, axis=1)
+        sides = np.where(above < below, 1, -1)
+        return [OpenLimit(int(i), int(sides[i]), every[i], float(gap[i])) for i in near[moves]]
 
     @property
     def freedom(self) -> int:

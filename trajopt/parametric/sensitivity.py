@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from trajopt.base.arguments import list_names
 from trajopt.base.arrays import Array
 from trajopt.base.errors import EvaluationError, OptionError, ProblemError
 from trajopt.parametric.input_table import input_table, rows_for
@@ -36,7 +37,9 @@ from trajopt.transcription.links.linked_program import AskedStructure, LinkedPro
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.program_functions import ProgramFunctions, program_maps
 from trajopt.transcription.transcribe import ProgramStructure
-from trajopt.transcription.unknowns import Layout
+from trajopt.transcription.unknowns import Label, Layout, UnknownLabels
+
+REACH = 1e-4  # of one and an input's size: a change for which a derivative is to hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,8 @@ class Sensitivity:
     objective, duration : (m,), of phases those of all together
     parameters : name -> (width, m)
     phases : those of every phase, whose motions `q` evaluates; empty for a single problem
+    one_sided : (m,) in which direction alone a derivative holds, and the limit that the optimum just reaches;
+        "" where it holds in both
     """
 
     keyword: str
@@ -57,6 +62,7 @@ class Sensitivity:
     curves: tuple[Curve, ...]  # one per number: derivatives of control points, over a unit of time
     n: int
     phases: tuple[Sensitivity, ...] = ()
+    one_sided: tuple[str, ...] = ()
 
     def q(self, s: ArrayLike) -> NDArray[np.float64]:
         """Derivatives of positions at normalised times s (...,) of the motion, (..., n, m)."""
@@ -66,8 +72,10 @@ class Sensitivity:
 
     def __str__(self) -> str:
         rows = [f"d (objective, duration) / d {self.keyword}"]
-        for label, objective, duration in zip(self.labels, self.objective, self.duration, strict=True):
-            rows.append(f"  {label or self.keyword}: {objective:.6g}, {duration:.6g}")
+        numbers = zip(self.labels, self.objective, self.duration, self.one_sided, strict=True)
+        for label, objective, duration, one_sided in numbers:
+            side = f"; {one_sided}" if one_sided else ""
+            rows.append(f"  {label or self.keyword}: {objective:.6g}, {duration:.6g}{side}")
         return "\n".join(rows)
 
 
@@ -178,8 +186,10 @@ def _derivatives(
     is_lower = system.side < 0
     limits = [np.where(is_lower, each.limits("lower"), each.limits("upper")) for each in moved]
     gap = np.concatenate([rows, fixed]) - np.transpose(limits)
-    dy = system.step(gradient, gap)
+    dy, dmu = system.step(gradient, gap)
     objective = system.multipliers[system.active] @ gap[system.active]
+    reach = REACH * (1.0 + np.abs(chosen.numbers(solution.asked)).ravel())
+    one_sided = _one_sided(system, solution, np.concatenate([rows, fixed]), moved, (dy, dmu), reach)
     motions = []
     for k, (part, place, _, weight) in enumerate(system.parts):
         objective = objective + weight * found[k].objective
@@ -188,11 +198,72 @@ def _derivatives(
         motions.append(_of_part(chosen, part.unknowns.layout, dx, along, len(solution.parts[k].joint_names)))
     objective = objective / nlp.objective_scale
     if structure.links is None:
-        return replace(motions[0], objective=objective)
+        return replace(motions[0], objective=objective, one_sided=one_sided)
     stated = {name for problem in solution.asked.parts for name in problem.parameters}
     every = {name: value for each in motions for name, value in each.parameters.items() if name in stated}
     duration, phases = np.sum([each.duration for each in motions], axis=0), tuple(motions)
-    return Sensitivity(chosen.keyword, chosen.labels, objective, duration, every, (), 0, phases)
+    return Sensitivity(chosen.keyword, chosen.labels, objective, duration, every, (), 0, phases, one_sided)
+
+
+def _one_sided(
+    system: OptimalitySystem,
+    solution: Answer,
+    explicit: Array,
+    moved: list[_Change],
+    step: tuple[Array, Array],
+    reach: Array,
+) -> tuple[str, ...]:
+    """For every number of the input the direction in which the active limits stay the same, or "".
+
+    They change where a step within reach (m,) brings a value to its limit, or a multiplier to zero.
+    """
+    dy, dmu = step
+    changing: list[dict[bool, list[str]]] = [{True: [], False: []} for _ in moved]
+
+    def note(index: int, margin: float, rates: Array) -> None:
+        """Note a limit whose margin, zero at the change, falls at these rates (m,) as the input rises."""
+        for names, rate, most in zip(changing, rates, reach, strict=True):
+            if margin < abs(rate) * most:
+                names[bool(rate > 0.0)].append(_label(system, solution, index))
+
+    for limit in system.open_limits:
+        bound = "upper" if limit.side > 0 else "lower"
+        value = limit.gradient @ dy + explicit[limit.place]
+        rates = limit.side * (value - [each.limits(bound)[limit.place] for each in moved])
+        note(limit.place, limit.gap, rates)
+    for index, rates in zip(system.solved, dmu, strict=True):
+        if system.is_inequality[index]:
+            side = system.side[index]
+            note(int(index), float(side * system.multipliers[index]), -side * rates)
+    return tuple(map(_sentence, changing))
+
+
+def _sentence(changing: dict[bool, list[str]]) -> str:
+    """The direction in which a derivative holds, where limits change as the input rises (True) or falls."""
+    names = list(dict.fromkeys(changing[True] + changing[False]))
+    if not names:
+        return ""
+    direction = "falls" if changing[True] else "rises"
+    where = "in no direction" if all(changing.values()) else f"where it {direction}"
+    return f"holds {where}: {list_names(names)} just reached"
+
+
+def _label(system: OptimalitySystem, solution: Answer, index: int) -> str:
+    """The constraint and component of a row or, beyond the rows, of a bound."""
+    of_rows = index < system.nlp.row_count
+    place = index if of_rows else index - system.nlp.row_count
+    for (nlp, variables, rows, _), problem in zip(system.parts, solution.asked.parts, strict=True):
+        own = rows if of_rows else variables
+        if own.start <= place < own.stop:
+            unknowns, within = nlp.unknowns, place - own.start
+            label: Label
+            if of_rows:
+                label = nlp.row_labels[within]
+            else:
+                column = int(unknowns.elimination.free[within])
+                label = UnknownLabels(problem, unknowns.layout).label(column)
+            return f"limit '{label.constraint}'{' of ' * bool(label.component)}{label.component}"
+    return "a link between phases"
 
 
 def _of_part(chosen: Input, layout: Layout, dx: Array, objective: Array, n: int) -> Sensitivity:

@@ -92,3 +92,29 @@ def test_no_derivatives_of_what_is_no_optimum_or_no_input():
         stopped.sensitivity("q_end")
     with pytest.raises(UnknownNameError, match="'q_finish'"):
         trajopt.solve(effort()).sensitivity("q_finish")
+
+
+def at_the_limit(end, speed=3.0):
+    """Least effort from rest to rest in 1 s, v = 6 end s (1 - s) with the peak 1.5 end at a node."""
+    problem = trajopt.Problem(PointMasses(1, 1.0), trajopt.Trajectory.uniform(2, 5, 1.0))
+    problem.start_at(q=0.0, v=0.0)
+    problem.end_at(q=end, v=0.0)
+    problem.subject_to(trajopt.v, -speed, speed, over=[0.5], name="speed")
+    problem.minimize(trajopt.tau**2, name="effort")
+    return trajopt.solve(problem, SOLVER, refine=None).sensitivity("q_end")
+
+
+def test_a_derivative_at_a_limit_that_is_just_reached_says_on_which_side_it_holds():
+    """The peak is 1.5 end until it is held at 3; at end = 2 rounding decides which of both is told."""
+    for end in (1.9, 2.1):
+        assert at_the_limit(end).one_sided == ("",)
+    for sign in (1.0, -1.0):
+        reached = at_the_limit(2.0 * sign)
+        around = reached.q(np.array([0.499, 0.501]))[:, 0, 0]
+        peak_by_end = float(np.diff(around)[0] / 0.002)
+        is_held = abs(peak_by_end) < 1e-2
+        assert is_held or peak_by_end == pytest.approx(1.5, abs=1e-2)
+        side = "rises" if is_held == (sign > 0.0) else "falls"
+        assert reached.one_sided == (f"holds where it {side}: limit 'speed' of slider 0 just reached",)
+        assert reached.objective[0] == pytest.approx(48.0 * sign, rel=1e-4)
+        assert reached.one_sided[0] in str(reached)
