@@ -15,7 +15,7 @@ from problems.moves.clearance_rows import clearance_term
 from trajopt.base.arguments import check_count, check_positive
 from trajopt.base.arrays import Array
 from trajopt.display.samples import times_at_rate
-from trajopt.refinement.limit_nodes import asked_with_limit_nodes
+from trajopt.refinement.limit_nodes import LimitPeaks, asked_with_limit_nodes, at_nodes_alone, limit_peaks
 
 if TYPE_CHECKING:
     from dynamics.quantities.clearances import Clearances
@@ -24,6 +24,7 @@ CLOSER = 2e-4  # m, by which programs keep farther away than is asked for
 POSES, NEARLY_ALL = 200, 0.95  # poses drawn within the joints' ranges, and in how many of them links are near
 REACH = 0.05  # m beyond the clearance asked for: pairs within it have rows
 FEWEST, MOST = 16, 64  # rows of a node
+NAME = "clearance"  # of the rows
 RATE = 1000.0  # Hz, of the check between nodes
 SOLVER = trajopt.TrustRegionSqp(tol=1e-4, max_iterations=60)
 LEAST_SECONDS = 1e-3  # of a solve that has no time left
@@ -77,20 +78,21 @@ def keep_clear(
 
     path : (k, n), configurations near which the motion begins; how many pairs are close there says how many
         rows a node gets, half as many more, from 16 to 64
-    ends : (k, n), configurations that stay; with them 0.2 mm more are kept, of which a pair that is nearer at
-        one of them is relieved
+    ends : (k, n), configurations that stay; with them 0.2 mm more are kept, by a pair that is nearer at one
+        of them half of what it has there
     Between nodes a clearance may be missed by 0.05 mm, as
     violations are compared with the 5 cm. Raises OptionError for a clearance of zero or less.
     """
     check_positive("clearance", clearance)
-    clearance += 0.0 if ends is None else CLOSER
-    reach, relief = clearance + REACH, None
+    more, relief = 0.0 if ends is None else CLOSER, None
+    reach = clearance + more + REACH
     if ends is not None:
-        relief = np.clip(clearance - clearances.distances(ends, reach).min(axis=0), 0.0, CLOSER)
+        room = clearances.distances(ends, reach).min(axis=0) - clearance
+        relief = np.where(room < more, more - 0.5 * np.maximum(room, 0.0), 0.0)
     close = int((clearances.distances(path, reach) < reach).sum(axis=1).max(initial=0))
     width = min(max(FEWEST, close + close // 2), MOST)
     term = clearance_term(clearances, reach, width, relief)
-    problem.subject_to(term, lower=clearance, scale=REACH, name="clearance")
+    problem.subject_to(term, lower=clearance + more, scale=REACH, name=NAME)
 
 
 def least_clearances(clearances: Clearances, motion: Any, reach: float = REACH) -> tuple[Array, Array]:
@@ -105,38 +107,57 @@ def solve_clear(
     clearance: float,
     solver: Any = None,
     rounds: int = 10,
-    refine: Any = None,
+    accuracy: float | None = None,
+    patient: bool = True,
     time_limit: float | None = None,
 ) -> Any:
-    """Solve a problem, or phases, with `keep_clear`; a check at 1 kHz adds nodes where half of it is missed.
+    """Solve a problem, or phases, with `keep_clear`; checks between nodes add nodes where limits are missed.
 
     clearances : of the problem, or of every phase
     solver : `TrustRegionSqp` by default, some ten times faster than others where few rows of many bind
     rounds : most solves; each later one starts from the motion before it, with nodes for limits at the
         deepest time of every interval of violation and half-way to its ends
-    refine : of every solve, as of `trajopt.solve`; time_limit : wall seconds of all of them
+    accuracy : of the other limits between nodes, relative to them, where all of the clearance is asked for at
+        1 kHz; None: they are not looked at, and half of the clearance is enough
+    patient : whether a solve that finds no optimum is followed by others
+    time_limit : wall seconds of all of them
     The solution that comes closest is returned: look at `least_clearances`. Raises OptionError.
     """
     check_count("rounds", rounds, 1)
     check_positive("time_limit", time_limit, optional=True)
     ends = None if time_limit is None else time.monotonic() + time_limit
-    asked, own, best, closest = problem, SOLVER if solver is None else solver, None, (False, -np.inf)
+    wanted = 0.5 * clearance if accuracy is None else clearance
+    asked, own, best, closest = problem, SOLVER if solver is None else solver, None, (False, -np.inf, -np.inf)
     of_parts = clearances if isinstance(clearances, Sequence) else (clearances,)
     for _ in range(rounds):
         left = None if ends is None else max(ends - time.monotonic(), LEAST_SECONDS)
         solution: Any = trajopt.solve(
-            asked, own, refine=refine, starts=1, coarse_to_fine=False, time_limit=left
+            asked, own, refine=None, starts=1, coarse_to_fine=False, time_limit=left
         )
         checks = [least_clearances(*pair) for pair in zip(of_parts, solution.parts, strict=True)]
-        deepest = min(float(least.min()) for _, least in checks)
-        if best is None or (solution.converged, deepest) > closest:
-            best, closest = solution, (solution.converged, deepest)
-        if (solution.converged and deepest >= 0.5 * clearance) or solution.status in STOPPED:
+        deepest = min(0.0, *(float(least.min()) - wanted for _, least in checks))
+        peaks = [_other_peaks(part, accuracy) for part in solution.parts]
+        beyond = max(0.0, *(each.largest - (accuracy or 0.0) for each in peaks))
+        if best is None or (solution.converged, deepest, -beyond) > closest:
+            best, closest = solution, (solution.converged, deepest, -beyond)
+        is_done = deepest == beyond == 0.0 if solution.converged else not patient
+        if is_done or solution.status in STOPPED:
             break
-        times = [missed_times(times, least - 0.5 * clearance) for times, least in checks]
+        times = [
+            np.concatenate([missed_times(times, least - wanted), each.above(0.5 * (accuracy or 0.0))])
+            for (times, least), each in zip(checks, peaks, strict=True)
+        ]
         asked = asked_with_limit_nodes(solution, times)
         own = replace(own, radius=NEAR) if isinstance(own, trajopt.TrustRegionSqp) else own
     return best
+
+
+def _other_peaks(solution: Any, accuracy: float | None) -> LimitPeaks:
+    """Peaks between nodes of the limits other than clearances; none where no accuracy is asked for."""
+    if accuracy is None:
+        return limit_peaks(solution, limits=())
+    others = [each for each in solution.problem.constraints if each.name != NAME and at_nodes_alone(each)]
+    return limit_peaks(solution, 0.5 * accuracy, limits=others)
 
 
 def missed_times(times: Array, excess: Array) -> Array:

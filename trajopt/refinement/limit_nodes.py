@@ -288,7 +288,7 @@ def limit_peaks(
     least : relative to a limit's size; a limit of which no sample exceeds that is not searched for peaks
         between samples
     """
-    asked = filter(_at_nodes_alone, solution.problem.constraints) if limits is None else limits
+    asked = filter(at_nodes_alone, solution.problem.constraints) if limits is None else limits
     stated = list(intervals_of(solution, asked))
     scaled = [limit for limit in stated if limit.needs_scale]
     scales = equation_scales(solution, scaled, node_samples(solution)) if scaled else {}
@@ -309,7 +309,7 @@ def limit_peaks(
     return LimitPeaks(times, values, relative, spacing, tuple(labels))
 
 
-def _at_nodes_alone(constraint: Constraint) -> bool:
+def at_nodes_alone(constraint: Constraint) -> bool:
     """Whether it is a limit that the program holds at nodes, and not for all times by control points."""
     return bool(np.any(constraint.lower != constraint.upper)) and constraint.hold == "nodes"
 

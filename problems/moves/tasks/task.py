@@ -250,7 +250,7 @@ class Task:
         q(t) is a spline of degree four with continuous acceleration, at rest at its ends and at all stops.
         The poses from which the search starts come from inverse kinematics, from several starts; of these the
         sequence that is nearest in time is taken. It goes straight from pose to pose, and where shapes touch
-        on that way along a planned path (`planning.planned_path`), up to four until a motion is found.
+        on that way along planned paths (`planning.planned_path`), up to four, until a motion is found.
 
         paths : motions to start from beside it, (k, n) joint positions from the start to the last goal each;
             the shortest converged motion is returned

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import trajopt
-from problems.moves.obstacles import solve_clear
+from problems.moves.obstacles import LEAST_SECONDS, SOLVER, STOPPED, solve_clear
+from problems.moves.planning.planned_path import is_clear
 from problems.moves.tasks.planned_motion import PlannedMotion
 from problems.moves.tasks.pose_sequence import first_guess
 from problems.moves.tasks.reaching import pose_errors
 from problems.moves.tasks.robot import carrying
 from problems.moves.tasks.stated_task import StatedTask
 from problems.moves.tasks.task_problem import MARGIN, TaskProblem
-from problems.moves.tasks.ways import ways_past_obstacles
+from problems.moves.tasks.ways import SHARE, ways_past_obstacles
 from trajopt.base.arguments import check_count, numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import NotFiniteError, ShapeError
@@ -28,7 +29,8 @@ from trajopt.base.errors import NotFiniteError, ShapeError
 # tasks, where it finds one, take longer without it.
 AMONG_OBSTACLES = trajopt.DenseInteriorPoint(tol=1e-6, max_iterations=300)
 COARSE, FINE = 10, 64  # intervals to a goal: the switches of a jerk take many
-ROUNDS = 4  # of `solve_clear`: where these do not suffice, the slower way is tried
+ROUNDS = 6  # of `solve_clear`: where these do not suffice from any start, the slower way is tried
+QUICK, FEW = replace(SOLVER, max_iterations=25), 3  # iterations and rounds from a way that is blocked
 
 
 def solved(
@@ -37,52 +39,73 @@ def solved(
     """The best motion from its own guess and those that are given; see `Task.solve`."""
     intervals = _intervals(task) if intervals is None else intervals
     check_count("intervals", intervals, least=4)
-    given, found = _given_paths(task, paths), []
-    for guess in ways_past_obstacles(task, first_guess(task)):
-        found.append(_motion(TaskProblem(task, guess, intervals), time_limit))
-        if found[-1].converged or found[-1].solution.status is trajopt.Status.INTERRUPTED:
-            break
-    found += [_motion(TaskProblem(task, guess, intervals), time_limit) for guess in given]
+    given = [TaskProblem(task, guess, intervals) for guess in _given_paths(task, paths)]
+    own = (TaskProblem(task, guess, intervals) for guess in ways_past_obstacles(task, first_guess(task)))
+    solve = _clear if len(task.steps) == 1 and not _is_free(task) else _thorough
+    found = _motions(own, solve, time_limit)
+    for problem in given:
+        found += _motions([problem], solve, time_limit)
     return min(found, key=_order)
 
 
 def _intervals(task: StatedTask) -> int:
     """More where the jerk is limited, to one goal with nothing to touch: seconds there gain some 3 %."""
     has_jerk = bool(np.any(np.isfinite(task.limits.jerk)))
-    model = carrying(task.robot.model, task.steps[0].payloads)
-    alone = len(task.steps) == 1 and task.clearances(model) is None
-    return FINE if has_jerk and alone else COARSE
+    return FINE if has_jerk and len(task.steps) == 1 and _is_free(task) else COARSE
 
 
-def _motion(problem: TaskProblem, time_limit: float | None) -> PlannedMotion:
-    """By `solve_clear` among obstacles to one goal, and by `_solution` where its motion misses a limit."""
-    if len(problem.task.steps) > 1:
-        return PlannedMotion.of(problem, _solution(problem, time_limit))
-    clearances = problem.task.clearances(problem.models[0])
-    if clearances is None:
-        return PlannedMotion.of(problem, _solution(problem, time_limit))
-    begin = time.monotonic()
-    found = solve_clear(
-        problem.asked,
-        clearances,
-        problem.task.clearance,
-        rounds=ROUNDS,
-        refine=trajopt.LimitNodes(accuracy=MARGIN, newton=False),
-        time_limit=time_limit,
-    )
-    motion = PlannedMotion.of(problem, found)
-    left = None if time_limit is None else time_limit - (time.monotonic() - begin)
-    if motion.converged or found.status is trajopt.Status.INTERRUPTED or (left is not None and left <= 0.0):
-        return motion
-    return min(motion, PlannedMotion.of(problem, _solution(problem, left)), key=_order)
+def _is_free(task: StatedTask) -> bool:
+    """Whether nothing can touch on the way to the first goal."""
+    return task.clearances(carrying(task.robot.model, task.steps[0].payloads)) is None
+
+
+def _motions(
+    problems: Iterable[TaskProblem], solve: Callable[..., Any], time_limit: float | None
+) -> list[PlannedMotion]:
+    """Motions of problems, one after the other until one has converged, or until all of their time is used.
+
+    Where `_clear` has found none, the problem that missed its limits least is solved by `_thorough`.
+    """
+    found, end = [], np.inf if time_limit is None else time.monotonic() + time_limit
+    tried: list[TaskProblem] = []
+
+    def has_ended(problem: TaskProblem, solve: Callable[..., Any], first: bool = False) -> bool:
+        left = None if time_limit is None else max(end - time.monotonic(), LEAST_SECONDS)
+        found.append(PlannedMotion.of(problem, solve(problem, left, first)))
+        tried.append(problem)
+        return found[-1].converged or found[-1].solution.status in STOPPED
+
+    if any(has_ended(problem, solve, number == 0) for number, problem in enumerate(problems)):
+        return found
+    if solve is _clear:
+        excess = [motion.certificate.excess for motion in found]
+        has_ended(tried[int(np.argmin(excess))], _thorough)
+    return found
 
 
 def _order(motion: PlannedMotion) -> tuple[bool, float]:
-    """The converged first, then the shorter."""
-    return not motion.converged, motion.duration
+    """The converged first, the shortest of them, and of the others the one that misses its limits least."""
+    return not motion.converged, motion.duration if motion.converged else motion.certificate.excess
 
 
-def _solution(problem: TaskProblem, time_limit: float | None) -> Any:
+def _clear(problem: TaskProblem, time_limit: float | None, first: bool) -> Any:
+    """By `solve_clear`; not for long from the first way where that is blocked."""
+    clearances = problem.task.clearances(problem.models[0])
+    assert clearances is not None
+    blocked = first and not is_clear(clearances, problem.guess[0], SHARE * problem.task.clearance)
+    return solve_clear(
+        problem.asked,
+        clearances,
+        problem.task.clearance,
+        QUICK if blocked else SOLVER,
+        rounds=FEW if blocked else ROUNDS,
+        accuracy=MARGIN,
+        patient=not blocked,
+        time_limit=time_limit,
+    )
+
+
+def _thorough(problem: TaskProblem, time_limit: float | None, first: bool) -> Any:
     """With clearances by `AMONG_OBSTACLES`, by IPOPT where limits are missed then; without, by default."""
     asked, refine, begin = problem.asked, trajopt.LimitNodes(accuracy=MARGIN), time.monotonic()
     if all(problem.task.clearances(model) is None for model in problem.models):

@@ -19,7 +19,8 @@ def ways_past_obstacles(task: StatedTask, guess: list[Array]) -> Iterator[list[A
     """Poses (k, n) from goal to goal: the guess, with planned paths for segments on which shapes touch.
 
     Segments on which a line, an arc or an axis is kept stay as they are: a planned path leaves it. The guess
-    itself comes last where a segment of it is blocked.
+    itself comes first to a single goal, and last to several where a segment of it is blocked, as a solve from
+    there takes long.
     """
     blocked = []
     for number, step in enumerate(task.steps):
@@ -28,6 +29,8 @@ def ways_past_obstacles(task: StatedTask, guess: list[Array]) -> Iterator[list[A
             continue
         if not is_clear(clearances, guess[number], SHARE * task.clearance):
             blocked.append((number, clearances))
+    if len(guess) == 1:
+        yield guess
     for seed in range(SEEDS if blocked else 0):
         way = list(guess)
         for number, clearances in blocked:
@@ -37,4 +40,5 @@ def ways_past_obstacles(task: StatedTask, guess: list[Array]) -> Iterator[list[A
                 way[number] = guess[number] if path is None else path
         if any(way[number] is not guess[number] for number, _ in blocked):
             yield way
-    yield guess
+    if len(guess) > 1:
+        yield guess
