@@ -10,11 +10,13 @@ problem is built: `build_inputs`.
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
+import os
 import pickletools
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,6 +29,9 @@ INSTALLED = ("site-packages", "dist-packages")  # folders of installed packages
 STANDARD = Path(sysconfig.get_path("stdlib"))  # folder of the standard library
 LONGEST = 2 * LONGEST_NAME  # characters of a module's name and a function's
 FOR_TYPES = ("TYPE_CHECKING", "typing.TYPE_CHECKING")  # conditions that no run fulfils
+
+Files = Callable[[str], tuple[tuple[str, Path], ...]]  # of a module and the packages above it
+Import = tuple[int, str | None, tuple[str, ...]]  # level, module and names of a statement, None for `import`
 
 
 def short_digest(content: bytes) -> str:
@@ -44,13 +49,13 @@ def names_in_pickle(content: bytes) -> frozenset[str]:
 
 def code_of_names(names: Iterable[str]) -> str:
     """Digest of the user's modules among the named ones, and of the user's modules that they import."""
-    return _digest_of(_imported(sorted(names), sys.path))
+    return _digest_of(_imported(sorted(names), _finder(sys.path)))
 
 
 def code_of_file(path: Path) -> str:
     """Digest of the user's modules that a Python file imports; the file's own content is left out."""
-    folders = [str(path.resolve().parent), *sys.path]
-    return _digest_of(_imported(_imports(path.read_bytes(), path.stem, path, False, folders), folders))
+    files = _finder([str(path.resolve().parent), *sys.path])
+    return _digest_of(_imported(_imports(path.read_bytes(), path.stem, path, False, files), files))
 
 
 def _digest_of(sources: dict[str, bytes]) -> str:
@@ -60,13 +65,18 @@ def _digest_of(sources: dict[str, bytes]) -> str:
     return short_digest(b"\n".join(parts))
 
 
-def _imported(names: Iterable[str], folders: Sequence[str]) -> dict[str, bytes]:
+def _finder(folders: Sequence[str]) -> Files:
+    """`_files` in these folders, which looks for every name once: most modules import the same ones."""
+    return functools.cache(lambda name: tuple(_files(name, folders)))
+
+
+def _imported(names: Iterable[str], files: Files) -> dict[str, bytes]:
     """Module -> content, of all user's modules among `names` and of those that they import."""
     found: dict[str, bytes] = {}
     waiting, known = list(names), set()
     while waiting:
         name = waiting.pop()
-        for module, path in _files(name, folders):
+        for module, path in files(name):
             # A package that is named itself may give out, on first use, what it imports for type checkers;
             # a package above a named module is executed only.
             whole = module == name and path.name == "__init__.py"
@@ -75,7 +85,7 @@ def _imported(names: Iterable[str], folders: Sequence[str]) -> dict[str, bytes]:
             known.add((module, whole))
             with suppress(OSError):  # a module in an archive, or one that was removed
                 found[module] = found.get(module) or path.read_bytes()
-                waiting += _imports(found[module], module, path, whole, folders)
+                waiting += _imports(found[module], module, path, whole, files)
     return found
 
 
@@ -103,30 +113,41 @@ def _file_of(module: str, parts: Sequence[str], folders: Sequence[str]) -> Path 
     if loaded is not None:
         return Path(loaded)
     for folder in folders:
-        place = Path(folder, *parts)
-        for path in (place / "__init__.py", place.with_name(f"{parts[-1]}.py")):
-            if path.is_file():
-                return path
+        place = os.path.join(folder, *parts)  # thousands of names: objects of pathlib take twice the time
+        for path in (os.path.join(place, "__init__.py"), f"{place}.py"):
+            if os.path.isfile(path):
+                return Path(path)
     return None
 
 
-def _imports(source: bytes, module: str, path: Path, whole: bool, folders: Sequence[str]) -> Iterator[str]:
+def _imports(source: bytes, module: str, path: Path, whole: bool, files: Files) -> Iterator[str]:
     """Every module that a source imports; `whole` counts the imports for type checkers, too."""
+    package = module.split(".")[: None if path.name == "__init__.py" else -1]
+    for level, origin, names in _statements(source, whole):
+        if origin is None and not level:
+            yield from names
+            continue
+        above = package[: len(package) - level + 1] if level else []
+        origin = ".".join([*above, *filter(None, [origin])])
+        for name in names:
+            inner = f"{origin}.{name}".lstrip(".")
+            yield inner if inner in dict(files(inner)) else origin
+
+
+@functools.lru_cache(maxsize=4096)
+def _statements(source: bytes, whole: bool) -> tuple[Import, ...]:
+    """All imports of a source in their order, parsed once in a process for all studies."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):  # a compiled module, or one that cannot be imported
-        return
-    package = module.split(".")[: None if path.name == "__init__.py" else -1]
-    for node in _executed(tree, whole):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) - node.level + 1] if node.level else []
-            origin = ".".join([*above, *filter(None, [node.module])])
-            for alias in node.names:
-                inner = f"{origin}.{alias.name}".lstrip(".")
-                is_module = any(name == inner for name, _ in _files(inner, folders))
-                yield inner if is_module else origin
+        return ()
+    return tuple(
+        (node.level, node.module, tuple(alias.name for alias in node.names))
+        if isinstance(node, ast.ImportFrom)
+        else (0, None, tuple(alias.name for alias in node.names))
+        for node in _executed(tree, whole)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    )
 
 
 def _executed(tree: ast.AST, whole: bool) -> Iterator[ast.AST]:
