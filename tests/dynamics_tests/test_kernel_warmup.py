@@ -54,6 +54,7 @@ def test_the_command_tells_its_steps_and_where_kernels_are_kept():
     assert " 1 of 18  inverse dynamics" in told.stderr
 
 
+@pytest.mark.long
 def test_the_second_process_begins_at_the_other_end_and_ends_with_the_warmup(monkeypatch, tmp_path):
     """Of steps that only note who took them, in a module that stands before the package on the path."""
     noted = tmp_path / "noted"

@@ -46,6 +46,7 @@ def test_arms_with_other_masses_and_limits_reach_the_optimum_that_shooting_finds
     assert solution.certificate.signs.wrong == 0.0
 
 
+@pytest.mark.long
 def test_three_links_have_six_switches():
     solution = certified(problems.three_link_arm.build())
     assert solution.certificate.structure.arc_count == 7

@@ -68,6 +68,7 @@ def test_feet_and_seat_carry_the_weight_in_the_mean(standing_up):
     assert impulse(t, wrench[:, 3]) == pytest.approx(0.0, abs=1e-3 * weight)
 
 
+@pytest.mark.long
 def test_the_seat_carries_first_and_then_nothing_and_the_trunk_leans_forward(standing_up):
     t = np.linspace(0.0, standing_up.duration, 401)
     (seat,) = values(standing_up, t, "extra:seat")
@@ -83,6 +84,7 @@ def lifting():
     return solved(lift_box.build())
 
 
+@pytest.mark.long
 def test_the_work_of_joints_is_the_gain_of_potential_energy(lifting):
     t = np.linspace(0.0, lifting.duration, 4001)
     work = np.trapezoid((lifting.tau(t) * lifting.v(t)).sum(axis=1), t)

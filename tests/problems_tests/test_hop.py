@@ -60,6 +60,7 @@ def test_in_flight_the_centre_of_mass_follows_the_ballistic_parabola(motion):
         assert np.abs(coordinate - line(t)).max() < 2e-4  # metres, of a path of 0.16 m
 
 
+@pytest.mark.long
 def test_in_flight_the_angular_momentum_about_the_centre_of_mass_is_constant(motion):
     t = within(motion, hop.FLIGHT)
     p = momentum(motion, t)

@@ -1,5 +1,6 @@
 """What the README promises holds: its code runs, its commands and files exist."""
 
+import itertools
 import re
 import tomllib
 from pathlib import Path
@@ -41,7 +42,9 @@ def test_named_scripts_and_files_exist():
 
 def test_every_python_file_named_in_readme_and_docs_exists():
     """Paths are from the root, a package or a room; names without folder are those of any file."""
-    files = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if ".venv" not in path.parts]
+    folders = (path for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith("."))
+    paths = itertools.chain(ROOT.glob("*.py"), *(folder.rglob("*.py") for folder in folders))
+    files = [path.relative_to(ROOT).as_posix() for path in paths]
     endings = {"/".join(name.split("/")[i:]) for name in files for i in range(name.count("/") + 1)}
     written_by_users = {"my_arm.py", "my_walk.py", "reach.py"}
     for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):

@@ -7,6 +7,11 @@ import subprocess
 import sys
 
 import pytest
+import threadpoolctl
+from double_integrator import least_effort
+
+import trajopt
+from trajopt.base.blas_threads import SETTINGS
 
 pytestmark = pytest.mark.skipif(os.cpu_count() == 1, reason="one core, one thread in any case")
 
@@ -41,14 +46,30 @@ def _printed(statement: str, **environment: str) -> list[int]:
     return [int(word) for word in run.stdout.split()]
 
 
+def test_a_solve_has_one_thread_and_gives_back_the_number_that_there_was(monkeypatch):
+    for name in SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    problem, during = least_effort(2), []
+
+    def threads():
+        found = threadpoolctl.threadpool_info()
+        return {each["filepath"]: each["num_threads"] for each in found if each["user_api"] == "blas"}
+
+    trajopt.solve(problem)  # IPOPT and its BLAS are loaded
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = threads()
+        trajopt.solve(problem, progress=lambda iteration: during.append(threads()))
+        assert threads() == before and set(before.values()) == {2}
+    assert during and {count for each in during for count in each.values()} == {1}
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(
     "statement",
     [
         "trajopt.solve(problem, progress=watch)",
-        pytest.param("compiled.solve(progress=watch)", marks=pytest.mark.long),
-        pytest.param(
-            "trajopt.Ipopt().solve(compiled.program()[0], run=Run(callback=watch))", marks=pytest.mark.long
-        ),
+        "compiled.solve(progress=watch)",
+        "trajopt.Ipopt().solve(compiled.program()[0], run=Run(callback=watch))",
     ],
     ids=["solve", "compiled", "ipopt alone"],
 )

@@ -5,6 +5,7 @@ from functools import _lru_cache_wrapper
 
 import numpy as np
 import pytest
+from tiers import fast_first
 
 import problems
 import trajopt
@@ -30,7 +31,7 @@ def forget():
     gc.freeze()
 
 
-@pytest.mark.parametrize(
+@fast_first(
     "change",
     [
         {"q_end": (0.7, -0.4)},

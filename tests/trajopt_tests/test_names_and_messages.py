@@ -40,6 +40,7 @@ def test_a_frame_is_held_at_both_ends_under_two_names():
     assert problem.constraints[-1].name == "through the gate"
 
 
+@pytest.mark.long
 def test_a_solution_is_no_dictionary_and_no_problem():
     solution = trajopt.solve(problems.van_der_pol.build(intervals=4), refine=None)
     with pytest.raises(OptionError, match=r"has no entry 'x': write solution.value\(trajopt.state"):
@@ -64,6 +65,7 @@ def test_what_sampling_and_summaries_return_is_public():
     assert isinstance(solution.problem.summary(), trajopt.ProblemSummary)
 
 
+@pytest.mark.long
 def test_systems_have_states_and_no_torques():
     solution = trajopt.solve(problems.van_der_pol.build(intervals=4), refine=None)
     assert "states     x" in repr(solution) and "2 states" in repr(solution.problem)

@@ -44,6 +44,7 @@ def test_bang_bang_masses_arrive_in_their_least_time_when_a_knot_lies_at_the_swi
     assert np.isclose(np.abs(multipliers).sum(), 0.5 * time / force, rtol=1e-6)
 
 
+@pytest.mark.long
 def test_two_link_durations_approach_the_bang_bang_time_with_order_two():
     errors = []
     for intervals in (10, 20, 40):

@@ -142,6 +142,7 @@ def test_wrench_of_a_joint_along_its_axis_is_its_torque():
             assert joint.axis @ part == pytest.approx(tau[i], rel=1e-11, abs=1e-11)
 
 
+@pytest.mark.long
 @both_ways
 def test_every_link_is_in_balance_under_joints_gravity_and_external_wrenches(slope):
     for seed in SEEDS[:20]:

@@ -23,7 +23,7 @@ CASES = [*INVERSE, *((outputs, ()) for outputs in (*KINEMATIC, *ALONE))]
 
 
 ROBOTS = [(random_tree, 2, "exact"), (random_tree, 3, "none"), (random_tree, 4, "armature")]
-ROBOTS += [(floating_tree, 2, "exact"), (floating_tree, 4, "armature")]
+ROBOTS += [(floating_tree, 2, "exact"), pytest.param((floating_tree, 4, "armature"), marks=pytest.mark.long)]
 
 
 @pytest.fixture(params=ROBOTS, ids=lambda robot: "-".join(map(str, (robot[0].__name__, *robot[1:]))))

@@ -17,7 +17,7 @@ TOGETHER = [
 ]
 
 
-@pytest.fixture(params=[4, 9])
+@pytest.fixture(params=[4, pytest.param(9, marks=pytest.mark.long)])
 def model(request):
     return coupled_tree(request.param)
 

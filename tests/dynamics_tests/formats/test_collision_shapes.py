@@ -96,6 +96,7 @@ def test_a_missing_mesh_is_named_with_the_folders_searched_and_found_in_one_that
     assert shape.size[0] == pytest.approx(0.05, rel=0.01)
 
 
+@pytest.mark.long
 def test_meshes_are_covered_and_left_out_on_demand(tmp_path):
     trimesh = pytest.importorskip("trimesh")
     folder = tmp_path / "arm" / "meshes"

@@ -220,6 +220,7 @@ def test_meshes_of_unknown_packages_and_gazebo_elements_are_ignored():
     assert load_urdf(text).n == 1
 
 
+@pytest.mark.long
 def test_a_chain_longer_than_the_stack_of_python_is_read():
     count = 1500
     links = [link(f"l{i}", INERTIAL if i == count else "") for i in range(count + 1)]

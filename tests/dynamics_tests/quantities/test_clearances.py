@@ -236,6 +236,7 @@ def support_of(shape, rotation, position, n):
     return own + np.einsum("ki,ki->k", place, n)
 
 
+@pytest.mark.long
 def test_distances_of_solids_are_those_of_a_plane_between_them():
     """No plane separates more than the distance, and one separates as much: an oracle without coal."""
     model = carrier_of_solids()

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from click.testing import CliRunner
 
 from problems.cli.command_line import main
@@ -44,6 +45,7 @@ def test_a_certificate_that_does_not_hold_is_exit_status_one(tmp_path, monkeypat
     assert done.exit_code == 1 and "the certificate does not hold" in done.output
 
 
+@pytest.mark.long
 def test_a_solve_keeps_a_checkpoint_and_refuses_that_of_another_problem(tmp_path):
     kept = ["--checkpoint", str(tmp_path / "kept"), "--out", str(tmp_path / "out")]
     assert run("solve", "sliding_mass", *kept).exit_code == 0 and (tmp_path / "kept").exists()

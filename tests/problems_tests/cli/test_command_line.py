@@ -201,6 +201,7 @@ def test_a_folder_that_cannot_be_made_is_misuse(tmp_path):
     assert outcome.exit_code == 2 and "taken cannot be made (File exists)" in outcome.stderr
 
 
+@pytest.mark.long
 def test_a_problem_of_ones_own_is_solved_verified_and_drawn(tmp_path):
     file, saved = tmp_path / "my_arm.py", tmp_path / "out" / "solution.npz"
     file.write_text(OWN_PROBLEM)

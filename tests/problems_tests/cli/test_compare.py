@@ -96,6 +96,7 @@ def moved(name, units):
     return trajopt.solve(problem, refine=None, starts=1)
 
 
+@pytest.mark.long
 def test_curves_in_other_units_are_not_drawn_over_each_other_and_every_line_has_its_name():
     metres, kilometres = moved("metres", {"way": "m"}), moved("kilometres", {"way": "km"})
     assert [each.name for each in compared_curves([metres, kilometres])] == ["u"]

@@ -64,6 +64,7 @@ def problems_report(folder):
     return trajopt.Solution.load(folder / "solution.npz").verify()
 
 
+@pytest.mark.long
 def test_the_folder_of_a_solution_is_as_good_as_its_file(solved):
     folder, _ = solved
     for command in ("verify", "show"):

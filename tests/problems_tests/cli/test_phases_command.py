@@ -126,6 +126,7 @@ def halves_of(path, pull):
     return build_file(path, {"pull": pull})
 
 
+@pytest.mark.long
 def test_a_solve_of_phases_that_fails_says_why(own):
     failed = run("solve", "halves.py", "--option", "max_iterations=0", "--out", "results")
     assert failed.exit_code == 1

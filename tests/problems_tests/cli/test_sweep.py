@@ -161,6 +161,7 @@ def test_an_interrupted_point_ends_the_sweep(tmp_path, monkeypatch):
     assert [row["number"] for row in rows(tmp_path)] == ["0"], "the second was never begun"
 
 
+@pytest.mark.long
 def test_ctrl_c_while_a_row_is_written_loses_no_row_and_the_sweep_goes_on_where_it_was(tmp_path, monkeypatch):
     """Once the message counted the lines on the screen, and a row could be left out."""
     command = [

@@ -43,6 +43,7 @@ def test_a_file_that_is_no_solution_is_refused(tmp_path):
     assert done.exit_code == 2 and "give a file that `trajopt solve` or solution.save wrote" in done.output
 
 
+@pytest.mark.long
 def test_a_frame_and_an_ending_that_are_unknown_are_named(saved):
     done = view(saved, "--tool", "hand")
     assert done.exit_code == 2 and "no link or frame 'hand'" in done.output

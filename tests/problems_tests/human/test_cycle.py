@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from library_solutions import solved_at_defaults
 
 import dynamics
 import trajopt
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::problems.human.gait.formulation
 @pytest.fixture(scope="module")
 def solution():
     """The planar walker, solved."""
-    return trajopt.solve(planar_walker.build(), progress="silent")
+    return solved_at_defaults("planar_walker")
 
 
 @pytest.fixture(scope="module")

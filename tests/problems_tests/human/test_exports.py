@@ -4,10 +4,9 @@ import csv
 
 import numpy as np
 import pytest
+from library_solutions import solved_at_defaults
 
 import dynamics
-import trajopt
-from problems import planar_walker
 from problems.human.assessment import exports
 from problems.human.assessment.whole_body import whole_body
 from problems.human.gait.cycle import each_time_once, gait_cycle
@@ -17,7 +16,7 @@ from trajopt.base.errors import ProblemError
 
 @pytest.fixture(scope="module")
 def solution():
-    return trajopt.solve(planar_walker.build(), progress="silent")
+    return solved_at_defaults("planar_walker")
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from library_solutions import solved_at_defaults
 from numpy.polynomial import Chebyshev
 from osim_files import OPENSIM, read_osim, run_opensim  # pyright: ignore  (tests/support is on the path)
 
 import dynamics
 import trajopt
-from problems import gait, planar_walker
+from problems import gait
 from problems.human.assessment.exports import export, export_body
 from problems.human.assessment.whole_body import whole_body
 from problems.human.body.person import Person
@@ -35,7 +36,7 @@ PERSONS = {
 @pytest.fixture(scope="module")
 def walk():
     """A walk in the plane, all of whose constraints are met."""
-    return trajopt.solve(planar_walker.build(), progress="silent")
+    return solved_at_defaults("planar_walker")
 
 
 @pytest.fixture(scope="module")
@@ -163,6 +164,7 @@ def test_feet_do_not_slip_sink_or_leave_the_friction_cone_in_the_files(folder, w
     assert cone < 0.7
 
 
+@pytest.mark.long
 @with_opensim
 def test_opensim_returns_the_torques_of_55_joints_that_all_swing(waving):
     place = waving[1]
@@ -174,12 +176,14 @@ def test_opensim_returns_the_torques_of_55_joints_that_all_swing(waving):
         assert error < (1e-3 if name.startswith("pelvis") else 1e-5 * np.abs(tau).max()), name
 
 
+@pytest.mark.long
 @with_opensim
 def test_opensim_places_bodies_where_we_do(waving):
     body, place = waving
     assert_same_places(place, body)
 
 
+@pytest.mark.long
 @with_opensim
 def test_opensim_finds_a_walk_balanced(folder):
     """To 1 N and 1 N m, but for rows beside the ends of its spline and the jump of accelerations."""

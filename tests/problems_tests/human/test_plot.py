@@ -5,11 +5,11 @@ from dataclasses import replace
 import matplotlib
 import numpy as np
 import pytest
+from library_solutions import solved_at_defaults
 from matplotlib.figure import Figure
 from PIL import Image
 
 import trajopt
-from problems import planar_walker
 from problems.human import plot
 from problems.human.assessment.measured import measured
 from problems.human.assessment.whole_body import whole_body
@@ -23,7 +23,7 @@ CURVES = ("angles", "torques", "reactions", "forces")
 
 @pytest.fixture(scope="module")
 def solution():
-    return trajopt.solve(planar_walker.build(), progress="silent")
+    return solved_at_defaults("planar_walker")
 
 
 @pytest.mark.long

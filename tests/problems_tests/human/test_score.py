@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+from library_solutions import solved_at_defaults
 
-import trajopt
 from benchmarks.gait.score import null_models, weight_by_the_split
-from problems import planar_walker
 from problems.human.assessment.criteria import Criterion, unmet
 from problems.human.assessment.measured import TRIAL, WINTER, measured
 from problems.human.assessment.score import EVERY, TEN, mean_correlation, predicted_curves, scores, scores_of
@@ -75,7 +74,7 @@ def test_null_models_are_as_good_as_the_page_says():
 @pytest.mark.long
 def test_a_solved_step_has_every_curve_with_the_signs_of_the_measurements():
     """In single support the hip abducts, the ankle plantarflexes late, and the ground pushes upward."""
-    solution = trajopt.solve(planar_walker.build(), progress="silent")
+    solution = solved_at_defaults("planar_walker")
     body = whole_body(gait_cycle(solution))
     curves, percent = predicted_curves(body), body.cycle.percent
     assert set(curves) == set(EVERY)

@@ -80,6 +80,7 @@ def test_the_motion_is_where_the_goals_say_when_it_says(solved):
     assert turned[0] < 0.01 + 1e-9 and turned[1] < 1e-8
 
 
+@pytest.mark.long
 def test_it_rests_at_goals_and_passes_vias(solved):
     *_, motion = solved
     speed = np.abs(motion.v(motion.times)).max(axis=1)
@@ -87,6 +88,7 @@ def test_it_rests_at_goals_and_passes_vias(solved):
     assert np.abs(motion.a(motion.times[[0, 1, 3]])).max() < 1e-6
 
 
+@pytest.mark.long
 def test_limits_hold_at_a_thousand_hertz(solved):
     robot, tool, _, motion = solved
     t = np.linspace(0.0, motion.duration, int(1000 * motion.duration) + 2)
@@ -97,6 +99,7 @@ def test_limits_hold_at_a_thousand_hertz(solved):
     assert np.linalg.norm(rate, axis=1).max() <= 1.5 * (1.0 + 1e-6)
 
 
+@pytest.mark.long
 def test_the_torque_carries_the_cup_from_the_first_goal_on(solved):
     robot, tool, _, motion = solved
     bare, loaded = np.array([0.5, 1.5]) * motion.times[1]

@@ -86,6 +86,7 @@ def test_links_stand_where_the_robot_has_them(page, motion):
     )
 
 
+@pytest.mark.long
 def test_the_axes_of_the_tool_move_with_it(page, motion):
     assert f"/tools/{TOOL}" in page.names("FrameMessage") and "axes of the tool" in page.text
     for time in (0.0, motion.duration):
@@ -98,6 +99,7 @@ def test_the_axes_of_the_tool_move_with_it(page, motion):
         np.testing.assert_allclose(turned, poses.rotation[0], atol=1e-12)
 
 
+@pytest.mark.long
 def test_the_page_needs_no_network_and_shows_the_scene(page):
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', page.text)
     assert "/obstacles/crate" in page.names("MeshMessage")
@@ -105,6 +107,7 @@ def test_the_page_needs_no_network_and_shows_the_scene(page):
     assert 0.5e6 < len(page.text) < 2e6
 
 
+@pytest.mark.long
 def test_the_colour_of_a_link_is_that_of_the_limit_that_is_nearest(page, motion):
     limits, t = motion.limits, motion.duration
     own = motion.model.limits

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from hand_written import PointMasses
+from tiers import fast_first
 
 import trajopt
 from trajopt.base.errors import (
@@ -115,6 +116,7 @@ def optimum(compiled):
 
 
 # The other kinds of values are written in the same way.
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [name if name == "speed" else pytest.param(name, marks=pytest.mark.long) for name in VALUES],
@@ -180,6 +182,7 @@ def test_inputs_are_found_by_phase_or_by_themselves_where_one_has_them(compiled)
         compiled.solve(q_finish=1.0)
 
 
+@pytest.mark.long
 def test_a_parameter_with_other_bounds_in_every_phase_is_an_input_of_each():
     phases = stated()
     phases.problems[1].parameter("mass", lower=1.0, upper=2.0)
@@ -222,6 +225,7 @@ def test_what_needs_another_program_or_contradicts_itself_is_refused(compiled, v
         compiled.solve(values)
 
 
+@pytest.mark.long
 def test_a_value_that_both_sides_of_a_link_fix_can_change_on_both_only():
     mesh, system = trajopt.Trajectory.collocation(2, order=3, duration=1.0), ("x", "v")
     first, second = (trajopt.Problem(trajopt.system(system, ("u",), rates), mesh, name=n) for n in "ab")
@@ -263,7 +267,7 @@ SLOPES = {
 }
 
 
-@pytest.mark.parametrize("name", SLOPES)
+@fast_first("name", SLOPES)
 def test_derivatives_are_those_of_differences_of_solves(compiled, optimum, name):
     number, moved = SLOPES[name]
     found = optimum.sensitivity(name)
@@ -282,6 +286,7 @@ def test_derivatives_are_those_of_differences_of_solves(compiled, optimum, name)
         )
 
 
+@pytest.mark.long
 def test_derivatives_by_what_is_no_input_or_of_no_optimum_are_refused(optimum):
     with pytest.raises(UnknownNameError, match="'q_finish'"):
         optimum.sensitivity("q_finish")

@@ -276,6 +276,7 @@ def test_a_solver_that_is_told_to_do_without_second_derivatives_makes_no_newton_
     assert without.converged and "Newton steps" not in without.detail
 
 
+@pytest.mark.long
 def test_threads_give_the_same_answers_as_one_after_the_other(arm):
     compiled, first = arm
     alone = [compiled.solve(q_end=goal, start=first) for goal in GOALS]

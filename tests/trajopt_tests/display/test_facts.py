@@ -57,6 +57,7 @@ def test_no_object_prints_more_than_fifteen_short_lines(several):
         assert "array(" not in repr(each)
 
 
+@pytest.mark.long
 def test_cards_are_well_formed_and_escape_names(several):
     shown = [each for each in several if hasattr(each, "_repr_html_")]
     assert len(shown) == len(several) - 1  # a study is a text
@@ -82,6 +83,7 @@ def test_the_card_of_a_solution_draws_every_joint_in_two_plots(arm):
         assert all(line.get("fill") == "none" for line in plot.findall("polyline"))  # needs no style sheet
 
 
+@pytest.mark.long
 def test_a_solution_tells_its_objective_and_how_it_ended(arm, several):
     text = repr(arm)
     assert f"{arm.objective:.7g}" in text and f"{arm.iterations} iterations" in text

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from random_trees import random_tree
+from tiers import fast_first
 
 import trajopt
 from dynamics import RigidBodyModel
@@ -68,7 +69,7 @@ def test_torques_of_random_robots_never_leave_their_models(seed):
         assert np.all(np.abs(value.T - tau[..., i]) <= of_joint.radius[:, None] + rounding)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@fast_first("seed", range(6))
 def test_suprema_of_torques_are_reached_within_the_sharpness(seed):
     rng = np.random.default_rng(100 + seed)
     model = robot(seed)

@@ -8,6 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 from hand_written import PointMasses, two_link_minimum_time  # pyright: ignore
+from tiers import fast_first
 
 import trajopt
 from trajopt.base.errors import OptionError, SolutionFileError
@@ -138,6 +139,7 @@ def test_arrays_that_are_not_what_the_header_tells(saved, tmp_path, name):
     assert member.split("_")[0] in refused(tmp_path / "x.npz")
 
 
+@pytest.mark.long
 def test_every_array_but_the_samples_and_former_additions_is_needed(saved, tmp_path):
     """Samples are there for other readers; files of former versions lack scaling and earlier solves."""
     arrays, _ = saved
@@ -219,6 +221,7 @@ def test_rows_at_inner_knots_are_compared_with_both_sides(tmp_path):
         assert bool(trajopt.Solution.load(tmp_path / "y.npz", problem).altered) is is_altered
 
 
+@pytest.mark.long
 def test_bytes_that_become_floats_count_as_floats(saved, tmp_path):
     """Eight times as many in memory as in the file."""
     np.savez_compressed(
@@ -227,6 +230,7 @@ def test_bytes_that_become_floats_count_as_floats(saved, tmp_path):
     assert "history unpacks to 3.22e+08 bytes" in refused(tmp_path / "x.npz")
 
 
+@pytest.mark.long
 def test_many_samples_of_a_fine_mesh_are_compared_without_a_table_of_both(saved, tmp_path):
     """100,000 samples and 2,000 knots: a table of them would take 1.6 GB."""
     trajectory = trajopt.Trajectory.uniform(2000, duration=1.0)
@@ -267,23 +271,24 @@ def test_paths_that_name_no_file(tmp_path):
         trajopt.Solution.load(tmp_path)
 
 
-@pytest.mark.parametrize(
+@fast_first(
     ("member", "array"),
     [
         ("y", np.zeros(2)),
+        ("start", np.array([1j])),
+        ("values", np.array([{"a": 1}], dtype=object)),
+        ("header", np.array("[]")),
         ("y", np.full(9, NAN)),
         ("y", np.zeros((3, 3))),
         ("y", np.array("nothing")),
         ("start", np.zeros(1)),
-        ("start", np.array([1j])),
         ("bounds", np.zeros((2, 2))),
         ("bounds", np.zeros(0)),
-        ("values", np.array([{"a": 1}], dtype=object)),
         ("values", np.array(["1"])),
-        ("header", np.array("[]")),
         ("header", np.array('{"format": 5}')),
         ("header", np.zeros(2)),
     ],
+    4,
 )
 def test_checkpoints_that_are_not_what_they_should_be(problem, tmp_path, member, array):
     path = tmp_path / "solve.ckpt"

@@ -132,6 +132,7 @@ def test_a_manifest_that_is_none_removes_nothing(tmp_path, content):
     assert (tmp_path / "victim.txt").exists() and (inner / "solution.npz").exists()
 
 
+@pytest.mark.long
 def test_two_processes_do_not_write_one_folder(tmp_path):
     code = "import sys, pathlib; from trajopt.base.files.run_folder import RunFolder\n"
     code += f"with RunFolder(pathlib.Path({str(tmp_path)!r})): print('locked', flush=True); sys.stdin.read()"

@@ -154,6 +154,7 @@ def test_a_turn_that_moves_a_mimicking_joint_by_half_is_no_whole_turn(kind, angl
     assert np.isclose(found[0], angle, atol=1e-6)
 
 
+@pytest.mark.long
 def test_an_arm_ends_at_a_pose_of_its_tool_and_keeps_clear_of_a_ball():
     frame = "wrist_3_link"
     model, at = ur5_at(POSE + 0.5)

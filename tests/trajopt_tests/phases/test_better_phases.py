@@ -56,6 +56,7 @@ def test_refined_phases_reach_the_exact_optimum():
     assert len(fine.phases) == 2 and fine.verify().holds
 
 
+@pytest.mark.long
 def test_a_refinement_keeps_the_answer_that_it_cannot_better(tmp_path):
     exact = trajopt.solve(swing(order=8, intervals=3), refine=trajopt.Refined(tol=1e-4))
     assert exact.refinement is not None and len(exact.refinement.rounds) == 1
@@ -103,6 +104,7 @@ def test_several_starts_find_the_shorter_way():
     assert best.iterations == sum(start.solves[0].iterations for start in table.starts)
 
 
+@pytest.mark.long
 def test_the_table_of_starts_is_saved(tmp_path):
     solution = trajopt.solve(swing(order=4), starts=3)
     assert solution.starts is not None
@@ -112,6 +114,7 @@ def test_the_table_of_starts_is_saved(tmp_path):
     assert again.starts == solution.starts
 
 
+@pytest.mark.long
 def test_a_solution_is_the_guess_of_the_same_phases_on_other_meshes():
     known = trajopt.solve(swing(order=4))
     meshes = [trajopt.Trajectory.collocation(count, 4, duration=1.0) for count in (6, 5)]
@@ -202,6 +205,7 @@ def test_links_of_several_phases_hold_on_every_mesh():
 # -- bad input ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_what_is_there_for_single_problems_only_says_what_to_do():
     with pytest.raises(ShapeError, match=r"1 trajectories are given for 2 phases \(first, second\)"):
         swing().on(trajopt.Trajectory.collocation(4))

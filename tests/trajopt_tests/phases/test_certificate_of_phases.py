@@ -129,6 +129,7 @@ def test_no_statement_is_without_a_line(certified):
     assert f"{len(certificate.lines)} lines" in repr(certificate)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("k", "point", "by", "names"),
     [
@@ -160,6 +161,7 @@ def test_parameters_that_differ_or_leave_their_bounds_are_seen(certified):
     assert worst.value == pytest.approx(0.5)
 
 
+@pytest.mark.long
 def test_a_looser_tolerance_than_the_run_was_asked_for_is_seen(certified):
     looser = replace(certified.certification, tolerance=1e9)
     forged = replace(certified, certification=looser)
@@ -167,6 +169,7 @@ def test_a_looser_tolerance_than_the_run_was_asked_for_is_seen(certified):
     assert "its run asked for" in forged.certificate.why_not and forged.verify().verdict == "FAIL"
 
 
+@pytest.mark.long
 def test_a_copy_that_lies_about_the_other_phase_is_seen(certified):
     """The linked cost is computed from copies: one of them is changed in the phase that uses it."""
     own = certified.phases[1].parameters
@@ -175,6 +178,7 @@ def test_a_copy_that_lies_about_the_other_phase_is_seen(certified):
     assert any(name in line for line in failing(lying))
 
 
+@pytest.mark.long
 def test_a_cost_that_is_told_wrongly_is_seen(certified):
     told = certified.phases[1].cost_terms
     cheap = moved(certified, 1, cost_terms={**told, "kick": told["kick"] + 1e-3})
@@ -270,6 +274,7 @@ def test_an_error_of_the_certification_is_told_and_loses_nothing(monkeypatch, pa
     assert solution.seconds >= 300.0
 
 
+@pytest.mark.long
 def test_seconds_of_certified_phases_count_the_checks(monkeypatch, pass_time_of_certification):
     from trajopt.certified import added_nodes
 

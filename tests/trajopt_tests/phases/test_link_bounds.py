@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tiers import fast_first
 
 import trajopt
 from trajopt.base.errors import InfeasibleBoundsError
@@ -71,7 +72,7 @@ def test_bounds_of_controls_and_links_with_bounds_count():
         met(first, second, thrust)
 
 
-@pytest.mark.parametrize("link", [continuous, positions])
+@fast_first("link", [positions, continuous])
 def test_ends_that_touch_may_meet(link):
     """From 0 to 1 at the bound of both, and on to 3: what two phases can, they do."""
     found = met(phase("first", (0.0, 0.0), upper=1.0), phase("second", end=(3.0, 0.0), lower=1.0), link)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from taylor_slopes import slopes
+from tiers import fast_first
 
 import problems
 import trajopt
@@ -93,7 +94,7 @@ def test_phases_touch_each_other_in_constant_rows_alone():
 
 
 @pytest.mark.parametrize("by_function", [False, True])
-@pytest.mark.parametrize("duration", [1.5, (0.5, 4.0)])
+@fast_first("duration", [1.5, (0.5, 4.0)])
 def test_a_problem_cut_at_a_breakpoint_has_the_optimum_of_the_whole(by_function, duration):
     """Two arcs of one trajectory and two phases are the same splines."""
     whole = bounded(part("whole", 3, duration), True, True)
@@ -117,6 +118,7 @@ def test_a_problem_cut_at_a_breakpoint_has_the_optimum_of_the_whole(by_function,
         assert np.allclose(phase.curve.control_points[0], expected.curve.control_points[arc], atol=1e-7)
 
 
+@pytest.mark.long
 def test_a_robots_motion_cut_in_two_has_the_optimum_of_the_whole():
     """Position, velocity and acceleration meet, as they do between arcs of a trajectory."""
 
@@ -146,6 +148,7 @@ def test_a_robots_motion_cut_in_two_has_the_optimum_of_the_whole():
     assert np.allclose(solution.phases[1].q(t), expected.q(0.5 + t), atol=1e-8)
 
 
+@pytest.mark.long
 def test_quantities_of_a_robot_and_of_a_system_may_be_linked():
     """Two joints throw a point at their own coordinates and speeds, with a torque that depends on it."""
     arm = trajopt.Problem(

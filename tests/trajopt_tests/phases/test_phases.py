@@ -31,6 +31,7 @@ def two_masses():
     return first, second, trajopt.Phases(first, second)
 
 
+@pytest.mark.long
 def test_a_link_may_be_a_function_of_one_two_or_three_instants():
     first, second, both = two_masses()
     both.link(trajopt.q, first.at("end"), second.at("start"))
@@ -75,6 +76,7 @@ def test_a_jump_of_the_speed_is_an_impact_whose_optimum_has_a_closed_form():
     assert solution.phases[1].q(0.0) == pytest.approx(best.x, abs=1e-6)
 
 
+@pytest.mark.long
 def test_the_multiplier_of_a_link_is_the_slope_of_the_objective():
     def objective(gap):
         first, second, both = two_masses()
@@ -87,6 +89,7 @@ def test_the_multiplier_of_a_link_is_the_slope_of_the_objective():
     assert -objective(0.0).multipliers["meet"][0] == pytest.approx(slope, rel=1e-6)
 
 
+@pytest.mark.long
 def test_a_phase_may_be_linked_with_itself_so_that_it_is_a_cycle():
     """Against drag, v' = u - v, a unit distance in a unit time takes u = v = 1 throughout."""
     drag = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u - node.v])
@@ -118,6 +121,7 @@ def test_parameters_of_one_name_are_one_unknown():
     assert solution.phases[0].q(1.0)[0] == pytest.approx(np.exp(-1.0), rel=1e-5)
 
 
+@pytest.mark.long
 def test_durations_are_free_by_phase_and_bounded_in_sum():
     """Least effort over a unit distance from rest to rest falls with the cube of the time T, as 6 / T^3."""
     first, second = moving_mass("first", (0.2, 5.0)), moving_mass("second", (0.2, 5.0))

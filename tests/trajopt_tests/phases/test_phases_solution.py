@@ -78,6 +78,7 @@ def test_every_phase_is_a_solution_that_can_be_checked_by_itself(solved):
         assert solved.nothing
 
 
+@pytest.mark.long
 def test_an_integration_of_both_phases_arrives_where_the_cycle_began(solved):
     """Shooting, by SciPy, under the spring's tension that was found."""
     from scipy.integrate import solve_ivp
@@ -98,6 +99,7 @@ def test_an_integration_of_both_phases_arrives_where_the_cycle_began(solved):
     assert landed == pytest.approx(start, abs=1e-5)
 
 
+@pytest.mark.long
 def test_a_saved_solution_of_phases_is_read_again(solved, tmp_path):
     path = tmp_path / "hop.npz"
     solved.save(path)
@@ -152,6 +154,7 @@ def test_a_phase_that_was_moved_is_found_by_its_links(solved):
     assert not report.holds_at_nodes
 
 
+@pytest.mark.long
 def test_a_solve_that_is_stopped_says_so(solved):
     solution = trajopt.solve(hop(), trajopt.Ipopt(max_iterations=1))
     assert not solution.converged and solution.status is trajopt.Status.ITERATION_LIMIT

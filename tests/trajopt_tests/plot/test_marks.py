@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
+from tiers import fast_first
 
 import dynamics
 import problems
@@ -105,6 +106,7 @@ def test_an_axis_is_as_high_as_its_curve(values, bounds, lines, told):
     assert dashed == lines and all(low <= limit <= high for limit in lines)
 
 
+@pytest.mark.long
 def test_obstacles_and_targets_of_the_library_are_drawn():
     problem = arm(arcs=1)
     clear = trajopt.library.capsule_clearance("lower", "lower_tip", (2, 2, 0), (2, 3, 0), 0.3, 0.02)
@@ -134,6 +136,7 @@ def test_scenes_are_found_within_arithmetic_and_maxima():
     assert list(scene_of(trajopt.q[1])) == []
 
 
+@pytest.mark.long
 def test_a_spatial_motion_is_drawn_from_above_too():
     solution = trajopt.solve(problems.urdf_arm.build(intervals=6, u=0.5))
     figure = trajopt.plot.motion(solution)
@@ -173,7 +176,7 @@ def test_far_limits_and_a_long_name_do_not_share_a_line():
     assert wide.get_title(loc="left") == "limits \u00b16 rad"
 
 
-@pytest.mark.parametrize("stated", ["passive", "tau", "component"])
+@fast_first("stated", ["component", "tau", "passive"], 2)
 def test_torques_that_are_held_at_zero_are_told_and_not_drawn(stated):
     problem = arm(arcs=1)
     problem = problem.on(trajopt.Trajectory.collocation(8, duration=1.0))

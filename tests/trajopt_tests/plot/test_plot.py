@@ -130,6 +130,7 @@ def test_positions_of_a_motion_without_its_problem_are_drawn_without_limits(rr, 
     assert visible(figure)[0].get_ylabel() == "position"
 
 
+@pytest.mark.long
 def test_limits_of_positions_and_velocities_are_shown():
     """Those near the curve as lines; those far from it in words, so that they do not flatten it."""
     problem = problems.two_link_rr.build(intervals=5, q_upper=1.2, q_lower=-9.0, velocity=4.0)
@@ -191,6 +192,7 @@ def test_slow_passages_and_open_limits_are_no_switches():
     assert np.allclose(limit_switches(t, lopsided, 1.0, 3.0), [0.305])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["torques", *(pytest.param(name, marks=pytest.mark.long) for name in FIGURES[1:])]
 )

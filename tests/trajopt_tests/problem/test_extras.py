@@ -77,6 +77,7 @@ def test_extra_curves_are_found_and_bounded_for_all_times():
     assert solution.q(t).shape == (501, 1)
 
 
+@pytest.mark.long
 def test_an_extra_curve_survives_a_file(tmp_path):
     solution = trajopt.solve(pushed_mass())
     solution.save(tmp_path / "x.npz")

@@ -141,6 +141,7 @@ def test_a_forged_sum_is_found_and_a_file_keeps_the_true_one(tmp_path):
     assert not forged.verify().holds
 
 
+@pytest.mark.long
 def test_a_free_duration_takes_normalised_times_in_phases_too():
     def move(over):
         problem = trajopt.Problem(PointMasses(1, 1.0), trajopt.Trajectory.uniform(8, 4, (0.2, 5.0)))
@@ -171,6 +172,7 @@ def test_a_compiled_fit_takes_other_samples_and_no_other_duration():
     assert "duration" not in str(program.inputs) and "measured" in str(program.inputs)
 
 
+@pytest.mark.long
 def test_absolute_residuals_are_summed_too():
     """The least sum of absolute values leaves an outlier alone."""
     true = 1.2 * np.exp(-0.8 * np.array(TIMES))
@@ -180,6 +182,7 @@ def test_absolute_residuals_are_summed_too():
     assert solution.objective == pytest.approx(0.5, abs=1e-6) and solution.verify().holds
 
 
+@pytest.mark.long
 def test_where_a_control_jumps_its_value_before_counts():
     problem = trajopt.Problem(
         trajopt.system(("x",), ("u",), lambda node: [node.u]),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tiers import fast_first
 
 import problems
 import trajopt
@@ -21,8 +22,8 @@ def arm(value, degree=3, spans=20, repeats=1, nodes=4):
     return problem
 
 
-@pytest.mark.parametrize(("degree", "repeats"), [(3, 1), (4, 2), (5, 3)])
-@pytest.mark.parametrize("value", [0.5, -1.7, 0.0])
+@fast_first(("degree", "repeats"), [(3, 1), (4, 2), (5, 3)])
+@fast_first("value", [-1.7, 0.5, 0.0])
 def test_a_joint_is_locked_by_its_position_over_the_path(value, degree, repeats):
     problem = arm(value, degree, 20, repeats)
     problem.subject_to(trajopt.q, [value, -FREE], [value, FREE], name="locked")
@@ -101,6 +102,7 @@ def test_equal_position_limits_lock_a_joint_on_several_arcs():
     assert np.abs(solution.q(np.linspace(0.0, solution.duration, 200))[:, 0] - 0.5).max() < 1e-12
 
 
+@pytest.mark.long
 def test_a_mesh_without_coefficients_for_an_equation_says_which_mesh_has_them():
     cart_pole = problems.cart_pole.build()
     problem = trajopt.Problem(cart_pole.dynamics, trajopt.Trajectory.uniform(20, duration=2.0))

@@ -131,6 +131,7 @@ def test_a_design_without_effect_is_refused():
         trajopt.solve(problem)
 
 
+@pytest.mark.long
 def test_a_passive_joint_swings_on_its_spring_and_damper():
     """m x'' + c x' + k x = 0 from x = -1 m at rest, whatever is minimized."""
     k, c, T = 50.0, 4.0, 1.3
@@ -194,6 +195,7 @@ def test_limits_of_torque_are_those_of_the_motor_beside_a_damper():
     assert np.abs(samples["tau slide"]).max() > F + 1.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("on_path", [False, True])
 def test_figures_show_the_limit_at_the_motor_that_it_holds_for(on_path):
     robot = cart(damping=3.0, limits=dynamics.JointLimits.symmetric(torque=10.0))

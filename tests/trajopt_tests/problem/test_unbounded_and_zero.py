@@ -88,6 +88,7 @@ def test_a_shortest_duration_that_nobody_gave_is_no_optimum_however_the_solver_e
     assert outcome(given, nlp, dataclasses.replace(result, status=ended), duration)[0] is ended
 
 
+@pytest.mark.long
 def test_an_effort_that_a_longer_motion_always_lowers_has_no_minimum():
     mass = trajopt.system(("x", "v"), ("u",), lambda node: [node.v, node.u])
     problem = trajopt.Problem(mass)  # of free duration, which was forgotten

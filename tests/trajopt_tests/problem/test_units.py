@@ -165,6 +165,7 @@ def test_slacks_have_the_unit_of_what_they_stand_for():
 # -- figures of states -------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_states_of_phases_follow_each_other_in_time():
     parts = []
     for name in ("one", "two"):

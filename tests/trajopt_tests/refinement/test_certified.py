@@ -174,6 +174,7 @@ def test_velocity_limits_of_the_arm_are_reached_left_and_touched():
     assert solution.duration < trajopt.solve(problem).duration
 
 
+@pytest.mark.long
 def test_joints_that_the_optimum_leaves_free_move_with_least_effort():
     problem = fastest(PointMasses(2, 2.0, 50.0), 0.0, [1.0, 0.5])
     solution = trajopt.solve(problem, refine=trajopt.Certified(tol=1e-6))
@@ -183,6 +184,7 @@ def test_joints_that_the_optimum_leaves_free_move_with_least_effort():
     assert np.abs(solution.tau(np.linspace(0.0, solution.duration, 999))[:, 1]).max() < 40.0
 
 
+@pytest.mark.long
 def test_a_perturbed_structure_still_finds_the_optimum():
     """The equalities fix the motion: durations wrong by tens of percent are corrected in a few iterations."""
     uniform = trajopt.solve(two_link_minimum_time(10))
@@ -276,6 +278,7 @@ def test_impossible_refinements_are_refused(options, message):
         trajopt.Certified(**options)
 
 
+@pytest.mark.long
 def test_seconds_of_a_certified_solution_count_its_refinement(certified):
     assert certified.seconds > sum(certified.timings.values())
     assert "solves before the last, and checks" in trajopt.report.html(certified, interactive=False)

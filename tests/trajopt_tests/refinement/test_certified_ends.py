@@ -128,6 +128,7 @@ def test_a_limit_that_going_slower_does_not_ease_is_not_met_by_it():
     assert time_scaled(solution, 1e-6) is None
 
 
+@pytest.mark.long
 def test_an_interrupt_ends_the_refinement_and_keeps_the_motion():
     import signal
 

@@ -60,6 +60,7 @@ def test_guesses_are_different_curves_between_the_same_poses(arm):
         assert all(np.abs(curve - other).max() > 0.1 for other in curves[:index])
 
 
+@pytest.mark.long
 def test_the_search_is_the_same_in_every_run(arm):
     problem, _, guesses = arm
     again = searched_guesses(transcribe(problem), 3, 4)

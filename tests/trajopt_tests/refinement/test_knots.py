@@ -33,6 +33,7 @@ def test_the_finer_problem_starts_at_the_coarse_answer():
     assert np.allclose(finer.q(t), coarse.q(t), atol=1e-9)
 
 
+@pytest.mark.long
 def test_the_indicator_points_at_the_switch_that_costs_most():
     """The shoulder's, whose multiplier is the steepest there."""
     solution = trajopt.solve(two_link_minimum_time(20))

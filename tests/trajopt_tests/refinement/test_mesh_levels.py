@@ -92,12 +92,14 @@ def test_meshes_are_not_approached_where_the_user_knows_better():
     assert spans(trajopt.solve(problem)) == [40]
 
 
+@pytest.mark.long
 def test_the_same_input_gives_the_same_answer():
     one, other = (trajopt.solve(problems.two_link_rr.build(intervals=40)) for _ in range(2))
     assert np.array_equal(one.curve.control_points[0], other.curve.control_points[0])
     assert spans(one) == spans(other)
 
 
+@pytest.mark.long
 def test_the_time_limit_holds_for_all_meshes_together():
     problem = problems.six_axis_arm.build(intervals=80)
     trajopt.solve(problem, trajopt.Ipopt(max_iterations=1))  # compiles

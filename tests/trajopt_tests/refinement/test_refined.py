@@ -189,6 +189,7 @@ def test_the_record_survives_saving(tmp_path):
     assert "<h2>Refinement</h2>" in html(solution)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("build", "tol", "optimum"),
     [

@@ -140,6 +140,7 @@ def test_the_most_different_of_some_motions():
     assert _most_different(motions, 9) == [0, 2, 3, 1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("starts", ["auto", pytest.param(8, marks=pytest.mark.long)])
 def test_the_fighter_finds_the_published_optimum(starts):
     found = trajopt.solve(fighter(), starts=starts)
@@ -147,6 +148,7 @@ def test_the_fighter_finds_the_published_optimum(starts):
     assert found.objective == pytest.approx(3.78086, rel=1e-3)
 
 
+@pytest.mark.long
 def test_one_start_of_the_fighter_is_where_the_line_leads():
     assert trajopt.solve(fighter(), starts=1).objective > 5.0
 

@@ -30,6 +30,7 @@ def test_the_best_of_several_starts_is_never_worse_than_one(swing):
     assert best.verify().holds
 
 
+@pytest.mark.long
 def test_the_table_tells_every_start(swing):
     _, one, best = swing
     table = best.starts
@@ -49,6 +50,7 @@ def test_a_start_that_repeats_an_optimum_names_the_first_one():
     assert "1 different optimum" in table.known
 
 
+@pytest.mark.long
 def test_files_keep_the_tables(swing, tmp_path):
     _, _, best = swing
     best.save(tmp_path / "swing.npz")
@@ -58,6 +60,7 @@ def test_files_keep_the_tables(swing, tmp_path):
     assert loaded.verify().holds
 
 
+@pytest.mark.long
 def test_starts_are_the_same_in_every_run(swing):
     problem, _, best = swing
     again = trajopt.solve(problem, starts=4)
@@ -174,6 +177,7 @@ def test_an_interrupted_start_leaves_what_an_earlier_one_found(reach):
     assert stopped.problem is problem
 
 
+@pytest.mark.long
 def test_time_that_is_over_ends_the_starts(reach):
     problem, _ = reach
     stopped = trajopt.solve(problem, time_limit=1e-3)
@@ -248,6 +252,7 @@ def test_swings_keep_both_ends_of_a_guess_and_grow_in_between():
     assert durations == pytest.approx(2.0 * base.durations)
 
 
+@pytest.mark.long
 def test_what_no_guess_solves_says_so():
     problem = problems.two_link_rr.build(intervals=4, duration=(0.05, 0.1))
     found = trajopt.solve(problem)

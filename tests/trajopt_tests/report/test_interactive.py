@@ -69,6 +69,7 @@ def test_a_plot_holds_the_motion_and_its_limits(solution, interactive_page):
     assert torques["layout"]["yaxis"]["range"][0] < -10.0 and torques["layout"]["yaxis"]["range"][1] > 10.0
 
 
+@pytest.mark.long
 def test_plotly_takes_every_plot(interactive_page):
     """It raises ValueError for a property that it does not know; the script would be silent."""
     objects = pytest.importorskip("plotly.graph_objects")
@@ -125,6 +126,7 @@ def test_limits_are_told_with_units_and_with_what_was_reached(solution, static_p
     assert "Limits" in static_page and "rad/s" in static_page
 
 
+@pytest.mark.long
 def test_the_run_and_its_parameters_are_told(solution, static_page):
     told = dict(run_rows(solution))
     assert told["date"].startswith("20") and f"trajopt {trajopt.__version__}" in told["versions"]
@@ -155,6 +157,7 @@ def test_figures_of_a_problem_become_parts_of_its_page(solution):
         trajopt.report.html(solution, figures={"table.csv": b"1,2"}, interactive=False)
 
 
+@pytest.mark.long
 def test_without_the_library_pages_are_static_and_asking_for_it_says_so(solution, monkeypatch):
     monkeypatch.setattr(interactive, "PACKAGE", "a_package_that_nobody_has")
     assert "<script" not in trajopt.report.html(solution)
@@ -162,6 +165,7 @@ def test_without_the_library_pages_are_static_and_asking_for_it_says_so(solution
         trajopt.report.html(solution, interactive=True)
 
 
+@pytest.mark.long
 def test_a_table_in_markdown_becomes_a_table_of_the_page(solution):
     text = "# Criteria\n\n| criterion | value |\n| --- | --- |\n| first peak | 1.1 BW |\n| met | **no** |\n"
     page = trajopt.report.html(solution, figures={"gait.md": text.encode()}, interactive=False)

@@ -59,11 +59,13 @@ def test_speeds_that_hold_for_all_times_are_active_with_the_multipliers_of_their
     assert speed.largest * control_points == pytest.approx(saved, rel=0.1)
 
 
+@pytest.mark.long
 def test_bounds_of_unknown_curves_go_by_their_names():
     names = {active.name for active in report.active_constraints(solved_at_defaults("hop"))}
     assert "bounds of toe 0" in names and "velocity limits" in names
 
 
+@pytest.mark.long
 def test_limits_that_would_change_nothing_are_not_called_active(solution):
     assert report.active_constraints(solution) == ()
     assert "None: no limit is active" in report.html(solution)
@@ -78,6 +80,7 @@ def test_a_certified_solve_shows_its_certificate_and_the_multipliers_of_its_arcs
     assert {active.name for active in limits} == {"torque limits"}
 
 
+@pytest.mark.long
 def test_unknown_curves_and_the_robot_are_drawn():
     page = report.html(solved_at_defaults("hop"), interactive=False)
     assert "toe, an unknown curve" in page and 'alt="the robot in snapshots"' in page
@@ -107,6 +110,7 @@ def test_the_command_writes_the_report_where_it_is_asked_to(tmp_path):
     assert "torque limits" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_an_energy_budget_is_listed_as_a_limit():
     solution = trajopt.solve(energy_budget.build())
     (found,) = report.active_constraints(solution)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hand_written import PointMasses, two_link_minimum_time
+from tiers import fast_first
 
 import problems
 import trajopt
@@ -16,12 +17,12 @@ from trajopt.solvers.optimality.multipliers import kkt_of_fit, least_squares_mul
 from trajopt.verification.recomputed_kkt import point_and_kkt, rebuilt_program
 
 
-@pytest.mark.parametrize(
+@fast_first(
     "build",
     [
-        lambda: problems.two_link_rr.build(velocity=4.0),
-        lambda: problems.two_link_pr.build(u=0.0),
         lambda: problems.two_link_pr.build(u=0.001),
+        lambda: problems.two_link_pr.build(u=0.0),
+        lambda: problems.two_link_rr.build(velocity=4.0),
     ],
 )
 def test_a_certificate_survives_saving_and_its_optimum_is_computed_again(tmp_path, build):
@@ -39,6 +40,7 @@ def test_a_certificate_survives_saving_and_its_optimum_is_computed_again(tmp_pat
     assert again.verify().kkt_recomputed and again.verify().holds
 
 
+@pytest.mark.long
 def test_added_nodes_are_kept_and_the_optimum_on_them_is_computed_again(tmp_path):
     @trajopt.term
     def speed_and_place(node):
@@ -106,6 +108,7 @@ def test_held_speeds_without_rows_are_counted_as_unchecked():
     assert boundary_sign_check(replace(trial, multipliers={}), problem, structure) == (0, ())
 
 
+@pytest.mark.long
 def test_every_saturated_arc_of_a_certified_motion_is_checked():
     signs = trajopt.solve(
         problems.two_link_rr.build(velocity=4.0), refine=trajopt.Certified()

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hand_written import PointMasses
+from tiers import fast_first
 
 import problems
 import trajopt
@@ -36,6 +37,7 @@ def line_of(solution, name, tol=1e-6):
     return max(named, key=lambda line: line.ratio)
 
 
+@pytest.mark.long
 def test_a_pole_that_is_driven_between_the_nodes_has_no_certificate():
     certificate = certificate_of(trajopt.solve(problems.cart_pole.build(intervals=6), refine=None))
     assert not certificate.holds and certificate.verdict == "DOES NOT HOLD"
@@ -45,6 +47,7 @@ def test_a_pole_that_is_driven_between_the_nodes_has_no_certificate():
     assert free.label in certificate.summary()["failing"]
 
 
+@pytest.mark.long
 def test_an_equation_holds_with_the_tolerance_that_was_asked_for_it():
     refine = trajopt.Certified(tol=1e-6, equation_tol=0.5)
     certificate = trajopt.solve(problems.cart_pole.build(intervals=12), refine=refine).certificate
@@ -191,6 +194,7 @@ def test_an_error_of_the_certification_keeps_the_solve(monkeypatch):
     assert "a sharp pole" in solution.certificate.why_not and "a sharp pole" in str(solution.certificate)
 
 
+@pytest.mark.long
 def test_a_sharp_pole_is_told_by_its_own_limit_and_time():
     """Tightened by 1e12, a limit contradicts the ends of the motion: nobody gave such a limit."""
 
@@ -209,7 +213,7 @@ def test_a_sharp_pole_is_told_by_its_own_limit_and_time():
     assert abs(certificate.motion.q(worst.time)[0] - 0.37) < 1e-3 and worst.value > 1e9
 
 
-@pytest.mark.parametrize("intervals", [1, 2])
+@fast_first("intervals", [1, 2])
 def test_a_mesh_of_one_or_two_spans_comes_back_with_a_certificate(intervals):
     solution = trajopt.solve(problems.two_link_rr.build(intervals=intervals), refine=trajopt.Certified())
     assert solution.converged and solution.certificate is not None

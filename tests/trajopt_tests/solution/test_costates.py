@@ -62,6 +62,7 @@ def test_least_time_meets_transversality_and_a_constant_hamiltonian(brachistochr
     assert np.allclose(x, x[0], atol=1e-8)  # f does not depend on x
 
 
+@pytest.mark.long
 def test_further_states_of_a_robot_have_costates_which_files_keep(tmp_path):
     """Heat that is counted at the end alone has the costate of its weight all the time."""
     robot = PointMasses(1, 1.0)

@@ -6,6 +6,7 @@ import casadi
 import numpy as np
 import pytest
 from hand_written import PointMasses
+from tiers import fast_first
 
 import dynamics
 import problems
@@ -34,9 +35,9 @@ def line_of(solution, name, tol=1e-6):
     return max(named, key=lambda line: line.ratio)
 
 
-@pytest.mark.parametrize(
+@fast_first(
     "problem",
-    [problems.sliding_mass, problems.two_link_rr, problems.three_link_arm, problems.betts_robot_arm],
+    [problems.sliding_mass, problems.betts_robot_arm, problems.two_link_rr, problems.three_link_arm],
 )
 def test_certified_optima_in_minimum_time_are_proved(problem):
     solution = trajopt.solve(problem.build(), refine=trajopt.Certified(tol=1e-6))
@@ -131,6 +132,7 @@ def test_what_taylor_models_enclose_is_proved_or_refused(name, offset):
     assert all(line.holds == (offset > 0.0) for line in moving)
 
 
+@pytest.mark.long
 def test_a_sign_of_what_is_no_number_between_all_samples_is_not_proved():
     """The root has no value for a microsecond, and so has its sign none; elsewhere that is 1."""
     solution = arm()
@@ -184,6 +186,7 @@ def test_torques_under_loads_are_bounded():
     assert not line_of(loaded, "too strict").holds
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("factor", [0.9, 1.1])
 def test_integrals_are_enclosed_or_refused(factor):
     solution = arm()

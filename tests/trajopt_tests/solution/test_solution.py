@@ -240,6 +240,7 @@ def test_a_recipe_that_json_cannot_hold_is_left_out_with_a_warning(solution, tmp
     assert trajopt.Solution.load(tmp_path / "x.npz").recipe is None
 
 
+@pytest.mark.long
 def test_a_saved_solution_tells_versions_processor_solver_options_and_limits_of_time(tmp_path):
     solver = trajopt.Ipopt(tol=1e-7, time_limit=60.0)
     solved = trajopt.solve(two_link_minimum_time(6), solver, starts=2, time_limit=90.0)

@@ -19,6 +19,7 @@ def test_the_iterations_of_all_solves_are_kept(tmp_path):
     assert sum(len(each.iterations) - 1 for each in solution.solves) == solution.iterations
 
 
+@pytest.mark.long
 def test_phases_keep_the_iterations_of_all_their_solves_too(tmp_path):
     solution = trajopt.solve(problems.goddard_in_phases.build(), starts=2)
     solution.save(tmp_path / "rocket.npz")

@@ -120,6 +120,7 @@ def test_a_point_and_back():
     np.testing.assert_array_equal(scaled.lower_multipliers, sizes)
 
 
+@pytest.mark.long
 def test_phases_with_one_in_large_units_solve_as_in_small_ones():
     def phases(unit):
         first, second = lifted(unit, end=None, name="out"), lifted(unit, start=None, name="on")

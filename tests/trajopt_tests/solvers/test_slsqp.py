@@ -15,6 +15,7 @@ from small_nlps import (
     rosenbrock,
     unbounded,
 )
+from tiers import fast_first
 
 from trajopt.base.errors import OptionError
 from trajopt.solvers.ipopt import Ipopt
@@ -96,7 +97,7 @@ def test_not_converging_is_a_status_and_a_point(problem, settings, status):
     assert result.objective == pytest.approx(problem.objective(result.y), rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@fast_first("seed", range(6))
 def test_contradictory_constraints_are_named_whatever_slsqp_says(seed):
     """From some of these starts SLSQP ends with mode 4, from others with 8 or 9."""
     start = np.random.default_rng(seed).normal(size=2)

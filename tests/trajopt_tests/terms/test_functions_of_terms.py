@@ -70,6 +70,7 @@ def test_operators_of_numpy_are_those_of_terms(solution):
         assert np.allclose(solution.value(term, t), expected, rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.long
 def test_a_distance_from_numbers_is_that_of_a_term_written_by_hand():
     """As a cost and, by pieces, as bounds: |v - m| <= r is m - r <= v <= m + r."""
 

@@ -60,6 +60,7 @@ def test_a_wrong_partial_is_named_with_what_came_and_what_was_expected():
         trajopt.solve(arm_with(spoiled(partials=wrong_partials)))
 
 
+@pytest.mark.long
 def test_values_that_refuse_complex_numbers_are_checked_by_central_differences():
     trajopt.solve(arm_with(spoiled(value=real_parts_only)))
     with pytest.raises(errors.DerivativeError, match="but central differences of its own values give"):
@@ -173,6 +174,7 @@ def test_a_term_that_is_undefined_elsewhere_is_named_with_its_node():
     assert "the objective is not finite (term 'root', component slider 1, is nan" in result.detail
 
 
+@pytest.mark.long
 def test_rates_without_a_slope_at_controls_of_zero_are_named_with_what_to_guess():
     """The norm of a thrust has no derivative at no thrust, where controls start that nothing is known of."""
     states, controls = ("speed", "mass"), ("along", "across")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tiers import fast_first
 
 import trajopt
 from problems import catalogue
@@ -24,7 +25,7 @@ def zeros(nlp):
     return {pair: np.zeros((nodes, *part.shape)) for pair, part in pattern.items()}
 
 
-@pytest.mark.parametrize("name", ["gait", "hop", "planar_walker", "two_link_pr", "urdf_arm"])
+@fast_first("name", ["urdf_arm", "two_link_pr", "planar_walker", "hop", "gait"], 4)
 def test_pair_by_pair_is_the_product_over_all_leaves(name):
     nlp = trajopt.transcribe(catalogue.build(name, {}))
     chain, pairs, expected = nlp.chain, zeros(nlp), zeros(nlp)
@@ -41,6 +42,7 @@ def test_pair_by_pair_is_the_product_over_all_leaves(name):
         assert np.allclose(pairs[first, second], whole, rtol=0, atol=1e-12 * max(largest, 1.0))
 
 
+@pytest.mark.long
 def test_quantities_of_one_run_stand_side_by_side_and_depend_on_the_same_leaves():
     chain = trajopt.transcribe(catalogue.build("gait", {"cost": "thesis"})).chain
     structure = InnerCurvature(chain.graph, chain.rows, chain.columns)
@@ -52,6 +54,7 @@ def test_quantities_of_one_run_stand_side_by_side_and_depend_on_the_same_leaves(
     assert places.leaves == {"q"} == places.reach  # places are functions of positions alone
 
 
+@pytest.mark.long
 def test_second_derivatives_of_sums_of_squares_are_multiplied_as_diagonals():
     chain = trajopt.transcribe(catalogue.build("gait", {"cost": "thesis"})).chain
     structure = InnerCurvature(chain.graph, chain.rows, chain.columns)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tiers import fast_first
 
 import trajopt
 from trajopt.refinement.starts.simulated_guess import simulated_guesses
@@ -22,7 +23,7 @@ def driven(unit, end=1.0):
 REFERENCE = 0.44449142  # at unit 1, of the same mesh
 
 
-@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1e-8, 1e-6, 1e-3, 1e2, 1e6, 1e9])
+@fast_first("unit", [1e-12, 1e9, 1e-9, 1e-8, 1e-6, 1e-3, 1e2, 1e6], 2)
 def test_the_optimum_does_not_depend_on_the_unit(unit):
     solution = trajopt.solve(driven(unit))
     u = solution.value(trajopt.state("u"), np.linspace(0.0, 1.0, 2001)) / unit
@@ -31,7 +32,7 @@ def test_the_optimum_does_not_depend_on_the_unit(unit):
     assert np.abs(u).max() <= 1.3 * (1.0 + 1e-6)
 
 
-@pytest.mark.parametrize("unit", [1e-9, 1e-6, 1.0, 1e4, 1e6])
+@fast_first("unit", [1e-9, 1e-6, 1.0, 1e4, 1e6])
 def test_derivatives_of_the_optimum_do_not_depend_on_the_unit(unit):
     found = trajopt.solve(driven(unit)).sensitivity("x_end").objective
     assert float(np.ravel(found)[0]) * unit == pytest.approx(0.88529412, rel=1e-5)
@@ -45,7 +46,7 @@ def test_what_is_small_at_the_start_but_not_bounded_keeps_its_size():
     assert trajopt.transcribe(driven(1e-6)).unknown_sizes is not None
 
 
-@pytest.mark.parametrize("unit", [2.0**-20, 2.0**20])
+@fast_first("unit", [2.0**-20, 2.0**20])
 def test_simulated_guesses_do_not_depend_on_the_unit_of_one_state(unit):
     def guessed(unit):
         system = trajopt.system(["x", "y"], ["u"], rates=lambda node: [node.y / unit, unit * node.u])

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tiers import fast_first
 
 import problems
 import trajopt
@@ -108,7 +109,7 @@ def test_a_motion_that_is_not_optimal_is_not_believed_whatever_error_the_file_te
     assert report.verdict == "FAIL" and report.kkt_recomputed and report.kkt_error > 1e-3
 
 
-@pytest.mark.parametrize("claimed", [-1.0, 1.0, float("nan")])
+@fast_first("claimed", [-1.0, 1.0, float("nan")])
 def test_limits_that_are_left_are_found_whatever_a_certificate_of_format_1_tells(
     certified, tmp_path, claimed
 ):
@@ -163,7 +164,7 @@ FORGED_CERTIFICATES = {
 }
 
 
-@pytest.mark.parametrize("name", FORGED_CERTIFICATES)
+@fast_first("name", FORGED_CERTIFICATES, 2)
 def test_a_forged_certificate_fails_and_does_not_hold(certified, tmp_path, name):
     change, told = FORGED_CERTIFICATES[name]
     report = report_of(certified, tmp_path / "x.npz", lambda header: change(header["certificate"]))
@@ -172,6 +173,7 @@ def test_a_forged_certificate_fails_and_does_not_hold(certified, tmp_path, name)
     assert not certificate.holds and re.search(told, str(certificate))
 
 
+@pytest.mark.long
 def test_a_certificate_of_another_motion_does_not_hold(certified, tmp_path):
     other = saved(tmp_path, refine=trajopt.Certified(tol=1e-4), q_end=(0.9, 0.7))[1]
     foreign = json.loads(str(other["header"]))["certificate"]
@@ -185,13 +187,14 @@ def of_multipliers(arrays, factor):
     return {name: factor * values for name, values in arrays.items() if name.startswith("multipliers")}
 
 
-@pytest.mark.parametrize("factor", [1.5, -1.0, 0.0])
+@fast_first("factor", [1.5, -1.0, 0.0])
 def test_multipliers_of_a_certified_motion_follow_from_the_rows_of_its_arcs(certified, tmp_path, factor):
     """Rows of arcs have names of their own; the multipliers of limits are read back from them."""
     report = report_of(certified, tmp_path / "x.npz", **of_multipliers(certified, factor))
     assert report.verdict == "FAIL" and "multipliers of " in report.differences[0]
 
 
+@pytest.mark.long
 def test_nodes_of_a_certified_motion_are_those_of_its_arcs(certified, tmp_path):
     """They still rise within the motion, with two in every arc."""
     nodes = certified["node_times"].copy()
@@ -202,6 +205,7 @@ def test_nodes_of_a_certified_motion_are_those_of_its_arcs(certified, tmp_path):
     assert f"nodes: {nodes.size} times that are not those of the motion's {nodes.size}" in str(certificate)
 
 
+@pytest.mark.long
 def test_optimality_of_a_certified_system_is_computed_again(tmp_path):
     """Its mesh is one of collocation; taken for a spline's, its program could not be built."""
     path = tmp_path / "x.npz"
@@ -242,7 +246,7 @@ def planted(change):
     return of_header
 
 
-@pytest.mark.parametrize(
+@fast_first(
     ("change", "told"),
     [
         (lambda s: s["saturated"][0].append([99, 0, 1]), "a limit 99, 0 that the problem does not have"),
@@ -283,6 +287,7 @@ def test_an_arc_that_is_cut_in_parts_is_still_one_of_the_structure(tmp_path):
     assert trajopt.Solution.load(tmp_path / "x.npz", problem=problem).verify().differences == ()
 
 
+@pytest.mark.long
 def test_a_certificate_is_of_one_motion(certified, tmp_path):
     np.savez(tmp_path / "x.npz", **certified)
     solution = trajopt.Solution.load(tmp_path / "x.npz")
@@ -325,8 +330,8 @@ def test_a_recipe_of_a_robot_that_cannot_exist_fails(certified, tmp_path, masses
     )
 
 
-@pytest.mark.parametrize("name", ["multipliers_0", "point_row_multipliers", "point_upper_multipliers"])
-@pytest.mark.parametrize("value", [np.nan, np.inf])
+@fast_first("name", ["multipliers_0", "point_row_multipliers", "point_upper_multipliers"])
+@fast_first("value", [np.nan, np.inf])
 def test_multipliers_that_are_not_finite_fail(plain, certified, tmp_path, name, value):
     for arrays in (plain, certified):
         changed = arrays[name].copy()
@@ -334,7 +339,7 @@ def test_multipliers_that_are_not_finite_fail(plain, certified, tmp_path, name, 
         assert report_of(arrays, tmp_path / "x.npz", **{name: changed}).verdict == "FAIL"
 
 
-@pytest.mark.parametrize("residual", ["stationarity", "primal", "dual_scale"])
+@fast_first("residual", ["stationarity", "primal", "dual_scale"])
 def test_residuals_that_are_not_finite_fail(plain, certified, tmp_path, residual):
     for arrays in (plain, certified):
         report = report_of(
@@ -386,7 +391,7 @@ FORGED_PHASES = {
 }
 
 
-@pytest.mark.parametrize("name", FORGED_PHASES)
+@fast_first("name", FORGED_PHASES, 3)
 def test_what_phases_report_together_follows_from_their_motions(of_phases, name):
     change, told = FORGED_PHASES[name]
     report = replace(of_phases, **change(of_phases)).verify()

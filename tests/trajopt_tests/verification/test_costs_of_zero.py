@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tiers import fast_first
 
 import dynamics
 import trajopt
@@ -44,7 +45,7 @@ def resonant():
     return trajopt.solve(swing())
 
 
-@pytest.mark.parametrize(("intervals", "order"), [(6, 6), (6, 4), (10, 8)])
+@fast_first(("intervals", "order"), [(6, 6), (6, 4), (10, 8)], 2)
 def test_a_motor_that_does_nothing_passes(intervals, order):
     solution = trajopt.solve(swing(intervals, order))
     assert solution.objective < 1e-12
@@ -52,6 +53,7 @@ def test_a_motor_that_does_nothing_passes(intervals, order):
     assert report.holds, report.reason
 
 
+@pytest.mark.long
 def test_a_control_that_is_zero_passes():
     solution = trajopt.solve(oscillator())
     assert solution.objective < 1e-18 and solution.parameters["k"][0] == pytest.approx(1.0, abs=1e-8)
@@ -119,6 +121,7 @@ def at_rest(intervals, order):
     return trajopt.solve(problem)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("intervals", "order"),
     [(2, 3), pytest.param(4, 3, marks=pytest.mark.long), pytest.param(4, 4, marks=pytest.mark.long)],

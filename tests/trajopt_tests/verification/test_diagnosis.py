@@ -47,12 +47,14 @@ def test_the_worst_constraints_are_named_with_joint_and_time():
     assert "smallest change of one limit that restores feasibility" in page
 
 
+@pytest.mark.long
 def test_speeds_are_told_in_their_own_unit():
     diagnosis = diagnose(mass_in_time(0.3, speed=2.0))
     assert any(conflict.place.limit == "velocity limits" for conflict in diagnosis.worst)
     assert diagnosis.changes == () or all(np.isfinite(change.absolute) for change in diagnosis.changes)
 
 
+@pytest.mark.long
 def test_where_no_single_limit_helps_the_diagnosis_says_so():
     problem = mass_in_time(1.0)
     for window in ((0.2, 0.3), (0.6, 0.7)):  # two contradictions, and no limit is part of both
@@ -75,6 +77,7 @@ def test_a_solution_already_at_hand_is_not_solved_again():
     assert diagnosis.status == stuck.status.value and not diagnosis.feasible
 
 
+@pytest.mark.long
 def test_an_answer_on_finer_knots_than_its_problem_can_be_diagnosed():
     coarse, fine = two_link_minimum_time(6), trajopt.solve(two_link_minimum_time(12))
     diagnosis = diagnose(coarse, solution=fine)

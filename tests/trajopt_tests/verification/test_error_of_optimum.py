@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tiers import fast_first
 
 import problems
 import trajopt
@@ -13,6 +14,7 @@ from trajopt.splines.basis import SplineBasis
 LEAST_TIME = 0.39185454  # s, of the two-link arm, certified
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("intervals", [20, pytest.param(40, marks=pytest.mark.long)])
 def test_a_pass_on_a_coarse_mesh_says_how_far_off_it_is(intervals):
     """Products of complementary controls: 5.12 on twenty intervals, 1.6563 on many."""
@@ -24,6 +26,7 @@ def test_a_pass_on_a_coarse_mesh_says_how_far_off_it_is(intervals):
     assert "optimal on this mesh; error of the optimum about" in str(report) and "Refined" in first
 
 
+@pytest.mark.long
 def test_the_error_covers_what_is_known_and_falls_with_the_mesh():
     errors = []
     for intervals in (8, 16, 32):
@@ -50,9 +53,7 @@ def least_fuel(intervals, points, duration=2.0, limit=2.2, over="path"):
     return trajopt.solve(problem), optimum
 
 
-@pytest.mark.parametrize(
-    ("intervals", "points"), [(4, "lobatto"), pytest.param(7, "radau", marks=pytest.mark.long), (7, "gauss")]
-)
+@fast_first(("intervals", "points"), [(4, "lobatto"), (7, "radau"), (7, "gauss")])
 def test_a_control_that_switches_at_a_kink_within_a_span_is_seen(intervals, points):
     """Thrust falls to zero along a whole span; its bounds are met at the ends alone."""
     solution, optimum = least_fuel(intervals, points)
@@ -61,6 +62,7 @@ def test_a_control_that_switches_at_a_kink_within_a_span_is_seen(intervals, poin
     assert "Refined" in report.optimum
 
 
+@pytest.mark.long
 def test_the_error_at_kinks_falls_with_the_mesh():
     errors = [least_fuel(count, "radau")[0].verify().error_of_optimum for count in (7, 23)]
     assert errors[1] < 0.2 * errors[0]

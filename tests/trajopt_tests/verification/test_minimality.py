@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hand_written import PointMasses
 from scipy import sparse
+from tiers import fast_first
 
 import problems
 import trajopt
@@ -198,6 +199,7 @@ def test_an_effort_that_has_come_to_nothing_with_the_duration_has_no_minimum(ove
     assert "no minimum exists" in replace(solution, status=Status.CONVERGED).verify().reason
 
 
+@pytest.mark.long
 def test_costs_of_zero_for_another_reason_than_the_duration_pass():
     """Nothing below a speed, coasting, and a spring that swings by itself in its own time."""
     problems_of_zero = []
@@ -251,7 +253,7 @@ def test_costs_that_vanish_leave_nothing_to_gain():
         assert not report.minimality.reason and report.minimality.gain < 1e-3
 
 
-@pytest.mark.parametrize("mu", [1e-2, pytest.param(1e-3, marks=pytest.mark.long), 1e-4])
+@fast_first("mu", [1e-2, 1e-3, 1e-4])
 def test_small_products_of_many_limits_are_counted_together(mu):
     """A solve that stops at a barrier of mu tells a KKT error of mu, and takes up to 43 % longer."""
     best = trajopt.solve(problems.two_link_rr.build()).objective

@@ -29,6 +29,7 @@ def test_an_optimum_of_zero_passes():
     assert abs(solution.objective) < 1e-8 and report.holds, report.reason
 
 
+@pytest.mark.long
 def test_a_motion_without_costs_is_not_compared_with_them():
     report = trajopt.solve(aly_chan(20)).verify()
     equations = tuple(replace(each, cost=4e-13) for each in report.equations)

@@ -7,6 +7,7 @@ import pytest
 from hand_written import PointMasses
 from library_solutions import solved_at_defaults
 from sliding_mass import bump, slide
+from tiers import fast_first
 
 import problems
 import trajopt
@@ -34,6 +35,7 @@ def test_an_underactuated_robot_on_few_spans_fails_by_the_motor_it_does_not_have
     assert report.free_simulation.restarted > 0.05 and report.free_simulation.end_to_end > 5.0
 
 
+@pytest.mark.long
 def test_the_verdict_on_an_equation_names_the_refinement_that_mends_it():
     """The cart and pole as a newcomer poses it; limit nodes would leave equations as they are."""
     problem = problems.cart_pole.build().on(trajopt.Trajectory.collocation(20, 4, duration=2.0))
@@ -70,6 +72,7 @@ def test_columns_of_the_report_stay_apart_where_times_are_long():
     assert end[5:] == ["0.000e+00", "123457", "0.000e+00", "123457", "0.0e+00", "evaluated"]
 
 
+@pytest.mark.long
 def test_two_nodes_per_span_fail():
     robot = problems.cart_pole.build().dynamics
     problem = trajopt.Problem(robot, trajopt.Trajectory.uniform(30, duration=2.0, nodes_per_span=2))
@@ -105,6 +108,7 @@ def test_a_cost_that_the_nodes_integrate_badly_fails(plain):
     assert "cost 'spike'" in report.reason and "but its integral is" in report.reason
 
 
+@pytest.mark.long
 def test_a_cost_that_is_smoothed_is_compared_with_the_exact_one():
     """A mass of 1 kg moved by 1 m in 1 s: of a power of a few watts, a rounding of 1 W is a third."""
 
@@ -126,7 +130,7 @@ def test_a_cost_that_is_smoothed_is_compared_with_the_exact_one():
     assert not lines["cost 'mechanical work'"].holds
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(20, marks=pytest.mark.long)])
+@fast_first("count", [1, 20])
 def test_random_torques_at_a_joint_without_a_motor_are_found_to_their_size(count):
     """A curve that the passive joint follows only with a motor, however little it differs from a free one."""
     generator = np.random.default_rng(7)

@@ -161,6 +161,7 @@ def test_a_solution_knows_its_robot(tmp_path):
     assert again.verify().designs["tip.position"][0] == pytest.approx(wanted, rel=1e-6)
 
 
+@pytest.mark.long
 def test_phases_share_a_designed_robot():
     """Up in one phase and down in the other, with one mass that both would rather have small."""
     up, down = rod_problem(), rod_problem()
@@ -181,6 +182,7 @@ def test_phases_share_a_designed_robot():
     assert solution.verify().holds
 
 
+@pytest.mark.long
 def test_a_robot_with_further_states_may_be_designed():
     motors = trajopt.system(
         states=("current",),
@@ -200,6 +202,7 @@ def test_a_robot_with_further_states_may_be_designed():
     assert solution.verify().holds
 
 
+@pytest.mark.long
 def test_a_robot_that_cannot_exist_is_told_and_not_built():
     """A lone mass that ends at zero: nothing resists the joint any more."""
     problem = rod_problem()

@@ -67,6 +67,7 @@ def pushed(border, name="x", after=0):
     return problem
 
 
+@pytest.mark.long
 def test_a_ball_bounces_beside_a_cart_whose_velocity_goes_on():
     """The cart needs 12 L^2 / T^3 in the time T = (1 + e) sqrt(2 h / g) of the ball."""
     solution = trajopt.solve(bounce())
@@ -123,6 +124,7 @@ def bang_bang_beside_smooth(lower=True):
     return problem
 
 
+@pytest.mark.long
 def test_a_bang_bang_coordinate_stands_beside_a_smooth_one():
     """At T = 2 less time is dearer for y alone than it gains: 1 - 3.6 / T^4 > 0, so x decides."""
     solution = trajopt.solve(bang_bang_beside_smooth())

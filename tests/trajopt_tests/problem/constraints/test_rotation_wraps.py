@@ -76,6 +76,7 @@ def test_a_turn_there_and_back_unwinds_what_it_wrapped():
     assert solution.objective == pytest.approx(2.0 * 12.0 * 0.3**2 * angle**2 / 0.5**3, rel=1e-6)
 
 
+@pytest.mark.long
 def test_a_wrapped_border_stays_where_both_charts_are_regular():
     """Least torque from rest to rest at one place asks for no turn: at |r| near 0 the other chart ends."""
     problem = turning(np.zeros(3), 4, np.full(3, 0.3), order=4)

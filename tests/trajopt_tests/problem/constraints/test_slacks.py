@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hand_written import two_link_minimum_time
 from taylor_slopes import slope_and_difference_of_rows
+from tiers import fast_first
 
 import problems
 import trajopt
@@ -37,6 +38,7 @@ def switching(order=2):
 FUEL = trajopt.absolute(trajopt.state("u"))
 
 
+@pytest.mark.long
 def test_least_fuel_is_bang_off_bang():
     problem = move(switching())
     problem.minimize(FUEL, name="fuel")
@@ -59,7 +61,7 @@ def test_on_an_even_mesh_the_interval_of_the_switch_costs_a_little(intervals, or
     assert trajopt.solve(problem).objective / LEAST_FUEL - 1.0 == pytest.approx(excess, rel=0.15)
 
 
-@pytest.mark.parametrize("points", ["radau", "gauss", "lobatto"])
+@fast_first("points", ["lobatto", "gauss", "radau"])
 def test_slacks_are_the_absolute_values_at_the_nodes(points):
     """Whatever the control does inside an interval, the cost is the quadrature of |u| and no more."""
     problem = move(collocated(7, points))
@@ -106,6 +108,7 @@ def test_a_fuel_budget_gives_the_duration_whose_least_fuel_it_is(tmp_path):
     assert again.verify().holds and again.objective == solution.objective
 
 
+@pytest.mark.long
 def test_a_maximum_weighs_braking_more_than_driving():
     """max(u, -2 u): as much braking as driving, so 3/2 of the least fuel, by the same motion."""
     u = trajopt.state("u")
@@ -114,6 +117,7 @@ def test_a_maximum_weighs_braking_more_than_driving():
     assert trajopt.solve(problem).objective == pytest.approx(1.5 * LEAST_FUEL, rel=1e-8)
 
 
+@pytest.mark.long
 def test_only_what_is_above_a_number_costs():
     """max(u, 1/2) over three seconds: the move takes no more than half of the force, so 1.5 remain."""
     problem = move(switching())
@@ -136,6 +140,7 @@ def test_the_square_of_a_maximum_is_a_penalty_on_one_side():
     assert trajopt.solve(problem).objective == pytest.approx(0.25, rel=1e-7)
 
 
+@pytest.mark.long
 def test_the_least_miss_at_the_end_is_an_absolute_value_there():
     """Half a metre at most in one second with |u| <= 2 and v free: x(1) = 1 of 3 m, 2 m short."""
     problem = move(collocated(4, duration=1.0))
@@ -173,6 +178,7 @@ def test_the_sum_of_absolute_values_is_bounded_by_its_pieces():
     assert sum(constraint.name.startswith("speeds, ") for constraint in problem.constraints) == 4
 
 
+@pytest.mark.long
 def test_a_minimum_is_bounded_from_below_and_a_maximum_from_above():
     problem = two_link_minimum_time(6)
     problem.subject_to(trajopt.minimum(trajopt.v[0], trajopt.v[1]), lower=-2.0)

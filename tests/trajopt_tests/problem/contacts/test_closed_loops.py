@@ -43,6 +43,7 @@ def test_forces_of_the_loop_and_the_motor_are_those_of_newton_and_euler(turn):
     assert_allclose(solution.tau(t)[:, 0], expected[:, 8], rtol=0.0, atol=1e-6 * largest)
 
 
+@pytest.mark.long
 def test_the_linkage_moves_as_circles_that_intersect(turn):
     solution, _ = turn
     t = times_of(solution)
@@ -51,6 +52,7 @@ def test_the_linkage_moves_as_circles_that_intersect(turn):
     assert_allclose(absolute(solution.v(t)), w, atol=2e-4)
 
 
+@pytest.mark.long
 def test_the_gap_stays_closed_between_nodes(turn):
     solution, closure = turn
     assert np.abs(solution.value(closure.misfit, times_of(solution, 5001))).max() < 1e-6
@@ -268,6 +270,7 @@ def test_a_loop_may_close_in_the_second_arc():
     assert np.abs(solution.value(closure.gap, 0.1)).max() > 1e-2
 
 
+@pytest.mark.long
 def test_a_problem_with_loops_can_be_sent_to_other_processes():
     problem, _ = linkage(2, 3)
     problem.start_at(q=[START, None, None], v=0.0)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from closed_linkage import chain, linkage, times_of
 from numpy.testing import assert_allclose
+from tiers import fast_first
 
 import dynamics
 import trajopt
@@ -40,7 +41,7 @@ def rotation_between(model, a, b, q):
     return found[0].T @ found[1]
 
 
-@pytest.mark.parametrize("first", ["base", "first"])
+@fast_first("first", ["first", "base"])
 @pytest.mark.parametrize(
     ("kind", "axis", "width"),
     [("point", None, 3), ("pin", (0, 0, 2), 5), ("pin", (1, -2, 0.5), 5), ("weld", None, 6)],

@@ -57,6 +57,7 @@ def sliding_hopper(held):
     return problem
 
 
+@pytest.mark.long
 def test_a_robot_on_ice_that_is_to_move_on_from_rest_is_refused():
     problem = sliding_hopper("z")
     problem.start_at(v=0)

@@ -59,6 +59,7 @@ def test_a_motor_that_moves_a_mass_has_the_closed_form_of_the_mass():
     assert solution.tau(t)[:, 0] == pytest.approx(MASS * a, abs=1e-8)
 
 
+@pytest.mark.long
 def test_states_are_integrated_with_the_robot_under_its_controls():
     report = trajopt.solve(least_heat()).verify()
     assert report.holds

@@ -83,6 +83,7 @@ def bang_bang(system=None):
     return problem
 
 
+@pytest.mark.long
 def test_a_control_may_jump_inside_an_arc():
     solution = trajopt.solve(bang_bang())
     assert solution.converged
@@ -322,6 +323,7 @@ def test_more_boundary_values_than_controls_can_meet_say_what_is_free():
 # -- verification ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_states_are_simulated_forward_under_the_controls():
     exact = trajopt.solve(least_effort()).verify()
     assert exact.simulation is not None and exact.simulation.end_to_end < 1e-10
@@ -347,6 +349,7 @@ def test_the_implicit_form_is_not_simulated():
 # -- limits ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_limits_at_collocation_points_give_the_optimum_of_radau_collocation_by_hand():
     from benchmarks.systems import by_hand, rayleigh
 
@@ -355,6 +358,7 @@ def test_limits_at_collocation_points_give_the_optimum_of_radau_collocation_by_h
     assert mine.objective == pytest.approx(theirs.objective, rel=1e-8)
 
 
+@pytest.mark.long
 def test_a_state_that_is_free_at_the_start_keeps_its_limit_there():
     problem = trajopt.Problem(double_integrator(), trajopt.Trajectory.collocation(3, duration=1.0))
     problem.control("u", -1.0, 1.0)

@@ -111,6 +111,7 @@ def test_an_integral_of_what_is_no_term_is_refused(given):
         trajopt.integral(given)
 
 
+@pytest.mark.long
 def test_certificate_and_report_measure_an_integral_by_the_same_scale():
     problem = trajopt.Problem(double_integrator(), trajopt.Trajectory.collocation(4, 3))
     problem.start_at(x=[0.0, 0.0])

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hand_written import PointMasses
+from tiers import fast_first
 
 import trajopt
 from trajopt.base.errors import OptionError
@@ -30,8 +31,8 @@ def slide(over="path"):
     return problem
 
 
-@pytest.mark.parametrize("accuracy", [1e-3, 1e-5])
-@pytest.mark.parametrize("over", ["path", (0.3, 0.8)])
+@fast_first("accuracy", [1e-3, 1e-5])
+@fast_first("over", ["path", (0.3, 0.8)])
 def test_limits_hold_between_nodes_to_the_accuracy_that_is_asked(over, accuracy):
     plain = trajopt.solve(slide(over), refine=None)
     given = "" if accuracy == LIMIT_ACCURACY else f"accuracy={accuracy:.2g}"
@@ -132,6 +133,7 @@ def test_what_a_problem_recommends_is_used_unless_another_refinement_or_none_is_
     assert not any(trajopt.solve(problem, refine=trajopt.LimitNodes(accuracy=1.0)).limit_points)
 
 
+@pytest.mark.long
 def test_rows_in_rounds_are_solved_again_from_the_motion_that_there_is():
     refined = trajopt.solve(slide(), trajopt.ConstraintGeneration(), refine=trajopt.LimitNodes(accuracy=1e-3))
     same = trajopt.solve(slide(), refine=trajopt.LimitNodes(accuracy=1e-3))

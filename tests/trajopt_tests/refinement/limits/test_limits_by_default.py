@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 from hand_written import PointMasses
+from tiers import fast_first
 
 import trajopt
 from trajopt.base import errors
@@ -112,7 +113,7 @@ def test_windows_arcs_and_phases_hold_their_limits_too():
     assert "(there:" in report[:150] or "(back:" in report[:150]
 
 
-@pytest.mark.parametrize(
+@fast_first(
     "solver",
     [
         trajopt.Ipopt(),
@@ -143,6 +144,7 @@ def test_newtons_method_from_the_answer_needs_no_further_solve():
     assert len(seen) == solution.iterations + 2
 
 
+@pytest.mark.long
 def test_without_newtons_method_the_solver_finds_the_same_optimum_on_more_nodes():
     usual = trajopt.solve(fastest())
     solution = trajopt.solve(fastest(), refine=trajopt.LimitNodes(newton=False))
@@ -190,6 +192,7 @@ def test_the_deadline_that_has_passed_leaves_limits_looked_at():
     assert not solution.converged or solution.warning or solution.limit_excess <= 1e-3
 
 
+@pytest.mark.long
 def test_what_a_callback_raises_while_nodes_are_added_leaves_the_solve():
     plain = trajopt.solve(fastest(), refine=None)
     seen = []
@@ -203,12 +206,14 @@ def test_what_a_callback_raises_while_nodes_are_added_leaves_the_solve():
         trajopt.solve(fastest(), progress=stop)
 
 
+@pytest.mark.long
 def test_a_refinement_of_knots_is_followed_by_limit_nodes():
     problem = limited(speed, -np.inf, 1.2)
     solution = trajopt.solve(problem, refine=trajopt.Refined(tol=1e-2, rounds=1))
     assert solution.refinement is not None and solution.limit_excess <= 1e-3
 
 
+@pytest.mark.long
 def test_a_compiled_program_keeps_the_nodes_of_its_problem():
     solution = trajopt.solve(limited(speed, -np.inf, 1.2))
     on_mesh = trajopt.compile(limited(speed, -np.inf, 1.2)).solve()
@@ -223,6 +228,7 @@ def test_limits_that_control_points_hold_are_not_looked_at():
     assert limit_peaks(trajopt.solve(problem)).relative.size == 0
 
 
+@pytest.mark.long
 def test_a_bounded_integral_is_compared_with_its_bound():
     """Its term cancels: the integral of the absolute value is thousands of times the bound."""
 
@@ -237,6 +243,7 @@ def test_a_bounded_integral_is_compared_with_its_bound():
     assert line.scale == pytest.approx(3.0)
 
 
+@pytest.mark.long
 def test_a_limit_with_a_scale_of_its_own_is_compared_with_it():
     """0.001 of the scale may be missed between nodes: of 1.2 by default, of 6 where that is said."""
     coarse = trajopt.solve(limited(speed, -np.inf, 1.2, scale=6.0), refine=None)
@@ -262,6 +269,7 @@ def test_an_integral_has_no_scale():
         problem.subject_to(trajopt.integral(speed), upper=1.2, scale=1.0)
 
 
+@pytest.mark.long
 def test_the_dense_method_starts_on_more_nodes_with_the_multipliers_it_has():
     solution = trajopt.solve(fastest(), trajopt.DenseInteriorPoint(), refine=trajopt.LimitNodes(newton=False))
     assert any(solution.limit_points) and solution.converged and "IPOPT" not in solution.detail

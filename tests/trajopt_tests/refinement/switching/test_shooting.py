@@ -20,6 +20,7 @@ def test_shooting_on_durations_agrees_with_the_certified_two_link_arm():
     assert "switch at 0.0457" in str(check) and "converged" in str(check)
 
 
+@pytest.mark.long
 def test_a_held_velocity_follows_from_forward_dynamics_too():
     dynamics = PointMasses(1, 2.0, 50.0)
     dynamics.limits.velocity = np.array([3.0])

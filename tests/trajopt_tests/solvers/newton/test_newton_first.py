@@ -176,6 +176,7 @@ def test_the_time_limit_is_one_for_both(pass_time):
     assert found.status is Status.TIME_LIMIT and found.seconds < 0.5
 
 
+@pytest.mark.long
 def test_constraint_generation_begins_with_it_where_the_start_lacks_nothing_but_rows():
     start = WarmStart(Ipopt().solve(nearest_in_polygon(range(0, 60, 4))).y)
     whole = nearest_in_polygon(range(60))

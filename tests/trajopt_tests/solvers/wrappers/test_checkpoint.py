@@ -60,6 +60,7 @@ def test_a_killed_solve_resumes_to_the_same_optimum(tmp_path):
     assert resumed.converged and np.isclose(resumed.duration, plain.duration, rtol=1e-8)
 
 
+@pytest.mark.long
 def test_the_last_checkpoint_is_the_answer(tmp_path):
     path = tmp_path / "solve.ckpt"
     solution = solve_with_checkpoints(two_link_minimum_time(10), path)
@@ -76,6 +77,7 @@ def test_checkpoints_are_throttled(tmp_path):
     assert often.written >= iterations and seldom.written == 0 and (tmp_path / "seldom").exists()
 
 
+@pytest.mark.long
 def test_a_failed_write_warns_once_and_leaves_solve_and_earlier_checkpoint_alone(tmp_path, monkeypatch):
     path = tmp_path / "solve.ckpt"
     solve_with_checkpoints(two_link_minimum_time(10), path)
@@ -123,6 +125,7 @@ def test_impossible_options_are_refused(tmp_path):
         Checkpointed(trajopt.Ipopt(), tmp_path / "missing" / "x")
 
 
+@pytest.mark.long
 def test_a_refinement_leaves_the_checkpoint_to_the_problem_that_was_asked(tmp_path):
     path = tmp_path / "solve.ckpt"
     seen = []

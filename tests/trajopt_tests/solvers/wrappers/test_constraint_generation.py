@@ -38,6 +38,7 @@ def test_most_rows_never_enter():
     assert 1 <= entered <= 30
 
 
+@pytest.mark.long
 def test_an_answer_far_beyond_what_was_left_out_is_no_start():
     # Minimum time without limits is none: its answer exceeds nearly all of them, some a thousandfold. From
     # there 221 iterations led to the optimum; from the start all rows take eleven.
@@ -105,6 +106,7 @@ def test_a_row_that_was_left_out_may_not_hide_that_it_is_nan():
     assert result.converged and result.y == pytest.approx(1.25, rel=1e-6)
 
 
+@pytest.mark.long
 def test_a_problem_recommends_its_solver_and_another_one_can_be_given():
     problem = trajopt.Problem(TwoLinkArm(), trajopt.Trajectory.uniform(8))
     problem.start_at(q=[0, -2], v=0)

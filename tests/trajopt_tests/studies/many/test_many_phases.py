@@ -48,6 +48,7 @@ def test_phases_of_a_list_are_solved_in_other_processes():
         assert solution.multipliers.keys() == {"middle"}
 
 
+@pytest.mark.long
 def test_a_sweep_of_phases_starts_from_neighbours():
     axes = {"jump": [0.0, 0.2], "duration": [1.0, 2.0]}
     study = trajopt.sweep(halves, axes, processes=1)

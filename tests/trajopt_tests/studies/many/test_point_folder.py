@@ -6,6 +6,7 @@ import sys
 from functools import partial
 
 import pytest
+from tiers import fast_first
 
 import problems
 import trajopt
@@ -90,7 +91,7 @@ def build(mass=1.0):
 """
 
 
-@pytest.mark.parametrize("changed", ["file", "variable", "module of a computed name", "nothing"])
+@fast_first("changed", ["file", "nothing", "variable", "module of a computed name"], 2)
 def test_points_are_solved_again_where_what_their_build_reads_has_changed(tmp_path, monkeypatch, changed):
     code, folder = tmp_path / "code", tmp_path / "results"
     code.mkdir()
@@ -188,6 +189,7 @@ def test_digests_of_code_cover_branches_that_run_and_files_with_names_of_the_sta
     assert code_of_file(tmp_path / "own.py") != before
 
 
+@pytest.mark.long
 def test_a_solution_that_was_swapped_for_another_is_not_taken_for_that_of_its_row(tmp_path):
     build, axes = problems.double_integrator.build, {"mass": [1.0, 4.0]}
     study = trajopt.sweep(build, axes, processes=1, folder=tmp_path)
@@ -202,9 +204,7 @@ def test_a_solution_that_was_swapped_for_another_is_not_taken_for_that_of_its_ro
     assert [solution.duration for solution in again.solutions] == pytest.approx([2.0, 4.0], rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("column", "forged"), [("duration", "1.5"), ("converged", "False"), ("objective", "")]
-)
+@fast_first(("column", "forged"), [("duration", "1.5"), ("converged", "False"), ("objective", "")])
 def test_a_row_that_was_edited_is_not_believed(tmp_path, column, forged):
     build = problems.double_integrator.build
     trajopt.sweep(build, {"mass": [1.0]}, processes=1, folder=tmp_path)

@@ -48,6 +48,7 @@ def test_one_problem_twice_in_a_list_is_two_problems_in_threads():
     assert [point.duration for point in study.points] == pytest.approx([2.0] * 4, rel=1e-6)
 
 
+@pytest.mark.long
 def test_recipes_functions_and_problems_with_own_terms_can_be_sent(monkeypatch):
     def by_catalogue(recipe):  # what the installed package's entry point does
         return catalogue.build(recipe.problem, recipe.parameters)
@@ -125,6 +126,7 @@ def test_options_of_solve_reach_the_workers():
     assert len(study.solutions[0].starts.starts) == 2 and "1e-06" in study.solutions[0].run.solver
 
 
+@pytest.mark.long
 def test_a_folder_is_gone_on_with_and_that_of_another_study_is_refused(tmp_path):
     given, seen = [moved(mass) for mass in MASSES], []
     first = trajopt.solve_many(given[:2], processes=1, folder=tmp_path)

@@ -169,6 +169,7 @@ def test_workers_that_are_killed_at_random_cost_nothing(distributed, tmp_path, m
     assert len(built) == count and sum(built.values()) <= count + clusters + 4 * (len(killed) + clusters)
 
 
+@pytest.mark.long
 def test_a_cluster_that_does_not_answer_is_refused_at_once(distributed, monkeypatch):
     monkeypatch.setattr(cluster, "TIMEOUT", 0.5)
     with socket.socket() as taken:
@@ -180,6 +181,7 @@ def test_a_cluster_that_does_not_answer_is_refused_at_once(distributed, monkeypa
         trajopt.solve_many([partial(build, 1.0)], executor="no address")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", ["no address", "weird://here:1"])
 def test_a_client_that_cannot_connect_is_closed_at_once(where, distributed, monkeypatch):
     """Collected later, while a loop is started, it would wait for a lock that its own thread holds."""
