@@ -1,4 +1,4 @@
-"""What assembly costs: `python -m benchmarks.assembly` writes docs/assembly.md.
+"""Cost of assembly: `python -m benchmarks.assembly` writes docs/assembly.md.
 
 Microseconds of a processor for all functions and derivatives at a point never seen before, one after the
 other as IPOPT asks for them: objective and rows, gradient, Jacobian, Hessian. Each is the second percentile
@@ -41,7 +41,7 @@ PARTS = ("objective and rows", "gradient", "Jacobian", "Hessian")
 
 @dataclass(frozen=True)
 class Size:
-    """How much is measured: points, those of whole bodies, problems by part, meshes, solves."""
+    """Amount that is measured: points, those of whole bodies, problems by part, meshes, solves."""
 
     points: int = 400
     few_points: int = 60

@@ -104,7 +104,7 @@ def move(model: dynamics.RigidBodyModel, seed: int) -> trajopt.Problem:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one move came to: excess in percent of a limit, and errors at the end of replays in rad."""
+    """Outcome of one move: excess in percent of a limit, and errors at the end of replays in rad."""
 
     converged: bool
     duration: float

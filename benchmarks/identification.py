@@ -44,7 +44,7 @@ DIMENSIONS = (  # d, a, alpha of a UR10e, as the manufacturer publishes them
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """Of a motion: least and largest position, largest speed and acceleration of every joint; its start."""
+    """Ranges of a motion: extreme positions, largest speed and acceleration of every joint; its start."""
 
     lower: np.ndarray
     upper: np.ndarray

@@ -63,7 +63,7 @@ HEAD = ("problem", *(column for columns in TABLES.values() for column in columns
 
 
 def reference_of(name: str) -> float | None:
-    """What the module or a page calls the optimum, or a finer solve; None where there is none."""
+    """The optimum by the module, by a page or by a finer solve; None where there is none."""
     if name in FINER:
         return solved(name, trajopt.Ipopt(), finer=4).objective
     module = catalogue.module(name)
@@ -110,7 +110,7 @@ def intervals_of(solution: Any) -> Any:
 
 
 def source_of(name: str) -> str:
-    """What kind of reference it is, where it is ours."""
+    """Kind of the reference, where it is ours."""
     return " (certified)" if name in CERTIFIED else " (finer)" if name in FINER else ""
 
 

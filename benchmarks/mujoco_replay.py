@@ -57,7 +57,7 @@ def mjcf(model: dynamics.RigidBodyModel) -> str:
 
 
 def driving_torques(model: dynamics.RigidBodyModel, solution: trajopt.Solution, t: Any) -> np.ndarray:
-    """What moves the joints, (k, n): torques of the motors, clipped, less what damping takes in the plan."""
+    """Torques on the joints, (k, n): of the motors, clipped, less what damping takes in the plan."""
     motors, limits = solution.value(MOTORS, t), model.limits
     return solution.tau(t) + np.clip(motors, limits.torque_lower, limits.torque_upper) - motors
 

@@ -73,7 +73,7 @@ SMALLEST = Size((2,), (2,), 1, ("minimum_fuel",), 1)
 
 @dataclass(frozen=True)
 class Solve:
-    """What a solve cost and found; processor seconds for the problem, its transcription and solve."""
+    """Time and result of a solve; processor seconds for the problem, its transcription and solve."""
 
     objective: float
     unknowns: int

@@ -44,7 +44,7 @@ def chosen(names: Iterable[str]) -> list[Command]:
 
 
 def digest(command: Command, docs: Path = DOCS) -> str:
-    """Of all that a command has written, as it stands; empty where a file or a mark is missing."""
+    """Digest of all that a command has written, as it stands; empty where a file or a mark is missing."""
     found = hashlib.sha256()
     for each in command.writes:
         name, _, part = each.partition("#")

@@ -133,7 +133,7 @@ class Arm:
 
     @property
     def lines(self) -> int:
-        """Of the statement, that of the robot counted as the one of `def`."""
+        """Lines of the statement, that of the robot counted as the one of `def`."""
         return sum(bool(line.strip()) for line in inspect.getsource(self.task).splitlines()) - 1
 
 
@@ -207,7 +207,7 @@ def crowded() -> moves.Task:
 
 
 def in_new_process(*arguments: str, kernels: str | None = None) -> str:
-    """What this module prints there; kernels : folder where they are stored, None: that of all processes."""
+    """Text that this module prints; kernels : folder where they are stored, None: that of all processes."""
     environment = {**os.environ} if kernels is None else {**os.environ, "NUMBA_CACHE_DIR": kernels}
     command = [sys.executable, "-m", "benchmarks.tasks", *arguments]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)

@@ -100,7 +100,7 @@ def ours(size: Size) -> list[dict[str, Any]]:
 
 
 def peers(interpreters: list[str], size: Size) -> list[dict[str, Any]]:
-    """What each peer reaches, in the first interpreter that can import it."""
+    """Accuracies that each peer reaches, in the first interpreter that can import it."""
     rows = []
     for name, module in IMPORTED_AS.items():
         home = home_of(module, interpreters)

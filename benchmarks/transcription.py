@@ -1,4 +1,4 @@
-"""What the choices in the transcription cost or save: `python -m benchmarks.transcription`.
+"""Costs and savings of the choices in the transcription: `python -m benchmarks.transcription`.
 
 For every library problem: the exact Hessian against L-BFGS, our row scaling against IPOPT's own on top of it,
 the two strategies for the barrier parameter, and the number of nodes per span. Seconds are medians of five

@@ -60,7 +60,7 @@ BASES = (
 
 
 def verdict_of(arrays: dict[str, Any], what: str, of_multipliers: bool = False) -> Judgement:
-    """What a reader is told of a file that was edited, so that every "holds" and PASS is wrong.
+    """Report of a file that was edited so that every "holds" and PASS is wrong.
 
     of_multipliers : these were edited, of which a certificate tells nothing but what it prints "as saved"
     """

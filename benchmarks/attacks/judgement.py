@@ -1,4 +1,4 @@
-"""What an attack came to: refused in words, right, or silently wrong."""
+"""Outcome of an attack: refused in words, right, or silently wrong."""
 
 from __future__ import annotations
 

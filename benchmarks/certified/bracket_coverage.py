@@ -1,4 +1,4 @@
-"""Whether estimated brackets contain the optimum: local refinement of problems whose optimum is known.
+"""Check that estimated brackets contain the optimum: local refinement of problems whose optimum is known.
 
 Every problem is refined as if no switching structure had been confirmed, and on every mesh the estimated
 lower end is compared with the certified optimum: `coverage(name, build)`. `python -m benchmarks.certified`
@@ -40,7 +40,7 @@ class Coverage:
 
     @property
     def contained(self) -> bool:
-        """Whether no lower end lies above the optimum."""
+        """True where no lower end lies above the optimum."""
         return all(mesh.lower <= self.optimum + RESOLVED * abs(self.optimum) for mesh in self.meshes)
 
     @property
@@ -50,7 +50,7 @@ class Coverage:
 
     @property
     def width(self) -> float:
-        """Of the narrowest bracket, relative to the optimum."""
+        """Width of the narrowest bracket, relative to the optimum."""
         return self.narrowest.width / abs(self.optimum)
 
 

@@ -48,7 +48,7 @@ def drawn_arm(seed: int) -> trajopt.Problem:
 
 
 def cases() -> dict[str, Callable[[], trajopt.Problem]]:
-    """What is certified, by the name it has in the table."""
+    """Builders of what is certified, by their names in the table."""
     found: dict[str, Callable[[], trajopt.Problem]] = {
         "sliding_mass (0.4 s exactly)": problems.sliding_mass.build,
         "sliding_mass, 3 m/s": lambda: problems.sliding_mass.build(velocity=3.0),

@@ -31,7 +31,7 @@ COLUMNS = (
 
 
 def table(rows: Iterable[str]) -> str:
-    """What wrote the rows, and the rows below their head."""
+    """Head that tells what wrote the rows, and the rows."""
     written = f"Written by `python -m benchmarks.certified` on {loaded_machine()}."
     return "\n".join([written, "", f"| {' | '.join(COLUMNS)} |", "|" + " --- |" * len(COLUMNS), *rows])
 
@@ -69,7 +69,7 @@ def covered(cases: Mapping[str, Callable[[], trajopt.Problem]]) -> str:
 
 
 def coverage_row(found: Coverage) -> str:
-    """Of the mesh with the narrowest bracket."""
+    """Row of the mesh with the narrowest bracket."""
     ratio = f"{min(found.ratios):.1f}" if found.ratios else ""
     spans, width = found.narrowest.spans, f"{found.width:.1e}"
     return f"| {found.name} | {len(found.meshes)} | {spans} | {width} | {ratio} | {found.ended} |"

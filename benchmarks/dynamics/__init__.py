@@ -1,1 +1,1 @@
-"""What every function of the dynamics layer costs per node, beside Pinocchio, and how the cost grows."""
+"""Cost per node of every function of the dynamics layer, beside Pinocchio, and its growth."""

@@ -1,4 +1,4 @@
-"""Which functions of the layer are timed, and how they are called."""
+"""Functions of the layer that are timed, and their calls."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def timed_functions() -> list[str]:
 
 
 def takes_nodes(function: Any) -> bool:
-    """Whether all that a function needs is a model, arrays at nodes and a frame."""
+    """True where all that a function needs is a model, arrays at nodes and a frame."""
     if not inspect.isfunction(function):
         return False
     needed = required(function)

@@ -1,4 +1,4 @@
-"""How long algorithms of floating robots take beside Pinocchio's free flyer, called from Python.
+"""Times of algorithms of floating robots beside Pinocchio's free flyer, called from Python.
 
     python -m benchmarks.dynamics.floating
 

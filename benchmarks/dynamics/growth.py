@@ -1,4 +1,4 @@
-"""How the time of a recursion grows: one formula for chains and trees alike, fitted and drawn.
+"""Growth of the time of a recursion: one formula for chains and trees alike, fitted and drawn.
 
 With d the depth of a body, N d counts the pairs of a body and its ancestors (itself among them), N d^2 the
 triples: what the papers' bounds bound. The recursions are timed alone, on one block of nodes, their results
@@ -36,7 +36,7 @@ NOTHING = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True)
 class Curve:
-    """What is timed, the highest of ORDERS it may have, and the indices of its result."""
+    """Function that is timed, the highest of ORDERS it may have, and the indices of its result."""
 
     title: str
     call: Callable[[RigidBodyModel], Callable[[], object]]
@@ -121,7 +121,7 @@ def growth(curve: Curve, rounds: int = ROUNDS, least: float = LEAST) -> Growth:
 
 
 def order_counts(model: RigidBodyModel) -> list[float]:
-    """What ORDERS count in a robot."""
+    """Numbers that ORDERS count in a robot."""
     depth: list[int] = []
     for parent in model.parent.tolist():
         depth.append(1 + (depth[parent] if parent >= 0 else 0))

@@ -39,7 +39,7 @@ def in_turns(
 
 
 def repeats_of(call: Callable[[], object], least: float) -> int:
-    """How many calls fill a round; the first two calls compile and warm up."""
+    """Number of calls that fill a round; the first two calls compile and warm up."""
     call()
     call()
     return max(1, int(least / max(batch(call, 1), 1e-7)))

@@ -39,7 +39,7 @@ def inverse_dynamics_error(
 
 
 def passive_torques(model: dynamics.RigidBodyModel, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """What springs and damping take from the motors, of joints without mimics."""
+    """Torques that springs and damping take from the motors, of joints without mimics."""
     joints = [joint for joint in model.joints if joint.mimics is None]
     moved = np.array([joint.offset - joint.rest for joint in joints]) + q
     return np.array([j.stiffness for j in joints]) * moved + np.array([j.damping for j in joints]) * v

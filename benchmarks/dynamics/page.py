@@ -53,7 +53,7 @@ class Cells:
 
 
 def verdict(number: float, must: float, aim: float) -> str:
-    """Which of the two bounds a number keeps."""
+    """The one of two bounds that a number keeps."""
     if number <= aim:
         return "aim reached"
     return "must kept" if number <= must else "**must missed**"

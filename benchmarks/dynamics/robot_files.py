@@ -48,7 +48,7 @@ class Reading:
 
     @property
     def agrees(self) -> bool:
-        """Whether it loads and all that differs is named."""
+        """True where it loads and all that differs is named."""
         return self.loaded in ("as it is", "repaired") and not self.unnamed
 
 
@@ -180,7 +180,7 @@ def read_mujoco(file: Path) -> Reading | None:
 
 
 def is_named(model: dynamics.RigidBodyModel, words: tuple[str, ...]) -> bool:
-    """Whether a line of what is left out has one of these words."""
+    """True where a line of what is left out has one of these words."""
     return any(word in line for line in model.left_out for word in words)
 
 

@@ -27,7 +27,7 @@ AGREEMENT = 1e-6  # between both programs' scaled objective, rows and derivative
 
 
 class Node:
-    """What terms see of a node, computed when asked for."""
+    """A node as terms see it, computed when asked for."""
 
     def __init__(self, problem: trajopt.Problem) -> None:
         n = problem.dynamics.n

@@ -1,4 +1,4 @@
-"""What the parts of the benchmark that exist for both costs of a gait are called, and what counts in them."""
+"""Names of the parts of the benchmark that exist for both costs of a gait, and what counts in them."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def points_figure(found: Sequence[Mapping[str, Any]], cost: str) -> Figure:
 
 
 def pairs(axis: Any, rows: list[tuple[int, Mapping[str, Any]]], label: str, what: str) -> None:
-    """What counts on the left scale, seconds on the right one; hollow where the solve did not converge."""
+    """Counts on the left scale, seconds on the right one; hollow where the solve did not converge."""
     at = np.array([count for count, _ in rows])
     seconds = axis.twinx()
     seconds.spines["right"].set_visible(True)

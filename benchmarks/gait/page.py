@@ -110,7 +110,7 @@ def casadi(found: Mapping[str, Any]) -> str:
 
 
 def starts(found: Mapping[str, Any], cost: str) -> str:
-    """What became of perturbed starts."""
+    """Outcomes of perturbed starts."""
     rows = [
         (row["seed"], row["error"] or row["status"].rstrip("."), row["iterations"], f"{row['objective']:.6f}",
          seconds(row["seconds"]))
@@ -147,7 +147,7 @@ def sweep(found: Sequence[Mapping[str, Any]], cost: str) -> str:
 
 
 def between(found: Sequence[Mapping[str, Any]], cost: str) -> str:
-    """What limit nodes do for every gait, and what they cost."""
+    """Gain and cost of limit nodes for every gait."""
     rows = []
     for row in found:
         plain, refined = row["plain"], row["refined"]

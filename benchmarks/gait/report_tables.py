@@ -94,7 +94,7 @@ def on_limits(solution: trajopt.Solution) -> str:
 
 
 def iterations_of(solution: trajopt.Solution) -> str:
-    """Of all solves, those with limit nodes included."""
+    """Number of iterations of all solves, those with limit nodes included."""
     count = sum(len(each.iterations) - 1 for each in solution.solves)
     return f"{count}" if solution.converged else f"{count} (not converged)"
 
@@ -210,7 +210,7 @@ def shortfalls(solutions: dict[str, trajopt.Solution]) -> str:
 
 
 def carried(solution: trajopt.Solution) -> dict[str, str]:
-    """What a pack changes; forces in weights of the body alone."""
+    """Changes by a pack; forces in weights of the body alone."""
     body = whole_body(gait_cycle(solution))
     peak, lean = body.cycle.reaction("r")[:, 4].max(), inclination(body, "pelvis", "neck").mean()
     found = {
@@ -251,7 +251,7 @@ def both_sides(solution: trajopt.Solution) -> dict[str, str]:
 
 
 def unequal_steps(solution: trajopt.Solution) -> dict[str, str]:
-    """What differs between the steps and stances of both legs, and whether the stride passes."""
+    """Differences between the steps and stances of both legs, and the verdict on the stride."""
     cycle = gait_cycle(solution)
     right, left = step_lengths(cycle)
     times = 100.0 - cycle.other_strike, cycle.other_strike
@@ -267,7 +267,7 @@ def unequal_steps(solution: trajopt.Solution) -> dict[str, str]:
 
 
 def impulse(force: np.ndarray, cycle: Any) -> float:
-    """Of the forward part of a force, in body weights times seconds."""
+    """Impulse of the forward part of a force, in body weights times seconds."""
     return float(np.maximum(force, 0.0).mean() * cycle.duration / cycle.weight)
 
 

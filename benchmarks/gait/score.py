@@ -132,7 +132,7 @@ def weight_by_the_split(percent: np.ndarray) -> np.ndarray:
 
 
 class _At:
-    """What the time split reads of a node."""
+    """A node as the time split reads it."""
 
     def __init__(self, time: float) -> None:
         self.t = [time]

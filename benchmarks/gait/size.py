@@ -1,4 +1,4 @@
-"""How much of the walking is measured: all of it, or as little as runs through every part."""
+"""Amount of the walking that is measured: all of it, or as little as runs through every part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a gait depends on: speed and step length, control points and nodes, the start of the search.
+"""Influences on a gait: speed and step length, control points and nodes, the start of the search.
 
 Each study is of one cost, "sourced" or "thesis", and without limit nodes but for `between_nodes`.
 """
@@ -20,7 +20,7 @@ WITHOUT_AND_WITH: dict[str, Literal["auto"] | None] = {"plain": None, "refined":
 
 
 def row(solution: trajopt.Solution, cpu: float) -> dict[str, Any]:
-    """What a solve found; per metre stands the whole cost of sources, of the thesis's the effort."""
+    """Results of a solve; per metre stands the whole cost of sources, of the thesis's the effort."""
     assert solution.recipe is not None
     known, effort = solution.recipe.parameters, float(solution.cost_terms["dynamic effort"])
     return {
@@ -71,7 +71,7 @@ def between_nodes(cost: str, size: Size) -> list[dict[str, Any]]:
 
 
 def verified(solution: trajopt.Solution, cpu: float) -> dict[str, Any]:
-    """What `verify` says of a gait, and what it took."""
+    """Statements of `verify` on a gait, and its time."""
     report = solution.verify()
     return {
         "verdict": report.verdict,

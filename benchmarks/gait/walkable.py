@@ -1,4 +1,4 @@
-"""What can be walked by the cost with sources, and how a solve ends that asks for more than that."""
+"""Steps that can be walked by the cost with sources, and ends of solves that ask for more."""
 
 from __future__ import annotations
 

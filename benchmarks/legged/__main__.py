@@ -1,4 +1,4 @@
-"""What robots on legs take to solve, and what their equations miss between nodes.
+"""Times of solves of robots on legs, and what their equations miss between nodes.
 
     python -m benchmarks.legged                          # Solo, a hopper, a step of the G1
     python -m benchmarks.legged --robots FOLDER          # and jumps of ANYmal and HyQ, a step of Talos
@@ -235,7 +235,7 @@ def starts(name: str, count: int) -> list[list[str]]:
 
 
 def replays(library: Sequence[str]) -> list[list[str]]:
-    """How far MuJoCo's robot leaves each motion of the library."""
+    """Distances by which MuJoCo's robot leaves each motion of the library."""
     from benchmarks.legged.replay import replayed
 
     rows = []

@@ -1,4 +1,4 @@
-"""How far a free body of unequal moments of inertia is from DOP853 after it has turned far.
+"""Distance of a free body of unequal moments of inertia from DOP853 after it has turned far.
 
     python -m benchmarks.legged.free_body
 

@@ -128,7 +128,7 @@ def answers() -> list[dict[str, Any]]:
 
 
 def asked(python: str) -> list[dict[str, Any]]:
-    """What the interpreter answers; its error in words where it cannot."""
+    """Answer of the interpreter; its error in words where it cannot."""
     command = [python, "-m", "benchmarks.legged.peer"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""How far MuJoCo's robots on legs leave the plan when they stand on its ground: `benchmarks.legged --replay`.
+"""Distance by which MuJoCo's robots on legs, on its ground, leave the plan: `benchmarks.legged --replay`.
 
 The robot is written as MJCF with a free joint for its base and a small sphere at every point of its feet,
 above a plane; feet touch nothing but the ground. Its joints get the planned torques and a feedback that holds

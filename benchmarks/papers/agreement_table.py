@@ -1,4 +1,4 @@
-"""What has to agree if the algorithms are right."""
+"""Quantities that agree if the algorithms are right."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def rotor_table(rows: dict[str, list[float]], published: dict[str, tuple[str, ..
 
 
 def nearest_variant() -> str:
-    """How near any rotor and any correction of Algorithm 6 comes to the first column of table 4.3."""
+    """Distances of rotors and corrections of Algorithm 6 from the first column of table 4.3."""
     _, q, v, tau = thesis_case(5, 1)
     misses: dict[tuple[str, ...], list[float]] = {}
     for mass, offset, at in itertools.product((0.0, 0.5, 1.0), (0.0, 0.5, 1.0), (0.0, 1.0)):
@@ -215,7 +215,7 @@ def moving_section() -> str:
 
 
 def misprint_section() -> str:
-    """What each misprint alone does."""
+    """Effect of each misprint alone."""
     rng = np.random.default_rng(0)
     model = autotree(15, 2, skew=0.7, rotor=THESIS_ROTOR).with_gravity((0.0, 0.0, -9.81))
     q, v, tau = rng.normal(size=(3, 15))

@@ -20,7 +20,7 @@ class KernelTime(NamedTuple):
 
 
 def kernel_time(name: str, model, inputs: int, nodes: int = NODES) -> KernelTime:
-    """Of `dynamics.NAME(model, ...)` with `inputs` random (..., n) arrays."""
+    """Times of `dynamics.NAME(model, ...)` with `inputs` random (..., n) arrays."""
     function = getattr(dynamics, name)
     batch = np.random.default_rng(0).uniform(0.0, 2.0 * np.pi, (inputs, nodes, model.n))
     single = [x[0] for x in batch]

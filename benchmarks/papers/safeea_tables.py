@@ -63,7 +63,7 @@ def cubic(coefficients: tuple[Fraction, ...]) -> str:
 
 
 def counted() -> OperationCount:
-    """Of the recursion, on random revolute chains."""
+    """Operations of the recursion, on random revolute chains."""
 
     def run(n: int) -> Tally:
         tally = Tally()

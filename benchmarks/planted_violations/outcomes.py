@@ -1,4 +1,4 @@
-"""What certificates and reports say of one planted statement, and whether it is true."""
+"""Statements of certificates and reports on one planted violation, and their truth."""
 
 from __future__ import annotations
 

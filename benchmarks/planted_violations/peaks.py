@@ -202,7 +202,7 @@ def any_scale(rng: Rng) -> Planted:
 
 
 def _height(rng: Rng) -> float:
-    """Of a bump under a limit of one."""
+    """Random height of a bump under a limit of one."""
     return float(rng.choice([0.5, 0.999, 1.0 + 1e-9, 1.001, 2.0]))
 
 

@@ -211,7 +211,7 @@ KINDS: tuple[Callable[[Rng], Planted], ...] = (
 
 
 def _jumps(solution: trajopt.Solution, order: int) -> bool:
-    """Whether a derivative of the curve jumps at a knot, by more than 1e-5 of its largest value."""
+    """True where a derivative of the curve jumps at a knot, by more than 1e-5 of its largest value."""
     T, knots = solution.duration, solution.knot_times[1:-1]
     t = np.linspace(0.0, T, 20001)
     largest = float(np.abs(solution.curve(t, order)).max())

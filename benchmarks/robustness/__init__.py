@@ -1,1 +1,1 @@
-"""How often a solve ends where it should: `python -m benchmarks.robustness` writes docs/robustness.md."""
+"""Shares of solves that end as they should: `python -m benchmarks.robustness` writes docs/robustness.md."""

@@ -1,4 +1,4 @@
-"""How often a solve ends where it should: `python -m benchmarks.robustness [--quick] [--rows FILE]`.
+"""Shares of solves that end as they should: `python -m benchmarks.robustness [--quick] [--rows FILE]`.
 
 Problems of the library, variants and small ones are solved on several meshes from several starts, random
 moves of two arms without the perturbed starts. An answer is judged against the best known one on the same
@@ -58,7 +58,7 @@ def summary(rows: list[dict[str, Any]], best: dict[tuple[str, int], float]) -> l
 
 
 def figures(rows: list[dict[str, Any]], best: dict[tuple[str, int], float]) -> tuple[Any, ...]:
-    """How many, and what part of them did not converge or ended above the best known; seconds."""
+    """Number, the part that did not converge or ended above the best known, and seconds."""
     above = []
     for each in rows:
         if each["passes"]:
@@ -88,7 +88,7 @@ def worst(rows: list[dict[str, Any]], best: dict[tuple[str, int], float]) -> lis
 
 
 def machine(size: str, rows: list[dict[str, Any]], pairs: int) -> str:
-    """What the figures are of: the machine, how much of the set was solved, and by which commit."""
+    """Origin of the figures: the machine, how much of the set was solved, and by which commit."""
     solved = {(each["case"], each["mesh"]) for each in rows}
     commits = Counter(commit for _, _, commit in {(r["case"], r["mesh"], r["commit"]) for r in rows})
     by_commit = ", ".join(f"{commit} ({count} pairs)" for commit, count in commits.most_common())

@@ -45,7 +45,7 @@ class Trial:
 
     @property
     def step_length(self) -> float:
-        """Of the belt's speed, m."""
+        """Length of a step at the belt's speed, m."""
         return 0.5 * self.stride * SPEED
 
 

@@ -1,1 +1,1 @@
-"""What several benchmarks use: timing, peers in processes of their own, tables and parts of pages."""
+"""Tools of several benchmarks: timing, peers in processes of their own, tables and parts of pages."""

@@ -64,7 +64,7 @@ class Command:
         return needed and PLACES[place][0]() is None
 
     def run_smallest(self, folder: Path) -> str:
-        """What the smallest size prints, run from `folder`; MissingColumnsError."""
+        """Text that the smallest size prints, run from `folder`; MissingColumnsError."""
         given = self.smallest or ""
         for name, (find, _) in PLACES.items():
             given = given.replace(f"{{{name}}}", str(find()))
@@ -82,7 +82,7 @@ class Command:
 
 
 def in_order(columns: Sequence[str], line: str) -> bool:
-    """Whether the columns stand in a line, one after the other."""
+    """True where the columns stand in a line, one after the other."""
     at = 0
     for column in columns:
         found = line.find(column, at)

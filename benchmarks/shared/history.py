@@ -51,12 +51,12 @@ class Trend:
 
     @property
     def change(self) -> float:
-        """Of the newest ratio, relative to `before`."""
+        """Change of the newest ratio, relative to `before`."""
         return self.ratios[-1] / self.before - 1.0
 
     @property
     def slower(self) -> bool:
-        """Whether the newest is below `before` by more than `SLOWER`."""
+        """True where the newest is below `before` by more than `SLOWER`."""
         return self.change < -SLOWER
 
 

@@ -43,7 +43,7 @@ def put_between_marks(page: Path, name: str, content: str) -> None:
 
 
 def text_between_marks(text: str, name: str) -> str:
-    """What stands between the marks of a name; empty where it has none."""
+    """Text between the marks of a name; empty where it has none."""
     return text.partition(f"<!-- {name} -->\n")[2].partition("\n<!-- end -->")[0]
 
 

@@ -1,4 +1,4 @@
-"""How long things take here, and where "here" is."""
+"""Times of calls on this machine, and its name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def machine() -> str:
 
 
 def versions() -> str:
-    """Of what runs our code, not of our code."""
+    """Versions of what runs our code, not of our code."""
     return f"Python {platform.python_version()}, NumPy {np.__version__}"
 
 
@@ -51,7 +51,7 @@ def loaded_machine() -> str:
 
 
 def with_seconds(run: Callable[[], T]) -> tuple[T, float]:
-    """What one call gives, and the processor seconds that it takes."""
+    """Value of one call, and the processor seconds that it takes."""
     began = time.process_time()
     found = run()
     return found, time.process_time() - began

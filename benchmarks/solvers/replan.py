@@ -39,7 +39,7 @@ WITH_PEER = ("two-link arm",)  # CasADi takes minutes to expand the dynamics of 
 
 @dataclass
 class Row:
-    """What one method took for all goals."""
+    """Time and iterations of one method for all goals."""
 
     method: str
     seconds: list[float]

@@ -1,4 +1,4 @@
-"""What one solve is made of: `python -m benchmarks.solvers.stages [--repeats N] [--write]`.
+"""Stages of one solve: `python -m benchmarks.solvers.stages [--repeats N] [--write]`.
 
 The two problems of `benchmarks.solvers.replan`, the two-link arm and a UR5 in minimum time on 20 intervals,
 stage by stage: the construction of the problem, its transcription, objective, rows and all derivatives at a

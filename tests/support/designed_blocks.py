@@ -6,7 +6,7 @@ NODES = 3
 
 
 def all_varying(values):
-    """What `RigidBodyModel.designed_block` takes where every component of these properties varies."""
+    """Arguments of `RigidBodyModel.designed_block` where every component of these properties varies."""
     return {name: np.full(np.shape(value) or (1,), np.nan) for name, value in values.items()}
 
 

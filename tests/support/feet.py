@@ -1,4 +1,4 @@
-"""What the equations of a floating base miss under the forces of feet, and how far feet slide."""
+"""Errors of the equations of a floating base under the forces of feet, and distances that feet slide."""
 
 import numpy as np
 

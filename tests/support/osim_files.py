@@ -36,7 +36,7 @@ class Joint:
 
 @dataclass(frozen=True)
 class OsimModel:
-    """What a .osim file says: joints from the ground outward, bodies (mass, centre, inertia), markers."""
+    """Content of a .osim file: joints from the ground outward, bodies (mass, centre, inertia), markers."""
 
     gravity: np.ndarray
     joints: list[Joint]
