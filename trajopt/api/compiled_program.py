@@ -19,10 +19,10 @@ from trajopt.base.errors import OptionError
 from trajopt.parametric.input_table import InputTable, input_table, rows_for
 from trajopt.parametric.warm_start import warm_program
 from trajopt.problem.links.phases import Asked, Phases, checked_asked
+from trajopt.solution.answers import answer_at
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import RunRecord
 from trajopt.solution.solution import Answer, SolutionData
-from trajopt.solution.solve_once import answer_at
 from trajopt.solvers.matrices import Matrices
 from trajopt.solvers.newton.newton import ActiveSetNewton
 from trajopt.solvers.progress import iteration_callback

@@ -29,10 +29,10 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes, limit_peaks
 from trajopt.refinement.rounds import NoFurtherRound, Round, Rounds, run_rounds, unless_smaller
+from trajopt.solution.journal import solve_once
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import Certification
 from trajopt.solution.solution import Answer, SolutionData
-from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped, TimedSolver
 from trajopt.solvers.solver import StartKind, Status
 

@@ -28,7 +28,7 @@ from trajopt.certified.switching.structure_search import StructureSearch
 from trajopt.checks.path_equations import path_equations
 from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.refined import Refined
-from trajopt.refinement.rounds import INTERRUPTED
+from trajopt.solution.journal import INTERRUPTED
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import NO_STRUCTURE, Certification
 from trajopt.solution.solution import Answer, SolutionData

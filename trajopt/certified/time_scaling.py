@@ -15,8 +15,8 @@ import numpy as np
 from trajopt.base.tolerances import CONTROL_POINT_ROUNDING, NOT_ZERO
 from trajopt.certificates.limit_violations import largest_violations
 from trajopt.certified.search_settings import DEFAULT, SearchSettings
+from trajopt.solution.answers import costs_at, program_of
 from trajopt.solution.solution import SolutionData
-from trajopt.solution.solve_once import costs_at, program_of
 from trajopt.splines.node_sets import END, START
 
 

@@ -29,11 +29,10 @@ from trajopt.checks.peaks_between_nodes import (
 )
 from trajopt.checks.scales import equation_scales
 from trajopt.problem.costs_and_constraints import Constraint
-from trajopt.refinement.rounds import Rounds, iterations_on, run_rounds, unless_smaller
+from trajopt.solution.journal import Attempt, Entry, Journal, Policy, improved, iterations_on, objection
 from trajopt.solution.solution import Answer, SolutionData
-from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.newton.newton import MOST_STEPS, ActiveSetNewton, NewtonFromMotion
-from trajopt.solvers.run import Fallback, TimedSolver, takes_hessian
+from trajopt.solvers.run import Fallback, SolvesStopped, TimedSolver, takes_hessian, without_checkpoints
 from trajopt.solvers.scaled_program import scaled_point
 from trajopt.solvers.solver import Run, StartKind, WarmStart
 from trajopt.solvers.solver_constants import DENSE
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
 
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
+LIMITS = "limit nodes"
 FAR = 0.1  # of a limit's size: above it, the first round adds two nodes in every interval
 
 
@@ -85,64 +85,64 @@ class LimitNodes:
 
     def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
         """The answer, of a problem or of phases, whose limits are violated least between nodes."""
-        most = iterations_on(solution.iterations)
+        return improved(solution, self.attempts, solver, progress)
 
-        def ended(rounds: Rounds[list[LimitPeaks]]) -> str | None:
-            last, found = rounds.last.answer, rounds.last.measure
-            fine = _largest(found) <= self.accuracy or not any(own.size for own in self._times(rounds))
-            return "" if not last.converged or fine or rounds.count == self.rounds else None
+    def attempts(self, journal: Journal, first: Entry) -> Policy[Entry]:
+        """Add nodes at the peaks of the last answer until its limits hold, and return the best one."""
+        if not first.converged:
+            return first
+        run = Run(max_iterations=iterations_on(journal.iterations), start_kind=StartKind.SAME_MOTION)
+        best = last = first
+        peaks = least = self._measured(first)
+        newton, reason, count = self.newton, "", 0
+        while last.converged and _largest(peaks) > self.accuracy and count < self.rounds:
+            times = self._times(last.answer, peaks, count)
+            if not any(own.size for own in times):
+                break
+            before = journal.iterations
+            solver = _from_answer(last.answer, without_checkpoints(journal.solver), newton)
+            asked = asked_with_limit_nodes(last.answer, times)
+            try:
+                last = yield Attempt(asked, None, run, solver, LIMITS, first.attempt.number)
+            except SolvesStopped as stop:
+                reason = str(stop)
+                break
+            # It fails again on more nodes of the same program, at the cost of several solves.
+            newton = newton and journal.iterations - before <= MOST_STEPS
+            count, peaks = count + 1, self._measured(last)
+            best, least = (best, least) if objection(best, last) else (last, peaks)
+        refinement, warning = first.answer.refinement, self._warning(best.answer, least, count, reason)
+        if best is first and warning == first.answer.warning:
+            return first
+        return replace(best, answer=replace(best.answer, warning=warning, refinement=refinement))
 
-        def finer(rounds: Rounds[list[LimitPeaks]]) -> Any:
-            last = rounds.last.answer
-            run = Run(max_iterations=most, start_kind=StartKind.SAME_MOTION, callback=progress)
-            asked = asked_with_limit_nodes(last, self._times(rounds))
-            own = _from_answer(last, solver, self.newton and not _newton_failed(rounds))
-            return solve_once(asked, own, run)
+    def _measured(self, entry: Entry) -> list[LimitPeaks]:
+        """The peaks of all parts of an answer, which its entry is judged by."""
+        peaks = [limit_peaks(part, self._least_peak) for part in entry.answer.parts]
+        entry.excess, entry.accuracy, entry.explains_rise = _largest(peaks), self.accuracy, False
+        return peaks
 
-        if not solution.converged:
-            return solution
-        rounds = run_rounds(
-            solution,
-            measure=lambda answer: [limit_peaks(part, self._least_peak) for part in answer.parts],
-            ended=ended,
-            finer=finer,
-            objection=unless_smaller(_largest),
-        )
-        return rounds.answer(warning=self._warning(rounds), refinement=solution.refinement)
-
-    def _warning(self, rounds: Rounds[list[LimitPeaks]]) -> str:
-        """Which limit the best answer exceeds by more than the accuracy; else the warning that it has."""
-        best = rounds.best
-        sizes = [found.largest for found in best.measure]
+    def _warning(self, answer: Answer, peaks: list[LimitPeaks], count: int, reason: str) -> str:
+        """The limit that an answer exceeds by more than the accuracy; else the warning that it has."""
+        sizes = [each.largest for each in peaks]
         worst = int(np.argmax(sizes))
         if sizes[worst] <= self.accuracy:
-            return best.answer.warning
-        name, _ = best.answer.named_parts[worst]
-        tried = f"{pluralize(rounds.count, 'round')} of further nodes did not mend it" * bool(rounds.count)
-        sentence = f"phase '{name}': " * bool(name) + best.measure[worst].sentence
-        return "; ".join(filter(None, (sentence, rounds.reason or tried)))
+            return answer.warning
+        name, _ = answer.named_parts[worst]
+        tried = f"{pluralize(count, 'round')} of further nodes did not mend it" * bool(count)
+        sentence = f"phase '{name}': " * bool(name) + peaks[worst].sentence
+        return "; ".join(filter(None, (sentence, reason or tried)))
 
-    def _times(self, rounds: Rounds[list[LimitPeaks]]) -> list[Array]:
+    def _times(self, answer: Answer, peaks: list[LimitPeaks], count: int) -> list[Array]:
         """The times of the nodes to add in every part, seconds.
 
         Where limits are exceeded by far, nodes are too far apart everywhere: in the first round two more in
         every interval between nodes, as peaks that are held down let others grow beside them.
         """
         return [
-            _thirds(part) if rounds.count == 0 and own.largest > FAR else own.above(self._least_peak)
-            for part, own in zip(rounds.last.answer.parts, rounds.last.measure, strict=True)
+            _thirds(part) if not count and own.largest > FAR else own.above(self._least_peak)
+            for part, own in zip(answer.parts, peaks, strict=True)
         ]
-
-
-def _newton_failed(rounds: Rounds[Any]) -> bool:
-    """Whether the round before took more iterations than Newton's method makes, so that a solver went on.
-
-    It fails again on more nodes of the same program, at the cost of several solves where the rows are many.
-    """
-    if not rounds.count:
-        return False
-    before, last = rounds.tried[-2:]
-    return last.answer.iterations - before.answer.iterations > MOST_STEPS
 
 
 def _largest(found: list[LimitPeaks]) -> float:

@@ -6,16 +6,15 @@ start takes few iterations. The last solve is that of the user's own problem, or
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from trajopt.base.errors import TrajoptError
-from trajopt.problem.links.phases import Asked
-from trajopt.solution.records import MeshSolve
-from trajopt.solution.solve_once import solved_on_mesh
-from trajopt.solvers.run import TimedSolver
-from trajopt.solvers.solver import Status
+from trajopt.problem.links.phases import Asked, Phases
+from trajopt.problem.problem import ProblemData
+from trajopt.solution.journal import LEVELS, Attempt, Journal, Policy
+from trajopt.solvers.run import without_checkpoints
+from trajopt.solvers.solver import Solver
 from trajopt.splines.trajectory import Trajectory
 
 Mesh = tuple[Trajectory, ...]  # of every part
@@ -49,23 +48,44 @@ def trajectory_levels(trajectory: Trajectory, fewest: int = FEWEST_SPANS) -> tup
     return tuple(levels)
 
 
-def solve_on_levels(asked: Any, timed: TimedSolver) -> Any:
-    """Solve on coarser meshes first; where that fails, from the own guess on the own mesh as well.
+def levels(journal: Journal, coarse: bool | str) -> Policy[None]:
+    """The user's own mesh, after coarser ones if asked, each from the answer before.
 
-    Iterations and seconds are those of all solves. Raises what a direct solve raises.
+    After a mesh that fails the next one is the user's own, where the own guess follows what did not converge.
+
+    coarse : as `solve` is given `coarse_to_fine`
     """
-    levels = mesh_levels(asked)
-    if len(levels) == 1:
-        return solved_on_mesh(asked, timed)
-    try:
-        coarse = solved_on_mesh(on_coarse(asked, levels[0]), timed, last=False)
-    except TrajoptError:  # the own mesh may still have a motion
-        return solved_on_mesh(asked, timed)
-    found = carried_on(asked, coarse, levels[1:], timed)
-    if found.converged or found.status is Status.INTERRUPTED or timed.run.expired:
-        return found
-    direct = solved_on_mesh(asked, timed)
-    return summed(direct if direct.converged else _better(direct, found), found, direct)
+    asked, current = journal.asked, None
+    coarse = coarse_first(asked, journal.solver) if isinstance(coarse, str) else coarse
+    meshes = mesh_levels(asked)[:-1] if coarse else ()
+    for mesh in meshes:
+        problem = on_coarse(asked, mesh) if current is None else asked.on(*mesh)
+        try:
+            entry = yield Attempt(problem, current, policy=LEVELS)
+        except TrajoptError:  # the own mesh may still have a motion
+            break
+        if current is None or entry.converged:
+            current = entry.answer
+        if not entry.converged or journal.stopped:
+            break
+    if current is not None:
+        entry = yield Attempt(asked, current, policy=LEVELS, own_mesh=True)
+        if entry.converged:
+            return
+    yield Attempt(asked, policy=LEVELS, own_mesh=True)
+
+
+def coarse_first(problem: Asked, solver: Solver) -> bool:
+    """True if coarse meshes first are the default: one part, free durations, no guess, a fine mesh."""
+    if isinstance(problem, Phases) or is_guessed(problem) or without_checkpoints(solver) is not solver:
+        return False
+    mesh = problem.trajectory
+    return mesh.has_free_duration and max(arc.basis.span_count for arc in mesh.arcs) > FINE
+
+
+def is_guessed(problem: ProblemData) -> bool:
+    """True if the user, who then chooses the optimum, gave a motion or durations to start from."""
+    return problem.guessed_curve is not None or problem.guessed_durations is not None
 
 
 def on_coarse(asked: Any, mesh: Mesh) -> Any:
@@ -74,50 +94,3 @@ def on_coarse(asked: Any, mesh: Mesh) -> Any:
     for own, part in zip(asked.parts, other.parts, strict=True):
         part.guessed_curve, part.guessed_durations = own.guessed_curve, own.guessed_durations
     return other
-
-
-def carried_on(asked: Any, coarse: Any, levels: Sequence[Mesh], timed: TimedSolver) -> Any:
-    """Solve on finer and finer meshes, the own one the last, each from the answer before.
-
-    After a level that fails the next solve is on the own mesh at once.
-    """
-    current, spent = coarse, [coarse]
-    for mesh in levels[:-1]:
-        if not current.converged or timed.run.expired:
-            break
-        try:
-            finer = solved_on_mesh(asked.on(*mesh), timed, current, last=False)
-        except TrajoptError:
-            break
-        spent.append(finer)
-        if not finer.converged:
-            break
-        current = finer
-    interrupted = spent[-1].status is Status.INTERRUPTED
-    ending = timed.asking(deadline=0.0) if interrupted else timed
-    final = solved_on_mesh(asked, ending, current)
-    if interrupted:
-        final = replace(final, status=Status.INTERRUPTED)
-        final = replace(final, levels=(MeshSolve.of(final),))
-    return summed(final, *spent, final)
-
-
-def summed(chosen: Any, *answers: Any) -> Any:
-    """An answer with the levels of several in sequence, and the sums of iterations, seconds and timings."""
-    timings: dict[str, float] = {}
-    for each in answers:
-        for name, seconds in each.timings.items():
-            timings[name] = timings.get(name, 0.0) + seconds
-    levels = tuple(level for each in answers for level in each.levels)
-    return replace(
-        chosen,
-        levels=levels,
-        iterations=sum(level.iterations for level in levels),
-        seconds=sum(level.seconds for level in levels),
-        timings=timings,
-    )
-
-
-def _better(one: Any, other: Any) -> Any:
-    """Of two that did not converge the one that violates less, the first where they are alike."""
-    return other if other.kkt.primal < one.kkt.primal else one

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
 from trajopt.base.arguments import check_choice, check_count, check_positive, pluralize
 from trajopt.base.arrays import Array
-from trajopt.base.tolerances import BETWEEN, ESTIMATED, NOT_ZERO
+from trajopt.base.tolerances import BETWEEN
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_between_nodes
 from trajopt.refinement.knots import split
-from trajopt.refinement.rounds import Round, Rounds, iterations_on, run_rounds
+from trajopt.solution.journal import Attempt, Entry, Journal, Policy, improved, iterations_on, objection
 from trajopt.solution.records import RefinementRecord, RefinementRound
 from trajopt.solution.solution import Answer, SolutionData
-from trajopt.solution.solve_once import solve_once
+from trajopt.solvers.run import SolvesStopped
 from trajopt.solvers.solver import Run, StartKind
-from trajopt.solvers.solver_constants import ROUNDING
 
 if TYPE_CHECKING:
     from trajopt.solvers.solver import Callback, Solver
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
 MARKED_SHARE = 0.1  # of the largest error: spans above it are halved
+SPANS = "halved spans"
 MOST_WITHOUT_GAIN = 3  # rounds in a row whose error does not fall
 
 
@@ -62,26 +63,50 @@ class Refined:
 
     def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
         """The answer, of a problem or of phases, with the smallest error, and the record of the rounds."""
-        run = near_run(solution, progress)
-        rounds = run_rounds(
-            solution,
-            measure=self._estimates,
-            ended=self._ended,
-            finer=lambda rounds: self._finer(rounds.last, solver, run),
-            objection=lambda best, new: objection(
-                best.answer, self.size(best.measure), new.answer, self.size(new.measure), self.tol
-            ),
-        )
-        record = RefinementRecord(self.tol, tuple(map(_row, rounds.tried)), rounds.reason)
-        return rounds.answer(refinement=record)
+        return improved(solution, self.attempts, solver, progress)
+
+    def attempts(self, journal: Journal, first: Entry) -> Policy[Entry]:
+        """Halve spans of the last answer until its errors are small, and return the best, with its record."""
+        run = Run(max_iterations=iterations_on(journal.iterations), start_kind=StartKind.NEAR_START)
+        best, last, note = first, first, ""
+        errors = least = self._measured(first)
+        rounds, notes = [_row(first, errors, note)], [note]
+        while not (reason := self._end(last, errors, least, notes)):
+            finer = self._finer(last.answer, errors)
+            try:
+                last = yield Attempt(finer, None, run, policy=SPANS, number=first.attempt.number)
+            except SolvesStopped as stop:
+                reason = str(stop)
+                break
+            errors = self._measured(last)
+            note = objection(best, last)
+            best, least = (best, least) if note else (last, errors)
+            rounds.append(_row(last, errors, note))
+            notes.append(note)
+        if best is first and self.is_silent(rounds):
+            return first
+        before = first.answer.refinement
+        all_rounds = tuple(rounds) if before is None else (*before.rounds, *rounds[1:])
+        record = RefinementRecord(self.tol, all_rounds, reason)
+        return replace(best, answer=replace(best.answer, refinement=record))
+
+    def is_silent(self, rounds: Sequence[RefinementRound]) -> bool:
+        """True if an answer that needed no finer mesh gets no record."""
+        return False
 
     def estimate(self, solution: SolutionData) -> ErrorEstimate:
         """The errors that are asked for, in every span of a solution."""
         return estimated(solution, optimality=self.errors == "both")
 
     def size(self, errors: ErrorEstimate) -> float:
-        """What an answer must have less of to replace another."""
+        """The number that must be smaller of an answer that replaces another."""
         return errors.largest
+
+    def _measured(self, entry: Entry) -> ErrorEstimate:
+        """The errors of an answer, which its entry is judged by."""
+        errors = self._estimates(entry.answer)
+        entry.excess, entry.accuracy, entry.explains_rise = self.size(errors), self.tol, True
+        return errors
 
     def _estimates(self, answer: Answer) -> ErrorEstimate:
         """The errors of all arcs of all parts, the gains relative to the costs of all.
@@ -98,32 +123,33 @@ class Refined:
             max(one.pointwise for one in errors),
         )
 
-    def _finer(self, last: Round[ErrorEstimate], solver: Solver, run: Run) -> Answer:
-        """The answer with the spans halved that have large errors, or all."""
-        meshes, left = [], self._marks(last.measure)
-        for problem in last.answer.asked.parts:
+    def _finer(self, answer: Answer, errors: ErrorEstimate) -> Any:
+        """The problem or the phases with the spans halved that have large errors, or all."""
+        meshes, left = [], self._marks(errors)
+        for problem in answer.asked.parts:
             arcs = len(problem.trajectory.arcs)
             meshes.append(split(problem.trajectory, left[:arcs]))
             del left[:arcs]
-        return solve_once(last.answer.asked_on(*meshes), solver, run)
+        return answer.asked_on(*meshes)
 
-    def _ended(self, rounds: Rounds[ErrorEstimate]) -> str | None:
-        """Why no further round is needed or allowed; None where one is."""
-        last, errors = rounds.last, rounds.last.measure
-        if not rounds.count and not last.answer.converged:
-            return f"the solve did not converge ({last.answer.status.value})"
-        if last.objection:
-            without_gain = all(each.objection for each in rounds.tried[-MOST_WITHOUT_GAIN:])
-            if not last.answer.converged or errors.largest < rounds.best.measure.largest or without_gain:
-                return f"the finer answer was not better: {last.objection}"
+    def _end(self, last: Entry, errors: ErrorEstimate, least: ErrorEstimate, notes: Sequence[str]) -> str:
+        """Why no further round is needed or allowed; empty where one is.
+
+        least : the errors of the best answer;  notes : of every round, why it did not replace the best one
+        """
+        rounds, status = len(notes) - 1, last.answer.status.value
+        if not rounds and not last.converged:
+            return f"the solve did not converge ({status})"
+        if notes[-1]:
+            without_gain = all(notes[-MOST_WITHOUT_GAIN:])
+            if not last.converged or errors.largest < least.largest or without_gain:
+                return f"the finer answer was not better: {notes[-1]}"
         if errors.within(self.tol):
             return "the errors are below the tolerance"
         most = max(values.size for values in errors.equations)
         if most >= self.most:
             return f"an arc has {most} spans, the most allowed are {self.most}"
-        return (
-            f"{pluralize(rounds.count, 'round')}, the most allowed" if rounds.count >= self.rounds else None
-        )
+        return f"{pluralize(rounds, 'round')}, the most allowed" * (rounds >= self.rounds)
 
     def _marks(self, errors: ErrorEstimate) -> list[Array]:
         """The spans to halve, one boolean per span and arc."""
@@ -142,11 +168,9 @@ class RefinedUntilVerified(Refined):
     rounds: int = 12
     errors: Literal["both", "equations"] = "equations"
 
-    def refine(self, solution: AnswerT, solver: Solver, progress: Callback | None = None) -> AnswerT:
-        """The answer with the smallest error; the given one, without a record, where that is small enough."""
-        found = super().refine(solution, solver, progress)
-        finer = found.refinement is not None and len(found.refinement.rounds) > 1
-        return found if finer else solution
+    def is_silent(self, rounds: Sequence[RefinementRound]) -> bool:
+        """An answer that is fine enough is no refined one."""
+        return len(rounds) == 1
 
     def estimate(self, solution: SolutionData) -> ErrorEstimate:
         """The errors that `verify` looks at, in every span of a solution."""
@@ -159,33 +183,7 @@ class RefinedUntilVerified(Refined):
         return errors.of_equations if errors.of_equations > self.tol else within
 
 
-def objection(former: Any, error: float, later: Any, later_error: float, tol: float) -> str:
-    """Why `later` does not replace `former`, two solutions or two of phases; empty where it does.
-
-    error, later_error : the largest relative errors of the two; where both are below tol, the objective
-        decides. Above it, the objective of an answer with errors is no measure, but a rise far beyond what
-        those errors explain means another local optimum.
-    """
-    if not later.converged:
-        return later.status.value
-    rise = (later.objective - former.objective) / max(abs(former.objective), NOT_ZERO)
-    if max(error, later_error) <= tol:
-        return f"its objective is {rise:.1e} higher at errors below the tolerance" * bool(rise > ROUNDING)
-    if not later_error < error:
-        return f"its largest relative error is {later_error:.1e}, not below {error:.1e}"
-    if rise > ESTIMATED * error:
-        return f"another local optimum: {rise:.1%} higher, which errors of {error:.1e} do not explain"
-    return ""
-
-
-def near_run(solution: Any, progress: Callback | None) -> Run:
-    """The run of a solve on a finer mesh from a solution, which may take about as long as that one took."""
-    most = iterations_on(solution.iterations)
-    return Run(max_iterations=most, start_kind=StartKind.NEAR_START, callback=progress)
-
-
-def _row(each: Round[ErrorEstimate]) -> RefinementRound:
-    errors, note = each.measure, each.objection
+def _row(entry: Entry, errors: ErrorEstimate, note: str) -> RefinementRound:
     spans = sum(values.size for values in errors.equations)
     figures = errors.of_equations, errors.of_optimality
-    return RefinementRound(spans, each.answer.objective, *figures, kept=not note, note=note)
+    return RefinementRound(spans, entry.answer.objective, *figures, kept=not note, note=note)

@@ -6,17 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
+from trajopt.solution.journal import INTERRUPTED
 from trajopt.solvers.run import SolvesStopped
 
 M = TypeVar("M")
-
-INTERRUPTED = "the refinement was interrupted"
-LEAST_ITERATIONS = 100  # of a solve, of which one on a finer mesh may take twice as many
-
-
-def iterations_on(first: int = 0) -> int:
-    """The most iterations of a solve on a finer mesh after one of so many."""
-    return 2 * max(first, LEAST_ITERATIONS)
 
 
 class NoFurtherRound(Exception):

@@ -41,7 +41,7 @@ NO_STRUCTURE = "switching structures are searched for in single problems"
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What stands in every saved solution, and what its `id`, in all files of the run, belongs to.
+    """The part of every saved solution that its `id`, in all files of the run, belongs to.
 
     id : 32 hexadecimal digits, new for every call of `solve`
     started : UTC, by the clock of the machine
@@ -233,7 +233,7 @@ class StartTable:
 
     @property
     def known(self) -> str:
-        """What is known of the answer, in a sentence."""
+        """The knowledge of the answer, in a sentence."""
         finished = [start for start in self.starts if start.finished]
         different = sum(start.same_as is None for start in finished)
         optima = "optimum" if different == 1 else "optima"
@@ -307,7 +307,7 @@ class RefinementRecord:
 
     @property
     def reached(self) -> bool:
-        """Whether both estimated errors of the answer are below the tolerance."""
+        """True if both estimated errors of the answer are below the tolerance."""
         return self.after.error <= self.tolerance
 
     def summary(self) -> dict[str, Any]:

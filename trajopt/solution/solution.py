@@ -95,7 +95,7 @@ class Answer(SolveRecord, ABC):
 
     @property
     def ended(self) -> str:
-        """How the solve ended, in words."""
+        """The end of the solve, in words."""
         ended = "converged" if self.converged else f"not converged ({self.status.value})"
         return ended + " to a feasible point" * (self.status is Status.FEASIBLE_POINT)
 

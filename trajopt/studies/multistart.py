@@ -16,7 +16,8 @@ from trajopt.base.arguments import MOST_STARTS, check_count, number, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.problem.links.phases import Phases
 from trajopt.refinement.starts.perturbed_guess import perturbed
-from trajopt.refinement.starts.several_starts import NEAR, equal
+from trajopt.refinement.starts.several_starts import NEAR
+from trajopt.solution.journal import same_optimum
 from trajopt.solvers.solver import Solver, Status
 from trajopt.studies.many.point import StudyPoint
 from trajopt.studies.many.portable import Source, packed, unpacked
@@ -58,7 +59,7 @@ class MultiStart:
         """Different objectives of converged starts, the lowest first."""
         found: list[float] = []
         for value in sorted(start.objective for start in self.starts if start.converged):
-            if not found or not equal(value, found[-1]):
+            if not found or not same_optimum(value, found[-1]):
                 found.append(value)
         return tuple(found)
 

@@ -27,9 +27,9 @@ from trajopt.checks.optimality.dependent_equations import sentences
 from trajopt.checks.optimality.elastic import Elastic
 from trajopt.checks.optimality.limit_labels import LimitLabels, LimitPlace
 from trajopt.problem.links.phases import Asked, Phases, checked_asked
+from trajopt.solution.answers import program_of
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.solution import Answer, SolutionData
-from trajopt.solution.solve_once import program_of
 from trajopt.solvers.run import create, run_solver, without_checkpoints
 from trajopt.solvers.solver import Solver
 from trajopt.solvers.solver_constants import FEASIBILITY

@@ -24,8 +24,8 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT, SAME_OPTIMUM
+from trajopt.solution.answers import ZERO_COST
 from trajopt.solution.solution import SolutionData
-from trajopt.solution.solve_once import ZERO_COST
 from trajopt.solvers.matrices import Triplets, sparse_hessian, sparse_jacobian
 from trajopt.solvers.newton.newton import MOST_STEPS
 from trajopt.solvers.newton.sparse_kkt import Patterns, SparseKkt

@@ -26,8 +26,8 @@ from trajopt.checks.peaks_between_nodes import CHECK_DENSITY, sample_times
 from trajopt.checks.simulation import simulate
 from trajopt.checks.standing_feet import standing_feet
 from trajopt.checks.violations import Violation, violations
+from trajopt.solution.answers import ZERO_COST
 from trajopt.solution.solution import SolutionData
-from trajopt.solution.solve_once import ZERO_COST
 from trajopt.verification.claims import differences, unusable
 from trajopt.verification.minimality import NearbyPoints, minimality
 from trajopt.verification.optimum_error import error_of_optimum

@@ -9,7 +9,7 @@ import dynamics
 import problems
 import trajopt
 from trajopt.base import errors
-from trajopt.solution.solve_once import outcome
+from trajopt.solution.answers import outcome
 from trajopt.solvers.solver import Status
 from trajopt.transcription.bounds import Bounds
 from trajopt.transcription.nlp import scaling_at_start

@@ -8,7 +8,6 @@ import pytest
 
 import problems
 import trajopt
-from trajopt.api.solve import _noting_both
 from trajopt.refinement.error_estimate import estimated_between_nodes
 from trajopt.refinement.knots import split
 from trajopt.refinement.refined import RefinedUntilVerified
@@ -222,9 +221,9 @@ class Halved:
 def test_a_second_refinement_is_noted_behind_the_first():
     one = trajopt.solve(rayleigh(), refine=trajopt.Refined(tol=1e-3))
     finer = trajopt.Refined(tol=1e-6, rounds=1).refine(one, trajopt.Ipopt())
-    rounds = _noting_both(one, finer).refinement.rounds
-    assert rounds == one.refinement.rounds + finer.refinement.rounds[1:] and len(rounds) > 2
-    assert _noting_both(one, replace(finer, refinement=None)).refinement is None
+    earlier, rounds = one.refinement.rounds, finer.refinement.rounds
+    assert rounds[: len(earlier)] == earlier and len(rounds) == len(earlier) + 1 > 2
+    assert finer.refinement.tolerance == 1e-6
 
 
 @pytest.mark.long

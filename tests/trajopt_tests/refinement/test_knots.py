@@ -9,7 +9,7 @@ from trajopt.base import errors
 from trajopt.certified.switching.structure_search import indicator
 from trajopt.refinement.knots import split, uniformly_refined, with_breakpoints
 from trajopt.refinement.refined import Refined
-from trajopt.solution.solve_once import solve_once
+from trajopt.solution.journal import solve_once
 
 OPTIMUM = 0.3918545395
 

@@ -9,8 +9,7 @@ import pytest
 import problems
 import trajopt
 from trajopt.base.errors import OptionError
-from trajopt.refinement.mesh_levels import mesh_levels, trajectory_levels
-from trajopt.refinement.starts.start_rules import coarse_first
+from trajopt.refinement.mesh_levels import coarse_first, mesh_levels, trajectory_levels
 from trajopt.solvers.solver import Status
 
 

@@ -12,9 +12,9 @@ import trajopt
 from trajopt.refinement.error_estimate import equation_errors, estimated
 from trajopt.refinement.knots import multiplicity_of_new_knots, split
 from trajopt.refinement.optimality_error import gains_of_halving
-from trajopt.refinement.refined import objection
 from trajopt.report import html
-from trajopt.solution.solve_once import solve_once
+from trajopt.solution import journal
+from trajopt.solution.journal import Attempt, Entry, objection, solve_once
 
 SWING_UP = 58.8077  # Kelly 2017, converged collocation; the optimum that the straight guess leads to
 
@@ -157,24 +157,30 @@ def test_what_does_not_improve_is_not_returned():
     problem, _ = boundary_layers(10.0, 5)
     solution = trajopt.solve(problem)
     higher = replace(solution, objective=1.5 * solution.objective)
-    assert "not below" in objection(solution, 1e-3, solution, 2e-3, 1e-6)
-    assert "another local optimum" in objection(solution, 1e-3, higher, 1e-4, 1e-6)
-    assert not objection(solution, 1e-1, higher, 1e-4, 1e-6)
-    assert "higher at errors below" in objection(solution, 1e-7, higher, 1e-8, 1e-6)
-    assert not objection(higher, 1e-8, solution, 1e-7, 1e-6)
+
+    def refused(before, error, after, later_error):
+        former, later = (
+            Entry(Attempt(problem), answer, excess=excess, accuracy=1e-6, explains_rise=True)
+            for answer, excess in ((before, error), (after, later_error))
+        )
+        return objection(former, later)
+
+    assert "not below" in refused(solution, 1e-3, solution, 2e-3)
+    assert "another local optimum" in refused(solution, 1e-3, higher, 1e-4)
+    assert not refused(solution, 1e-1, higher, 1e-4)
+    assert "higher at errors below" in refused(solution, 1e-7, higher, 1e-8)
+    assert not refused(higher, 1e-8, solution, 1e-7)
 
 
 @pytest.mark.long
 def test_an_answer_that_only_gets_worse_is_returned_as_it_was(monkeypatch):
-    import trajopt.refinement.refined as refined
+    solution, answer_at = trajopt.solve(two_link_minimum_time(10)), journal.answer_at
 
-    solution = trajopt.solve(two_link_minimum_time(10))
-
-    def worse(problem, solver, progress=None):
-        finer = solve_once(problem, solver, progress)
+    def worse(problem, program, result):
+        finer = answer_at(problem, program, result)
         return replace(finer, objective=2.0 * finer.objective)
 
-    monkeypatch.setattr(refined, "solve_once", worse)
+    monkeypatch.setattr(journal, "answer_at", worse)
     kept = trajopt.Refined().refine(solution, trajopt.Ipopt())
     assert kept.objective == solution.objective and np.array_equal(kept.knot_times, solution.knot_times)
     assert "was not better" in kept.refinement.reason and not kept.refinement.reached

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from trajopt.refinement.rounds import INTERRUPTED, NoFurtherRound, run_rounds, unless_smaller
+from trajopt.refinement.rounds import NoFurtherRound, run_rounds, unless_smaller
+from trajopt.solution.journal import INTERRUPTED
 from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped
 from trajopt.solvers.solver import Status
 

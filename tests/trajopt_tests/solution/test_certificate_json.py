@@ -12,7 +12,7 @@ import trajopt
 from trajopt.certificates.arc_problem import arc_problem
 from trajopt.certificates.switching_structure import ArcSettings, Saturation, Structure
 from trajopt.certified.switching.multiplier_signs import boundary_sign_check
-from trajopt.solution.solve_once import solve_once
+from trajopt.solution.journal import solve_once
 from trajopt.solvers.optimality.multipliers import kkt_of_fit, least_squares_multipliers
 from trajopt.verification.recomputed_kkt import point_and_kkt, rebuilt_program
 

@@ -16,8 +16,8 @@ from trajopt.certified.switching.arc_solves import converged_to_rounding
 from trajopt.refinement.knots import split
 from trajopt.refinement.optimality_error import gains_of_halving
 from trajopt.refinement.rounds import NoFurtherRound, Rounds, run_rounds
+from trajopt.solution.journal import solve_once
 from trajopt.solution.solution import SolutionData
-from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.run import SolvesStopped, TimedSolver
 from trajopt.solvers.solver import StartKind
 from trajopt.splines.trajectory import Trajectory

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.problem.problem import ProblemData
+from trajopt.solution.journal import solve_once
 from trajopt.solution.solution import SolutionData
-from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.newton.square_newton import SquareNewton
 from trajopt.solvers.run import Fallback, TimedSolver
 from trajopt.solvers.solver import StartKind, Status

@@ -28,8 +28,8 @@ from trajopt.certified.switching.structure_detection import detect, fits_ends, i
 from trajopt.checks.optimality.gain_indicator import gains_of_limits
 from trajopt.problem.problem import ProblemData
 from trajopt.refinement.knots import split, uniformly_refined
+from trajopt.solution.journal import solve_once
 from trajopt.solution.solution import SolutionData
-from trajopt.solution.solve_once import solve_once
 from trajopt.solvers.run import TimedSolver
 from trajopt.solvers.solver import StartKind
 

@@ -10,7 +10,7 @@ import numpy as np
 from trajopt.base.tolerances import CONTROL_POINT_ROUNDING
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.refinement.mesh_levels import own_mesh
-from trajopt.solution.solve_once import program_of
+from trajopt.solution.answers import program_of
 from trajopt.splines.curve import Curve
 from trajopt.transcription.links.linked_program import LinkedProgram, placed_parts
 from trajopt.transcription.nlp import NLP

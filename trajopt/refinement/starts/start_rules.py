@@ -1,4 +1,4 @@
-"""What `solve` does by default: coarse meshes first or not, how many starts, and what refines the answer.
+"""Defaults of `solve`: the number of starts, and the refinement of the answer.
 
 Three kinds of motions are known to have several optima that differ by more than a percent: those of many
 joints with free durations, those of joints without motors, which may swing to either side, and long turns
@@ -27,9 +27,10 @@ from trajopt.problem.problem_graph import graph_of
 from trajopt.problem.refinement_protocol import Refinement
 from trajopt.problem.systems.system import System
 from trajopt.refinement.limit_nodes import LimitNodes
-from trajopt.refinement.mesh_levels import FINE
+from trajopt.refinement.mesh_levels import is_guessed
 from trajopt.refinement.refined import RefinedUntilVerified
-from trajopt.solvers.run import TimedSolver, without_checkpoints
+from trajopt.solution.journal import Journal
+from trajopt.solvers.run import without_checkpoints
 from trajopt.solvers.solver import Solver, Status
 from trajopt.splines.node_sets import PATH
 from trajopt.terms import term as terms
@@ -117,7 +118,7 @@ def start_rule(problem: Asked, solver: Solver) -> StartRule:
         return ONE
     if problem.starts > 1:
         return _rule_of(problem.starts, after_failure=False)
-    if _guessed(problem):
+    if is_guessed(problem):
         return ONE
     if can_be_simulated(problem):
         return SIMULATED if isinstance(problem.dynamics, System) else WEAK_MOTORS
@@ -128,28 +129,20 @@ def start_rule(problem: Asked, solver: Solver) -> StartRule:
     return FEW_JOINTS if undriven or (loose and _turns_far(problem)) else ONE
 
 
-def coarse_first(problem: Asked, solver: Solver) -> bool:
-    """Whether coarse meshes first are the default: one part, free durations, no guess, a fine mesh."""
-    if isinstance(problem, Phases) or _guessed(problem) or without_checkpoints(solver) is not solver:
-        return False
-    mesh = problem.trajectory
-    return mesh.has_free_duration and max(arc.basis.span_count for arc in mesh.arcs) > FINE
-
-
-def worth_retrying(answer: Any, timed: TimedSolver) -> bool:
-    """Whether other guesses are tried: none but the own one found a motion, if any, and a solve is short."""
-    resumed = without_checkpoints(timed.solver) is not timed.solver
-    further = () if answer.starts is None else answer.starts.starts[1:]
-    alone = bool(further) and not any(solve.converged for row in further for solve in row.solves)
+def worth_retrying(journal: Journal) -> bool:
+    """True if other guesses are tried: none but the own one found a motion, if any, and a solve is short."""
+    answer, asked = journal.best.answer, journal.asked
+    further = [each for each in journal.entries if each.attempt.number]
+    alone = bool(further) and not any(each.converged for each in further)
     missed = answer.status in MISSED or (answer.converged and alone)
-    if isinstance(answer.asked, Phases) or not missed or resumed or timed.run.expired:
+    if isinstance(asked, Phases) or not missed or without_checkpoints(journal.solver) is not journal.solver:
         return False
-    return answer.problem.dynamics.n * answer.node_times.size <= RETRIED
+    return not journal.stopped and asked.dynamics.n * answer.node_times.size <= RETRIED
 
 
 def searching(problem: Asked) -> bool:
     """Whether guesses are sought: no phases, no guess; many joints in a free duration, or a simulation."""
-    if isinstance(problem, Phases) or _guessed(problem):
+    if isinstance(problem, Phases) or is_guessed(problem):
         return False
     many = problem.dynamics.n >= MANY_JOINTS
     return can_be_simulated(problem) or (many and problem.trajectory.has_free_duration)
@@ -196,10 +189,6 @@ def _too_weak(problem: ProblemData) -> bool:
     at_rest = np.zeros_like(q)
     torques = graph.values({"q": q, "v": at_rest, "a": at_rest})[terms.tau.quantity]
     return bool(((torques < lower) | (torques > upper)).any())
-
-
-def _guessed(problem: ProblemData) -> bool:
-    return problem.guessed_curve is not None or problem.guessed_durations is not None
 
 
 def _velocities_limited(problem: ProblemData) -> bool:

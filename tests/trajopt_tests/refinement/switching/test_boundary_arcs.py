@@ -18,7 +18,7 @@ from trajopt.certificates.switching_structure import ArcSettings, Saturation, St
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.multiplier_signs import boundary_sign_check
 from trajopt.certified.switching.shooting import switching_times
-from trajopt.solution.solve_once import solve_once
+from trajopt.solution.journal import solve_once
 from trajopt.splines.gauss_rules import gauss
 
 RADIUS, LEAST, ANGLE = 0.6, 0.3, 2.0  # m, m, rad: of the turning arm

@@ -1,4 +1,4 @@
-"""One solve of a problem or of phases as they stand: build the program, run the solver, read the answer back.
+"""Answers: the program of a problem or of phases as they stand, and a solver's result read back.
 
 The status of an answer is the solver's, or what problem and motion add to it, with what to change then.
 """
@@ -6,26 +6,22 @@ The status of an answer is the solver's, or what problem and motion add to it, w
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.problem.constraints.rotation_wraps import turned_too_far
-from trajopt.problem.guess import Motion
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.systems.system import System
 from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.records import MeshSolve, record_solve
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import SolutionData
 from trajopt.solvers.optimality.kkt import kkt_residuals
-from trajopt.solvers.run import TimedSolver, run_solver, without_checkpoints
-from trajopt.solvers.solver import Result, Run, Solver, StartKind, Status, WarmStart
+from trajopt.solvers.solver import Result, Status
 from trajopt.splines.trajectory import SHORTEST_DURATION
 from trajopt.transcription.links.link_constraints import held
-from trajopt.transcription.links.linked_program import LinkedProgram, linked_program, unknowns_at_motion
+from trajopt.transcription.links.linked_program import LinkedProgram, linked_program
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
 
@@ -38,66 +34,8 @@ DURATION_LOOKED_AT = (
     Status.RESTORATION_FAILED,
 )
 GROWTH = 100.0  # of the duration, beyond which a cost that fell to rounding has no minimum
-FALLEN, RAISED = 1e-5, 1e-2  # a scaled objective below the first is scaled to the second
-RESCALED = 3  # times at most
-FOLLOWED = 100  # iterations of each at most: towards an optimum of zero every further one gains something
 ZERO_COST = 1e-13  # scaled costs below, which were about one at the guess, are zero
 AT_BOUND = 1.001  # times the shortest duration: a motion as short as that is stopped by this bound alone
-
-
-def solve_once(
-    asked: Any,
-    solver: Solver,
-    run: Run | None = None,
-    motion: Motion | Answer | None = None,
-    like: Answer | None = None,
-    check: bool = False,
-) -> Any:
-    """The answer, of a problem or of phases, on the trajectories as they are, without refinement.
-
-    motion : what to start from instead of the problem's guess; the program and its scaling stay the same
-    like : the solution of a program that differs in bounds and weights alone: its point and multipliers are
-        the start
-    check : whether users' blocks are checked, those that were not yet
-    """
-    program = program_of(asked, check)
-    start = None if like is None else like.point
-    if motion is not None and start is None:
-        start = WarmStart(np.concatenate(unknowns_at_motion(motion, asked, program.programs)))
-    result = record_solve(program, run_solver(solver, program, start, run))
-    return answer_at(asked, *_at_own_scale(program, solver, run, result))
-
-
-def _at_own_scale(
-    program: NLP | LinkedProgram, solver: Solver, run: Run | None, result: Result
-) -> tuple[NLP | LinkedProgram, Result]:
-    """The program and its result, solved on with a larger factor of the objective where that fell far.
-
-    The objective is scaled at the start. Where it falls to a hundred-thousandth of that, tolerances ask for
-    little: a quadruped's trot had passed them at ten times the optimum. Durations without a limit are left
-    alone, as they make some costs as small as one likes.
-    """
-    if np.any(np.isinf(program.upper[program.durations])):
-        return program, result
-    for _ in range(RESCALED):
-        size = abs(program.objective(result.y))
-        if result.status is not Status.CONVERGED or not np.finfo(float).tiny < size < FALLEN:
-            break
-        finer = program.with_objective_times(RAISED / size)
-        near = _near_start(run or Run())
-        again = record_solve(finer, run_solver(solver, finer, WarmStart(result.y), near))
-        iterations, seconds = result.iterations + again.iterations, result.seconds + again.seconds
-        result = replace(result, iterations=iterations, seconds=seconds)
-        if again.status is not Status.CONVERGED or finer.objective(again.y) >= finer.objective(result.y):
-            break
-        program, result = finer, replace(again, iterations=iterations, seconds=seconds)
-    return program, result
-
-
-def _near_start(run: Run) -> Run:
-    """The same run from a start near the solution, with few iterations."""
-    few = FOLLOWED if run.max_iterations is None else min(FOLLOWED, run.max_iterations)
-    return replace(run, start_kind=StartKind.NEAR_START, max_iterations=few)
 
 
 def answer_at(asked: Any, program: NLP | LinkedProgram, result: Result) -> Any:
@@ -107,22 +45,11 @@ def answer_at(asked: Any, program: NLP | LinkedProgram, result: Result) -> Any:
     return solution_at(asked, program, result)
 
 
-def solved_on_mesh(asked: Any, timed: TimedSolver, motion: Any = None, last: bool = True) -> Any:
-    """Solve on the mesh of a problem or phases in what is left of the time, from a motion or the own guess.
-
-    After the deadline the solver still returns its start, with the status that no time was left. The answer's
-    table of solves has one line. Users' blocks are checked before their first evaluation.
-
-    motion : another answer
-    last : whether this is the problem whose checkpoints the solver may write
-    """
-    solver = timed.solver if last else without_checkpoints(timed.solver)
-    answer = solve_once(asked, solver, timed.run, motion, check=True)
-    return replace(answer, levels=(MeshSolve.of(answer),))
-
-
 def program_of(asked: Asked, check: bool = False) -> NLP | LinkedProgram:
-    """The program of a problem, or of phases; `check` as of `solve_once`."""
+    """The program of a problem, or of phases.
+
+    check : whether users' blocks are checked first, those that were not yet
+    """
     return linked_program(asked, check) if isinstance(asked, Phases) else transcribe(asked, check)
 
 
@@ -257,7 +184,7 @@ def outcome(problem: ProblemData, nlp: NLP, result: Result, duration: float) -> 
 
 
 def too_little_freedom(problem: ProblemData, nlp: NLP) -> str:
-    """Which equations need how many nodes, the mesh, and one that has coefficients for them."""
+    """The equations with the nodes that they need, the mesh, and one that has coefficients for them."""
     equations = {
         group.name: int(np.sum(group.is_equation)) for group in nlp.groups if np.any(group.is_equation)
     }

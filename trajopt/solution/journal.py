@@ -1,0 +1,407 @@
+"""A solve as a journal: attempts in turn, each with its answer, and totals that are sums over all of them.
+
+A policy is a generator that yields an `Attempt`, is sent its `Entry` and decides by that what to try next.
+What an attempt raises is thrown into it, and so is SolvesStopped in place of an attempt after the deadline or
+Ctrl-C. Answers are compared by one rule, `objection`. The rounds of a solver that works through another are
+one attempt.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from trajopt.base.errors import TrajoptError
+from trajopt.base.tolerances import ESTIMATED, NOT_ZERO, SAME_OPTIMUM
+from trajopt.problem.guess import Motion
+from trajopt.problem.links.phases import Asked
+from trajopt.solution.answers import answer_at, program_of
+from trajopt.solution.records import MeshSolve, RunRecord, StartSolves, StartTable, record_solve
+from trajopt.solution.solution import Answer
+from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped, run_solver, without_checkpoints
+from trajopt.solvers.solver import Callback, Iteration, Result, Run, Solver, StartKind, Status, WarmStart
+from trajopt.solvers.solver_constants import ROUNDING
+from trajopt.transcription.links.linked_program import LinkedProgram, unknowns_at_motion
+from trajopt.transcription.nlp import NLP
+
+T = TypeVar("T")
+AnswerT = TypeVar("AnswerT", bound=Answer)
+
+INTERRUPTED = "the refinement was interrupted"
+LEVELS, STARTS, RETRIES, OTHER_SOLVERS = "levels", "starts", "retries", "other solvers"
+FALLEN, RAISED = 1e-5, 1e-2  # a scaled objective below the first is scaled to the second
+RESCALED = 3  # times at most
+FOLLOWED = 100  # iterations of each at most: towards an optimum of zero every further one gains something
+LEAST_ITERATIONS = 100  # of a solve, of which one on a finer mesh may take twice as many
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """One solve to be made.
+
+    asked : the problem, or the phases, on the mesh to be solved on
+    start : an answer, another motion, or the solver's own unknowns; None: the guess of `asked`
+    run : what it leaves open is the journal's
+    solver : None: that of the journal
+    policy, number : whose attempt it is, and of which start; 0 is the user's own guess
+    note : what distinguishes it from others of its policy
+    own_mesh : whether its answer, on the mesh of the user, is compared with the best one at once
+    program : that of `asked` with another factor of the objective; None: it is built
+    """
+
+    asked: Any
+    start: Motion | Answer | WarmStart | None = None
+    run: Run = field(default_factory=Run)
+    solver: Solver | None = None
+    policy: str = ""
+    number: int = 0
+    note: str = ""
+    own_mesh: bool = False
+    program: NLP | LinkedProgram | None = None
+
+
+@dataclass(eq=False)
+class Entry:
+    """One attempt and its answer, or the error that it raised.
+
+    excess, accuracy : by how much the answer misses limits or equations between nodes, where that was looked
+        at, and how much of it is allowed
+    explains_rise : whether an excess says how far the objective may rise on a finer mesh
+    solved : program and result, until the attempt is over
+    """
+
+    attempt: Attempt
+    answer: Any = None
+    error: str = ""
+    excess: float = 0.0
+    accuracy: float = 0.0
+    explains_rise: bool = False
+    solved: tuple[NLP | LinkedProgram, Result] | None = None
+
+    @property
+    def converged(self) -> bool:
+        return self.answer is not None and self.answer.converged
+
+    @property
+    def value(self) -> float:
+        """The objective; infinity without a converged answer."""
+        return self.answer.objective if self.converged else np.inf
+
+    @property
+    def row(self) -> MeshSolve:
+        """The line of tables."""
+        if self.answer is None:
+            return MeshSolve(0, self.error, False, float("nan"), 0, 0.0)
+        line = MeshSolve.of(self.answer)
+        return replace(line, status=f"{line.status} ({self.attempt.note})") if self.is_other_solver else line
+
+    @property
+    def is_other_solver(self) -> bool:
+        return self.attempt.policy == OTHER_SOLVERS
+
+
+Policy = Generator[Attempt, Entry, T]
+
+
+@dataclass(eq=False)
+class Journal:
+    """All attempts of one solve, and the one place that makes them.
+
+    run : of every attempt; what it asks for itself goes before
+    record, classes : of the solution: what is known of the run, and the classes that users hold
+    chosen : the best entry on the mesh of the user, or the refined one that it led to; None before the first
+    same_as : number of a start -> of the earlier one that found the same optimum, or None
+    several : whether several starts were asked for
+    raised : what the callback raised, which leaves the solve
+    origin : the answer that a refinement by itself begins with, the first entry
+    """
+
+    asked: Asked
+    solver: Solver
+    run: Run = field(default_factory=Run)
+    record: RunRecord | None = None
+    classes: tuple[type, ...] = ()
+    entries: list[Entry] = field(default_factory=list)
+    chosen: Entry | None = None
+    same_as: dict[int, int | None] = field(default_factory=dict)
+    several: bool = False
+    interrupted: bool = False
+    raised: list[Exception] = field(default_factory=list)
+    origin: Answer | None = None
+
+    def __post_init__(self) -> None:
+        self.run = replace(self.run, callback=self._watched(self.run.callback))
+
+    @property
+    def best(self) -> Entry:
+        """The entry that is returned unless a better one follows."""
+        assert self.chosen is not None
+        return self.chosen
+
+    @property
+    def iterations(self) -> int:
+        """The sum over all attempts."""
+        return sum(each.answer.iterations for each in self.entries if each.answer is not None)
+
+    @property
+    def seconds(self) -> float:
+        """The sum over all attempts."""
+        return sum(each.answer.seconds for each in self.entries if each.answer is not None)
+
+    @property
+    def stopped(self) -> str:
+        """Why no further attempt is made, by the deadline or Ctrl-C; else nothing."""
+        return INTERRUPTED if self.interrupted else OUT_OF_TIME if self.run.expired else ""
+
+    def improve(self, policy: Policy[T]) -> T | None:
+        """Run the attempts of a policy until it ends or is stopped, and give what it returns."""
+        try:
+            return driven(self.attempt, policy)
+        except (SolvesStopped, KeyboardInterrupt) as stop:
+            if self.chosen is None:
+                raise
+            self.interrupted = self.interrupted or isinstance(stop, KeyboardInterrupt)
+            return None
+
+    def attempt(self, attempt: Attempt) -> Entry:
+        """The entry of an attempt, the best where its objective was scaled again.
+
+        Without an answer on the user's mesh there is an attempt even after the deadline, which returns its
+        start. Raises what the attempt raises, and SolvesStopped.
+        """
+        if self.stopped and self.chosen is not None:
+            raise SolvesStopped(self.stopped)
+        first = len(self.entries)
+        try:
+            entry = driven(self._solved, rescaled(attempt))
+        except KeyboardInterrupt:
+            if self.chosen is None:
+                raise
+            self.interrupted = True
+            raise SolvesStopped(INTERRUPTED) from None
+        finally:
+            for each in self.entries[first:]:
+                each.solved = None
+        if attempt.own_mesh:
+            self.chosen = entry if self.chosen is None else better(self.chosen, entry)
+        return entry
+
+    def _solved(self, attempt: Attempt) -> Entry:
+        """The entry of one solve, without what follows it."""
+        entry, run = Entry(attempt), attempt.run.over(self.run)
+        if self.interrupted:  # the solver still returns its start
+            run = replace(run, deadline=0.0)
+        self.entries.append(entry)
+        solver = attempt.solver or self.solver
+        if attempt.asked is not self.asked:
+            solver = without_checkpoints(solver)
+        try:
+            program = attempt.program or program_of(attempt.asked, check=True)
+            start = _start_of(attempt, program)
+            result = run_solver(
+                solver, program, start, replace(run, deadline=0.0 if self.interrupted else run.deadline)
+            )
+            entry.solved = program, record_solve(program, result)
+            answer = answer_at(attempt.asked, program, result)
+        except TrajoptError as error:
+            entry.error = str(error)
+            raise
+        if self.interrupted:
+            answer = replace(answer, status=Status.INTERRUPTED)
+        self.interrupted = answer.status is Status.INTERRUPTED
+        if attempt.own_mesh and attempt.asked is not self.asked:
+            known = "known_phases" if hasattr(answer, "known_phases") else "known_problem"
+            answer = replace(answer, **{known: self.asked})
+        entry.answer = answer
+        return entry
+
+    def note(self, attempt: Attempt, answer: Answer, before: Answer) -> Entry:
+        """The entry of an answer that others found from one of this journal, with what they took for it."""
+        iterations, seconds = answer.iterations - before.iterations, answer.seconds - before.seconds
+        entry = Entry(attempt, replace(answer, iterations=iterations, seconds=seconds, timings={}))
+        self.entries.append(entry)
+        return entry
+
+    def solution(self, entry: Entry) -> Any:
+        """The answer of an entry with the sums and the tables of the journal."""
+        timings: Counter[str] = Counter()
+        for each in self.entries:
+            timings.update({} if each.answer is None else each.answer.timings)
+        of_all = {"iterations": self.iterations, "seconds": self.seconds, "timings": dict(timings)}
+        if self.origin is not None:
+            kept = {name: getattr(self.origin, name) for name in ("levels", "starts", "run", "recipe")}
+            return replace(entry.answer, **of_all, **kept)
+        answer = replace(
+            entry.answer,
+            **of_all,
+            levels=tuple(each.row for each in self._way_to(entry)),
+            starts=self._starts(entry) if self.several else None,
+            run=self.record,
+            recipe=self.asked.recipe,
+        )
+        return answer.as_instance_of(*self.classes) if self.classes else answer
+
+    def _way_to(self, entry: Entry) -> list[Entry]:
+        """The solves that led to an answer, from the coarsest mesh to the user's own, before refinements."""
+        others = [each for each in self.entries if each.is_other_solver]
+        number = 0 if others else entry.attempt.number
+        on_mesh = [each for each in self.entries if each.attempt.own_mesh and each.attempt.number == number]
+        policy = on_mesh[-1].attempt.policy if on_mesh else ""
+        way = [e for e in self.entries if (e.attempt.policy, e.attempt.number) == (policy, number)]
+        return [each for each in way if each.answer is not None] + others
+
+    def _starts(self, chosen: Entry) -> StartTable:
+        """The table of all starts; other solvers are one more."""
+        solves: dict[int, list[Entry]] = {}
+        for each in self.entries:
+            if each.attempt.policy in (LEVELS, STARTS, RETRIES, OTHER_SOLVERS):
+                solves.setdefault(each.attempt.number, []).append(each)
+        rows = []
+        for number, entries in sorted(solves.items()):
+            answered = [each for each in entries if each.answer is not None] or entries[-1:]
+            on_mesh = any(each.attempt.own_mesh for each in answered)
+            rows.append(
+                StartSolves(number, tuple(e.row for e in answered), self.same_as.get(number), on_mesh)
+            )
+        return StartTable(tuple(rows), chosen.attempt.number)
+
+    def _watched(self, callback: Callback | None) -> Callback | None:
+        """The callback, whose exceptions are noted."""
+        if callback is None:
+            return None
+
+        def watched(iteration: Iteration) -> object:
+            try:
+                return callback(iteration)
+            except Exception as error:
+                self.raised.append(error)
+                raise
+
+        return watched
+
+
+def driven(run: Callable[[Attempt], Entry], policy: Policy[T]) -> T:
+    """The value that a policy returns after its attempts; what one raises is thrown into it."""
+    step: Callable[[Any], Attempt] = policy.send
+    value: Any = None
+    while True:
+        try:
+            attempt = step(value)
+        except StopIteration as end:
+            return end.value
+        try:
+            step, value = policy.send, run(attempt)
+        except Exception as error:
+            step, value = policy.throw, error
+
+
+def rescaled(attempt: Attempt) -> Policy[Entry]:
+    """An attempt, then the same with larger factors of the objective where that fell far: the best entry.
+
+    The objective is scaled at the start. Where it falls to a hundred-thousandth of that, tolerances ask for
+    little: a quadruped's trot had passed them at ten times the optimum. Durations without a limit are left
+    alone, as they make some costs as small as one likes.
+    """
+    best = yield attempt
+    for _ in range(RESCALED):
+        assert best.solved is not None
+        program, result = best.solved
+        size = abs(program.objective(result.y))
+        unlimited = np.any(np.isinf(program.upper[program.durations]))
+        if unlimited or result.status is not Status.CONVERGED or not np.finfo(float).tiny < size < FALLEN:
+            break
+        most = FOLLOWED if attempt.run.max_iterations is None else min(FOLLOWED, attempt.run.max_iterations)
+        near = replace(attempt.run, start_kind=StartKind.NEAR_START, max_iterations=most)
+        finer = program.with_objective_times(RAISED / size)
+        again = yield replace(attempt, program=finer, start=WarmStart(result.y), run=near, note="rescaled")
+        assert again.solved is not None
+        then = again.solved[1]
+        if then.status is not Status.CONVERGED or finer.objective(then.y) >= finer.objective(result.y):
+            break
+        best = again
+    return best
+
+
+def solve_once(
+    asked: Any,
+    solver: Solver,
+    run: Run | None = None,
+    motion: Motion | Answer | None = None,
+    like: Answer | None = None,
+) -> Any:
+    """The answer, of a problem or of phases, on the trajectories as they are: one attempt by itself.
+
+    motion : what to start from instead of the problem's guess; the program and its scaling stay the same
+    like : the solution of a program that differs in bounds and weights alone: its point and multipliers are
+        the start
+    """
+    start = motion if like is None or like.point is None else like.point
+    journal = Journal(asked, solver, run or Run())
+    entry = journal.attempt(Attempt(asked, start))
+    return replace(entry.answer, iterations=journal.iterations, seconds=journal.seconds)
+
+
+def improved(
+    answer: AnswerT,
+    policy: Callable[[Journal, Entry], Policy[Entry]],
+    solver: Solver,
+    callback: Callback | None = None,
+) -> AnswerT:
+    """The answer that a policy leads to from another one, with the sums of both, or that one itself."""
+    journal = Journal(answer.asked, solver, Run(callback=callback), origin=answer)
+    first = journal.chosen = Entry(Attempt(journal.asked), answer)
+    journal.entries.append(first)
+    entry = journal.improve(policy(journal, first))
+    return answer if entry is None or entry is first else journal.solution(entry)
+
+
+def objection(best: Entry, new: Entry) -> str:
+    """Why an answer does not replace the best one before; empty where it does.
+
+    Both are on the user's knots or finer. Converged ones go before others; of those of one start the less
+    infeasible, if none is. Then the smaller excess counts, as far as it is above the accuracy, and then the
+    objective. A rise that the errors of the former do not explain means another local optimum.
+    """
+    if not new.converged:
+        alike = not best.converged and best.attempt.number == new.attempt.number
+        closer = alike and new.answer.kkt.primal <= best.answer.kkt.primal
+        return "" if closer else new.answer.status.value
+    if not best.converged:
+        return ""
+    error, accuracy = best.excess, best.accuracy
+    rise = (new.value - best.value) / max(abs(best.value), NOT_ZERO)
+    if max(error, new.excess) <= accuracy:  # on a finer mesh the same optimum is a better answer
+        most = ROUNDING if new.explains_rise else -SAME_OPTIMUM
+        return f"its objective is {rise:.1e} higher at errors below the tolerance" * (rise > most)
+    if not new.excess < error:
+        return f"its largest relative error is {new.excess:.1e}, not below {error:.1e}"
+    if best.explains_rise and rise > ESTIMATED * error:
+        return f"another local optimum: {rise:.1%} higher, which errors of {error:.1e} do not explain"
+    return ""
+
+
+def better(best: Entry, new: Entry) -> Entry:
+    """The new entry where it replaces the best one before, else that."""
+    return best if objection(best, new) else new
+
+
+def same_optimum(one: float, other: float) -> bool:
+    """True if two objectives are those of one and the same optimum."""
+    return bool(np.isfinite(one) and abs(one - other) <= SAME_OPTIMUM * max(abs(one), NOT_ZERO))
+
+
+def iterations_on(first: int = 0) -> int:
+    """The most iterations of a solve on a finer mesh after one of so many."""
+    return 2 * max(first, LEAST_ITERATIONS)
+
+
+def _start_of(attempt: Attempt, program: NLP | LinkedProgram) -> WarmStart | None:
+    """The point that the solver starts from; None for the guess of the program."""
+    start = attempt.start
+    if start is None or isinstance(start, WarmStart):
+        return start
+    return WarmStart(np.concatenate(unknowns_at_motion(start, attempt.asked, program.programs)))
