@@ -30,7 +30,7 @@ SMALL = 500  # unknowns up to which SLSQP, whose steps cost their third power, i
 
 
 def other_solvers(journal: Journal) -> Policy[None]:
-    """Try other ways until one converges, where IPOPT stopped short of an optimum; they are one more start."""
+    """Try other ways until one converges, where IPOPT stopped short; they are one more start."""
     first = journal.best.answer
     if not isinstance(journal.solver, Ipopt) or first.status not in STOPPED:
         return
