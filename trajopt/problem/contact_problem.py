@@ -22,7 +22,7 @@ from trajopt.problem.contacts.impact import ImpactTerm, after_name
 from trajopt.problem.contacts.loop_poses import NEARLY
 from trajopt.problem.contacts.repeated_rows import stated_rows
 from trajopt.problem.contacts.sliding import leave_out_friction
-from trajopt.problem.contacts.solids import Box
+from trajopt.problem.contacts.solids import Box, DistanceTerm
 from trajopt.problem.contacts.standing import standing_pose
 from trajopt.problem.held_frames import HeldFrames
 from trajopt.splines.instants import Instants
@@ -361,7 +361,7 @@ class ContactProblem(HeldFrames):
         )
         for number, box in enumerate(contact.obstacles):
             label = f"distance of {frame} to box {number}"
-            outside = terms.term(name=label, unit="m")(partial(contact.distances, obstacle=box))
+            outside = DistanceTerm(partial(contact.distances, obstacle=box), label, unit="m")
             name = f"{frame} outside of box {number}, arc {arc}"
             self.subject_to(outside, lower=0.0, over=ArcNodes(arc, "whole"), name=name)
         if clearance:

@@ -9,7 +9,9 @@ durations.
 
 A limit with a multiplier from which the motion keeps a distance costs their product to first order. Solvers
 hold every product below their tolerance, but there may be hundreds: with 1e-2 each, which is a KKT error of
-1e-2, two links in minimum time took 43 % longer than they must.
+1e-2, two links in minimum time took 43 % longer than they must. Limits that the optimum does not touch have
+such products as well, and cost nothing: with thousands of them, as of a robot on legs, the sum says more than
+there is to gain. Where it is above what is allowed, a solver goes on from the motion: the objective tells.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from trajopt.base.arrays import Array
 from trajopt.base.tolerances import AGREEMENT, SAME_OPTIMUM
 from trajopt.solution.answers import ZERO_COST
 from trajopt.solution.solution import SolutionData
+from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.matrices import Triplets, sparse_hessian, sparse_jacobian
 from trajopt.solvers.newton.newton import MOST_STEPS
 from trajopt.solvers.newton.sparse_kkt import Patterns, SparseKkt
@@ -57,6 +60,7 @@ FALLING = 1e-2  # of all costs: what the objective must lose at them, and by the
 MIXTURES = 8  # of directions without curvature that are followed, and as many single unknowns
 NOTICED = 1e-4  # of all costs: what the objective must lose along them
 UNCURVED = "no curvature along some directions, and no descent along those that were followed"
+TIGHT, FURTHER = 1e-10, 100  # tolerance and iterations of a solver that goes on from the motion
 DELTA = 1e-10  # delta of `NearbyPoints`, for rows that depend on each other
 
 
@@ -67,7 +71,8 @@ class Minimality:
     reason : why the motion is no minimum; empty where nothing says so
     note : what was not looked at, and why; empty where all was
     gain : sum of multiplier times distance over all limits, relative to all costs together or, where those
-        are smaller, a thousandth of what they are scaled to
+        are smaller, a thousandth of what they are scaled to; by what the objective changes when a solver goes
+        on, where the sum is above what is allowed and this is less
     """
 
     reason: str = ""
@@ -75,8 +80,11 @@ class Minimality:
     gain: float = 0.0
 
 
-def minimality(solution: SolutionData, nearby: NearbyPoints | None) -> Minimality:
-    """Looks for better points near a converged motion, None where its program is not known."""
+def minimality(solution: SolutionData, nearby: NearbyPoints | None, allowed: float = 0.0) -> Minimality:
+    """Looks for better points near a converged motion, None where its program is not known.
+
+    allowed : gain up to which the sum of products is told as it is
+    """
     if nearby is None:
         return Minimality(note=NOT_REBUILT)
     if not solution.converged:
@@ -86,7 +94,7 @@ def minimality(solution: SolutionData, nearby: NearbyPoints | None) -> Minimalit
     if not size < np.inf:
         return Minimality()
     is_zero = size <= ZERO_COST
-    gain = 0.0 if is_zero else float(products(nlp, point).sum()) / max(size, SMALL)
+    gain = 0.0 if is_zero else _gain(nlp, point, max(size, SMALL), allowed)
     reason = _faded(nlp, point) if is_zero else _longer(nearby, size)
     if reason or not solution.problem.costs:
         return Minimality(reason, "", gain)
@@ -99,6 +107,19 @@ def minimality(solution: SolutionData, nearby: NearbyPoints | None) -> Minimalit
     flat = [] if reason else _flat_directions(nearby)
     reason = reason or lower_where_flat(nearby, flat, size)
     return Minimality(reason, UNCURVED if flat and not reason else "", gain)
+
+
+def _gain(nlp: NLP, point: WarmStart, size: float, allowed: float) -> float:
+    """See `Minimality.gain`; size : of all costs together, scaled as the objective."""
+    each = products(nlp, point)
+    total = float(each.sum()) / size
+    if not total > allowed:
+        return total
+    further = Ipopt(tol=TIGHT, max_iterations=FURTHER, options={"mu_init": float(each.max())})
+    found = further.solve(nlp, point)
+    if not found.converged or largest_violation(nlp, found.y, nlp.rows(found.y)) > AGREEMENT:
+        return total
+    return min(total, abs(nlp.objective(point.y) - nlp.objective(found.y)) / size)
 
 
 def products(nlp: NLP, point: WarmStart) -> Array:

@@ -73,7 +73,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         objective=solution.objective,
         free_simulation=simulate(solution, without_residual=True) if torque_equations(problem) else None,
         resolution=float(np.diff(sample_times(solution, CHECK_DENSITY)).max(initial=0.0)),
-        minimality=minimality(solution, nearby),
+        minimality=minimality(solution, nearby, accuracies(accuracy)[0]),
         balance=base_balance(solution) if getattr(problem, "contacts", None) else None,
         feet=standing_feet(solution),
         designs={

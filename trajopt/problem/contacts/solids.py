@@ -7,6 +7,7 @@ opposite force.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,9 @@ from trajopt.base.arguments import finite_numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.base.tolerances import AGREEMENT
+from trajopt.graph.protocols.block import Block
 from trajopt.problem.contacts.ground import check_region
+from trajopt.terms.term import ExpressionTerm
 from trajopt.terms.vectors import difference_of, dot
 
 Triple = tuple[float, float, float]
@@ -139,6 +142,17 @@ class Box:
         along = [dot(axis, away) for axis in np.array(self.rotation).T.tolist()]
         x, y, z = (c.fmax(-c) - 0.5 * length for c, length in zip(along, self.size, strict=True))
         return x.fmax(y).fmax(z)
+
+
+@dataclass(frozen=True)
+class DistanceTerm(ExpressionTerm):
+    """Distances from boxes: their kinks, where two faces are as far, are meant, and nobody is warned."""
+
+    def blocks(self, width_of: Callable[[str], int]) -> tuple[Block, ...]:
+        blocks: Any = super().blocks(width_of)
+        for block in blocks:
+            block.derivatives_are_tested = True
+        return blocks
 
 
 def triple(given: Any, what: str) -> Triple:

@@ -10,8 +10,9 @@ import pytest
 import dynamics
 import trajopt
 from problems.gallery.legged.solo import solo
-from trajopt.base.errors import OptionError, ShapeError
+from trajopt.base.errors import KinkWarning, OptionError, ShapeError
 from trajopt.problem.problem_graph import graph_of
+from trajopt.transcription.transcribe import transcribe
 
 SOLO, NUMBERS = solo(), itertools.count()
 TILTED = np.array([[0.8, 0.0, 0.6], [0.0, 1.0, 0.0], [-0.6, 0.0, 0.8]])
@@ -127,3 +128,15 @@ def test_swinging_points_are_kept_outside_of_boxes():
 def test_what_is_no_surface_is_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_nobody_is_warned_of_the_kinks_of_distances_from_boxes(recwarn):
+    """They are meant: the checks of a user's terms would name four of them."""
+    ground = {0: trajopt.Ground(), 1: trajopt.Ground()}
+    problem = trajopt.Problem(SOLO, trajopt.Schedule([(("FL",), 0.2), ((), 0.2)]).trajectory(2))
+    problem.contact("FL_FOOT", [0], ground=ground, obstacles=[BOX])
+    problem.minimize(trajopt.tau**2)
+    start = np.zeros(SOLO.n)
+    problem.guess(np.array([start, start + 0.8 * np.eye(SOLO.n)[0]]))
+    transcribe(problem, check=True)
+    assert not [each for each in recwarn if issubclass(each.category, KinkWarning)]
