@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -15,7 +16,8 @@ from trajopt.api.problem import Problem
 from trajopt.api.solution import Solution
 from trajopt.base.arguments import MOST_STARTS, check_count, check_flag, check_positive
 from trajopt.base.blas_threads import one_blas_thread
-from trajopt.base.errors import OptionError
+from trajopt.base.errors import OptionError, OutsideTableWarning
+from trajopt.checks.outside_tables import outside_tables
 from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem_parts import checked_problem
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
@@ -149,7 +151,10 @@ def solve(
         if chosen is None:
             journal.improve(other_solvers(journal))
         journal.improve(refinements(journal, refine))
-        return replace(journal.solution(journal.best), solves=tuple(solves))
+        answer = replace(journal.solution(journal.best), solves=tuple(solves))
+    for sentence in dict.fromkeys(each for part in answer.parts for each in outside_tables(part)):
+        warnings.warn(sentence, OutsideTableWarning, stacklevel=2)
+    return answer
 
 
 def _check_arguments(

@@ -21,6 +21,7 @@ TrajoptError (a ValueError)
 
 KinkWarning (UserWarning)      a term whose value or slope jumps, which solvers cannot differentiate
 LoopWarning (UserWarning)      values of joints of a closed loop that do not fit each other
+OutsideTableWarning (UserWarning)  a table, or data, that a solution reads beyond its ends
 ReachWarning (UserWarning)     a pose that is nearest to a target, which it does not reach
 """
 
@@ -119,6 +120,10 @@ class KinkWarning(UserWarning):
 
 class LoopWarning(UserWarning):
     """Values at an end of the motion do not fit its closed loops, which determine some of them."""
+
+
+class OutsideTableWarning(UserWarning):
+    """A solution reads a table, or data, beyond its ends."""
 
 
 class ReachWarning(UserWarning):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -144,6 +144,10 @@ class DataBlock:
             ("t", "duration"): bend * by_t * by_T - rate / T**2,
             ("duration", "duration"): bend * by_T**2 + 2.0 * rate * u["t"][:, :, None] / T**3,
         }
+
+    def table_arguments(self, u: Mapping[str, Array]) -> Iterator[tuple[str, int | None, Array, Array]]:
+        """Its times, or their progress, at which it is read, as `ExpressionBlock` gives arguments."""
+        yield f"data '{self.data.name}'", None, self.data.times[[0, -1]], self._argument(u)[0]
 
     def pattern(self) -> Pairs:
         return {(self.target, name): np.ones((self.data.width, 1), bool) for name in self.inputs}

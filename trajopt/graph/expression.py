@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, reduce
 from typing import Any
 
@@ -14,6 +14,7 @@ from trajopt.base.errors import ShapeError
 from trajopt.graph.any_arithmetic import Border, borders, evaluated
 from trajopt.graph.protocols.block import Pairs, SymbolicBlock, Values
 from trajopt.graph.quantities import slices_of
+from trajopt.graph.tables import table_arguments
 
 
 class ExpressionBlock:
@@ -76,6 +77,29 @@ class ExpressionBlock:
 
         u, y = self._inputs_and_outputs
         return ExpressionBlock({"u": u}, {"y": y, "borders": casadi.vertcat(*(x for _, x in self.borders))})
+
+    @cached_property
+    def has_tables(self) -> bool:
+        """True if it calls tables that CasADi interpolates."""
+        return has_calls(self._inputs_and_outputs[1])
+
+    def table_arguments(self, u: Mapping[str, Array]) -> Iterator[tuple[str, int | None, Array, Array]]:
+        """Every argument of its tables by B-splines.
+
+        The table as messages name it, the number of the argument, None where it is the only one, the edges
+        (2,) of the grid, and the values (K,) of the argument.
+        """
+        import casadi
+
+        symbols, y = self._inputs_and_outputs
+        tables = table_arguments(y, symbols)
+        if not tables:
+            return
+        columns = {"x": casadi.vertcat(*(argument for *_, argument in tables))}
+        x = iter(ExpressionBlock({"u": symbols}, columns).value({"u": self._stack(u)})["x"].T)
+        for name, edges, _ in tables:
+            for i, own in enumerate(edges):
+                yield f"table '{name}'", i if len(edges) > 1 else None, own, next(x)
 
     def partials(self, u: Mapping[str, Array]) -> Pairs:
         return self.value_and_partials(u)[1]

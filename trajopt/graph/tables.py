@@ -36,6 +36,27 @@ def continued_tables(expression: Any) -> Any:
     return casadi.SX(function.sparsity_out(0), casadi.vertcat(*found))
 
 
+def table_arguments(expression: Any, symbols: Any) -> list[tuple[str, Array, Any]]:
+    """The name, edges (n, 2) and argument (n,) of every continued table in a column of expressions."""
+    import casadi
+
+    found: list[tuple[str, Array, Any]] = []
+
+    def apply(code: int, operands: list[Any], _: float | None) -> Any:
+        return (casadi.SX.unary if len(operands) == 1 else casadi.SX.binary)(code, *operands)
+
+    def call(function: Any, operands: list[Any]) -> list[Any]:
+        for table in function.find_functions():
+            if table.class_name() == "BSplineInterpolant" and len(edges := _edges(table)) == len(operands):
+                found.append((function.name(), edges, casadi.vertcat(*operands)))
+                break
+        return called(function, operands)
+
+    function = casadi.Function("traced", [symbols], [expression])
+    evaluated(function, [casadi.vertsplit(symbols)], casadi.SX, apply, call)
+    return found
+
+
 def _continued_table(table: Any) -> Any:
     """The function that takes the place of a table; any other function is returned as it is."""
     return _continuation(table.serialize()) or table if table.class_name() == "BSplineInterpolant" else table

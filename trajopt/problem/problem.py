@@ -356,7 +356,7 @@ class ProblemData(ProblemParts):
         """Add samples (k, width) at times (k,), joined by a curve, and return them as a term.
 
         clock : "seconds" reads them at `node.time`, "progress" at t / T in [0, 1]; beyond the ends of the
-            times they are constant
+            times they are constant, and `solve` warns by how much (OutsideTableWarning)
         interpolation : a "cubic" spline, "linear", or "steps", each sample holding until the next. Where
             steps jump and lines bend, and that is known before the solve, a collocation mesh gets
             breakpoints: with "progress", or where start and duration are fixed; not where data are finer than

@@ -45,7 +45,8 @@ def test_data_stay_constant_beyond_their_ends():
     path = problem.data("path", [0.5, 0.6, 1.0], [1.0, 2.0, 3.0])
     problem.minimize(trajopt.tau**2)
     problem.subject_to(trajopt.q - path, -10.0, 10.0)
-    solution = trajopt.solve(problem)
+    with pytest.warns(errors.OutsideTableWarning, match="data 'path' covers 0.5 to 1 and is read at 2 "):
+        solution = trajopt.solve(problem)
     assert np.allclose(solution.value(path, [0.0, 0.5, 1.0, 2.0])[:, 0], [1.0, 1.0, 3.0, 3.0])
 
 

@@ -64,7 +64,7 @@ def status_of_point(
 
 
 def falls_for_ever(nlp: Program, start: WarmStart, y: np.ndarray) -> bool:
-    """Whether unknowns of y that grew a millionfold since the start may grow as much again, and f falls on.
+    """True if unknowns of y that grew a millionfold since the start may grow as much again, and f falls on.
 
     With d = y - start in these unknowns and zero in all others: y + d violates bounds and rows by no more
     than y and the start do together, and f(y) - f(y + d) is at least half of f(y - d / 2) - f(y) > 0. No
