@@ -11,6 +11,7 @@ import click
 from problems.cli.commands.compare import compare
 from problems.cli.commands.completion_script import completion
 from problems.cli.commands.identify import identify
+from problems.cli.commands.inverse_dynamics import inverse_dynamics
 from problems.cli.commands.list_problems import list_problems
 from problems.cli.commands.move import move
 from problems.cli.commands.new import new
@@ -38,7 +39,7 @@ def main() -> None:
     """Solve trajectory optimization problems, check the answers and draw them."""
 
 
-SOLVING = list_problems, new, show, solve, sweep, move, retime, identify
+SOLVING = list_problems, new, show, solve, sweep, move, retime, identify, inverse_dynamics
 for command in (*SOLVING, verify, plot, compare, view, replay, warmup, completion):
     main.add_command(command)
 

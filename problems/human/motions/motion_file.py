@@ -9,14 +9,14 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from problems.human.opensim.coordinates import coordinates
-from problems.human.opensim.storage import numbers_of_line, read_storage, text_of
+from problems.human.opensim.storage import Storage, numbers_of_line, read_storage, text_of
 from trajopt.base.arguments import list_names
 from trajopt.base.errors import OptionError, ProblemError
 
@@ -57,8 +57,8 @@ class MotionTable:
         return MotionTable(time, {k: np.interp(time, self.time, x) for k, x in self.columns.items()})
 
 
-def read_motion(path: str | os.PathLike[str]) -> MotionTable:
-    """Read a .mot, .sto or .csv file.
+def read_motion(path: str | os.PathLike[str], names: Collection[str] | None = None) -> MotionTable:
+    """Read a .mot, .sto or .csv file; of its columns those of `names`, or all.
 
     Raises OptionError for another kind of file, also one of forces or of muscle activity by its labels,
     ProblemError with the line for gaps, times that do not increase and numbers that are none, and where
@@ -73,6 +73,8 @@ def read_motion(path: str | os.PathLike[str]) -> MotionTable:
         found, lines = _comma_separated(file)
     else:
         raise OptionError(f"'{file}' is a {file.suffix or 'file without ending'}: give a .mot, .sto or .csv")
+    if names is not None:
+        found = replace(found, columns={k: x for k, x in found.columns.items() if k in names})
     check_times(found.time, file, lines)
     check_units(found, file)
     return found
@@ -129,7 +131,7 @@ def check_units(table: MotionTable, file: Path) -> None:
 
 
 def _stored(file: Path) -> MotionTable:
-    table = read_storage(file)
+    table = _coordinates_of_states(read_storage(file))
     refuse_other_kind(table.columns, file)
     angles = [name for name in table.columns if not name.endswith(TRANSLATIONS)]
     if table.in_degrees is None and angles:
@@ -141,6 +143,13 @@ def _stored(file: Path) -> MotionTable:
     return MotionTable(
         table.time, {k: (factor if k in angles else 1.0) * x for k, x in table.columns.items()}
     )
+
+
+def _coordinates_of_states(table: Storage) -> Storage:
+    """A table of states, /jointset/knee_r/knee_angle_r/value, as one of coordinates; another as it is."""
+    paths = {label: label.split("/") for label in table.columns}
+    values = {path[-2]: table.columns[label] for label, path in paths.items() if path[-1] == "value"}
+    return replace(table, columns=values) if values else table
 
 
 def _comma_separated(file: Path) -> tuple[MotionTable, int]:
