@@ -213,7 +213,7 @@ def _one_sided(
     step: tuple[Array, Array],
     reach: Array,
 ) -> tuple[str, ...]:
-    """For every number of the input the direction in which the active limits stay the same, or "".
+    """The direction in which the active limits stay the same, for every number of the input, or "".
 
     They change where a step within reach (m,) brings a value to its limit, or a multiplier to zero.
     """

@@ -55,7 +55,7 @@ def _intervals(task: StatedTask) -> int:
 
 
 def _is_free(task: StatedTask) -> bool:
-    """Whether nothing can touch on the way to the first goal."""
+    """True where nothing can touch on the way to the first goal."""
     return task.clearances(carrying(task.robot.model, task.steps[0].payloads)) is None
 
 

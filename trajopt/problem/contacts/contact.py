@@ -295,7 +295,7 @@ class Contact:
         return [x for place in places for x in seen_from(node, self.ground[arc].frame, place)]
 
     def velocity_units(self, arc: int) -> list[str]:
-        """Of the components of `stated_velocity`."""
+        """Components of `stated_velocity`."""
         every = ["rad/s" if name.startswith("about") else "m/s" for name in self.rows_of(arc)]
         return [every[row] for row in self.stated[arc].velocity] if arc in self.stated else every
 

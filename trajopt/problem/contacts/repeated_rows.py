@@ -80,7 +80,7 @@ def _row(contact: Contact, read: Any, arc: int) -> ExpressionTerm:
 
 
 def _moves_alone(dynamics: Any, others: Sequence[Contact], contact: Contact, arc: int) -> bool:
-    """Whether joints on which no other contact depends move what is held along all rows, at some pose."""
+    """True where joints on which no other contact depends move what is held along all rows, at some pose."""
     own, *rest = (_depends(dynamics, each, arc) for each in (contact, *others))
     alone = own & ~np.any([np.zeros_like(own), *rest], axis=0)
     if np.count_nonzero(alone) < len(contact.velocity_units(arc)):
