@@ -121,6 +121,25 @@ def test_a_joint_without_rotor_gets_one_of_the_inertia_asked_for():
     assert difference[0, 0, 0] == pytest.approx(0.7, rel=1e-9)
 
 
+@pytest.mark.parametrize(("lever", "balanced_enough"), [(1e-8, True), (1e-7, False)])
+def test_a_rotor_without_extent_may_be_off_its_axis_by_hundredths_of_a_micrometre(lever, balanced_enough):
+    """Its lever is compared with a radius of gyration of a millimetre, below which inertias are rounding."""
+    model = random_tree(0, rotors=True)
+    place = next(k for k, body in enumerate(model.bodies) if body.joint.rotor is not None)
+    body = model.bodies[place]
+    rotor, across = body.joint.rotor, np.cross(body.joint.rotor.axis, [1.0, 2.0, 3.0])
+    centre = lever * across / np.linalg.norm(across)
+    point = replace(rotor, mass=2.0, inertia=np.zeros((3, 3)), centre_of_mass=centre)
+    bodies = [replace(each, joint=replace(each.joint, rotor=None)) for each in model.bodies]
+    bodies[place] = replace(body, joint=replace(body.joint, rotor=point))
+    exact = replace(model, bodies=tuple(bodies)).with_rotors("exact")
+    if balanced_enough:
+        assert np.isfinite(dynamics.dynamic_parameters(exact)).all()
+    else:
+        with pytest.raises(dynamics.JointError, match="is not balanced about its axis"):
+            dynamics.dynamic_parameters(exact)
+
+
 def test_what_is_refused():
     model = random_tree(3).with_rotors("armature")
     pi, names = dynamics.dynamic_parameters(model), dynamics.dynamic_parameter_names(model)
