@@ -136,6 +136,7 @@ def test_the_carts_free_joint_stays_free_and_its_equations_are_lagranges():
     assert solution.verify().simulation_error_end_to_end < 1e-6  # pyright: ignore
 
 
+@pytest.mark.long
 def test_a_cart_that_first_swings_back_needs_less_than_the_published_optimum():
     """From a guess that swings back, and by default, as other starts find that motion too."""
     for objective in (solved("cart_pole", swing_back=True).objective, solved("cart_pole").objective):
@@ -155,6 +156,7 @@ def test_effort_weighed_against_time_takes_longer_and_less():
     assert easy.cost_terms["effort"] / 0.6 < swift.cost_terms["effort"] / 0.1
 
 
+@pytest.mark.long
 def test_armature_misjudges_the_minimum_time_of_a_geared_arm():
     """Rotors of 1e-4 kg m^2 behind gears of 100 weigh as much as the links; the couplings are small."""
     exact, armature, none = (

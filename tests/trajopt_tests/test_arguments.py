@@ -181,6 +181,7 @@ def test_a_slice_of_a_quantity_is_a_term_with_its_units_and_names():
             trajopt.q[wrong]  # pyright: ignore
 
 
+@pytest.mark.long
 def test_torques_of_a_slice_that_are_zero_are_those_of_joints_without_motors():
     problem = trajopt.Problem(TwoLinkArm(), trajopt.Trajectory.uniform(6, duration=1.0))
     problem.minimize(trajopt.a**2)

@@ -108,6 +108,7 @@ def test_periodicity_holds_in_position_and_velocity_with_signs():
     assert np.allclose(solution.v(1.0), solution.v(0.0) * [1.0, -1.0], atol=1e-9)
 
 
+@pytest.mark.long
 def test_lbfgs_reaches_the_same_optimum_as_the_exact_hessian():
     exact = trajopt.solve(two_link_minimum_time(10))
     approximate = trajopt.solve(two_link_minimum_time(10), trajopt.Ipopt(hessian="lbfgs"))

@@ -177,6 +177,7 @@ def test_our_exported_skeleton_walks_with_predicted_contact_as_ours_does(step, t
     assert own.converged and own.objective == pytest.approx(step.objective, rel=1e-3)
 
 
+@pytest.mark.long
 def test_a_model_without_arms_walks_without_their_constraints():
     legs = with_ball_edges(
         skeleton(moving=[each for each in ACTIVE if not each.startswith(("should", "elb"))]), 0.04

@@ -32,6 +32,7 @@ def test_a_joint_is_locked_by_its_position_over_the_path(value, degree, repeats)
     assert solution.converged and np.abs(motion[:, 0] - value).max() < 1e-9
 
 
+@pytest.mark.long
 def test_a_joint_is_locked_by_its_velocity_and_by_both():
     durations = []
     for locked in ([trajopt.v], [trajopt.q, trajopt.v], [trajopt.q]):

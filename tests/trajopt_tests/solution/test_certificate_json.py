@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hand_written import PointMasses, two_link_minimum_time
-from tiers import fast_first
 
 import problems
 import trajopt
@@ -17,7 +16,8 @@ from trajopt.solvers.optimality.multipliers import kkt_of_fit, least_squares_mul
 from trajopt.verification.recomputed_kkt import point_and_kkt, rebuilt_program
 
 
-@fast_first(
+@pytest.mark.long
+@pytest.mark.parametrize(
     "build",
     [
         lambda: problems.two_link_pr.build(u=0.001),

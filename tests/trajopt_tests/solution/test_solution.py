@@ -53,6 +53,7 @@ def test_the_report_finds_what_a_dense_look_finds(solution):
     }
 
 
+@pytest.mark.long
 def test_a_constraint_that_holds_at_no_node_is_looked_at_between_them():
     basis = trajopt.SplineBasis.uniform(1, 3)
     arcs = tuple(trajopt.Arc(basis, 1.0, nodes_per_span=count) for count in (2, 4))

@@ -23,7 +23,7 @@ def driven(unit, end=1.0):
 REFERENCE = 0.44449142  # at unit 1, of the same mesh
 
 
-@fast_first("unit", [1e-12, 1e9, 1e-9, 1e-8, 1e-6, 1e-3, 1e2, 1e6], 2)
+@fast_first("unit", [1e-12, 1e9, 1e-9, 1e-8, 1e-6, 1e-3, 1e2, 1e6])
 def test_the_optimum_does_not_depend_on_the_unit(unit):
     solution = trajopt.solve(driven(unit))
     u = solution.value(trajopt.state("u"), np.linspace(0.0, 1.0, 2001)) / unit

@@ -391,7 +391,8 @@ FORGED_PHASES = {
 }
 
 
-@fast_first("name", FORGED_PHASES, 3)
+@pytest.mark.long
+@pytest.mark.parametrize("name", FORGED_PHASES)
 def test_what_phases_report_together_follows_from_their_motions(of_phases, name):
     change, told = FORGED_PHASES[name]
     report = replace(of_phases, **change(of_phases)).verify()

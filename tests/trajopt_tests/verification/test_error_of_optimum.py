@@ -68,6 +68,7 @@ def test_the_error_at_kinks_falls_with_the_mesh():
     assert errors[1] < 0.2 * errors[0]
 
 
+@pytest.mark.long
 def test_a_maximum_over_a_part_of_the_motion_has_slacks_at_its_nodes_alone():
     solution, _ = least_fuel(8, "radau", over=(0.0, 0.5))
     found, (edges,) = gains_of_kinks(solution)[0], solution.curve.knot_times_of_arcs
@@ -95,6 +96,7 @@ def test_a_wide_span_between_narrow_ones_is_seen():
     assert error > solution.objective - 12.0 > 0.4
 
 
+@pytest.mark.long
 def test_phases_have_one_together():
     solution = trajopt.solve(two_phases(16))
     report = solution.verify()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hand_written import PointMasses, two_link_minimum_time
 from sliding_mass import bump, judged, slide
+from tiers import fast_first
 
 import dynamics
 import trajopt
@@ -165,6 +166,7 @@ def test_differences_between_nodes_are_checked_at_nodes_and_the_report_says_so(p
     assert judged(plain, lambda p: trajopt.library.limit_torque_rate(p, 13.0)).holds
 
 
+@pytest.mark.long
 def test_the_accuracy_between_nodes_is_the_users():
     solution = trajopt.solve(two_link_minimum_time(10))
     default = solution.verify()
@@ -177,7 +179,7 @@ def test_the_accuracy_between_nodes_is_the_users():
             solution.verify(accuracy=wrong)
 
 
-@pytest.mark.parametrize("count", [12, pytest.param(60, marks=pytest.mark.long)])
+@fast_first("count", [4, 60])
 def test_random_peaks_wider_than_the_samples_are_never_passed(count):
     """Peaks anywhere, of any width from the resolution on, on limits of any size, against the accuracy."""
     generator = np.random.default_rng(12)

@@ -22,6 +22,7 @@ def mass(arcs=1):
     return problem
 
 
+@pytest.mark.long
 def test_an_optimum_of_zero_passes():
     """Its residuals changed the objective "by 1e-11 of -2e-10"."""
     solution = trajopt.solve(aly_chan(20))

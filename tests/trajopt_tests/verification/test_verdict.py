@@ -7,7 +7,6 @@ import pytest
 from hand_written import PointMasses
 from library_solutions import solved_at_defaults
 from sliding_mass import bump, slide
-from tiers import fast_first
 
 import problems
 import trajopt
@@ -46,6 +45,7 @@ def test_the_verdict_on_an_equation_names_the_refinement_that_mends_it():
     assert finer.verify().holds and len(finer.knot_times) <= 31
 
 
+@pytest.mark.long
 def test_the_same_robot_on_enough_spans_passes_and_says_how_finely_it_was_sampled():
     report = solved_at_defaults("cart_pole").verify()
     assert report.holds and str(report).startswith("PASS: ")
@@ -130,7 +130,8 @@ def test_a_cost_that_is_smoothed_is_compared_with_the_exact_one():
     assert not lines["cost 'mechanical work'"].holds
 
 
-@fast_first("count", [1, 20])
+@pytest.mark.long
+@pytest.mark.parametrize("count", [2, 20])
 def test_random_torques_at_a_joint_without_a_motor_are_found_to_their_size(count):
     """A curve that the passive joint follows only with a motor, however little it differs from a free one."""
     generator = np.random.default_rng(7)
@@ -150,6 +151,7 @@ def test_random_torques_at_a_joint_without_a_motor_are_found_to_their_size(count
     assert not missed
 
 
+@pytest.mark.long
 def test_turns_that_a_joint_has_made_before_do_not_loosen_an_equation():
     """A hundred turns more are the same robot, but partials by the angle times the angle grow with them."""
     once = trajopt.solve(problems.cart_pole.build(intervals=6), starts=1, refine=None)

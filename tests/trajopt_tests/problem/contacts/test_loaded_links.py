@@ -64,6 +64,7 @@ def derivatives(problem):
     return (*values, dense)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("held", "hold", "link"),
     [pytest.param(standing, stand, "shank", marks=pytest.mark.long), (closed, close, "rocker")],
