@@ -14,8 +14,7 @@ import trajopt
 from trajopt.certified.bracketing.bracket_search import BracketSearch, Mesh
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.structure_detection import is_regular
-from trajopt.solvers.run import TimedSolver
-from trajopt.solvers.solver import Run
+from trajopt.solution.journal import Journal
 
 RESOLVED = 1e-9  # of the objective: nearer to the optimum than this an objective says nothing
 
@@ -65,7 +64,9 @@ def coverage(
     if exact.certificate is None or exact.certificate.structure is None:
         return None
     plain = trajopt.solve(build())
-    search = BracketSearch(plain, TimedSolver(trajopt.Ipopt(), Run()), is_regular(plain, settings), settings)
+    search = BracketSearch(
+        plain, Journal.after(plain, trajopt.Ipopt()), is_regular(plain, settings), settings
+    )
     search.run()
     same = search.meshes and abs(search.refined.objective - exact.objective) < 1e-3 * abs(exact.objective)
     return Coverage(name, exact.objective, search.meshes, search.why_ended) if same else None

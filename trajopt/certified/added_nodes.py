@@ -28,17 +28,21 @@ from trajopt.checks.peaks_between_nodes import SEARCH_DENSITY
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.refinement.error_estimate import equation_errors
 from trajopt.refinement.limit_nodes import asked_with_limit_nodes, limit_peaks
-from trajopt.refinement.rounds import NoFurtherRound, Round, Rounds, run_rounds, unless_smaller
-from trajopt.solution.journal import solve_once
+from trajopt.solution.journal import Attempt, Journal
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import Certification
 from trajopt.solution.solution import Answer, SolutionData
-from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped, TimedSolver
-from trajopt.solvers.solver import StartKind, Status
+from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped
+from trajopt.solvers.solver import Run, StartKind, Status
 
 Margins = list[Array]  # of every path limit, (width,) each
 
+NODES, NEAR = "added nodes", Run(start_kind=StartKind.SAME_MOTION)
 GROWTH = 2.0  # of the error of path equations: more than nodes that carry no equations can cause
+
+
+class _NoFurtherNodes(Exception):
+    """Raised in place of a motion with further nodes where there is none that counts, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ class NodeRefinement:
     equation_tol: float | None = None
     effort: list[float] = field(default_factory=lambda: [0.0], repr=False, compare=False)
 
-    def run(self, solution: Answer, solver: TimedSolver, reason: str, slack: float = 0.0) -> Any:
+    def run(self, solution: Answer, journal: Journal, reason: str, slack: float = 0.0) -> Any:
         """The solution with a certificate, on as many nodes as its limits needed.
 
         reason : why there is no switching structure
@@ -65,38 +69,35 @@ class NodeRefinement:
         """
         missed = _missed(solution)
         allowed = max(equation_tolerance(self.equation_tol, self.tol), GROWTH * missed)
-        margins: list[Margins | None] = [None]  # of the last solve
+        last: Any = solution
+        best, ended = last, ""
+        tried = [least := self._certificate(solution, reason)]
+        while len(tried) <= self.rounds and not self._ready(last, tried, slack):
+            try:
+                if self.effort[0] >= (most := self.settings.node_total):
+                    raise _NoFurtherNodes(f"{most} iterations {OUT_OF_NODES}")
+                last, margins = self._finer(last, tried[-1], journal)
+                self.effort[0] += self.settings.effort_of(last)
+                if (now := _missed(last)) > allowed:
+                    worse = f"added nodes made equations worse, from {missed:.1e} to {now:.1e} of their scale"
+                    raise _NoFurtherNodes(worse)
+            except (_NoFurtherNodes, SolvesStopped) as end:
+                ended = str(end)
+                break
+            tried.append(self._certificate(last, reason, margins))
+            if last.converged and _violated(tried[-1]) < _violated(least):
+                best, least = last, tried[-1]
+        best = replace(best, recipe=solution.recipe, refinement=solution.refinement)
+        noted: Any = {"rounds": len(tried) - 1, "reason": _joined(reason, ended)}
+        if isinstance(least, PhasesCertificate):
+            return replace(best, certification=replace(least.certification, **noted))
+        return self._scaled(best, least.noting(**noted))
 
-        def finer(rounds: Rounds[Any]) -> Answer:
-            last, certificate = rounds.last.answer, rounds.last.measure
-            if self.effort[0] >= (most := self.settings.node_total):
-                raise NoFurtherRound(f"{most} iterations {OUT_OF_NODES}")
-            refined, margins[0] = self._finer(last, certificate, solver)
-            self.effort[0] += self.settings.effort_of(refined)
-            if (now := _missed(refined)) > allowed:
-                worse = f"added nodes made equations worse, from {missed:.1e} to {now:.1e} of their scale"
-                raise NoFurtherRound(worse)
-            return replace(refined, refinement=last.refinement)
-
-        rounds = run_rounds(
-            solution,
-            measure=lambda answer: self._certificate(answer, reason, margins[0]),
-            ended=lambda now: "" if now.count == self.rounds or self._ready(now, slack) else None,
-            finer=finer,
-            objection=unless_smaller(_violated),
-        )
-        best, certificate = rounds.answer(), rounds.best.measure
-        noted = {"rounds": rounds.count, "reason": _joined(reason, rounds.reason)}
-        if isinstance(certificate, PhasesCertificate):
-            return replace(best, certification=replace(certificate.certification, **noted))
-        return self._scaled(best, certificate.noting(**noted))
-
-    def _ready(self, rounds: Rounds[Any], slack: float) -> bool:
-        """Whether no further nodes are wanted: time is scaled by so little, or nodes hardly help."""
-        answer = rounds.last.answer
+    def _ready(self, answer: Any, tried: Sequence[Any], slack: float) -> bool:
+        """True if no further nodes are wanted: time is scaled by so little, or nodes hardly help."""
         if not answer.converged or slack == 0.0 or not may_be_scaled(answer, slack):
             return not answer.converged
-        before, now = ([np.inf, *map(_growth, rounds.tried)])[-2:]
+        before, now = ([np.inf, *map(_growth, tried)])[-2:]
         most = self.settings.most_scaled
         if not (now <= slack or self.settings.scaled_share * before < now <= most):
             return False
@@ -104,26 +105,26 @@ class NodeRefinement:
         return slower is not None and slower.duration <= (1.0 + most) * answer.duration
 
     def _finer(
-        self, solution: Any, certificate: Certificate | PhasesCertificate, solver: TimedSolver
+        self, solution: Any, certificate: Certificate | PhasesCertificate, journal: Journal
     ) -> tuple[Any, Margins | None]:
         """The motion with added nodes, and the margins by which limits were tightened, where they were."""
         each = zip(solution.parts, certificate.parts, strict=True)
         times = [times_of_violations(part, own, self.tol, self.settings) for part, own in each]
         if not any(times):
-            raise NoFurtherRound
+            raise _NoFurtherNodes
         problem = asked_with_limit_nodes(solution, times)
-        refined = solve_once(problem, solver.asking(start_kind=StartKind.SAME_MOTION))
+        refined = journal.answer(Attempt(problem, run=NEAR, policy=NODES))
         refined = converged_to_rounding(refined, self.settings)
         if refined.converged:
             return refined, None
         if isinstance(certificate, PhasesCertificate):
-            raise NoFurtherRound("with added nodes the solve did not converge")
+            raise _NoFurtherNodes("with added nodes the solve did not converge")
         factor = self.settings.tightening_factor
         sizes = [max(0.0, factor * violation.value) for violation in certificate.violations]
         margins = by_limit(sizes, solution.problem.path_limits())
-        tighter = self._within_tighter_limits(solution, margins, solver)
+        tighter = self._within_tighter_limits(solution, margins, journal)
         if tighter is None:
-            raise NoFurtherRound("adding nodes and tightening limits did not converge")
+            raise _NoFurtherNodes("adding nodes and tightening limits did not converge")
         return tighter, margins
 
     def certified(self, solution: SolutionData, reason: str) -> SolutionData:
@@ -158,7 +159,7 @@ class NodeRefinement:
         return certificate.noting(gain=gain)
 
     def _within_tighter_limits(
-        self, solution: SolutionData, margins: Margins, solver: TimedSolver
+        self, solution: SolutionData, margins: Margins, journal: Journal
     ) -> SolutionData | None:
         """Solve again with every limit tightened by a margin; None where that does not converge.
 
@@ -172,7 +173,7 @@ class NodeRefinement:
                 return None
             problem.constraints[problem.constraints.index(limit)] = tighter
         try:
-            refined = solve_once(problem, solver.asking(start_kind=StartKind.SAME_MOTION))
+            refined = journal.answer(Attempt(problem, run=NEAR, policy=NODES))
         except InfeasibleBoundsError:  # no motion is within such limits
             return None
         if refined.status is Status.TIME_LIMIT:
@@ -199,9 +200,9 @@ def times_of_violations(
     return peaks.times[peaks.values > threshold].tolist() + failing
 
 
-def _growth(found: Round[Any]) -> float:
+def _growth(certificate: Certificate) -> float:
     """Of the duration, about what time scaling takes to mend the largest violation."""
-    return max((each.share for each in found.measure.violations), default=0.0)
+    return max((each.share for each in certificate.violations), default=0.0)
 
 
 def by_limit(values: Sequence[float], limits: Sequence[Constraint]) -> Margins:

@@ -28,12 +28,12 @@ from trajopt.certified.switching.structure_search import StructureSearch
 from trajopt.checks.path_equations import path_equations
 from trajopt.problem.limit_order import depends_on_jerk
 from trajopt.refinement.refined import Refined
-from trajopt.solution.journal import INTERRUPTED
+from trajopt.solution.journal import INTERRUPTED, Attempt, Entry, Journal, Policy, driven, improved
 from trajopt.solution.phases_solution import PhasesSolutionData
 from trajopt.solution.records import NO_STRUCTURE, Certification
 from trajopt.solution.solution import Answer, SolutionData
-from trajopt.solvers.run import SolvesStopped, TimedSolver
-from trajopt.solvers.solver import Callback, Run, Solver
+from trajopt.solvers.run import SolvesStopped
+from trajopt.solvers.solver import Callback, Solver
 from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import PATH, ArcNodes, TimeWindow
 
@@ -83,13 +83,21 @@ class Certified:
         those of the refinement, its checks included. Where the certification ends in an error, the solution
         comes back with a certificate that does not hold and names it.
         """
-        began = time.perf_counter()
+        return improved(solution, self.attempts, solver, progress)
+
+    def attempts(self, journal: Journal, first: Entry) -> Policy[Entry]:
+        """Make the attempts of the searches in the journal, and return the certified solution."""
+        yield from ()  # what is tried next follows from the searches within
+        began, solved = time.perf_counter(), journal.seconds
         try:
-            found = self._refined(solution, solver, progress)
+            found = self._refined(first.answer, journal)
         except Exception as error:  # whatever it is, the finished solve must not be lost
             failed = f"the certification ended in an error ({type(error).__name__}: {error})"
-            found = self._failed(solution, failed)
-        return replace(found, seconds=solution.seconds + time.perf_counter() - began)
+            found = self._failed(first.answer, failed)
+        if journal.raised:  # by the callback
+            raise journal.raised[0]
+        journal.checked.append(time.perf_counter() - began - (journal.seconds - solved))
+        return replace(first, answer=found)
 
     def _failed(self, answer: Any, failed: str) -> Any:
         """The answer with a certificate that does not hold, and its reason."""
@@ -99,10 +107,10 @@ class Certified:
         kept = {"motion": answer, "failed": failed, "equation_tolerance": self.equation_tol}
         return replace(answer, certificate=Certificate(self.tol, "none", None, 0, "", **kept))
 
-    def _refined(self, solution: Any, solver: Solver, progress: Callback | None) -> Any:
-        budget = self._within(1.0, solver, progress)
-        for_search = self._within(self.settings.search_share, solver, progress)
-        for_bracket = self._within(self.settings.bracket_end, solver, progress)
+    def _refined(self, solution: Any, journal: Journal) -> Any:
+        shares = (1.0, self.settings.search_share, self.settings.bracket_end)
+        limits = [None if self.time_limit is None else share * self.time_limit for share in shares]
+        budget, for_search, for_bracket = map(journal.within, limits)
         search = StructureSearch(solution, for_search, self.tol, self.degree, self.rounds, self.settings)
         by_nodes = NodeRefinement(self.tol, self.rounds, self.settings, self.equation_tol)
         unsuited = _unsuited(solution)
@@ -120,33 +128,28 @@ class Certified:
                 certificate = replace(certificate, equation_tolerance=self.equation_tol)
             return replace(search.found, certificate=certificate)
         finest = solution if search.finest is None else search.finest
-        iterations = solution.iterations + search.iterations
-        finest = replace(finest, recipe=solution.recipe, iterations=iterations)
+        finest = replace(finest, recipe=solution.recipe)
         if finest.converged and any(path_equations(part.problem) for part in solution.parts):
             # Nodes cannot mend them, finer knots do.
             knots = Refined(
                 tol=equation_tolerance(self.equation_tol, self.tol), rounds=self.rounds, errors="equations"
             )
-            finest = knots.refine(finest, for_search)
+            rounds = knots.attempts(for_search, Entry(Attempt(finest.asked), finest))
+            finest = driven(for_search.attempt, rounds).answer
         if unsuited or not finest.converged or not self.settings.bracket_rounds:
             return by_nodes.run(finest, budget, reason)
-        start = replace(search.moderate or solution, recipe=solution.recipe, iterations=iterations)
+        start = replace(search.moderate or solution, recipe=solution.recipe)
         regular = is_regular(start, self.settings)
         known = None if regular else finest
         local = BracketSearch(start, for_bracket, regular, self.settings, known)
         return self._bracketed(finest, local, by_nodes, budget, reason)
-
-    def _within(self, share: float, solver: Solver, progress: Callback | None) -> TimedSolver:
-        """The solver for a share of the time limit, from now."""
-        limit = None if self.time_limit is None else share * self.time_limit
-        return TimedSolver(solver, Run(callback=progress).within(limit))
 
     def _bracketed(
         self,
         finest: SolutionData,
         search: BracketSearch,
         by_nodes: NodeRefinement,
-        budget: TimedSolver,
+        budget: Journal,
         reason: str,
     ) -> Any:
         """The certified solution with a bracket of its objective, as far as the time allows.

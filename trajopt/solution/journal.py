@@ -8,6 +8,7 @@ one attempt.
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
@@ -71,6 +72,7 @@ class Entry:
     excess, accuracy : by how much the answer misses limits or equations between nodes, where that was looked
         at, and how much of it is allowed
     explains_rise : whether an excess says how far the objective may rise on a finer mesh
+    interrupted : whether Ctrl-C ended it
     solved : program and result, until the attempt is over
     """
 
@@ -80,6 +82,7 @@ class Entry:
     excess: float = 0.0
     accuracy: float = 0.0
     explains_rise: bool = False
+    interrupted: bool = False
     solved: tuple[NLP | LinkedProgram, Result] | None = None
 
     @property
@@ -116,6 +119,7 @@ class Journal:
     chosen : the best entry on the mesh of the user, or the refined one that it led to; None before the first
     same_as : number of a start -> of the earlier one that found the same optimum, or None
     several : whether several starts were asked for
+    checked : seconds that refinements spent besides solves
     raised : what the callback raised, which leaves the solve
     origin : the answer that a refinement by itself begins with, the first entry
     """
@@ -129,9 +133,23 @@ class Journal:
     chosen: Entry | None = None
     same_as: dict[int, int | None] = field(default_factory=dict)
     several: bool = False
-    interrupted: bool = False
+    checked: list[float] = field(default_factory=list)
     raised: list[Exception] = field(default_factory=list)
     origin: Answer | None = None
+
+    @staticmethod
+    def after(answer: Answer, solver: Solver, run: Run | None = None) -> Journal:
+        """The journal of what follows an answer, its first entry."""
+        journal = Journal(answer.asked, solver, run or Run(), origin=answer)
+        journal.chosen = Entry(Attempt(journal.asked), answer)
+        journal.entries.append(journal.chosen)
+        return journal
+
+    def within(self, seconds: float | None) -> Journal:
+        """This journal for attempts that end so many seconds from now; their entries are those of both."""
+        other = copy.copy(self)
+        other.run = self.run.within(seconds)
+        return other
 
     def __post_init__(self) -> None:
         self.run = replace(self.run, callback=self._watched(self.run.callback))
@@ -149,8 +167,14 @@ class Journal:
 
     @property
     def seconds(self) -> float:
-        """The sum over all attempts."""
-        return sum(each.answer.seconds for each in self.entries if each.answer is not None)
+        """The sum over all attempts, and of what was spent besides."""
+        solves = sum(each.answer.seconds for each in self.entries if each.answer is not None)
+        return solves + sum(self.checked)
+
+    @property
+    def interrupted(self) -> bool:
+        """True once Ctrl-C ended an attempt."""
+        return any(each.interrupted for each in self.entries)
 
     @property
     def stopped(self) -> str:
@@ -164,7 +188,7 @@ class Journal:
         except (SolvesStopped, KeyboardInterrupt) as stop:
             if self.chosen is None:
                 raise
-            self.interrupted = self.interrupted or isinstance(stop, KeyboardInterrupt)
+            self.entries[-1].interrupted |= isinstance(stop, KeyboardInterrupt)
             return None
 
     def attempt(self, attempt: Attempt) -> Entry:
@@ -181,7 +205,7 @@ class Journal:
         except KeyboardInterrupt:
             if self.chosen is None:
                 raise
-            self.interrupted = True
+            self.entries[-1].interrupted = True
             raise SolvesStopped(INTERRUPTED) from None
         finally:
             for each in self.entries[first:]:
@@ -212,12 +236,19 @@ class Journal:
             raise
         if self.interrupted:
             answer = replace(answer, status=Status.INTERRUPTED)
-        self.interrupted = answer.status is Status.INTERRUPTED
+        entry.interrupted = answer.status is Status.INTERRUPTED
         if attempt.own_mesh and attempt.asked is not self.asked:
             known = "known_phases" if hasattr(answer, "known_phases") else "known_problem"
             answer = replace(answer, **{known: self.asked})
         entry.answer = answer
         return entry
+
+    def answer(self, attempt: Attempt) -> Any:
+        """The answer of an attempt; SolvesStopped, too, where Ctrl-C ended it."""
+        entry = self.attempt(attempt)
+        if self.interrupted:
+            raise SolvesStopped(INTERRUPTED)
+        return entry.answer
 
     def note(self, attempt: Attempt, answer: Answer, before: Answer) -> Entry:
         """The entry of an answer that others found from one of this journal, with what they took for it."""
@@ -352,9 +383,8 @@ def improved(
     callback: Callback | None = None,
 ) -> AnswerT:
     """The answer that a policy leads to from another one, with the sums of both, or that one itself."""
-    journal = Journal(answer.asked, solver, Run(callback=callback), origin=answer)
-    first = journal.chosen = Entry(Attempt(journal.asked), answer)
-    journal.entries.append(first)
+    journal = Journal.after(answer, solver, Run(callback=callback))
+    first = journal.best
     entry = journal.improve(policy(journal, first))
     return answer if entry is None or entry is first else journal.solution(entry)
 

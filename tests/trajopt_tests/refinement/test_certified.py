@@ -12,7 +12,7 @@ from trajopt.certificates.limit_violations import largest_violations
 from trajopt.certificates.switching_structure import Saturation, Structure
 from trajopt.certified.switching.structure_detection import detect, fits_ends
 from trajopt.certified.switching.structure_search import StructureSearch
-from trajopt.solvers.run import TimedSolver
+from trajopt.solution.journal import Journal
 from trajopt.solvers.solver import Run
 
 TWO_LINK_OPTIMUM = 0.3918545395  # seconds, known to its last digit
@@ -198,8 +198,8 @@ def test_a_perturbed_structure_still_finds_the_optimum():
 def attempt_from(structure_of, intervals=20):
     """An attempt on the two-link arm that starts from a spoilt structure."""
     uniform = trajopt.solve(two_link_minimum_time(intervals))
-    timed = TimedSolver(trajopt.Ipopt(), Run().within(100.0))
-    search = StructureSearch(uniform, timed, tol=1e-6, degree=12, rounds=12)
+    journal = Journal.after(uniform, trajopt.Ipopt(), Run().within(100.0))
+    search = StructureSearch(uniform, journal, tol=1e-6, degree=12, rounds=12)
     reason = search.attempt(uniform, structure_of(detect(uniform)), regular=False)
     return search, reason
 

@@ -15,7 +15,7 @@ from trajopt.certificates.limit_violations import largest_violations
 from trajopt.certified.added_nodes import NodeRefinement
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.time_scaling import time_scaled
-from trajopt.solvers.run import TimedSolver
+from trajopt.solution.journal import Journal
 from trajopt.solvers.solver import Run
 
 
@@ -113,7 +113,7 @@ def test_nodes_are_added_where_going_slower_does_not_ease_what_gravity_asks_for(
     solution = trajopt.solve(problem, refine=None)
     nodes = NodeRefinement(tol=1e-6, rounds=12, settings=trajopt.SearchSettings(most_scaled=0.01))
     assert time_scaled(solution, 1e-6) is None
-    certificate = nodes.run(solution, TimedSolver(trajopt.Ipopt()), "", 0.01).certificate
+    certificate = nodes.run(solution, Journal.after(solution, trajopt.Ipopt()), "", 0.01).certificate
     assert certificate.holds and certificate.rounds >= 1
 
 
@@ -149,7 +149,7 @@ def test_added_nodes_that_run_out_of_time_say_so():
 
     uniform = trajopt.solve(two_link_minimum_time(10))
     nodes = NodeRefinement(tol=1e-9, rounds=2, settings=trajopt.SearchSettings())
-    certificate = nodes.run(uniform, TimedSolver(Late(), Run().within(60.0)), "").certificate
+    certificate = nodes.run(uniform, Journal.after(uniform, Late(), Run().within(60.0)), "").certificate
     assert certificate.reason == "the time limit was reached"
 
 

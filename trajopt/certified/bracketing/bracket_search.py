@@ -15,11 +15,10 @@ from trajopt.certified.search_settings import SearchSettings
 from trajopt.certified.switching.arc_solves import converged_to_rounding
 from trajopt.refinement.knots import split
 from trajopt.refinement.optimality_error import gains_of_halving
-from trajopt.refinement.rounds import NoFurtherRound, Rounds, run_rounds
-from trajopt.solution.journal import solve_once
+from trajopt.solution.journal import INTERRUPTED, Attempt, Journal
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.run import SolvesStopped, TimedSolver
-from trajopt.solvers.solver import StartKind
+from trajopt.solvers.run import SolvesStopped
+from trajopt.solvers.solver import Run, StartKind
 from trajopt.splines.trajectory import Trajectory
 
 STARTS = (StartKind.NEAR_OPTIMUM, StartKind.SAME_MOTION, StartKind.NEAR_START)  # tried in turn
@@ -47,6 +46,10 @@ class Mesh:
         return self.objective - self.lower
 
 
+class _NoFurtherMesh(Exception):
+    """Raised in place of a finer solution where there is none, with the reason."""
+
+
 @dataclass
 class BracketSearch:
     """Solves on locally refined splines, each from the motion before.
@@ -60,7 +63,7 @@ class BracketSearch:
     """
 
     refined: SolutionData
-    solver: TimedSolver
+    journal: Journal
     regular: bool
     settings: SearchSettings
     known: SolutionData | None = None
@@ -85,27 +88,24 @@ class BracketSearch:
             if self.before[0].width <= self.settings.objective_tolerance * abs(self.known.objective):
                 self.why_ended = "knots of the cubic spline gain no more"
                 return
-        rounds = run_rounds(
-            self.refined,
-            measure=self._measured,
-            ended=self._ended,
-            finer=self._finer,
-            objection=lambda best, new: "" if self.refined is new.answer else "its bracket is wider",
-        )
-        self.why_ended = rounds.reason
-        if rounds.stopped and "time limit" not in rounds.reason:
-            raise SolvesStopped(rounds.reason)
+        try:
+            while not (reason := self._end()):
+                self._note(self._finer())
+        except _NoFurtherMesh as end:
+            reason = str(end)
+        except (SolvesStopped, KeyboardInterrupt) as stop:
+            reason = str(stop) or INTERRUPTED
+            if "time limit" not in reason:
+                raise SolvesStopped(reason) from None
+        self.why_ended = reason
 
-    def _measured(self, found: SolutionData) -> Mesh | None:
-        """What is left to gain on a mesh, which is noted; None for the motion that the search begins with."""
-        if found is self.newest:
-            return None
+    def _note(self, found: SolutionData) -> None:
+        """Note a mesh, with what is left to gain on it."""
         mesh = self._mesh(found, self.newest.objective)
         self.newest = found
         if all(mesh.width < each.width for each in self.meshes):
             self.refined = found
         self.meshes.append(mesh)
-        return mesh
 
     def _mesh(self, found: SolutionData, former: float) -> Mesh:
         """The mesh of a motion, with what is left to gain: at least what it gained on the one before."""
@@ -116,36 +116,33 @@ class BracketSearch:
         spans, wanted = found.curve.bases[0].span_count, s.bracket_width * abs(found.objective)
         return Mesh(spans, found.objective, found.objective - left, gain, wanted, narrowed)
 
-    def _ended(self, rounds: Rounds[Mesh | None]) -> str | None:
-        """Why the search ends at a mesh; None where a finer one may narrow the bracket."""
-        last, idle = rounds.last.measure, self.settings.bracket_idle
-        if last is None:
-            return None
-        if last.width <= last.wanted:
+    def _end(self) -> str:
+        """The reason why the search ends at a mesh; nothing where a finer one may narrow the bracket."""
+        recent, idle = self.meshes[-self.settings.bracket_idle :], self.settings.bracket_idle
+        if recent and recent[-1].width <= recent[-1].wanted:
             return "the bracket is as narrow as asked for"
-        recent = [each.measure for each in rounds.tried[-idle:]]
-        if len(recent) == idle and all(mesh is not None and not mesh.narrowed for mesh in recent):
+        if len(recent) == idle and not any(mesh.narrowed for mesh in recent):
             return f"{idle} finer meshes in a row hardly narrowed the bracket"
-        return None
+        return ""
 
-    def _finer(self, rounds: Rounds[Mesh | None]) -> SolutionData:
-        """The solution on the next mesh; NoFurtherRound where there is none, or it does not converge."""
-        last, s = rounds.last, self.settings
-        enough = NoFurtherRound(f"{s.bracket_total} iterations on local meshes, the most allowed")
-        if last.measure is None:
-            trajectory = raised(last.answer.problem.trajectory, s.bracket_degree, self.regular)
-            if self.before and s.bracket_least * self._effort_on(last.answer, trajectory) > s.bracket_total:
+    def _finer(self) -> SolutionData:
+        """The solution on the next mesh; _NoFurtherMesh where there is none, or it does not converge."""
+        last, s = self.newest, self.settings
+        enough = _NoFurtherMesh(f"{s.bracket_total} iterations on local meshes, the most allowed")
+        if not self.meshes:
+            trajectory = raised(last.problem.trajectory, s.bracket_degree, self.regular)
+            if self.before and s.bracket_least * self._effort_on(last, trajectory) > s.bracket_total:
                 raise enough
         else:
-            trajectory = self._next(last.answer, last.measure)
-        if rounds.count == s.bracket_rounds:
-            raise NoFurtherRound(f"{pluralize(s.bracket_rounds, 'round')}, the most allowed")
+            trajectory = self._next(last, self.meshes[-1])
+        if len(self.meshes) == s.bracket_rounds:
+            raise _NoFurtherMesh(f"{pluralize(s.bracket_rounds, 'round')}, the most allowed")
         if self.effort >= s.bracket_total:
             raise enough
         try:
-            return self._solved(last.answer, trajectory)
+            return self._solved(last, trajectory)
         except TrajoptError as error:
-            raise NoFurtherRound(str(error)) from error
+            raise _NoFurtherMesh(str(error)) from error
 
     def _effort_on(self, found: SolutionData, finer: Trajectory) -> float:
         """About the effort of one iteration on another mesh, whose size grows with its control points."""
@@ -154,21 +151,19 @@ class BracketSearch:
 
     def _solved(self, before: SolutionData, trajectory: Trajectory) -> SolutionData:
         """The solution on a mesh, from the first start from which it converges."""
-        iterations, status = 0, ""
+        status = ""
         for kind in STARTS:
-            solver = self.solver.asking(start_kind=kind, max_iterations=self.settings.bracket_iterations)
-            found = solve_once(before.asked_on(trajectory), solver)
-            iterations += found.iterations
+            run = Run(max_iterations=self.settings.bracket_iterations, start_kind=kind)
+            found = self.journal.answer(Attempt(before.asked_on(trajectory), run=run, policy="bracket"))
             self.effort += self.settings.effort_of(found)
             found = converged_to_rounding(found, self.settings)
             if found.converged:
-                kept = {"recipe": before.recipe, "refinement": before.refinement}
-                return replace(found, **kept, iterations=iterations)
+                return replace(found, recipe=before.recipe, refinement=before.refinement)
             status = found.status.value
-        raise NoFurtherRound(f"a finer mesh did not converge ({status})")
+        raise _NoFurtherMesh(f"a finer mesh did not converge ({status})")
 
     def _next(self, found: SolutionData, known: Mesh) -> Trajectory:
-        """The next mesh; raises NoFurtherRound where there is none."""
+        """The next mesh; raises _NoFurtherMesh where there is none."""
         trajectory, gain = found.problem.trajectory, known.gain
         spans = trajectory.arcs[0].basis.span_count
         gains = gains_of_halving(found) if self.regular else None  # of continuous controls, to second order
@@ -182,7 +177,7 @@ class BracketSearch:
         if finer.arcs[0].basis.span_count > spans:
             return finer
         if 2 * spans > self.settings.bracket_spans:
-            raise NoFurtherRound(f"{spans} spans, and at most {self.settings.bracket_spans} are allowed")
+            raise _NoFurtherMesh(f"{spans} spans, and at most {self.settings.bracket_spans} are allowed")
         return split(trajectory, [np.ones(spans, dtype=bool)])  # shows that no more is gained
 
     def bracket(self, certified: SolutionData) -> ObjectiveBracket | None:

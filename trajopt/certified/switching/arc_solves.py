@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 from trajopt.certified.search_settings import SearchSettings
 from trajopt.problem.problem import ProblemData
-from trajopt.solution.journal import solve_once
+from trajopt.solution.journal import Attempt, Journal
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.newton.square_newton import SquareNewton
-from trajopt.solvers.run import Fallback, TimedSolver
-from trajopt.solvers.solver import StartKind, Status
+from trajopt.solvers.run import Fallback
+from trajopt.solvers.solver import Run, StartKind, Status
 
 
 @dataclass
@@ -18,15 +18,14 @@ class ArcSolves:
     """Solves on switching arcs, and a count of what they took.
 
     Where limits determine all joints there are as many equations as unknowns, which Newton's method solves;
-    `solver` solves the other programs, and what Newton's steps do not.
+    the solver of the journal solves the other programs, and what Newton's steps do not.
 
-    iterations, count : of all solves
+    count : of all solves
     effort, largest : as `SearchSettings.effort_of` counts it, of all solves and of one
     """
 
-    solver: TimedSolver
+    journal: Journal
     settings: SearchSettings
-    iterations: int = 0
     count: int = 0
     effort: float = 0.0
     largest: float = 0.0
@@ -46,26 +45,25 @@ class ArcSolves:
         like : the solution of the same arcs with other margins and weights, tried as a start before
         free : whether joints are free on some arc, so that limits are inequalities there
         """
-        brief = self.solver.asking(
-            max_iterations=self.settings.arc_iterations, row_tolerances=self.settings.row_tolerances
-        )
         if like is not None:
-            solution = self._solve(problem, brief, like)
+            solution = self._solve(problem, None, like)
             if solution.converged:
                 return solution
         if not free:
-            solution = self._solve(problem, brief.asking(start_kind=StartKind.NEAR_START))
+            solution = self._solve(problem, StartKind.NEAR_START)
             if solution.converged or self.exhausted:
                 return solution
-        return self._solve(problem, brief.asking(start_kind=StartKind.NEAR_BOUNDS))
+        return self._solve(problem, StartKind.NEAR_BOUNDS)
 
     def _solve(
-        self, problem: ProblemData, solver: TimedSolver, like: SolutionData | None = None
+        self, problem: ProblemData, kind: StartKind | None, like: SolutionData | None = None
     ) -> SolutionData:
-        newton = Fallback(SquareNewton(), solver.solver)
-        solution = solve_once(problem, replace(solver, solver=newton), like=like)
-        solution = converged_to_rounding(solution, self.settings)
-        self.iterations, self.count = self.iterations + solution.iterations, self.count + 1
+        s, start = self.settings, None if like is None else like.point
+        brief = Run(max_iterations=s.arc_iterations, start_kind=kind, row_tolerances=s.row_tolerances)
+        newton = Fallback(SquareNewton(), self.journal.solver)
+        found = self.journal.answer(Attempt(problem, start, brief, newton, policy="switching arcs"))
+        solution = converged_to_rounding(found, s)
+        self.count += 1
         effort = self.settings.effort_of(solution)
         self.effort, self.largest = self.effort + effort, max(self.largest, effort)
         return solution

@@ -28,10 +28,9 @@ from trajopt.certified.switching.structure_detection import detect, fits_ends, i
 from trajopt.checks.optimality.gain_indicator import gains_of_limits
 from trajopt.problem.problem import ProblemData
 from trajopt.refinement.knots import split, uniformly_refined
-from trajopt.solution.journal import solve_once
+from trajopt.solution.journal import Attempt, Journal
 from trajopt.solution.solution import SolutionData
-from trajopt.solvers.run import TimedSolver
-from trajopt.solvers.solver import StartKind
+from trajopt.solvers.solver import Run, StartKind
 
 
 @dataclass
@@ -46,7 +45,7 @@ class StructureSearch:
     """
 
     uniform: SolutionData
-    solver: TimedSolver
+    journal: Journal
     tol: float
     degree: int
     rounds: int
@@ -54,16 +53,10 @@ class StructureSearch:
     found: SolutionData | None = None
     finest: SolutionData | None = None
     moderate: SolutionData | None = None
-    spline_iterations: int = 0
     arcs: ArcSolves = field(init=False)
 
     def __post_init__(self) -> None:
-        self.arcs = ArcSolves(self.solver, self.settings)
-
-    @property
-    def iterations(self) -> int:
-        """Of all solves of the search."""
-        return self.spline_iterations + self.arcs.iterations
+        self.arcs = ArcSolves(self.journal, self.settings)
 
     def run(self) -> str:
         """Set `found`, or return the reason why no structure is confirmed."""
@@ -130,8 +123,7 @@ class StructureSearch:
             return str(error)
         if isinstance(outcome, str):
             return outcome
-        iterations = self.uniform.iterations + self.iterations
-        self.found = replace(outcome, recipe=self.uniform.recipe, iterations=iterations)
+        self.found = replace(outcome, recipe=self.uniform.recipe)
         return ""
 
     def _splines(self, regular: bool) -> Iterator[tuple[SolutionData, DetectionOptions]]:
@@ -148,9 +140,11 @@ class StructureSearch:
             spans = finer.trajectory.arcs[0].basis.span_count
             if spans < motion.knot_times.size or spans > s.most_intervals:  # none was halved, or too many
                 return
-            before, near = motion.objective, self.solver.asking(start_kind=StartKind.NEAR_START)
-            motion = solve_once(finer, near.asking(max_iterations=s.bracket_iterations))
-            self.spline_iterations += motion.iterations
+            before, near = (
+                motion.objective,
+                Run(max_iterations=s.bracket_iterations, start_kind=StartKind.NEAR_START),
+            )
+            motion = self.journal.answer(Attempt(finer, run=near, policy="finer splines"))
             if not motion.converged:
                 return
             self.finest = motion

@@ -15,7 +15,7 @@ from trajopt.certified.bracketing.control_point_gain import gain_of_control_poin
 from trajopt.certified.bracketing.local_mesh import cut, raised
 from trajopt.certified.bracketing.remaining_gain import RemainingGain
 from trajopt.certified.search_settings import SearchSettings
-from trajopt.solvers.run import TimedSolver
+from trajopt.solution.journal import Journal
 from trajopt.solvers.solver import Run
 
 TWO_LINKS = 0.39185453951  # s: the optimum by switching arcs, and by shooting
@@ -32,7 +32,7 @@ def bracketed():
 def test_every_mesh_brackets_the_exact_optimum_of_two_links():
     settings = SearchSettings(bracket_width=1e-5)
     plain = trajopt.solve(problems.two_link_rr.build())
-    search = BracketSearch(plain, TimedSolver(trajopt.Ipopt(), Run().within(120.0)), False, settings)
+    search = BracketSearch(plain, Journal.after(plain, trajopt.Ipopt(), Run().within(120.0)), False, settings)
     search.run()
     assert search.why_ended == "the bracket is as narrow as asked for"
     assert all(mesh.lower < TWO_LINKS < mesh.objective for mesh in search.meshes)
@@ -44,7 +44,7 @@ def test_every_mesh_brackets_the_exact_optimum_of_two_links():
 def test_a_cubic_spline_brackets_the_optimum_by_itself_where_a_higher_degree_is_too_large():
     plain = trajopt.solve(problems.two_link_rr.build())
     settings = SearchSettings(bracket_total=SearchSettings.bracket_least - 1)
-    search = BracketSearch(plain, TimedSolver(trajopt.Ipopt()), False, settings, plain)
+    search = BracketSearch(plain, Journal.after(plain, trajopt.Ipopt()), False, settings, plain)
     search.run()
     assert search.narrowest.lower < TWO_LINKS < search.narrowest.objective == plain.objective
     assert not search.meshes and search.why_ended == "39 iterations on local meshes, the most allowed"
@@ -115,7 +115,9 @@ def test_estimates_cover_the_known_optimum_on_every_mesh(name):
 def test_one_mesh_that_hardly_narrows_the_bracket_does_not_end_the_search(seed):
     """The brackets of these arms ended at 4e-6, 3e-5 and 8e-7 with one mesh, or with two starts."""
     plain = trajopt.solve(drawn_arm(seed))
-    search = BracketSearch(plain, TimedSolver(trajopt.Ipopt(), Run().within(600.0)), False, SearchSettings())
+    search = BracketSearch(
+        plain, Journal.after(plain, trajopt.Ipopt(), Run().within(600.0)), False, SearchSettings()
+    )
     search.run()
     assert search.narrowest.width < 1e-7 * search.refined.objective
     assert search.refined.objective == search.narrowest.objective
