@@ -1,21 +1,21 @@
-"""`Goal`: what a robot's pose is to be at one instant, and segments that its tool follows, as constraints."""
+"""`Goal`: what a robot's pose is to be at one instant, and how it moves then."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 import trajopt
 from dynamics.model.shape import rotation_of
+from problems.moves.tasks.frame_target import FrameTarget, Row
+from problems.moves.tasks.orientation import vector
 from problems.moves.tasks.robot import Robot
-from trajopt.base.arguments import numbers, short_repr
+from trajopt.base.arguments import check_flag, numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import InfeasibleBoundsError, OptionError, ShapeError, UnknownNameError, near_matches
-
-Row = tuple[Any, Any, Any, str]  # term, lower and upper bounds, name
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,75 +23,45 @@ class Goal:
     """A pose of the robot at one instant, or a part of one.
 
     name : in reports and messages
-    frame, position, rotation : what frame is to be where, (3,) m, NaN in free components, and (3, 3); or None
-    distance, angle : by how much both may be missed, m and rad; zero: exactly
-    joints : (n,) rad or m, NaN of free joints
+    joints : (n,) rad or m, NaN of free joints; targets : of frames, all at once
+    v, a : (n,) rates of the joints, NaN where free; None: not given
     """
 
     name: str
     joints: Array
-    frame: str | None = None
-    position: Array | None = None
-    rotation: Array | None = None
-    distance: float = 0.0
-    angle: float = 0.0
+    targets: tuple[FrameTarget, ...] = ()
+    v: Array | None = None
+    a: Array | None = None
 
     @property
     def fixed(self) -> Array:
         """Which joints have a value, (n,)."""
         return np.isfinite(self.joints)
 
+    @property
+    def in_motion(self) -> bool:
+        """Whether it says how the robot moves there."""
+        rates = (self.v, self.a, *(target.velocity for target in self.targets))
+        return any(rate is not None for rate in rates)
+
+    def at(self, time: float) -> Goal:
+        """The same with targets that stand still where they are at a time, s."""
+        return replace(self, targets=tuple(target.at(time) for target in self.targets))
+
+    def target(self, frame: str) -> FrameTarget | None:
+        """What is given for a frame."""
+        return next((target for target in self.targets if target.frame == frame), None)
+
     def rows(self) -> Iterator[Row]:
-        """The constraints, with `frame` at an instant.
-
-            p = p_d                          or   |p - p_d|^2 <= distance^2
-            skew part of R_d' R = 0          or   2 (1 - cos) <= 2 (1 - cos(angle))
-
-        Both squares are divided by their tolerance, so that their slope at the tolerance is about two.
-        """
-        if self.fixed.any():
-            free = ~self.fixed
-            lower, upper = np.where(free, -np.inf, self.joints), np.where(free, np.inf, self.joints)
-            yield trajopt.q, lower, upper, f"{self.name}: joints"
-        if self.frame is None:
-            return
-        if self.position is not None:
-            yield self._position()
-        if self.rotation is not None:
-            yield self._rotation()
-
-    def _position(self) -> Row:
-        assert self.position is not None and self.frame is not None
-        given, label = np.flatnonzero(np.isfinite(self.position)), f"{self.name}: position of {self.frame}"
-        frame, wanted, size = self.frame, self.position.tolist(), self.distance
-
-        def error(node: Any) -> list[Any]:
-            place = node.position(frame)
-            return [place[i] - wanted[i] for i in given]
-
-        if size == 0.0:
-            return trajopt.term(name=label, unit="m")(error), 0.0, 0.0, label
-        squared = trajopt.term(name=label, unit="m")(lambda node: sum(e**2 for e in error(node)) / size)
-        return squared, None, size, label
-
-    def _rotation(self) -> Row:
-        assert self.rotation is not None and self.frame is not None
-        label = f"{self.name}: orientation of {self.frame}"
-        if self.angle == 0.0:
-            return trajopt.library.orientation_error(self.frame, self.rotation), 0.0, 0.0, label
-        frame, size, wanted = self.frame, self.angle, self.rotation.ravel().tolist()
-
-        def turned(node: Any) -> Any:
-            rows = node.orientation(frame)
-            trace = sum(wanted[i] * rows[i] for i in range(9))  # of R_d' R: 1 + 2 cos of the angle
-            return (3.0 - trace) / size
-
-        return trajopt.term(name=label)(turned), None, chord_bound(size), label
-
-
-def chord_bound(angle: float) -> float:
-    """2 (1 - cos(angle)) / angle: the squared chord of an angle, over the angle."""
-    return 4.0 * float(np.sin(0.5 * angle)) ** 2 / angle
+        """The constraints at its instant: those of joints, and of `FrameTarget.rows`."""
+        given = ((trajopt.q, self.joints), (trajopt.v, self.v), (trajopt.a, self.a))
+        for (term, values), label in zip(given, ("joints", "velocities", "accelerations"), strict=True):
+            if values is not None and np.any(np.isfinite(values)):
+                free = np.isnan(values)
+                lower, upper = np.where(free, -np.inf, values), np.where(free, np.inf, values)
+                yield term, lower, upper, f"{self.name}: {label}"
+        for target in self.targets:
+            yield from target.rows(self.name)
 
 
 def goal_of(
@@ -99,25 +69,53 @@ def goal_of(
 ) -> Goal:
     """The goal of what users give; see `Task.to` for the meaning and the errors."""
     joints = joints_of(robot, q, f"{name}: q")
-    if frame is None:
-        if position is not None or rotation is not None:
-            raise OptionError(f"{name}: a position or a rotation is that of a frame: give the frame first")
-        if not np.any(np.isfinite(joints)):
-            raise OptionError(f"{name} says nothing: give a frame with a position or a rotation, or q")
-        return Goal(name, joints)
+    if frame is not None:
+        return Goal(name, joints, (target_of(robot, name, frame, position, rotation, tolerance),))
+    if position is not None or rotation is not None:
+        raise OptionError(f"{name}: a position or a rotation is that of a frame: give the frame first")
+    if not np.any(np.isfinite(joints)):
+        raise OptionError(f"{name} says nothing: give a frame with a position or a rotation, or q")
+    return Goal(name, joints)
+
+
+def target_of(
+    robot: Robot, name: str, frame: Any, position: Any, rotation: Any, tolerance: Any
+) -> FrameTarget:
+    """The target of a frame; arguments and errors as of `Task.to`."""
     called = frame_name(robot, frame)
     if position is None and rotation is None:
         raise OptionError(f"{name}: frame {called!r} is given without a position or a rotation: give one")
-    distance, angle = _tolerances(tolerance, name)
-    return Goal(
-        name,
-        joints,
-        called,
-        None if position is None else _place(position, f"{name}: position"),
-        None if rotation is None else rotation_of(rotation, f"{name}: rotation"),
-        distance,
-        angle,
-    )
+    place = None if position is None else _place(position, f"{name}: position")
+    turn = None if rotation is None else rotation_of(rotation, f"{name}: rotation")
+    return FrameTarget(called, place, turn, *_tolerances(tolerance, name))
+
+
+def with_rates(goal: Goal, robot: Robot, v: Any, a: Any, rest: float) -> Goal:
+    """A goal at which joints move; `rest`: the value of what is left out beside others, NaN: free."""
+    if v is None and a is None:
+        return goal
+    v, a = (joint_values(robot, each, f"{goal.name}: {x}") for each, x in ((v, "v"), (a, "a")))
+    return replace(goal, v=np.where(np.isnan(v), rest, v), a=np.where(np.isnan(a), rest, a))
+
+
+def with_velocity(goal: Goal, velocity: Any, moving: Any) -> Goal:
+    """A goal at which the frame it is given for moves, or which moves itself."""
+    check_flag("moving", moving)
+    if velocity is None:
+        if moving:
+            raise OptionError(
+                f"{goal.name}: a goal that moves has a velocity: give velocity=(x, y, z) in m/s"
+            )
+        return goal
+    rate = vector(velocity, f"{goal.name}: velocity")
+    if goal.v is not None:
+        raise OptionError(f"{goal.name}: v and a of the joints decide the frame's velocity: give one of both")
+    if not goal.targets:
+        raise OptionError(f"{goal.name}: a velocity is that of a frame: give the frame first")
+    (target,) = goal.targets
+    if moving and (target.position is None or not np.all(np.isfinite(target.position))):
+        raise OptionError(f"{goal.name}: a goal that moves has a position: give all of it")
+    return replace(goal, targets=(replace(target, velocity=rate, moving=bool(moving)),))
 
 
 def frame_name(robot: Robot, frame: Any) -> str:
@@ -126,27 +124,8 @@ def frame_name(robot: Robot, frame: Any) -> str:
 
 
 def joints_of(robot: Robot, q: Any, what: str) -> Array:
-    """Joint values (n,), NaN where free, of a list with None, or of a dictionary; within their limits.
-
-    Raises ShapeError, UnknownNameError or InfeasibleBoundsError, naming `what` and the joint.
-    """
-    names = robot.joint_names
-    found = np.full(len(names), np.nan)
-    if q is None:
-        return found
-    if isinstance(q, dict):
-        for name, value in q.items():
-            if name not in names:
-                raise UnknownNameError(
-                    f"{what} has a joint {short_repr(name)}{near_matches(name, names)}: the joints are "
-                    f"{', '.join(names)}"
-                )
-            found[names.index(name)] = _joint_value(value, what)
-    else:
-        values = list(q) if isinstance(q, list | tuple) or np.ndim(q) else [q] * len(names)
-        if len(values) != len(names):
-            raise ShapeError(f"{what} has {len(values)} values: the robot has {len(names)} joints")
-        found[:] = [np.nan if value is None else _joint_value(value, what) for value in values]
+    """`joint_values` within the joints' ranges; InfeasibleBoundsError otherwise, naming the joint."""
+    names, found = robot.joint_names, joint_values(robot, q, what)
     limits = robot.model.limits
     beyond = (found < limits.q_lower - 1e-9) | (found > limits.q_upper + 1e-9)
     if beyond.any():
@@ -155,6 +134,31 @@ def joints_of(robot: Robot, q: Any, what: str) -> Array:
             f"{what}: joint {names[i]!r} is {found[i]:.6g}, beyond its limits {limits.q_lower[i]:.6g} to "
             f"{limits.q_upper[i]:.6g}"
         )
+    return found
+
+
+def joint_values(robot: Robot, given: Any, what: str) -> Array:
+    """Values of joints (n,), NaN where free, of a list with None, or of a dictionary.
+
+    Raises ShapeError or UnknownNameError, naming `what` and the joint.
+    """
+    names = robot.joint_names
+    found = np.full(len(names), np.nan)
+    if given is None:
+        return found
+    if isinstance(given, dict):
+        for name, value in given.items():
+            if name not in names:
+                raise UnknownNameError(
+                    f"{what} has a joint {short_repr(name)}{near_matches(name, names)}: the joints are "
+                    f"{', '.join(names)}"
+                )
+            found[names.index(name)] = _joint_value(value, what)
+        return found
+    values = list(given) if isinstance(given, list | tuple) or np.ndim(given) else [given] * len(names)
+    if len(values) != len(names):
+        raise ShapeError(f"{what} has {len(values)} values: the robot has {len(names)} joints")
+    found[:] = [np.nan if value is None else _joint_value(value, what) for value in values]
     return found
 
 

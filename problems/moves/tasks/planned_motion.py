@@ -17,7 +17,7 @@ from problems.moves.motion import SplineMotion
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.path_quantities import motor_torques
 from problems.moves.spline_limits import clearance_line, joined, proved_lines, sampled_clearance
-from problems.moves.tasks.reaching import pose_errors
+from problems.moves.tasks.reaching import target_errors
 from problems.moves.tasks.stated_task import StatedTask
 from problems.moves.view.surroundings import Stretch, Surroundings
 from trajopt.archive.solution_archive import save
@@ -112,8 +112,7 @@ class PlannedMotion(SplineMotion):
         """The scene, the robot with its loads from goal to goal, and the frames that goals are given for."""
         ends = self.times.tolist()
         stretches = tuple(map(Stretch, self.loaded, ends[:-1], ends[1:]))
-        tools = dict.fromkeys(goal.frame for goal in self.task.goals if goal.frame is not None)
-        return Surroundings(stretches, self.task.scene, tuple(tools), self.task.robot.urdf)
+        return Surroundings(stretches, self.task.scene, self.task.frames, self.task.robot.urdf)
 
     def place(self, frame: str, t: Any) -> Array:
         """Where a frame's origin is at times (...,), (..., 3) m, world axes."""
@@ -123,8 +122,8 @@ class PlannedMotion(SplineMotion):
     def certificate(self) -> MotionCertificate:  # type: ignore[override]
         """Position, speed, acceleration and jerk for all times; torque, goals and rules at samples.
 
-        Excesses of goals, lines and kept axes are in m, rad, or rad and m of joints, beyond the tolerance;
-        of "at rest" they are speeds and accelerations.
+        Excesses of goals, lines and kept axes are in m, rad, or rad and m of joints, beyond the tolerance, of
+        goals in motion in their rates, too; of "at rest" they are speeds and accelerations.
         """
         lines = proved_lines(self.curve, self.model, self.limits)
         return MotionCertificate((*lines, *self._sampled(SAMPLES), *self._clearance_lines))
@@ -141,16 +140,18 @@ class PlannedMotion(SplineMotion):
         return [
             *self._torque_line(t, arc),
             *self._goal_lines(),
-            self._rest_line(),
+            *self._rest_line(),
             *self._rule_lines(t, arc),
         ]
 
-    def _rest_line(self) -> LimitLine:
+    def _rest_line(self) -> list[LimitLine]:
         """The largest speed or acceleration at the start and at goals that end at rest, rad or m and s."""
-        rests = [True, *(step.rests for step in self.task.steps)]
+        rests = [not self.task.origin.in_motion, *(step.rests for step in self.task.steps)]
+        if not any(rests):
+            return []
         t = self.times[rests]
         moving = np.maximum(np.abs(self.v(t)), np.abs(self.a(t)))
-        return worst_line("at rest", self.joint_names, moving, t)
+        return [worst_line("at rest", self.joint_names, moving, t)]
 
     def _torque_line(self, t: Array, arc: Array) -> list[LimitLine]:
         if not self.limits.has_torque:
@@ -162,12 +163,21 @@ class PlannedMotion(SplineMotion):
     def _goal_lines(self) -> list[LimitLine]:
         found = []
         for goal, time in zip(self.task.goals, self.times.tolist(), strict=True):
-            q = self.q(time)
-            error = pose_errors(self.model, goal, q[None])[0]
-            misses = [(abs(q[i] - goal.joints[i]), self.joint_names[i]) for i in np.flatnonzero(goal.fixed)]
-            if goal.frame is not None:
+            q, v = self.q(time), self.v(time)
+            states = ((goal.joints, q), (goal.v, v), (goal.a, self.a(time)))
+            misses = [
+                (abs(value[i] - wanted[i]), self.joint_names[i])
+                for wanted, value in states
+                if wanted is not None
+                for i in np.flatnonzero(np.isfinite(wanted))
+            ]
+            for target in goal.targets:
+                error = target_errors(self.model, target.at(time), q[None])[0]
                 distance, angle = np.linalg.norm(error[:3]), np.linalg.norm(error[3:])
-                misses.append((max(distance - goal.distance, angle - goal.angle), goal.frame))
+                misses.append((max(distance - target.distance, angle - target.angle), target.frame))
+                if target.velocity is not None:
+                    rate = dynamics.frame_velocity(self.model, q, v, target.frame)[3:]
+                    misses.append((np.linalg.norm(rate - target.velocity), target.frame))
             worst, where = max(misses)
             found.append(LimitLine(goal.name, "sampled", float(worst), where, time, 1))
         return found
@@ -216,7 +226,12 @@ class PlannedMotion(SplineMotion):
         return float(self.times[arc]), curve
 
     def _slowed(self) -> PlannedMotion:
-        """q(t / k) with the least k found so that limits of speed, its rates and torque hold."""
+        """q(t / k) with the least k found so that limits of speed, its rates and torque hold.
+
+        A motion that is asked to move at a goal stays as it is.
+        """
+        if any(goal.in_motion for goal in self.task.goals):
+            return self
         motion, growth = self, 0.0
         timed = {*DERIVATIVES[1:], "torque", "tool speed"}
         for _ in range(ROUNDS):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 import dynamics
+from problems.moves.tasks.frame_target import FrameTarget
 from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.reaching import poses_that_reach
 from problems.moves.tasks.robot import Payload, Robot, carrying
 from problems.moves.tasks.stated_task import StatedTask
+from problems.moves.tasks.task_problem import eased, runs
 from problems.moves.tasks.tool_path import Arc, Line
 from trajopt.api.inverse_kinematics import without_turns
 from trajopt.base.arrays import Array
@@ -17,13 +19,38 @@ from trajopt.base.errors import InfeasibleBoundsError
 MOST_POSES = 12  # of a goal, the nearest ones to the pose before
 BETWEEN = np.linspace(0.0, 1.0, 10)[1:-1]  # of a way between two poses: where its clearance is looked at
 DETOUR = 0.05  # m/s: a sample that is so many m too near to something counts as so many seconds
+MEETINGS = 0.0, 0.5, 1.0, 2.0, 4.0  # s: when a goal that moves is thought to be met at first
+MEETING_STEPS = 4
 ON_SEGMENT = np.linspace(0.0, 1.0, 6)[1:-1]  # of a line or an arc: where poses are sought between its ends
 
 
 def first_guess(task: StatedTask) -> list[Array]:
-    """Poses (k, n) from goal to goal, both ends among them."""
+    """Poses (k, n) from goal to goal, both ends among them; at goals that move, where these are met."""
+    if not any(target.moving for goal in task.goals for target in goal.targets):
+        return _guess(task)
+    refused = []
+    for begin in MEETINGS:
+        times = np.full(len(task.steps), begin)
+        try:
+            for _ in range(MEETING_STEPS):
+                found = _guess(task.at(times))
+                times = _arrivals(task, found)
+            return found
+        except InfeasibleBoundsError as error:
+            refused.append(error)
+    raise refused[0]
+
+
+def _arrivals(task: StatedTask, guess: list[Array]) -> Array:
+    """About when every goal is reached, (steps,) s."""
+    every = runs(list(range(len(guess))), task.steps)
+    parts = [part for run in every for part in eased([guess[k] for k in run], task.limits)]
+    return np.cumsum([times[-1] for times, _ in parts])
+
+
+def _guess(task: StatedTask) -> list[Array]:
     robot, speed = task.robot, _speeds(task)
-    poses = [_candidates(task, task.origin, _middle(robot), _payloads_at(task, 0), rests=True)]
+    poses = [_candidates(task, task.origin, _middle(robot), _payloads_at(task, 0), not task.origin.in_motion)]
     costs, origin = [np.zeros(len(poses[0]))], []
     for number, step in enumerate(task.steps):
         near = poses[-1][int(np.argmin(costs[-1]))]
@@ -57,7 +84,7 @@ def _segment(task: StatedTask, number: int, first: Array, last: Array) -> Array:
     way, places = [first], rules[0].at(ON_SEGMENT)
     for s, place in zip(ON_SEGMENT, places, strict=True):
         near = way[-1] + (last - way[-1]) / (1.0 + len(ON_SEGMENT) * (1.0 - s))
-        goal = Goal(step.goal.name, np.full(len(first), np.nan), rules[0].frame, place)
+        goal = Goal(step.goal.name, np.full(len(first), np.nan), (FrameTarget(rules[0].frame, place),))
         try:
             way.append(poses_that_reach(task.robot, goal, near, starts=0)[0])
         except InfeasibleBoundsError:

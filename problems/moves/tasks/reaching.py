@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import dynamics
+from problems.moves.tasks.frame_target import FrameTarget
 from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.orientation import rotation_vectors
 from problems.moves.tasks.robot import Robot
@@ -32,6 +33,7 @@ STEPS = 60
 DAMPING = 1e-6
 REACHED = 1e-9  # m and rad
 LONGEST_STEP = 0.5  # rad or m, of a joint
+LINEAR_FIRST = [3, 4, 5, 0, 1, 2]  # of rows of a Jacobian, whose angular ones come first
 SAME_POSE = 1e-4  # rad or m between joints of solutions that count once
 
 
@@ -43,7 +45,7 @@ def poses_that_reach(robot: Robot, goal: Goal, near: Array, starts: int = STARTS
     """
     q = _starts(robot.model, near, starts)
     q[:, goal.fixed] = goal.joints[goal.fixed]
-    if goal.frame is None:
+    if not goal.targets:
         return q[:1]
     q = _newton(robot.model, goal, q)
     error = pose_errors(robot.model, goal, q)
@@ -59,34 +61,39 @@ def poses_that_reach(robot: Robot, goal: Goal, near: Array, starts: int = STARTS
 
 
 def _within_tolerance(goal: Goal, error: Array) -> Array:
-    """Which errors (k, 6) a goal allows: an arm of five joints has few orientations exactly."""
-    distance, angle = np.linalg.norm(error[:, :3], axis=1), np.linalg.norm(error[:, 3:], axis=1)
-    return (distance <= max(goal.distance, REACHED)) & (angle <= max(goal.angle, REACHED))
+    """Which errors (k, 6 targets) a goal allows: an arm of five joints has few orientations exactly."""
+    distance, angle = np.moveaxis(np.linalg.norm(error.reshape(len(error), -1, 2, 3), axis=3), 2, 0)
+    far = np.array([max(target.distance, REACHED) for target in goal.targets])
+    turned = np.array([max(target.angle, REACHED) for target in goal.targets])
+    return np.all((distance <= far) & (angle <= turned), axis=1)
 
 
 def pose_errors(model: RigidBodyModel, goal: Goal, q: Array) -> Array:
+    """The errors of all frames of a goal, (k, 6 targets); see `target_errors`."""
+    every = [target_errors(model, target, q) for target in goal.targets]
+    return np.concatenate([np.zeros((len(q), 0)), *every], axis=1)
+
+
+def target_errors(model: RigidBodyModel, target: FrameTarget, q: Array) -> Array:
     """Position minus target, m, and the rotation vector from the target, rad, (k, 6); zero where free."""
-    error = np.zeros((len(q), 6))
-    if goal.frame is None:
-        return error
-    poses = dynamics.forward_kinematics(model, q, [goal.frame])
-    if goal.position is not None:
-        error[:, :3] = np.nan_to_num(poses.position[:, 0] - goal.position)
-    if goal.rotation is not None:
-        error[:, 3:] = rotation_vectors(poses.rotation[:, 0] @ goal.rotation.T)
+    error, poses = np.zeros((len(q), 6)), dynamics.forward_kinematics(model, q, [target.frame])
+    if target.position is not None:
+        error[:, :3] = np.nan_to_num(poses.position[:, 0] - target.position)
+    if target.rotation is not None:
+        error[:, 3:] = rotation_vectors(poses.rotation[:, 0] @ target.rotation.T)
     return error
 
 
 def _newton(model: RigidBodyModel, goal: Goal, q: Array) -> Array:
     """Damped Newton steps of all starts (k, n) together, none beyond the limits of joints."""
-    assert goal.frame is not None
-    given = np.concatenate([[goal.rotation is not None] * 3, _given(goal)])
+    given = np.concatenate([_given(target) for target in goal.targets])
     lower, upper = model.limits.q_lower, model.limits.q_upper
     for _ in range(STEPS):
-        error = pose_errors(model, goal, q)[:, [3, 4, 5, 0, 1, 2]]  # angular first, as in the Jacobian
+        error = pose_errors(model, goal, q)
         if np.abs(error).max() <= REACHED:
             break
-        J = np.array(dynamics.frame_jacobian(model, q, goal.frame)) * given[:, None]
+        every = [dynamics.frame_jacobian(model, q, target.frame)[:, LINEAR_FIRST] for target in goal.targets]
+        J = np.concatenate(every, axis=1) * given[:, None]
         J[:, :, goal.fixed] = 0.0
         step = _damped(J, error)
         blocked = ((q <= lower) & (step < 0.0)) | ((q >= upper) & (step > 0.0))
@@ -95,14 +102,17 @@ def _newton(model: RigidBodyModel, goal: Goal, q: Array) -> Array:
     return q
 
 
-def _given(goal: Goal) -> Array:
-    return np.zeros(3, dtype=bool) if goal.position is None else np.isfinite(goal.position)
+def _given(target: FrameTarget) -> Array:
+    """Which of a target's six components are given."""
+    place = np.zeros(3, dtype=bool) if target.position is None else np.isfinite(target.position)
+    return np.concatenate([place, np.full(3, target.rotation is not None)])
 
 
 def _damped(J: Array, error: Array) -> Array:
     """The step of every start (k, n)."""
-    damping = (np.sum(error**2, axis=1) + DAMPING * REACHED)[:, None, None] * np.eye(6)
-    lifted = J @ J.transpose(0, 2, 1) + damping + AGREEMENT * np.eye(6)
+    one = np.eye(error.shape[1])
+    damping = (np.sum(error**2, axis=1) + DAMPING * REACHED)[:, None, None] * one
+    lifted = J @ J.transpose(0, 2, 1) + damping + AGREEMENT * one
     step = -np.einsum("kij,ki->kj", J, np.linalg.solve(lifted, error[..., None])[..., 0])
     longest = np.abs(step).max(axis=1, keepdims=True)
     return step * np.minimum(1.0, LONGEST_STEP / np.maximum(longest, LONGEST_STEP))
@@ -119,12 +129,14 @@ def _starts(model: RigidBodyModel, near: Array, count: int) -> Array:
 def _unreachable(robot: Robot, goal: Goal, q: Array, error: Array) -> str:
     # A rad counts as much as a metre: arms are about that long.
     best = int(np.argmin(np.linalg.norm(error, axis=1)))
-    place = dynamics.forward_kinematics(robot.model, q[best], [goal.frame]).position[0]
+    sizes = np.linalg.norm(error[best].reshape(-1, 2, 3), axis=2)
+    worst = int(np.argmax(sizes.max(axis=1)))
+    target, (distance, angle) = goal.targets[worst], sizes[worst]
+    place = dynamics.forward_kinematics(robot.model, q[best], [target.frame]).position[0]
     pose = list_names(f"{name} {value:.4g}" for name, value in zip(robot.joint_names, q[best], strict=True))
-    distance, angle = np.linalg.norm(error[best, :3]), np.linalg.norm(error[best, 3:])
     return (
-        f"{goal.name}: frame {goal.frame!r} cannot reach it within the joints' limits. The nearest pose that "
-        f"was found misses it by {distance:.4g} m and {angle:.4g} rad (tolerance: {goal.distance:.4g} m and "
-        f"{goal.angle:.4g} rad), with the frame at "
+        f"{goal.name}: frame {target.frame!r} cannot reach it within the joints' limits. The nearest pose "
+        f"that was found misses it by {distance:.4g} m and {angle:.4g} rad (tolerance: "
+        f"{target.distance:.4g} m and {target.angle:.4g} rad), with the frame at "
         f"({', '.join(f'{x:.4g}' for x in place)}): {pose}"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import dynamics
 from problems.moves.motion_limits import MotionLimits
@@ -10,20 +10,26 @@ from problems.moves.obstacles import clearances_of
 from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.robot import Payload, Robot
 from problems.moves.tasks.tool_path import SegmentRule, ToolSpeed
+from trajopt.base.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
     """The segment to one goal.
 
-    rests : whether the robot stands still there
+    passed : whether it is passed on the way to the next
     rules : what holds on the way; payloads : what is carried on it
     """
 
     goal: Goal
-    rests: bool
+    passed: bool
     rules: tuple[SegmentRule, ...]
     payloads: tuple[Payload, ...]
+
+    @property
+    def rests(self) -> bool:
+        """Whether the robot stands still there."""
+        return not self.passed and not self.goal.in_motion
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,5 +62,14 @@ class StatedTask:
         """The limits of frames' speeds."""
         if self.tool_speed is None:
             return ()
-        frames = dict.fromkeys(goal.frame for goal in self.goals if goal.frame is not None)
-        return tuple(ToolSpeed(frame, self.tool_speed) for frame in frames)
+        return tuple(ToolSpeed(frame, self.tool_speed) for frame in self.frames)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Those that goals are given for."""
+        return tuple(dict.fromkeys(target.frame for goal in self.goals for target in goal.targets))
+
+    def at(self, times: Array) -> StatedTask:
+        """The same with goals that stand still where they are when they are reached, (steps,) s."""
+        pairs = zip(self.steps, times.tolist(), strict=True)
+        return replace(self, steps=tuple(replace(step, goal=step.goal.at(time)) for step, time in pairs))

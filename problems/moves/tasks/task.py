@@ -10,7 +10,7 @@ import numpy as np
 
 import dynamics
 from problems.moves.motion_limits import MotionLimits, limits_of
-from problems.moves.tasks.goal import Goal, frame_name, goal_of
+from problems.moves.tasks.goal import Goal, frame_name, goal_of, target_of, with_rates, with_velocity
 from problems.moves.tasks.orientation import unit_vector, vector
 from problems.moves.tasks.planned_motion import PlannedMotion
 from problems.moves.tasks.robot import Payload, Robot, payload_of
@@ -33,8 +33,8 @@ class Task:
     scene : what stands around it, `moves.Scene`; clearance : m, least distance of the robot's shapes, and of
         those of what it carries, from the scene and from each other
 
-    `start` comes first; `to` and `line` end at rest, `via` is passed; `keep`, `attach` and `detach` count
-    from the goal before them on. `solve` minimizes the time of all of it.
+    `start` comes first; `to` and `line` end at rest, `via` is passed, `also` adds a frame to either; `keep`,
+    `attach` and `detach` count from the goal before them on. `solve` minimizes the time of all of it.
     """
 
     robot: Robot
@@ -70,11 +70,17 @@ class Task:
         position: Any = None,
         rotation: Any = None,
         tolerance: Any = 0.0,
+        v: Any = None,
+        a: Any = None,
     ) -> None:
-        """Where the robot stands at first, as a goal of `to`; a pose q, mostly. OptionError a second time."""
+        """Where the robot is at first, as a goal of `to`; a pose q, mostly. OptionError a second time.
+
+        v, a : rates of the joints there, of a motion that goes on say, as of `to`; None: it stands still
+        """
         if self.origin is not None:
             raise OptionError("the task has a start already: give the next goal by to(...)")
-        self.origin = goal_of(self.robot, "start", frame, position, rotation, tolerance, q)
+        origin = goal_of(self.robot, "start", frame, position, rotation, tolerance, q)
+        self.origin = with_rates(origin, self.robot, v, a, 0.0)
 
     def to(
         self,
@@ -84,9 +90,13 @@ class Task:
         rotation: Any = None,
         tolerance: Any = 0.0,
         q: Any = None,
+        v: Any = None,
+        a: Any = None,
+        velocity: Any = None,
+        moving: bool = False,
         name: str | None = None,
     ) -> None:
-        """Move to a goal, and stand still there.
+        """Move to a goal, and stand still there unless the goal says how the robot moves.
 
         frame : `robot.frame(name)` or its name
         position : (3,) m in the world, of the frame's origin, None in a free component
@@ -94,11 +104,18 @@ class Task:
             vector (3,) in rad
         tolerance : m, or (m, rad): largest distance and angle from both; zero: exactly
         q : joint values, None in free joints, or a dictionary of those that are given; alone or with a frame
-
+        v, a : rates of the joints there, rad/s or m/s and per second, given as q; zero where left out
+        velocity : (3,) m/s, in the world, of the frame's origin, instead of v and a
+        moving : whether the goal itself moves with this velocity: from `position` at the start of the motion;
+            the robot meets it, as a part on a conveyor. Not after `attach` or `detach` on the way
         Raises UnknownNameError, ShapeError, NotFiniteError, OptionError or InfeasibleBoundsError, which name
         the goal.
         """
-        self._add(self._goal(frame, position, rotation, tolerance, q, name, "goal"), rests=True)
+        goal = self._goal(frame, position, rotation, tolerance, q, name, "goal")
+        goal = with_velocity(with_rates(goal, self.robot, v, a, 0.0), velocity, moving)
+        if moving and any(step.payloads != self.carried for step in self.steps):
+            raise OptionError(f"{goal.name}: it moves, and what is carried changed before: meet it first")
+        self._add(goal, passed=False)
 
     def via(
         self,
@@ -108,10 +125,35 @@ class Task:
         rotation: Any = None,
         tolerance: Any = 0.0,
         q: Any = None,
+        v: Any = None,
+        a: Any = None,
         name: str | None = None,
     ) -> None:
-        """Pass a goal without a stop, at a time that is free; arguments and errors as of `to`."""
-        self._add(self._goal(frame, position, rotation, tolerance, q, name, "via"), rests=False)
+        """Pass a goal without a stop, at a time that is free; arguments and errors as of `to`.
+
+        v, a : rates of the joints there; what is left out is free
+        """
+        goal = self._goal(frame, position, rotation, tolerance, q, name, "via")
+        self._add(with_rates(goal, self.robot, v, a, np.nan), passed=True)
+
+    def also(self, frame: Any, *, position: Any = None, rotation: Any = None, tolerance: Any = 0.0) -> None:
+        """Another frame at the last goal, or at the start: both hands of a robot, held at once.
+
+        Arguments and errors as of `to`; OptionError for a frame that the goal has already.
+        """
+        goal = self._last
+        if goal is None:
+            raise OptionError("the task has no start: call start(q=...) first")
+        target = target_of(self.robot, goal.name, frame, position, rotation, tolerance)
+        if goal.target(target.frame) is not None:
+            raise OptionError(
+                f"{goal.name}: frame {target.frame!r} has its place there already: leave one out"
+            )
+        more = replace(goal, targets=(*goal.targets, target))
+        if self.steps:
+            self.steps[-1] = replace(self.steps[-1], goal=more)
+        else:
+            self.origin = more
 
     def line(
         self,
@@ -138,13 +180,13 @@ class Task:
         start, end = self._place_before(goal), vector(position, f"{goal.name}: position")
         if np.linalg.norm(end - start) <= distance:
             raise OptionError(f"{goal.name}: its ends are not farther apart than its distance, {distance} m")
-        assert goal.frame is not None
-        rule: SegmentRule = Line(goal.name, goal.frame, start, end, distance)
+        called = goal.targets[0].frame
+        rule: SegmentRule = Line(goal.name, called, start, end, distance)
         if through is not None:
             point = vector(through, f"{goal.name}: through")
-            rule = Arc(goal.name, goal.frame, start, point, end, distance)
+            rule = Arc(goal.name, called, start, point, end, distance)
         arguments.check_flag("stop", stop)
-        self._add(goal, bool(stop), rule)
+        self._add(goal, not stop, rule)
 
     def keep(
         self, frame: Any, *, axis: Any = (0.0, 0.0, 1.0), along: Any = None, tolerance: float = ANGLE
@@ -247,7 +289,8 @@ class Task:
 
             minimize T   subject to   all goals, what is kept, |v|, |a|, |jerk| and tau within their limits
 
-        q(t) is a spline of degree four with continuous acceleration, at rest at its ends and at all stops.
+        q(t) is a spline of degree four with continuous acceleration, at rest at all stops, and at its ends
+        unless these say how the robot moves.
         The poses from which the search starts come from inverse kinematics, from several starts; of these the
         sequence that is nearest in time is taken. It goes straight from pose to pose, and where shapes touch
         on that way along planned paths (`planning.planned_path`), up to four, until a motion is found.
@@ -260,7 +303,8 @@ class Task:
 
         Raises InfeasibleBoundsError for a pose that cannot be reached, with the nearest one, for a joint
         whose torque does not suffice to stand still at a goal, and for a start or a goal at which shapes come
-        too near to each other, with their names and the depth; OptionError without start or goals.
+        too near to each other, with their names and the depth, for rates v and a beyond a limit, or from
+        which no motion keeps one; OptionError without start or goals.
         """
         return solved(self.stated, paths, intervals, time_limit)
 
@@ -270,7 +314,7 @@ class Task:
         if self.origin is None or not self.steps:
             raise OptionError("the task has no start or no goal: call start(q=...) and to(...) first")
         last = self.steps[-1]
-        if not last.rests:
+        if last.passed:
             raise OptionError(f"the task ends at {last.goal.name!r}, which is passed: end it by to(...)")
         return StatedTask(
             self.robot,
@@ -292,8 +336,8 @@ class Task:
         )
         return goal_of(self.robot, label, frame, position, rotation, tolerance, q)
 
-    def _add(self, goal: Goal, rests: bool, *rules: SegmentRule) -> None:
-        self.steps.append(Step(goal, rests, (*rules, *self.kept), self.carried))
+    def _add(self, goal: Goal, passed: bool, *rules: SegmentRule) -> None:
+        self.steps.append(Step(goal, passed, (*rules, *self.kept), self.carried))
 
     @property
     def _last(self) -> Goal | None:
@@ -301,22 +345,26 @@ class Task:
 
     def _place_before(self, goal: Goal) -> Array:
         """Where the frame of a goal is at the goal before, (3,) m."""
-        last = self._last
-        assert last is not None and goal.frame is not None
-        if last.frame == goal.frame and last.position is not None and np.all(np.isfinite(last.position)):
-            return last.position
+        last, frame = self._last, goal.targets[0].frame
+        assert last is not None
+        known = last.target(frame)
+        if known is not None and known.moving:
+            raise OptionError(f"{goal.name}: it begins at {last.name!r}, which moves: go to a goal first")
+        if known is not None and known.position is not None and np.all(np.isfinite(known.position)):
+            return known.position
         if np.all(last.fixed):
-            return dynamics.forward_kinematics(self.robot.model, last.joints, [goal.frame]).position[0]
+            return dynamics.forward_kinematics(self.robot.model, last.joints, [frame]).position[0]
         raise OptionError(
-            f"{goal.name}: it is not known where {goal.frame!r} starts, as {last.name!r} before gives "
+            f"{goal.name}: it is not known where {frame!r} starts, as {last.name!r} before gives "
             "neither its position nor all joints: give one there"
         )
 
     def _axis_before(self, name: str, frame: str, axis: Array) -> Array:
         """The direction of a frame's axis at the last goal, (3,), world axes."""
         last = self._last
-        if last is not None and last.frame == frame and last.rotation is not None:
-            return last.rotation @ axis
+        known = None if last is None else last.target(frame)
+        if known is not None and known.rotation is not None:
+            return known.rotation @ axis
         if last is not None and np.all(last.fixed):
             return dynamics.forward_kinematics(self.robot.model, last.joints, [frame]).rotation[0] @ axis
         raise OptionError(

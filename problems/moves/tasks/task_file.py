@@ -19,7 +19,18 @@ from problems.moves.tasks.task import Task
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, TrajoptError, UnknownNameError, near_matches
 
-STEPS = ("start", "to", "via", "line", "keep", "release", "attach", "detach", "limits")  # methods of `Task`
+STEPS = (
+    "start",
+    "to",
+    "via",
+    "also",
+    "line",
+    "keep",
+    "release",
+    "attach",
+    "detach",
+    "limits",
+)  # methods of `Task`
 KEYS = ("$schema", "robot", "scene", "clearance", "steps", "solve")
 ROBOT_KEYS = (
     *("urdf", "model", "locked", "base", "shapes", "allowed", "folders", "tools"),

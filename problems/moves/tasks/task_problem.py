@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -14,7 +14,8 @@ import dynamics
 import trajopt
 from problems.moves.motion_limits import MotionLimits
 from problems.moves.obstacles import keep_clear
-from problems.moves.path_quantities import coulomb_friction
+from problems.moves.path_quantities import coulomb_friction, motor_torques
+from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.robot import carrying
 from problems.moves.tasks.stated_task import StatedTask, Step
 from problems.moves.tasks.task_statement import statement_of
@@ -86,6 +87,8 @@ class TaskProblem:
         problem = trajopt.Problem(model, mesh, name=f"to {steps[-1].goal.name}")
         problem.minimize(trajopt.duration, name="time")
         self._start(problem, stretch[0])
+        states = [self.task.origin] if stretch[0] == 0 else []
+        states += [step.goal for step in self.task.steps[max(stretch[0] - 1, 0) : stretch[-1] + 1]]
         for arc, step in enumerate(steps):
             at = "end" if arc == len(steps) - 1 else trajopt.ArcNodes(arc, "end")
             _goal_rows(problem, step.goal.rows(), at)
@@ -97,7 +100,7 @@ class TaskProblem:
                 term, lower, upper, name = rule.row(MARGIN)
                 over = "path" if len(steps) == 1 else trajopt.ArcNodes(arc, "whole")
                 problem.subject_to(term, lower, upper, over=over, name=f"{name}, to {step.goal.name}")
-        limit_rows(problem, model, self.task.limits)
+        limit_rows(problem, model, self.task.limits, states=states)
         for speed in self.task.tool_speeds:
             term, lower, upper, name = speed.row(MARGIN)
             problem.subject_to(term, lower, upper, name=name)
@@ -114,13 +117,13 @@ class TaskProblem:
         before = self.task.steps[first - 1] if first else None
         if before is None:
             _goal_rows(problem, self.task.origin.rows(), "start")
-        if before is None or before.rests:
+        if not self.task.origin.in_motion if before is None else before.rests:
             problem.start_at(v=0.0, a=0.0)
 
     def _guessed(self, stretch: list[int]) -> tuple[Callable[[Any], Array], Array]:
         """q(s) of normalised time, all arcs counted alike, and the seconds of every arc."""
         parts: list[tuple[Array, Array]] = []  # of every arc: times from its start, poses
-        for run in _runs(stretch, self.task.steps):
+        for run in runs(stretch, self.task.steps):
             parts += eased([self.guess[k] for k in run], self.task.limits)
         seconds = np.array([times[-1] for times, _ in parts])
 
@@ -138,14 +141,14 @@ class TaskProblem:
         return curve, seconds
 
 
-def _runs(stretch: list[int], steps: tuple[Step, ...]) -> list[list[int]]:
+def runs(stretch: list[int], steps: tuple[Step, ...]) -> list[list[int]]:
     """The steps of a stretch from rest to rest."""
-    runs: list[list[int]] = [[]]
+    found: list[list[int]] = [[]]
     for k in stretch:
-        runs[-1].append(k)
+        found[-1].append(k)
         if steps[k].rests:
-            runs.append([])
-    return [run for run in runs if run]
+            found.append([])
+    return [run for run in found if run]
 
 
 def eased(segments: list[Array], limits: MotionLimits) -> list[tuple[Array, Array]]:
@@ -195,29 +198,44 @@ def limit_rows(
     limits: MotionLimits,
     margin: float = MARGIN,
     hold: Literal["nodes", "hull"] = "hull",
+    states: Sequence[Goal] = (),
 ) -> None:
     """Acceleration, jerk and torque at nodes, narrowed by a share of them; positions and speeds, too.
 
     hold : "hull" limits control points of positions and speeds, which holds for all times but leaves a part
         of the range unused, and is not narrowed; "nodes" limits them as the others
+    states : goals whose accelerations and torques are within the limits as they are, without a margin
     Coulomb friction has the sign of a speed that is not known: its size is taken from both limits.
     """
     own, inside = model.limits, 1.0 - margin
+    given = [np.abs(np.nan_to_num(goal.a)) for goal in states if goal.a is not None]
+    full = any(np.any(a > inside * limits.acceleration) for a in given)  # no limit at nodes then leaves room
+    held: Literal["nodes", "hull"] = "hull" if full else "nodes"
     outer = 1.0 if hold == "hull" else inside
     if np.any(np.isfinite([own.q_lower, own.q_upper])):
         lower, upper = narrowed(own.q_lower, own.q_upper, 1.0 - outer)
         problem.subject_to(trajopt.q, lower, upper, hold=hold, name="position limits")
-    for term, bound, held, name in (
+    for term, bound, way, name in (
         (trajopt.v, outer * limits.velocity, hold, "velocity limits"),
-        (trajopt.a, inside * limits.acceleration, "nodes", "acceleration limits"),
+        (
+            trajopt.a,
+            limits.acceleration if full else inside * limits.acceleration,
+            held,
+            "acceleration limits",
+        ),
         (trajopt.jerk, inside * limits.jerk, "nodes", "jerk limits"),
     ):
         if np.any(np.isfinite(bound)):
-            problem.subject_to(term, -bound, bound, hold=held, name=name)  # type: ignore[arg-type]
+            problem.subject_to(term, -bound, bound, hold=way, name=name)  # type: ignore[arg-type]
     if not limits.has_torque:
         return
     friction = coulomb_friction(model)
     lower, upper = inside * limits.torque_lower + friction, inside * limits.torque_upper - friction
+    for goal in states:
+        if goal.v is not None and goal.a is not None and np.all(np.isfinite([goal.joints, goal.v, goal.a])):
+            tau = motor_torques(model, goal.joints, goal.v, np.array(1.0), goal.a)
+            tau = tau - friction * np.sign(goal.v)
+            lower, upper = np.minimum(lower, tau), np.maximum(upper, tau)
     if np.any(lower >= upper):
         joint = int(np.argmax(lower >= upper))
         raise InfeasibleBoundsError(

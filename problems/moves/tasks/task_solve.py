@@ -17,6 +17,7 @@ from problems.moves.tasks.pose_sequence import first_guess
 from problems.moves.tasks.reaching import pose_errors
 from problems.moves.tasks.robot import carrying
 from problems.moves.tasks.stated_task import StatedTask
+from problems.moves.tasks.states import check_states
 from problems.moves.tasks.task_problem import MARGIN, TaskProblem
 from problems.moves.tasks.ways import SHARE, ways_past_obstacles
 from trajopt.base.arguments import check_count, numbers, short_repr
@@ -39,6 +40,7 @@ def solved(
     """The best motion from its own guess and those that are given; see `Task.solve`."""
     intervals = _intervals(task) if intervals is None else intervals
     check_count("intervals", intervals, least=4)
+    check_states(task)
     given = [TaskProblem(task, guess, intervals) for guess in _given_paths(task, paths)]
     own = (TaskProblem(task, guess, intervals) for guess in ways_past_obstacles(task, first_guess(task)))
     solve = _clear if len(task.steps) == 1 and not _is_free(task) else _thorough

@@ -11,6 +11,7 @@ import numpy as np
 
 import dynamics
 from problems.moves.motion_limits import MotionLimits
+from problems.moves.tasks.frame_target import FrameTarget
 from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.robot import Payload, Robot
 from problems.moves.tasks.stated_task import StatedTask, Step
@@ -22,12 +23,13 @@ Values = dict[str, Any]
 
 def statement_of(task: StatedTask) -> Values:
     """Keys and values of task.schema.json that `task_of` reads as the same task, numbers bit for bit."""
-    steps = [{"start": {key: value for key, value in _goal(task.origin).items() if key != "name"}}]
+    start = {key: value for key, value in _goal(task.origin).items() if key != "name"}
+    steps = [{"start": start}, *_also(task.origin)]
     kept: tuple[KeptAxis, ...] = ()
     carried: tuple[Payload, ...] = ()
     for step in task.steps:
         wanted = tuple(rule for rule in step.rules if isinstance(rule, KeptAxis))
-        steps += [*_kept(kept, wanted), *_carried(carried, step.payloads), _step(step)]
+        steps += [*_kept(kept, wanted), *_carried(carried, step.payloads), _step(step), *_also(step.goal)]
         kept, carried = wanted, step.payloads
     steps.append({"limits": _limits(task.robot.model, task.limits, task.tool_speed)})
     scene = json.loads(task.scene.to_json())
@@ -46,19 +48,30 @@ def _robot(robot: Robot) -> Values:
 def _step(step: Step) -> Values:
     goal, paths = _goal(step.goal), [rule for rule in step.rules if not isinstance(rule, KeptAxis)]
     if not paths:
-        return {"to" if step.rests else "via": goal}
+        return {"via" if step.passed else "to": goal}
     path: Line | Arc = paths[0]
     through = {"through": path.through.tolist()} if isinstance(path, Arc) else {}
-    return {"line": {**goal, **through, "distance": path.distance, "stop": step.rests}}
+    return {"line": {**goal, **through, "distance": path.distance, "stop": not step.passed}}
 
 
 def _goal(goal: Goal) -> Values:
     given = {"q": _with_none(goal.joints)} if goal.fixed.any() else {}
-    if goal.frame is not None:
-        given |= {"frame": goal.frame, "tolerance": [goal.distance, goal.angle]}
-        given |= {} if goal.position is None else {"position": _with_none(goal.position)}
-        given |= {} if goal.rotation is None else {"rotation": goal.rotation.tolist()}
-    return {**given, "name": goal.name}
+    rates = (("v", goal.v), ("a", goal.a))
+    given |= {key: _with_none(rate) for key, rate in rates if rate is not None and np.isfinite(rate).any()}
+    return {**given, **(_target(goal.targets[0]) if goal.targets else {}), "name": goal.name}
+
+
+def _target(target: FrameTarget) -> Values:
+    given: Values = {"frame": target.frame, "tolerance": [target.distance, target.angle]}
+    given |= {} if target.position is None else {"position": _with_none(target.position)}
+    given |= {} if target.rotation is None else {"rotation": target.rotation.tolist()}
+    rate = target.velocity
+    return given if rate is None else {**given, "velocity": rate.tolist(), "moving": target.moving}
+
+
+def _also(goal: Goal) -> Iterator[Values]:
+    """The steps that add the frames of a goal after its first."""
+    yield from ({"also": _target(target)} for target in goal.targets[1:])
 
 
 def _with_none(values: Array) -> list[float | None]:

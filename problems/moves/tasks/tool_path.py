@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import trajopt
-from problems.moves.tasks.goal import Row, chord_bound
+from problems.moves.tasks.frame_target import Row, chord_bound
 from problems.moves.tasks.orientation import angle_between
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError

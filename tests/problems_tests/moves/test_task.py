@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation
 
 import dynamics
 from problems import moves
+from problems.moves.tasks.frame_target import FrameTarget
 from problems.moves.tasks.goal import Goal
 from problems.moves.tasks.orientation import rotation_vectors
 from problems.moves.tasks.reaching import poses_that_reach
@@ -189,7 +190,7 @@ def test_an_arm_of_five_axes_takes_an_orientation_within_its_tolerance():
     position, rotation = pose.position[0], pose.rotation[0] @ Rotation.from_rotvec([0, 0.03, 0]).as_matrix()
 
     def reached(**tolerance):
-        goal = Goal("goal", np.full(5, np.nan), "tool0", position, rotation, **tolerance)
+        goal = Goal("goal", np.full(5, np.nan), (FrameTarget("tool0", position, rotation, **tolerance),))
         return poses_that_reach(robot, goal, home)
 
     poses = dynamics.forward_kinematics(robot.model, reached(distance=2e-3, angle=0.05)[:1], ["tool0"])
@@ -221,7 +222,7 @@ def test_orientations_are_matrices_quaternions_or_rotation_vectors():
     for given in (wanted.as_matrix(), wanted.as_quat(), vector):
         task = moves.Task(ur5())
         task.start("tool0", rotation=given)
-        assert task.origin.rotation == pytest.approx(wanted.as_matrix(), abs=1e-14)
+        assert task.origin.targets[0].rotation == pytest.approx(wanted.as_matrix(), abs=1e-14)
     assert rotation_vectors(wanted.as_matrix()) == pytest.approx(vector, abs=1e-14)
 
 
