@@ -230,12 +230,18 @@ def quadrature(solution: SolutionData) -> tuple[Array, Array, Array]:
 
 
 def _interpolated(at: Array, values: Array, times: Array, spans: Array, solution: SolutionData) -> Array:
-    """The polynomial through the values at the nodes of each span, at times (K,), (K, width)."""
+    """The polynomial through the values at the nodes of each span, at times (K,), (K, width).
+
+    Nodes, times and their spans rise.
+    """
     knots, side = solution.knot_times, SAME_TIME * solution.duration
     found = np.zeros((times.size, values.shape[1]))
-    for span in np.unique(spans):
+    firsts, lasts = np.searchsorted(at, knots[:-1] - side), np.searchsorted(at, knots[1:] + side, "right")
+    for span, here in enumerate(
+        np.split(np.arange(times.size), np.searchsorted(spans, range(1, knots.size - 1)))
+    ):
         start, end = knots[span : span + 2]
-        own = np.flatnonzero((at >= start - side) & (at <= end + side))
+        own = np.arange(firsts[span], lasts[span])
         # Of two nodes at a breakpoint, one on either side, only the inner one belongs to the span.
         keep = np.ones(own.size, dtype=bool)
         if own.size > 1 and at[own[1]] - at[own[0]] < side:
@@ -244,7 +250,6 @@ def _interpolated(at: Array, values: Array, times: Array, spans: Array, solution
             keep[-1] = False
         own = own[keep]
         if own.size:
-            here = spans == span
             s, points = ((seconds - start) / (end - start) for seconds in (at[own], times[here]))
             found[here] = lagrange_polynomials(s, points) @ values[own]
     return found

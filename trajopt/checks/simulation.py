@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
 GAP_PART = 1e-6  # of a gap: a change that is smaller does not matter either
 MOST_STEPS = 64  # per span
+MOST_ROUNDS = 6  # of Newton's method on the errors at all knots
+SETTLED = 1e-3  # of the largest gap: its change in a round that is the last
+DIFFERENCE = 1e-7  # of a state, or of one: the step of its slopes
 USEFUL_GROWTH = 1e4  # end-to-end over restarted gap; 1e-12 grown further would hide real errors
 
 
@@ -143,21 +146,63 @@ class _Integration(ABC):
 
     def restarted(self, steps: int) -> Array:
         """States at the end of spans that each start from the spline's own state, (m, spans, n)."""
-        state, inputs = self.first, self._inputs(self._stage_times(steps))
+        return self._through(self.first, self._inputs(self._stage_times(steps)), steps)
+
+    def _through(self, state: Array, inputs: Values, steps: int, spans: Any = slice(None)) -> Array:
+        """States at the end of spans from those at their start, (m, spans, n)."""
+        lengths = (self.lengths[spans] / steps)[:, None]
         for step in range(steps):
-            state = self._stepped(state, inputs, step, slice(None), (self.lengths / steps)[:, None])
+            state = self._stepped(state, inputs, step, spans, lengths)
         return state
 
     def end_to_end(self, steps: int, most: float) -> float:
         """Largest gap at any knot of the state that is carried through all spans; inf where it diverges.
 
+        All spans at once, by Newton's method on the errors e_k at their starts (multiple shooting): with J_k
+        the slopes of the end of a span by its start, the error at its end is that of the span from x_k + e_k
+        plus J_k times the change of e_k, which is carried on. Where that does not settle, span by span.
+
         most : the largest gap of interest, above which it goes no further
         """
-        inputs = self._inputs(self._stage_times(steps))
+        inputs, count = self._inputs(self._stage_times(steps)), self.lengths.size
+        size = max(1.0, float(np.abs(self.ends).max()))
+        offsets = _by_span((self.ends + self.jumps)[:, :-1] - self.first[:, 1:])
+        errors, before, worst = np.zeros_like(self.first), np.inf, 0.0
+        for _ in range(MOST_ROUNDS):
+            ends, slopes = self._slopes(self.first + errors, inputs, steps)
+            if not np.all(np.isfinite(slopes)):
+                break
+            gaps, known = _by_span(ends - self.ends), _by_span(errors)
+            error, carried, worst = known[0], np.zeros_like(known), 0.0
+            for span in range(count):
+                error = gaps[span] + slopes[span] @ (error - known[span])
+                worst = max(worst, float(np.abs(error).max()))
+                if not worst <= most or span + 1 == count:
+                    break
+                error = carried[span + 1] = error + offsets[span]
+            errors = carried.reshape(count, *self.first.shape[::2]).transpose(1, 0, 2)
+            if abs(worst - before) <= max(SETTLED * worst, ROUNDING * size):
+                return worst
+            before = worst
+        return self._one_by_one(inputs, steps, most)
+
+    def _slopes(self, first: Array, inputs: Values, steps: int) -> tuple[Array, Array]:
+        """States at the ends of spans from first (m, spans, n), and their slopes by it, (spans, m n, m n)."""
+        m, count, n = first.shape
+        width, h = m * n, DIFFERENCE * np.maximum(1.0, np.abs(first))
+        moved = np.repeat(first[:, None], width + 1, axis=1)  # (m, directions, spans, n)
+        for k, (i, j) in enumerate(np.ndindex(m, n)):
+            moved[i, k + 1, :, j] += h[i, :, j]
+        spans = np.tile(np.arange(count), width + 1)
+        ends = self._through(moved.reshape(m, -1, n), inputs, steps, spans).reshape(moved.shape)
+        change = (ends[:, 1:] - ends[:, :1]).transpose(2, 0, 3, 1).reshape(count, width, width)
+        return ends[:, 0], change / h.transpose(1, 0, 2).reshape(count, 1, width)
+
+    def _one_by_one(self, inputs: Values, steps: int, most: float) -> float:
+        """The largest gap by one span after the other; inf where the state diverges."""
         state, worst = self.first[:, :1], 0.0
-        for span, length in enumerate(self.lengths):
-            for step in range(steps):
-                state = self._stepped(state, inputs, step, slice(span, span + 1), length / steps)
+        for span in range(self.lengths.size):
+            state = self._through(state, inputs, steps, slice(span, span + 1))
             if not np.all(np.isfinite(state)):
                 return np.inf
             worst = max(worst, float(np.abs(state[:, 0] - self.ends[:, span]).max()))
@@ -178,7 +223,7 @@ class _Integration(ABC):
             self.starts + self.lengths - side,
         )
 
-    def _stepped(self, state: Array, inputs: Values, step: int, spans: slice, length: Any) -> Array:
+    def _stepped(self, state: Array, inputs: Values, step: int, spans: Any, length: Any) -> Array:
         """The state after one step of a length, with the inputs of a step on some spans."""
         from scipy.integrate import DOP853
 
@@ -190,6 +235,12 @@ class _Integration(ABC):
                 there = {name: values[step, stage, spans] for name, values in inputs.items()}
                 rates[stage] = self._rates(state + length * change, there)
             return state + length * (DOP853.B @ flat).reshape(state.shape)
+
+
+def _by_span(states: Array) -> Array:
+    """States (m, spans, n) as one column each, (spans, m n)."""
+    m, count, n = states.shape
+    return states.transpose(1, 0, 2).reshape(count, m * n)
 
 
 class _RobotIntegration(_Integration):

@@ -79,6 +79,30 @@ def test_a_wrong_motion_is_caught_by_the_simulation(solution):
     assert simulate(replace(solution, known_problem=problem)).restarted > 1e-4
 
 
+@pytest.mark.parametrize("pushed", [0.0, 1e-4, 0.3])
+def test_all_spans_at_once_give_the_gap_of_one_after_the_other(pushed):
+    """A pendulum that falls from its top, under torques that are right, nearly right, and wrong."""
+    from trajopt.checks.simulation import _SystemIntegration
+
+    def rates(node):
+        return [node.w, 9.81 * np.sin(node.q) + node.u]
+
+    system = trajopt.system(("q", "w"), ("u",), rates)
+    problem = trajopt.Problem(system, trajopt.Trajectory.collocation(12, 3, duration=1.0))
+    problem.start_at(q=[0.1, 0.0])
+    problem.end_at(q=[0.5, 0.0])
+    problem.minimize(trajopt.state("u") ** 2)
+    integration = _SystemIntegration(trajopt.solve(problem, refine=None, starts=1))
+    inputs = integration._inputs(integration._stage_times(4))
+    (name,) = (each for each in inputs if each.endswith("u"))
+    inputs[name] = inputs[name] + pushed
+    integration._inputs = lambda times: inputs
+    one_by_one = integration._one_by_one(inputs, 4, np.inf)
+    assert one_by_one > 0.1 * pushed
+    assert integration.end_to_end(4, np.inf) == pytest.approx(one_by_one, rel=2e-3, abs=1e-11)
+    assert integration.end_to_end(4, 1e-9) > 1e-9
+
+
 def test_without_forward_dynamics_the_report_says_so(solution):
     class Kinematic(PointMasses):
         forward_dynamics = None
