@@ -57,6 +57,14 @@ BENCHMARKS = (
     Command("legged --robots FOLDER", "--smallest --robots {robots}", LEGGED),
     Command("legged --starts", "--smallest --starts", ("motion", "start", "status", "objective")),
     Command("legged.free_body", columns=("degrees", "arcs x intervals x points", "degrees off")),
+    Command(
+        "legged.motions --go2 FILE --g1 FILE --h1 FILE",
+        "--smallest",
+        ("motion", "robot", "status", "deepest foot, mm", "torques differ, N m"),
+        ("howto/contacts.md#benchmarks.legged.motions",),
+        full="--write",
+        needs=MUJOCO,
+    ),
     Command("legged.peer", "", ('"motion"', '"converged"', '"slip"'), needs=("crocoddyl",)),
     Command(
         "many",

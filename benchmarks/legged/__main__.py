@@ -5,13 +5,15 @@
     python -m benchmarks.legged --starts                 # trot and jump of Solo from ten starts each
     python -m benchmarks.legged --replay                 # those of the library in MuJoCo, on its ground
     python -m benchmarks.legged --peer PYTHON            # trot and jump beside Crocoddyl's, which PYTHON has
+    python -m benchmarks.legged.motions --go2 FILE       # eleven motions of Go2, G1 and H1, see there
     python -m benchmarks.legged.free_body                # a body that turns far, beside DOP853
 
 FOLDER has the robots of the package example-robot-data, which pip installs. Columns: iterations, seconds of
 processor time of `solve` and of `verify`, the largest force (in weights) and moment (in weights times the
 height of the base) that the equations of the base miss between nodes, by inverse dynamics with the forces of
-the ground, how far standing feet move, how far forces leave the friction cone (in weights; also by pulling),
-and by how much of its scale the worst limit is exceeded, of torques or of heights, for `verify` at all times.
+the ground, how far points of standing feet move, how far forces leave the friction cone (in weights; also by
+pulling), and by how much of its scale the worst limit is exceeded, of torques or of heights, for `verify` at
+all times.
 
 Starts, of seeds 0 to 9: every control point of the joints is moved by up to .2 rad, the base by up to .1 m
 and .3 rad, free durations are multiplied by .5 to 2. The last line counts those that end within 1 % of the
@@ -34,6 +36,7 @@ import trajopt
 from benchmarks.legged.peer import REPEATS, TORQUE, asked
 from benchmarks.shared.arguments import parser
 from benchmarks.shared.markdown import table
+from trajopt.checks.standing_feet import standing_feet
 
 BASE = 6  # coordinates of the base
 SOLE = [(0.1, 0.06, 0.0), (0.1, -0.06, 0.0), (-0.1, 0.06, 0.0), (-0.1, -0.06, 0.0)]  # m, of Talos
@@ -155,24 +158,20 @@ def talos_step(folder: Path) -> trajopt.Problem:
 
 def missing(solution: Any) -> tuple[float, float, float]:
     """Force and moment that the base's equations miss, in weights and weights times height; m, feet slide."""
-    robot, force, moment, slip = solution.problem.dynamics, 0.0, 0.0, 0.0
+    robot, force, moment = solution.problem.dynamics, 0.0, 0.0
+    feet = standing_feet(solution)
     weight = 9.81 * robot.total_mass
-    for arc, (first, last) in enumerate(
-        zip(solution.curve.starts[:-1], solution.curve.starts[1:], strict=True)
-    ):
+    for first, last in zip(solution.curve.starts[:-1], solution.curve.starts[1:], strict=True):
         t = np.linspace(first + 1e-9, last - 1e-9, SAMPLES)
         external = np.zeros((t.size, robot.link_count, 6))
         for contact in solution.asked.contacts.values():
             if contact.arcs:
                 wrench = trajopt.term(name=f"wrench on {contact.frame}")(contact.wrench)
                 external[:, robot.link_index(contact.link)] += solution.value(wrench, t)
-            if arc in contact.arcs:
-                place = solution.value(trajopt.position(contact.frame), t)
-                slip = max(slip, float(np.abs(place - place[0]).max()))
         left = dynamics.rnea(robot, solution.q(t), solution.v(t), solution.a(t), external) / weight
         force = max(force, float(np.linalg.norm(left[:, :3], axis=1).max()))
         moment = max(moment, float(np.linalg.norm(left[:, 3:BASE], axis=1).max()) / float(solution.q(0.0)[2]))
-    return force, moment, slip
+    return force, moment, feet.slip if feet else 0.0
 
 
 def outside_cone(solution: Any) -> float:

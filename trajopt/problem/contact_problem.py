@@ -20,10 +20,11 @@ from trajopt.problem.contacts.contact_arguments import contact_of, link_of
 from trajopt.problem.contacts.ground import Ground
 from trajopt.problem.contacts.impact import ImpactTerm, after_name
 from trajopt.problem.contacts.loop_poses import NEARLY
+from trajopt.problem.contacts.reach import touching
 from trajopt.problem.contacts.repeated_rows import stated_rows
 from trajopt.problem.contacts.sliding import leave_out_friction
 from trajopt.problem.contacts.solids import Box, DistanceTerm
-from trajopt.problem.contacts.standing import standing_pose
+from trajopt.problem.contacts.standing import rise, standing_pose, upwards
 from trajopt.problem.held_frames import HeldFrames
 from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import ArcNodes, Neighbours
@@ -131,15 +132,20 @@ class ContactProblem(HeldFrames):
         """The pose q (n,), its base raised or lowered until the feet that stand in an arc touch the ground.
 
         For `start_at`, `end_at` and `guess`: of a pose that is stated, feet are on the ground to rounding or
-        not at all. Call it after the contacts are added.
+        not at all. Call it after the contacts are added. Where a hand touches a wall, or what moves, raising
+        the base is not enough: the pose is then one near it at which all contacts of the arc touch.
         Raises InfeasibleBoundsError where these feet are not equally high above their ground, with both that
-        are furthest apart, OptionError where none stands or the base is held, ShapeError for q.
+        are furthest apart, or not all can touch; OptionError where none stands or the base is held, and
+        ShapeError for q.
         """
         pose = arguments.finite_numbers(q, "the pose")
         if pose.shape != (self.dynamics.n,):
             raise ShapeError(f"the pose has shape {pose.shape}: give ({self.dynamics.n},), one per joint")
         stands = [each for each in self.contacts.values() if arc in each.arcs]
-        return standing_pose(self.dynamics, stands, pose, arc)
+        raised = standing_pose(self.dynamics, stands, pose, arc)
+        up = upwards(self.dynamics)
+        level = all(rise(each.ground[arc], up) for each in stands)
+        return raised if level else touching(self, stands, raised, arc)
 
     def wrap_rotation(self, link: str) -> tuple[int, ...]:
         """Let a link turn on where arcs meet: p goes on as p - 2 pi p / |p|, the same rotation; v fits.

@@ -14,7 +14,7 @@ from trajopt.base.errors import InfeasibleBoundsError
 from trajopt.graph.quantities import is_parameter
 from trajopt.problem.contacts.contact import Contact
 from trajopt.problem.contacts.loop_ends import fixed_at, pose_at
-from trajopt.problem.contacts.loop_poses import NEARLY
+from trajopt.problem.contacts.loop_poses import CLOSED, NEARLY, NEWTON, REPEATED
 from trajopt.problem.contacts.pose_search import PoseSearch
 from trajopt.splines.node_sets import END, START
 from trajopt.terms.term import ExpressionTerm
@@ -43,6 +43,20 @@ def refuse_out_of_reach(problem: Any) -> None:
             raise InfeasibleBoundsError(feet.refusal(pose, where, fixed))
 
 
+def touching(problem: Any, contacts: Sequence[Contact], q: Array, arc: int) -> Array:
+    """A pose near one at which all these contacts touch what they stand on in an arc, walls say.
+
+    Raises InfeasibleBoundsError, with the distances that are left, where none is found.
+    """
+    feet, found = FeetOnGround(problem, contacts, arc), None
+    for start in (lambda: q, lambda: feet.best(q)):
+        found = feet.exact(start()) if found is None else found
+    if found is None:
+        nobody = np.zeros(q.size, dtype=bool)
+        raise InfeasibleBoundsError(feet.refusal(feet.best(q), f"in arc {arc}", nobody))
+    return found
+
+
 def _contacts(problem: Any) -> Iterable[Contact]:
     return getattr(problem, "contacts", {}).values()
 
@@ -62,6 +76,18 @@ class FeetOnGround(PoseSearch):
         self.contacts, self.conditions = contacts, [term.quantity for term in heights]
         self.limits = stated_limits(problem)
         self.tolerances = np.full(sum(len(each.points) for each in contacts), NEARLY)
+
+    def exact(self, q: Array) -> Array | None:
+        """The pose to which Newton steps lead from one near it; None where they lead to none."""
+        for _ in range(2 * NEWTON):
+            miss = self.misfit(q)
+            if np.abs(miss).max(initial=0.0) < CLOSED:
+                return q
+            step = np.linalg.pinv(self.misfit_slope(q), rcond=REPEATED) @ miss
+            if not np.abs(step).max() < 1.0:
+                return None
+            q = q - step
+        return None
 
     def refusal(self, q: Array, where: str, fixed: Array) -> str:
         """The text of the error, with the feet that are off the ground at the nearest pose."""

@@ -21,7 +21,7 @@ import numpy as np
 from trajopt.base.arrays import Array
 from trajopt.problem.contacts.contact import Contact, StatedRows
 from trajopt.problem.contacts.loop_ends import pose_at
-from trajopt.problem.contacts.loop_poses import CLOSED, NEWTON, REPEATED, independent
+from trajopt.problem.contacts.loop_poses import REPEATED, independent
 from trajopt.problem.contacts.pose_search import SEED
 from trajopt.problem.contacts.reach import FeetOnGround
 from trajopt.splines.node_sets import START
@@ -123,15 +123,3 @@ class PosesOnGround(FeetOnGround):
         random = np.random.default_rng(SEED)
         others = [self.exact(first + random.uniform(-NEAR, NEAR, self.n)) for _ in range(POSES)]
         return [pose for pose in others if pose is not None]
-
-    def exact(self, q: Array) -> Array | None:
-        """The pose to which Newton steps lead from one near it; None where they lead to none."""
-        for _ in range(2 * NEWTON):
-            miss = self.misfit(q)
-            if np.abs(miss).max(initial=0.0) < CLOSED:
-                return q
-            step = np.linalg.pinv(self.misfit_slope(q), rcond=REPEATED) @ miss
-            if not np.abs(step).max() < 1.0:
-                return None
-            q = q - step
-        return None

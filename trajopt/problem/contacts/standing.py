@@ -37,10 +37,12 @@ def standing_pose(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int
     floating = getattr(dynamics, "floating_joints", ())
     if not floating:
         raise OptionError('a robot is placed on its feet by its free base: load it with floating_base="free"')
-    up = -np.asarray(dynamics.gravity) / np.linalg.norm(dynamics.gravity)
-    contacts = [each for each in contacts if rise(each.ground[arc], up)]
     if not contacts:
         raise OptionError(f"no foot stands in arc {arc}: add its contacts first, or name another arc")
+    up = upwards(dynamics)
+    contacts = [each for each in contacts if rise(each.ground[arc], up)]
+    if not contacts:
+        return q.copy()
     heights = foot_heights(dynamics, contacts, q, arc)
     lowest, highest = min(heights, key=heights.__getitem__), max(heights, key=heights.__getitem__)
     apart = heights[highest] - heights[lowest]
@@ -52,6 +54,11 @@ def standing_pose(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int
     found = q.copy()
     found[list(dynamics.joint_names).index(floating[int(np.argmax(up))])] -= heights[lowest]
     return found
+
+
+def upwards(dynamics: Any) -> Array:
+    """(3,) against gravity."""
+    return -np.asarray(dynamics.gravity) / np.linalg.norm(dynamics.gravity)
 
 
 def rise(ground: Surface, up: Array) -> float:
@@ -66,6 +73,6 @@ def foot_heights(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int)
     """m straight above the ground of an arc, of the lowest point of each foot."""
     names = [f"{kind}:{each.frame}" for each in contacts for kind in ("position", "orientation")]
     node = FramePoses(dynamics.block(tuple(names)).value({"q": q[None]}))
-    up = -np.asarray(dynamics.gravity) / np.linalg.norm(dynamics.gravity)
+    up = upwards(dynamics)
     each = ((one, one.height(node, arc, one.points)) for one in contacts)
     return {one.frame: float(np.min(gaps)) / rise(one.ground[arc], up) for one, gaps in each}

@@ -7,6 +7,8 @@ import dynamics
 import trajopt
 from problems.gallery.legged.solo import FEET, minimize_effort, solo
 from trajopt.base.errors import OptionError
+from trajopt.graph.quantities import extra_leaf, parameter_leaf
+from trajopt.problem.contacts.impact import after_name
 from trajopt.problem.problem_graph import graph_of
 
 SOLO = solo()
@@ -127,3 +129,46 @@ def test_feet_given_as_points_of_shanks_stand_as_those_given_as_frames():
             moved = places(contact, solution.q(t)) - places(contact, solution.q(t))[0]
             assert np.abs(moved).max() < 1e-4
     assert by_point.objective == pytest.approx(by_frame.objective, rel=0.02)
+
+
+@pytest.mark.parametrize("kind", ["origin", "point", "line", "sole"])
+@pytest.mark.parametrize(
+    "ground", [trajopt.Ground(slope=(0.2, -0.1)), trajopt.Plane((0.4, 0.0, 0.0), (-1, 0, 0.2))]
+)
+def test_an_impulse_acts_on_joints_as_it_does_work_on_its_points(kind, ground):
+    """J'p of an impact against differences of sum_c p_c . place_c, and what is zero behind it."""
+    schedule = trajopt.Schedule([((), 0.2), (("FL",), 0.2)], feet=("FL",))
+    problem = trajopt.Problem(SOLO, schedule.trajectory(2))
+    contact = problem.contact("FL_LOWER_LEG", [1], sole=SOLES[kind], ground=ground, impact=True)
+    stated = by_name(problem)
+    momentum = stated["impact, arc 1"].term
+    graph = graph_of(problem, [momentum])
+    (q, _), step = random_motion(), 1e-6
+    shares = np.random.default_rng(5).uniform(0.0, 1.0, (len(q), 4 * len(contact.points)))
+    leaves = {leaf: np.zeros((len(q), width)) for leaf, width in graph.leaves.items()}
+    given = {parameter_leaf(contact.impulse_name(1)): shares, "q": q}
+
+    def at(behind):
+        own = leaves | given | {extra_leaf(after_name(1)): np.full((len(q), 1), behind)}
+        return graph.values(own)[momentum.quantity]
+
+    x, y, z = np.array(ground.world_axes_at(np.zeros(3)), dtype=float)
+    each = shares.reshape(len(q), -1, 4)
+    along = contact.friction * (each[..., 0] - each[..., 1]), contact.friction * (each[..., 2] - each[..., 3])
+    sizes = [*along, each.sum(axis=2)]
+    impulses = contact.weight * sum(
+        size[..., None] * axis for size, axis in zip(sizes, (x, y, z), strict=True)
+    )
+    expected = np.stack(
+        [
+            np.sum(
+                impulses * (places(contact, q + step * one) - places(contact, q - step * one)), axis=(1, 2)
+            )
+            for one in np.eye(SOLO.n)
+        ],
+        axis=1,
+    ) / (2.0 * step)
+    np.testing.assert_allclose(at(0.0) - at(1.0), expected, atol=1e-6)
+    assert np.abs(expected).max() > 1.0
+    lands = stated["FL_LOWER_LEG lands without impact, arc 1"]
+    assert len(lands.lower) == {"origin": 3, "point": 3, "line": 5, "sole": 6}[kind]

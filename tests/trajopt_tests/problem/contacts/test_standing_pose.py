@@ -85,3 +85,33 @@ def test_what_cannot_stand_is_refused_with_what_to_do():
     held = dynamics.load_urdf(ROBOTS / "solo12.urdf", floating_base=False)
     with pytest.raises(OptionError, match='by its free base: load it with floating_base="free"'):
         problem_on(trajopt.Ground(), held).standing_pose(np.zeros(12))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "surface",
+    [
+        trajopt.Plane((0.42, 0.0, 0.0), (-1.0, 0.0, 0.0)),
+        trajopt.Plane((0.0, 0.0, -0.12), (0.0, 0.0, -1.0), frame="base_link"),
+    ],
+)
+def test_a_hand_on_a_wall_or_on_the_trunk_touches_too(surface):
+    """The pose is near the given one, and all of its feet stand."""
+    problem = problem_on(trajopt.Ground(), feet=FEET[1:])
+    hand = problem.contact(FEET[0], [0], ground=surface)
+    found = problem.standing_pose(STANDING)
+    pose = dynamics.forward_kinematics(SOLO, found, [FEET[0], "base_link"])
+    place = pose.position[0]
+    if surface.frame:
+        place = pose.rotation[1].T @ (place - pose.position[1])
+    assert abs(surface.gap(place)) < 1e-8 and hand.frame == FEET[0]
+    np.testing.assert_allclose(heights(found, FEET[1:]), 0.0, atol=1e-8)
+    assert np.abs(found - STANDING).max() < 0.6
+
+
+@pytest.mark.long
+def test_a_wall_out_of_reach_is_refused():
+    problem = problem_on(trajopt.Ground(), feet=FEET[1:])
+    problem.contact(FEET[0], [0], ground=trajopt.Plane((0.0, 0.0, 1.0), (0.0, 0.0, -1.0)))
+    with pytest.raises(InfeasibleBoundsError, match=r"'FL_FOOT' .* m above it"):
+        problem.standing_pose(STANDING)
