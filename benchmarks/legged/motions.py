@@ -341,7 +341,7 @@ MOTIONS: dict[str, tuple[Callable[[Path], trajopt.Problem], ...]] = {
     "h1": (step,),
 }
 HEAD = ["motion", "robot", "status", "iterations", "solve, s", "verify", "slip, mm"]
-HEAD += ["deepest foot, mm", "base misses, weights", "torques differ, N m"]
+HEAD += ["deepest foot, mm", "floating links miss, weights", "torques differ, N m"]
 
 
 def row(robot: str, problem: trajopt.Problem) -> list[str]:
