@@ -47,6 +47,7 @@ from trajopt.transcription.row_groups import (
     objectives_of,
     row_groups,
 )
+from trajopt.transcription.singular_start import beside_singular_point
 from trajopt.transcription.unknowns import Unknowns
 
 
@@ -297,6 +298,7 @@ def cold_program(structure: ProgramStructure, values: ProgramValues, problem: Pr
         lambda y: row_bounds.violation(functions.rows(y)),
         (lambda y: linear.bounds.violation(linear.A @ y + linear.b)) if linear.b.size else None,
     )
+    start = beside_singular_point(problem, unknowns, functions, row_bounds, bounds, start)
     return program_at(structure, values, start, unscaled=(functions, row_bounds))
 
 
