@@ -2,6 +2,8 @@
 
 Second derivatives that jump can keep an interior-point method from its tolerance for a thousand iterations.
 A barrier parameter that may rise again can help, and quasi-Newton steps use no second derivatives.
+Where the interior-point method's first steps led far from a good guess, as with a motion that its start alone
+decides, SLSQP begins with that guess again.
 """
 
 from __future__ import annotations
@@ -55,3 +57,4 @@ def _ways(solver: Ipopt, first: Answer) -> Iterator[tuple[str, Solver, Any]]:
         yield "barrier never monotone", replace(solver, options={**solver.options, **rule}), None
     if first.n_variables <= SMALL:
         yield "SLSQP from there", Slsqp(), first
+        yield "SLSQP from the guess", Slsqp(), None
