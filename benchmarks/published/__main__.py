@@ -16,7 +16,7 @@ import warnings
 from typing import Any
 
 import trajopt
-from benchmarks.published import aircraft, reactors, spacecraft, textbook
+from benchmarks.published import aircraft, biology, descents, reactors, spacecraft, textbook, vehicles
 from benchmarks.published.published_problem import PublishedProblem
 from benchmarks.shared.arguments import pages, parser
 from benchmarks.shared.markdown import table
@@ -24,7 +24,10 @@ from benchmarks.shared.page_rows import put_between_marks
 from benchmarks.shared.timing import loaded_machine
 from trajopt.base import errors
 
-PROBLEMS = (*textbook.PROBLEMS, *reactors.PROBLEMS, *aircraft.PROBLEMS, *spacecraft.PROBLEMS)
+PROBLEMS = (
+    *(*textbook.PROBLEMS, *reactors.PROBLEMS, *biology.PROBLEMS, *aircraft.PROBLEMS),
+    *(*vehicles.PROBLEMS, *spacecraft.PROBLEMS, *descents.PROBLEMS),
+)
 SECONDS, NEAR = 600.0, 1e-3  # wall seconds, ten times what the longest takes alone
 SMALLEST = ("two phases",)
 HEADINGS = (

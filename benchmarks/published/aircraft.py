@@ -179,8 +179,35 @@ def soaring(intervals: int) -> trajopt.Phases:
     return cycle
 
 
+def glider(intervals: int) -> trajopt.Problem:
+    """A hang glider flies farthest through a thermal. Bulirsch et al. (1993); COPS 3, problem 8."""
+    mass, area, density = 100.0, 14.0, 1.13
+
+    def rates(node: Any) -> list[Any]:
+        place = (node.x / 100.0 - 2.5) ** 2
+        sinking = node.vy - 2.5 * (1.0 - place) * np.exp(-place)
+        pressure = 0.5 * density * area * np.sqrt(node.vx**2 + sinking**2)
+        lift, drag = pressure * node.lift, pressure * (0.034 + 0.069662 * node.lift**2)
+        return [
+            node.vx,
+            node.vy,
+            (-lift * sinking - drag * node.vx) / mass,
+            (lift * node.vx - drag * sinking) / mass - 9.81,
+        ]
+
+    system = trajopt.system(("x", "y", "vx", "vy"), ("lift",), rates)
+    problem = trajopt.Problem(system, radau(intervals, duration=(0.1, 200.0)))
+    problem.control("lift", 0.0, 1.4)
+    problem.start_at(x=[0.0, 1000.0, 13.23, -1.288])
+    problem.end_at(x=[None, 900.0, 13.23, -1.288])
+    problem.guess([[0.0, 1000.0, 13.23, -1.288], [1250.0, 900.0, 13.23, -1.288]], duration=105.0)
+    problem.minimize(-state("x"), over="end")
+    return problem
+
+
 PROBLEMS = (
     PublishedProblem("F-4, climb in least time", lambda: climb(20), 319.98, "SLSQP on this mesh"),
     PublishedProblem("F-8, least time", lambda: f8(30), 3.78086, "Kaya and Noakes"),
+    PublishedProblem("hang glider", lambda: glider(40), -1248.03, "Bulirsch et al."),
     PublishedProblem("dynamic soaring", lambda: soaring(20), 0.06, "Zhao, other model", lambda: soaring(40)),
 )

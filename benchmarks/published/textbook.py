@@ -10,6 +10,7 @@ import trajopt
 from benchmarks.published.published_problem import PublishedProblem, named, radau
 
 state = trajopt.state
+CHANNEL = 14.09195229  # the integral of u''^2 by SciPy's solve_bvp
 
 
 def alp_rider(intervals: int) -> trajopt.Problem:
@@ -192,6 +193,20 @@ def rayleigh(intervals: int) -> trajopt.Problem:
     return problem
 
 
+def channel(intervals: int) -> trajopt.Problem:
+    """A fluid injected through the wall of a channel, which has no freedom. COPS 3, problem 7."""
+    system = trajopt.system(
+        ("u", "u1", "u2", "u3"),
+        (),
+        lambda node: [node.u1, node.u2, node.u3, 10.0 * (node.u1 * node.u2 - node.u * node.u3)],
+    )
+    problem = trajopt.Problem(system, radau(intervals, 4, 1.0))
+    problem.start_at(x=[0.0, 0.0, None, None])
+    problem.end_at(x=[1.0, 0.0, None, None])
+    problem.minimize(named("bending", lambda node: node.u2**2))
+    return problem
+
+
 PROBLEMS = (
     PublishedProblem("alp rider", lambda: alp_rider(60), 2030.85609, "Betts"),
     PublishedProblem("hypersensitive", lambda: hypersensitive(50), 1.3308069, "converged here, refined"),
@@ -209,5 +224,6 @@ PROBLEMS = (
         "Coulomb friction", lambda: coulomb(80), 2.1050, "PSOPT, other smoothing", lambda: coulomb(160)
     ),
     PublishedProblem("Aly and Chan", lambda: aly_chan(20), 0.0, "exact"),
+    PublishedProblem("channel", lambda: channel(20), CHANNEL, "SciPy's solve_bvp"),
     PublishedProblem("Rayleigh, mixed limit", lambda: rayleigh(20), 44.804444914, "converged here"),
 )

@@ -1,0 +1,33 @@
+"""Published problems of many kinds, posed as they are published, are found at first sight."""
+
+import warnings
+
+import pytest
+
+from benchmarks.published.__main__ import NEAR, PROBLEMS, difference, row
+
+BY_NAME = {problem.name: problem for problem in PROBLEMS}
+#: Phases that branch, algebraic variables, steps of data, motors that cannot be off, vectors of states.
+AT_FIRST_SIGHT = (
+    *("two burns", "plane change in air", "hang glider", "tuberculosis", "tumour", "catalyst mixing"),
+    *("channel", "landing on Mars", "cannonball", "marine population", "balanced field"),
+    *("kinetic batch reactor", "racing car, a lap"),
+)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", AT_FIRST_SIGHT)
+def test_a_published_problem_is_found_at_first_sight(name):
+    problem = BY_NAME[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = row(problem)
+    _, _, _, objective, apart, _, status, verdict, is_found = found
+    assert (status, verdict, is_found) == ("converged", "PASS", "yes"), found
+    assert abs(float(apart)) <= NEAR
+    if problem.finer is None:
+        assert abs(difference(float(objective), problem.reference)) <= NEAR
+
+
+def test_names_of_published_problems_are_their_own():
+    assert len(BY_NAME) == len(PROBLEMS)
