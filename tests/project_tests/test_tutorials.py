@@ -4,6 +4,7 @@ import math
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -27,6 +28,19 @@ def test_the_tutorial_on_terms_does_what_it_says(capsys):
     printed = capsys.readouterr().out
     assert "\nPASS" in printed
     assert printed.splitlines()[-1].startswith("two_link_rr: converged")  # with the block of NumPy
+
+
+@pytest.mark.long
+def test_forty_questions_are_answered_by_lines_that_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run("howto/questions.md")
+    text = (DOCS / "howto/questions.md").read_text(encoding="utf-8")
+    assert len(re.findall(r"^\*\*[^*]+\?\*\*", text, re.MULTILINE)) >= 40
+    assert done["solution"].duration == pytest.approx(0.7283, rel=1e-3)
+    assert done["reached"].value(done["hand"], done["reached"].duration) == pytest.approx(
+        [0.6, 0.5], abs=1e-6
+    )
+    assert np.abs(done["swing"].v(0.0) - done["swing"].v(1.0)).max() < 1e-9
 
 
 @pytest.mark.long
