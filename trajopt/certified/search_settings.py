@@ -1,9 +1,12 @@
-"""All thresholds of the search for a certified optimum, with their units and the reasons for their values."""
+"""Settings and thresholds of the search for a certified optimum, with the reasons for their values."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TypeAlias
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trajopt.base.arguments import check_count, check_positive
 from trajopt.base.errors import OptionError
@@ -21,11 +24,10 @@ Several: TypeAlias = int  # 1 or more
 Degree: TypeAlias = int  # of an arc or a spline
 
 
-@dataclass(frozen=True)
-class SearchSettings:
-    """Thresholds of the certified search: `Certified(settings=SearchSettings(most_intervals=320))`.
+class Thresholds:
+    """Fixed thresholds of the certified search.
 
-    The defaults were found on the library's problems. "Range" is the upper minus the lower bound of a limit;
+    They were found on the library's problems. "Range" is the upper minus the lower bound of a limit;
     times "in knot intervals" count the spans of the spline that a structure is read from, so that a mesh
     which is fine at the switches is read as finely. A "free" joint is one whose motion the time-optimal
     structure does not determine on some arc.
@@ -33,21 +35,13 @@ class SearchSettings:
     Effort of the search
         search_share : part of a time limit for switching structures, or for knots where equations are
             missed between nodes; the rest is for adding nodes
-        arc_iterations : iterations of one solve on arcs; with the right structure it takes 3 to 40
-        large_program : unknowns plus rows above which an iteration counts for more than one: for the size
-            relative to this to the power 3/2, as its seconds grow
         least_held : of the time of all joints together, which limits that arcs hold determine: with
             less no solve on arcs is tried, of which few have converged (six axes at full speed have 0.28)
         coarse_program : unknowns plus rows on arcs above which a structure waits for knots that are fine at
             the switches
         attempt_iterations : iterations on arcs that one structure and its corrections may take
-        total_iterations : the same of all structures; no solve begins that would exceed it if it took as many
-            as the largest one before, and no mesh is made that only a further structure would need
     Meshes that structures are read from
-        doublings : how often all spans are halved where controls are continuous
-        refinements : how often spans with a large indicator are halved in bang-bang problems
         mesh_total : iterations of one mesh, counted as on arcs, after which it is not refined further
-        most_intervals : knots above which the mesh is not refined further
         marked_share : spans are halved whose indicator is above this part of the largest
         quartered_share : the same for spans cut in four: six axes find their structure on 87 spans instead of
             82, after four meshes instead of seven
@@ -82,7 +76,6 @@ class SearchSettings:
         samples_per_arc : times per arc at which a violated limit's interval is located
         snapped : of an arc; a corrected interval that ends so near to the arc's end is extended to it
     Solves on arcs (`arc_problem`)
-        highest_degree : beyond it the power basis behind the splines loses more digits than the degree gains
         free_degree : first degree where joints are free: the effort term makes their motion smooth
         shortest_arc : of the duration; lower bound of an arc's duration while its structure is tested
         continuity_tolerance : of rows, the solver's `constr_viol_tol`. On arcs of milliseconds continuity
@@ -112,45 +105,32 @@ class SearchSettings:
         margin_factor : margins, and the growth of the duration, grow by this factor times what is missing
     Brackets where no structure is confirmed (`bracketing`)
         bracket_end : part of a time limit at which local refinement ends; the rest is for adding nodes
-        bracket_width : of the objective; local refinement ends once the estimated bracket is as narrow: half
-            of 1e-7, as limits that hold between nodes cost some more
         bracket_factor : of safety, by which the estimate of what is left to gain is multiplied
         bracket_first : most spans of the cubic spline that local refinement begins with
         bracket_degree : of the spline; with 6, bang arcs are followed to the fifth power of the knot distance
         bracket_share : of an even share of the bracket's width per span; spans that gain more are cut
         bracket_mark : of the largest gain of a span; spans that gain less are not cut in the same round
         bracket_spans : the most that a mesh may have
-        bracket_rounds : meshes that are solved; 0 for no bracket
         bracket_narrowing : a mesh is idle whose bracket is wider than this part of the narrowest before it
         bracket_idle : idle meshes in a row that end the search; one alone may show what the former one hid
         bracket_iterations : of one solve on a finer mesh, for brackets from each of three starts
         bracket_least : iterations that are worth a higher degree, those of two meshes: where fewer are
             allowed for its size, the bracket is that of the finest cubic spline
-        bracket_total : iterations of all solves, counted as on arcs, above which no further mesh is solved
     Added nodes (`added_nodes`)
-        node_total : iterations, counted as on arcs, above which no further nodes are added: what is violated
-            then is mended by time scaling
         node_threshold : of the tolerance; local maxima of a violation above it become nodes
         tightening_factor : limits are tightened by this factor times their violation where nodes do not help
     Time scaling (`time_scaling`)
         most_time_scaling : of the duration; a longer extension asks for another motion
         scaled_share : of the bracket's width, by which time is scaled in place of adding more nodes
-        most_scaled : of the duration, by which time is scaled at most where more nodes could be added
         time_scaling_attempts : factors that are tried
     """
 
     search_share: Share = 0.7
-    arc_iterations: int = 50
-    large_program: Several = 500
     least_held: Share = 0.25
     coarse_program: Several = 1000
     attempt_iterations: int = 600
-    total_iterations: int = 600
 
-    doublings: int = 2
-    refinements: int = 9
     mesh_total: int = 2000
-    most_intervals: int = 160
     marked_share: Share = MARKED_SHARE
     quartered_share: Share = 0.25
     samples_per_span: Several = SAMPLES_PER_SPAN
@@ -182,7 +162,6 @@ class SearchSettings:
     samples_per_arc: Several = 400
     snapped: Share = 0.02
 
-    highest_degree: Degree = 18
     free_degree: Degree = 10
     shortest_arc: Share = SHORTEST_ARC
     continuity_tolerance: float = 1e-11
@@ -204,28 +183,77 @@ class SearchSettings:
     margin_factor: float = 1.2
 
     bracket_end: Share = 0.8
-    bracket_width: float = 5e-8
     bracket_factor: float = 2.0
     bracket_first: int = 48
     bracket_degree: Degree = 6
     bracket_share: float = 0.25
     bracket_mark: float = 0.02
     bracket_spans: int = Refined.most
-    bracket_rounds: int = 14
     bracket_narrowing: float = 0.7
     bracket_idle: Several = 2
     bracket_iterations: int = 150
     bracket_least: int = 40
-    bracket_total: int = 1000
 
-    node_total: int = 7000
     node_threshold: float = 0.1
     tightening_factor: float = 1.5
 
     most_time_scaling: Share = 0.02
     scaled_share: Share = 0.1
-    most_scaled: Share = 3e-5
     time_scaling_attempts: int = 10
+
+    @property
+    def row_tolerances(self) -> RowTolerances:
+        """The tolerances of rows in a solve on arcs."""
+        return RowTolerances(
+            self.continuity_tolerance,
+            self.acceptable_tolerance,
+            self.acceptable_iterations,
+            self.least_barrier,
+        )
+
+
+@dataclass(frozen=True)
+class SearchSettings(Thresholds):
+    """Settings of the certified search: `Certified(settings=SearchSettings(most_intervals=320))`.
+
+    Effort of the search
+        arc_iterations : iterations of one solve on arcs; with the right structure it takes 3 to 40
+        large_program : unknowns plus rows above which an iteration counts for more than one: for the size
+            relative to this to the power 3/2, as its seconds grow
+        total_iterations : the same of all structures; no solve begins that would exceed it if it took as many
+            as the largest one before, and no mesh is made that only a further structure would need
+    Meshes that structures are read from
+        doublings : how often all spans are halved where controls are continuous
+        refinements : how often spans with a large indicator are halved in bang-bang problems
+        most_intervals : knots above which the mesh is not refined further
+    Solves on arcs (`arc_problem`)
+        highest_degree : beyond it the power basis behind the splines loses more digits than the degree gains
+    Brackets where no structure is confirmed (`bracketing`)
+        bracket_width : of the objective; local refinement ends once the estimated bracket is as narrow: half
+            of 1e-7, as limits that hold between nodes cost some more
+        bracket_rounds : meshes that are solved; 0 for no bracket
+        bracket_total : iterations of all solves, counted as on arcs, above which no further mesh is solved
+    Added nodes (`added_nodes`)
+        node_total : iterations, counted as on arcs, above which no further nodes are added: what is violated
+            then is mended by time scaling
+    Time scaling (`time_scaling`)
+        most_scaled : of the duration, by which time is scaled at most where more nodes could be added
+
+    Thresholds by other names, which were settings before, are taken with a warning.
+    """
+
+    arc_iterations: int = 50
+    large_program: Several = 500
+    total_iterations: int = 600
+    doublings: int = 2
+    refinements: int = 9
+    most_intervals: int = 160
+    highest_degree: Degree = 18
+    bracket_width: float = 5e-8
+    bracket_rounds: int = 14
+    bracket_total: int = 1000
+    node_total: int = 7000
+    most_scaled: Share = 3e-5
 
     def effort_of(self, solution: Answer) -> float:
         """The iterations of a solve, those of a large program counted for more."""
@@ -237,25 +265,42 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value = getattr(self, field.name)
-            if field.type == "Degree":
-                check_count(field.name, value, LOWEST_DEGREE, HIGHEST_DEGREE)
-            elif isinstance(field.default, int):
-                check_count(field.name, value, int(field.type == "Several"))
-            else:
-                check_positive(field.name, value)
-            if field.type == "Share" and value >= 1.0:
-                raise OptionError(f"{field.name} is {value!r}: give a part of the whole, between 0 and 1")
+            _check(field.name, str(field.type), getattr(self, field.name), field.default)
 
-    @property
-    def row_tolerances(self) -> RowTolerances:
-        """How exactly rows hold in a solve on arcs."""
-        return RowTolerances(
-            self.continuity_tolerance,
-            self.acceptable_tolerance,
-            self.acceptable_iterations,
-            self.least_barrier,
-        )
 
+def _check(name: str, kind: str, value: Any, default: Any) -> None:
+    """Raise OptionError for a value that its kind, an alias of this file, does not allow."""
+    if kind == "Degree":
+        check_count(name, value, LOWEST_DEGREE, HIGHEST_DEGREE)
+    elif isinstance(default, int):
+        check_count(name, value, int(kind == "Several"))
+    else:
+        check_positive(name, value)
+    if kind == "Share" and value >= 1.0:
+        raise OptionError(f"{name} is {value!r}: give a part of the whole, between 0 and 1")
+
+
+def _taking_thresholds(init: Callable[..., None]) -> Callable[..., None]:
+    """The constructor, which takes thresholds, too, as before they were fixed."""
+
+    @wraps(init)
+    def taking(self: SearchSettings, *args: Any, **given: Any) -> None:
+        former = {name: given.pop(name) for name in Thresholds.__annotations__ if name in given}
+        init(self, *args, **given)
+        for name, value in former.items():
+            _check(name, Thresholds.__annotations__[name], value, getattr(Thresholds, name))
+            object.__setattr__(self, name, value)
+        if former:
+            warnings.warn(
+                f"{', '.join(former)}: fixed thresholds since 0.3, no settings any more",
+                FutureWarning,
+                stacklevel=2,
+            )
+
+    return taking
+
+
+if not TYPE_CHECKING:
+    SearchSettings.__init__ = _taking_thresholds(SearchSettings.__init__)
 
 DEFAULT = SearchSettings()

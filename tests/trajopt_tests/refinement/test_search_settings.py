@@ -1,20 +1,23 @@
 """The thresholds of the certified search: values that make no sense are refused, others reach the search."""
 
 from dataclasses import fields
+from typing import Any
 
 import pytest
 from hand_written import two_link_minimum_time
 
 import trajopt
 from trajopt.base import errors
-from trajopt.certified.search_settings import DEFAULT, SearchSettings
+from trajopt.certified.search_settings import DEFAULT, SearchSettings, Thresholds
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"bracket_width": 0.0}, "bracket_width = 0.0: expected a finite number above 0"),
+        ({"most_scaled": float("nan")}, "most_scaled = nan: expected a finite number above 0"),
+        ({"most_scaled": 1.0}, "most_scaled is 1.0: give a part of the whole, between 0 and 1"),
         ({"collapsed": 0.0}, "collapsed = 0.0: expected a finite number above 0"),
-        ({"idle": float("nan")}, "idle = nan: expected a finite number above 0"),
         ({"search_share": 1.0}, "search_share is 1.0: give a part of the whole, between 0 and 1"),
         ({"refinements": 2.5}, "refinements = 2.5: expected a whole number, 0 or more"),
         ({"samples_per_arc": 0}, "samples_per_arc = 0: expected a whole number, 1 or more"),
@@ -28,7 +31,7 @@ def test_impossible_settings_are_refused(options, message):
 
 def test_settings_of_another_type_are_refused():
     with pytest.raises(errors.OptionError, match="give a SearchSettings"):
-        trajopt.Certified(settings={"collapsed": 1e-3})
+        trajopt.Certified(settings={"collapsed": 1e-3})  # type: ignore[arg-type]
 
 
 def test_the_highest_degree_of_arcs_is_a_setting():
@@ -36,9 +39,21 @@ def test_the_highest_degree_of_arcs_is_a_setting():
         trajopt.Certified(degree=14, settings=SearchSettings(highest_degree=12))
 
 
-def test_every_setting_is_documented():
-    documented = SearchSettings.__doc__ or ""
-    assert not [field.name for field in fields(SearchSettings) if f" {field.name} : " not in documented]
+def test_every_setting_and_threshold_is_documented():
+    settings, thresholds = SearchSettings.__doc__ or "", Thresholds.__doc__ or ""
+    assert not [field.name for field in fields(SearchSettings) if f" {field.name} : " not in settings]
+    assert not [name for name in Thresholds.__annotations__ if f" {name} : " not in thresholds]
+    assert len(fields(SearchSettings)) <= 12
+
+
+def test_a_threshold_that_was_a_setting_is_taken_with_a_warning():
+    former: dict[str, Any] = {"collapsed": 2e-3, "idle": 1e-6}
+    with pytest.warns(FutureWarning, match="collapsed, idle: fixed thresholds since"):
+        settings = SearchSettings(refinements=3, **former)
+    assert (settings.collapsed, settings.idle, settings.refinements) == (2e-3, 1e-6, 3)
+    assert DEFAULT.collapsed == SearchSettings.collapsed == 1e-3
+    with pytest.raises(TypeError, match="colapsed"):
+        SearchSettings(**{"colapsed": 1e-3})  # type: ignore[arg-type]
 
 
 @pytest.mark.long
