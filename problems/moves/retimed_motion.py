@@ -27,10 +27,11 @@ SAMPLES = 8  # of the limits of every segment, at the middles of equal parts
 
 @dataclass(frozen=True, eq=False)
 class RetimedMotion(PathMotion):
-    """q(t) = p(s(t)), rest to rest, made by `moves.retime`.
+    """q(t) = p(s(t)), made by `moves.retime`.
 
     grid : (segments + 1,) s; speeds : (segments + 1,) s'^2 there, linear in s between: s'' is constant
     tube : around the path that was given, where there is one
+    ends : (2, n) speeds of the joints at the start and at the end that were asked for; None: at rest
     converged : whether the certificate holds
     """
 
@@ -41,6 +42,7 @@ class RetimedMotion(PathMotion):
     speeds: Array
     certificate: MotionCertificate
     tube: Tube | None = None
+    ends: Array | None = None
 
     @property
     def duration(self) -> float:
@@ -84,17 +86,18 @@ class RetimedMotion(PathMotion):
         """All limits again, at times between the grid points, from q(t), v(t), a(t) and tau(t) alone.
 
         Beside the limits: "path" is the largest distance of a joint between q(t) and the integral of v(t)
-        over a segment, "rest" the largest speed of a joint at both ends; both relative to
+        over a segment, "ends" the largest error of its speed at both ends; both relative to
         the largest position or speed.
         """
         names = self.joint_names
         part = (np.arange(SAMPLES) + 0.5) / SAMPLES
         t = (self.times[:-1, None] + np.diff(self.times)[:, None] * part).ravel()
         lines = self.sampled_limits(t)
-        drift, rest = self._integral_error(), self.v(self.times[[0, -1]])
+        drift, ends = self._integral_error(), self.v(self.times[[0, -1]])
+        ends = ends if self.ends is None else ends - self.ends
         lines.append(worst_line("path", names, drift / np.abs(self.q(t)).max(), self.times[1:]))
         top = np.abs(self.v(t)).max()
-        lines.append(worst_line("rest", names, np.abs(rest) / top, self.times[[0, -1]]))
+        lines.append(worst_line("ends", names, np.abs(ends) / top, self.times[[0, -1]]))
         return MotionCertificate((*lines, *self.tube_lines()))
 
     def _integral_error(self) -> Array:

@@ -29,9 +29,9 @@ from problems.moves.timing.jerk_retiming import jerk_limited
 from problems.moves.timing.smooth_motion import SmoothMotion
 from problems.moves.timing.tube import tube_of
 from problems.moves.timing.tube_search import faster_path
-from trajopt.base.arguments import check_count
+from trajopt.base.arguments import check_count, finite_numbers, short_repr
 from trajopt.base.arrays import Array
-from trajopt.base.errors import InfeasibleBoundsError, UnboundedError
+from trajopt.base.errors import InfeasibleBoundsError, OptionError, ShapeError, UnboundedError
 from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 CHECKED = 200  # segments on which limits without those of jerk are checked, before a search with them
 MOST_PASSES = 30  # of solving and checking the torques
 STEEPEST = 2.0  # quotient of bounds of s'^2 at neighbouring grid points
+START, END = "start_velocity", "end_velocity"
+ASIDE = 1e-6  # of a speed, by which it may miss the direction of the path
 FASTEST = 1e9  # lengths of the path in s, per second: the bound of s' where no limit has lowered it
 
 
@@ -53,9 +55,11 @@ def retime(
     *,
     tube: Any = None,
     tool_tube: Any = None,
+    start_velocity: Any = None,
+    end_velocity: Any = None,
     intervals: int = 2000,
 ) -> RetimedMotion | SmoothMotion:
-    """The motion of least time on a path of the joints, from rest to rest.
+    """The motion of least time on a path of the joints, from rest to rest, or from and to given speeds.
 
     minimize T   subject to   q(t) = p(s(t)),  |v| <= velocity,  |a| <= acceleration,  lower <= tau <= upper
 
@@ -70,6 +74,8 @@ def retime(
         then that on a faster path, a local optimum (`timing/tube_search`), within it for all times. Obstacles
         are not looked at
     tool_tube : frame -> m, with `tube`: how far positions of frames may leave the path, too
+    start_velocity, end_velocity : (n,) rad/s or m/s, along the path, which takes their directions where
+        waypoints are joined; None: at rest. Without a limit of jerk and a tube: `moves.Task` has both
     intervals : about how many segments the path is divided into, without a limit of jerk
 
     s'^2 is linear on every segment. Speed and acceleration hold for all times: Bernstein coefficients of the
@@ -81,7 +87,8 @@ def retime(
 
     Raises ShapeError, NotFiniteError or OptionError for what is no path, no limit or no tube,
     UnknownNameError for a frame that the robot does not have, InfeasibleBoundsError
-    for a path beyond the joints' ranges or a torque that does not suffice to hold still on it,
+    for a path beyond the joints' ranges, a torque that does not suffice to hold still on it, or a speed at an
+    end that is not along the path, or with which no motion keeps the limits,
     ProblemError where the direction of the path jumps, UnboundedError where nothing limits the speed.
     Source: Pham and Pham (2018), see `speed_profile`.
     """
@@ -89,8 +96,17 @@ def retime(
 
     checked_model(model)
     check_count("intervals", intervals, least=2)
-    path = path_of(model, waypoints, smooth=jerk is not None)
+    ends = [_velocity_of(model, each, name) for each, name in ((start_velocity, START), (end_velocity, END))]
+    if any(np.any(end) for end in ends) and not (jerk is None and tube is None and tool_tube is None):
+        raise OptionError(
+            "with limits of jerk, or in a tube, a motion begins and ends at rest: leave start_velocity and "
+            "end_velocity out, or use moves.Task with start(q=..., v=..., a=...)"
+        )
+    along = [end / np.linalg.norm(end) if np.any(end) else None for end in ends]
+    path = path_of(model, waypoints, jerk is not None, (along[0], along[1]))
     limits = limits_of(model, velocity, acceleration, torque, jerk)
+    if any(np.any(end) for end in ends):
+        return Retiming(model, path, limits, path.grid(intervals), np.array(ends)).motion()
     if tube is None and tool_tube is None:
         return _on(model, path, limits, intervals, jerk is not None)
     around = tube_of(model, path, tube, tool_tube)
@@ -112,14 +128,26 @@ def _on(
     return jerk_limited(model, path, limits)
 
 
+def _velocity_of(model: RigidBodyModel, given: Any, name: str) -> Array:
+    """(n,), zero of None."""
+    found = np.zeros(model.n) if given is None else finite_numbers(given, name)
+    if found.shape != (model.n,):
+        raise ShapeError(f"{name} has shape {found.shape}: give ({model.n},), a speed per joint")
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Retiming:
-    """The search for the greatest squared path speeds on a grid (segments + 1,) of s."""
+    """The search for the greatest squared path speeds on a grid (segments + 1,) of s.
+
+    ends : (2, n) speeds of the joints at both ends; None: at rest
+    """
 
     model: RigidBodyModel
     path: SplinePath
     limits: MotionLimits
     grid: Array
+    ends: Array | None = None
 
     @cached_property
     def proved(self) -> Mapping[str, SegmentQuantity]:
@@ -156,11 +184,29 @@ class Retiming:
         ).max(axis=1)
         return bounds / np.maximum(np.append(beyond, 1.0), np.append(1.0, beyond))
 
+    @cached_property
+    def end_speeds(self) -> tuple[float, float]:
+        """s'^2 at both ends; InfeasibleBoundsError for speeds that are not along the path."""
+        if self.ends is None:
+            return 0.0, 0.0
+        found = []
+        for velocity, s, name in zip(self.ends, self.grid[[0, -1]], (START, END), strict=True):
+            slope = self.path(s, 1)
+            rate = float(velocity @ slope / max(slope @ slope, NOT_ZERO))
+            if rate < 0.0 or np.linalg.norm(velocity - rate * slope) > ASIDE * np.linalg.norm(velocity):
+                raise InfeasibleBoundsError(
+                    f"{name} is {short_repr(velocity.tolist())}, and the path there goes along "
+                    f"{short_repr(slope.tolist())}: give a speed along the path, or waypoints"
+                )
+            found.append(rate**2)
+        return found[0], found[1]
+
     def motion(self) -> RetimedMotion:
         """The motion of least time, with its certificate."""
         exact = [quantity.rows() for name, quantity in self.proved.items() if name != "speed"]
         speeds = self._torque_limited(exact) if self.limits.has_torque else self._fastest(exact)
-        motion = RetimedMotion(self.model, self.path, self.limits, self.grid, speeds, MotionCertificate(()))
+        known = MotionCertificate(())
+        motion = RetimedMotion(self.model, self.path, self.limits, self.grid, speeds, known, ends=self.ends)
         return replace(motion, certificate=self.certificate(motion))
 
     def check(self) -> None:
@@ -175,7 +221,15 @@ class Retiming:
 
     def _fastest(self, rows: list[Array]) -> Array:
         always = np.zeros((len(self.grid) - 1, 1, 3))  # 0 <= 0, where speed alone is limited
-        speeds = fastest_profile(np.concatenate([always, *rows], axis=1), self.ceilings)
+        asked = self.end_speeds
+        speeds = fastest_profile(np.concatenate([always, *rows], axis=1), self.ceilings, *asked)
+        for place, name, which in ((0, START, "begins"), (-1, END, "ends")):
+            if speeds[place] < asked[place] * (1.0 - AGREEMENT):
+                share = float(np.sqrt(speeds[place] / asked[place]))
+                raise InfeasibleBoundsError(
+                    f"no motion within the limits {which} with {name}: {share:.4g} of it is the most on this "
+                    "path; give a lower speed, higher limits, or a longer way"
+                )
         if np.any(speeds >= (1.0 - AGREEMENT) * self.highest_rate**2):
             s = self.grid[int(np.argmax(speeds))]
             moving = [self.model.joint_names[joint] for joint in np.flatnonzero(self.path(s, 1))]

@@ -66,9 +66,8 @@ def best_on_row(rows, i, m, warm, ceiling_y, ceiling_x):
 
 @kernel
 def backward_pass(rows, ceilings, speeds):
-    """K_i into `speeds` (points,); rows (segments, count, 3), ceilings (points,) of x alone."""
+    """K_i into `speeds` (points,), the last one given; rows (segments, count, 3), ceilings (points,) of x."""
     segments, count = rows.shape[0], rows.shape[1]
-    speeds[segments] = 0.0
     warm = np.zeros(2, np.int64)  # rows active on the segment behind, likely active here
     active = np.zeros(2, np.int64)
     for i in range(segments - 1, -1, -1):
@@ -85,8 +84,7 @@ def backward_pass(rows, ceilings, speeds):
 
 @kernel
 def forward_pass(rows, ceilings, speeds):
-    """x_i into `speeds`, from x_0 = 0 and below `ceilings`, the K_i of the backward pass."""
-    speeds[0] = 0.0
+    """x_i into `speeds`, the first one given, below `ceilings`, the K_i of the backward pass."""
     for i in range(rows.shape[0]):
         x, highest = speeds[i], ceilings[i + 1]
         for k in range(rows.shape[1]):
@@ -96,12 +94,16 @@ def forward_pass(rows, ceilings, speeds):
         speeds[i + 1] = max(highest, 0.0)
 
 
-def fastest_profile(rows: Array, ceilings: Array) -> Array:
-    """The greatest x at all grid points, (segments + 1,), from rest to rest.
+def fastest_profile(rows: Array, ceilings: Array, start: float = 0.0, end: float = 0.0) -> Array:
+    """The greatest x at all grid points, (segments + 1,).
 
     rows : (segments, count > 0, 3), alpha, beta and gamma; ceilings : (segments + 1,) bounds of x alone
+    start, end : x at both ends, zero at rest. The first value is less than `start` where no motion begins so
+        fast, the last one less than `end` where none becomes so fast
     """
     controllable, speeds = np.empty(len(ceilings)), np.empty(len(ceilings))
+    controllable[-1] = min(end, ceilings[-1])
     backward_pass(rows, ceilings, controllable)
+    speeds[0] = min(start, controllable[0])
     forward_pass(rows, controllable, speeds)
     return speeds

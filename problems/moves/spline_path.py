@@ -76,14 +76,20 @@ class SplinePath:
         return np.einsum("kj,sjn->skn", change, powers)
 
 
-def path_of(model: KinematicTree, given: Any, smooth: bool = False) -> SplinePath:
+def path_of(
+    model: KinematicTree,
+    given: Any,
+    smooth: bool = False,
+    ends: tuple[Array | None, Array | None] = (None, None),
+) -> SplinePath:
     """The path of a model's joints through waypoints, or a spline of SciPy as it is; see `retime`.
 
     smooth : whether waypoints are joined by a spline of degree five, which bends least at its ends
+    ends : unit directions (n,) of a path through waypoints at both ends; None: free
     """
     names = model.joint_names
     if isinstance(given, np.ndarray | list | tuple):
-        path = _through(*points_and_chords(given, "waypoint", names), model, smooth)
+        path = _through(*points_and_chords(given, "waypoint", names), model, smooth, ends)
     else:
         path = _of_spline(given, names)
     _check_smooth(path, names)
@@ -91,11 +97,13 @@ def path_of(model: KinematicTree, given: Any, smooth: bool = False) -> SplinePat
     return path
 
 
-def _through(points: Array, s: Array, model: KinematicTree, smooth: bool) -> SplinePath:
+def _through(
+    points: Array, s: Array, model: KinematicTree, smooth: bool, directions: tuple[Array | None, Array | None]
+) -> SplinePath:
     """The cubic spline with continuous second derivative through waypoints, s being the length of the chords.
 
-    Its ends have no knot next to them ("not-a-knot"), as in toppra's SplineInterpolator. `smooth`: the spline
-    of degree five whose third and fourth derivatives are zero at both ends.
+    Its ends have no knot next to them ("not-a-knot"), as in toppra's SplineInterpolator, or a
+    direction. `smooth`: the spline of degree five whose third and fourth derivatives are zero at both ends.
     """
     from scipy.interpolate import CubicSpline, make_interp_spline
 
@@ -112,7 +120,8 @@ def _through(points: Array, s: Array, model: KinematicTree, smooth: bool) -> Spl
         zero = np.zeros(points.shape[1])
         ends = [(3, zero), (4, zero)]
         return _of_spline(make_interp_spline(s, points, k=5, bc_type=(ends, ends)), model.joint_names)
-    return SplinePath(s, _raised(CubicSpline(s, points).c), s)
+    ends = ["not-a-knot" if direction is None else (1, direction) for direction in directions]
+    return SplinePath(s, _raised(CubicSpline(s, points, bc_type=ends).c), s)
 
 
 def _of_spline(given: Any, names: tuple[str, ...]) -> SplinePath:

@@ -32,10 +32,9 @@ def first_guess(task: StatedTask) -> list[Array]:
     for begin in MEETINGS:
         times = np.full(len(task.steps), begin)
         try:
-            for _ in range(MEETING_STEPS):
-                found = _guess(task.at(times))
-                times = _arrivals(task, found)
-            return found
+            for _ in range(MEETING_STEPS - 1):
+                times = _arrivals(task, _guess(task.at(times)))
+            return _guess(task.at(times))
         except InfeasibleBoundsError as error:
             refused.append(error)
     raise refused[0]

@@ -18,6 +18,7 @@ from problems.moves.path_quantities import acceleration_on, squared_speed_on, to
 from problems.moves.retiming import Retiming
 from problems.moves.speed_profile import fastest_profile
 from problems.moves.spline_path import path_of
+from trajopt.base import errors
 
 
 def extrapolated(motions):
@@ -320,3 +321,50 @@ def test_a_peak_between_samples_is_found_by_a_parabola():
     values = 5.0 - 2.0 * (t - np.array(peaks)) ** 2
     np.testing.assert_allclose(with_peaks(values), [[5.0, 5.0, 5.0]], rtol=1e-12)
     np.testing.assert_allclose(with_peaks(2.0 * t), [[6.0]])
+
+
+@pytest.mark.parametrize(
+    ("first", "last"), [(0.0, 0.0), (1.0, 0.0), (0.0, 2.0), (1.5, 0.5), (0.5, 3.0), (2.0, 2.0)]
+)
+def test_a_joint_that_moves_at_its_ends_accelerates_then_brakes_as_in_the_closed_form(first, last):
+    """Peak speed p with (p^2 - u^2) / 2a + (p^2 - w^2) / 2a = distance, each part (p - u) / a."""
+    a, peak = 4.0, np.sqrt(4.0 * REACH + 0.5 * (first**2 + last**2))
+    model = carriage(velocity=50.0)
+    motion = moves.retime(
+        model, [[0.0], [REACH]], acceleration=a, start_velocity=[first], end_velocity=[last]
+    )
+    assert motion.converged
+    assert motion.duration == pytest.approx((2.0 * peak - first - last) / a, rel=1e-5)
+    assert [*motion.v(0.0), *motion.v(motion.duration)] == pytest.approx([first, last], abs=1e-9)
+    assert motion.verify().holds
+
+
+def test_a_path_takes_the_directions_of_its_speeds_and_a_way_back_as_long():
+    model, waypoints = ur5(), random_waypoints(count=5)
+    u, w = np.full(6, 0.3), np.array([0.2, 0.0, -0.1, 0.3, 0.0, 0.1])
+    motion = moves.retime(model, waypoints, acceleration=15.0, start_velocity=u, end_velocity=w)
+    assert motion.converged and motion.verify().holds
+    assert motion.v(0.0) == pytest.approx(u, abs=1e-9)
+    assert motion.v(motion.duration) == pytest.approx(w, abs=1e-9)
+    without = {"acceleration": 15.0, "torque": 1e6}
+    there = moves.retime(model, waypoints, start_velocity=u, end_velocity=w, **without)
+    back = moves.retime(model, waypoints[::-1], start_velocity=-w, end_velocity=-u, **without)
+    assert back.duration == pytest.approx(there.duration, rel=1e-4)
+    assert there.duration <= motion.duration * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("ends", "error", "message"),
+    [
+        ({"start_velocity": [5.0]}, errors.InfeasibleBoundsError, "begins with start_velocity: 0.9798 of it"),
+        ({"end_velocity": [5.0]}, errors.InfeasibleBoundsError, "ends with end_velocity: 0.9798 of it"),
+        ({"start_velocity": [-1.0]}, errors.InfeasibleBoundsError, "the path there goes along"),
+        ({"start_velocity": [1.0, 0.0]}, errors.ShapeError, "a speed per joint"),
+        ({"end_velocity": [np.nan]}, errors.NotFiniteError, "end_velocity"),
+        ({"end_velocity": [1.0], "jerk": 9.0}, errors.OptionError, "use moves.Task"),
+    ],
+)
+def test_speeds_at_ends_that_no_motion_has_are_refused(ends, error, message):
+    straight = CubicSpline([0.0, 1.0], [[0.0], [REACH]])
+    with pytest.raises(error, match=message):
+        moves.retime(carriage(q=REACH, velocity=50.0), straight, acceleration=4.0, **ends)
