@@ -79,6 +79,7 @@ def step():
     return solved("five_link_walker")
 
 
+@pytest.mark.long
 def test_the_walkers_impact_is_that_of_a_free_body_whose_foot_stops(step):
     (gait,) = step.phases
     start, end = gait.q(0.0), gait.q(gait.duration)

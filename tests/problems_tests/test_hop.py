@@ -69,6 +69,7 @@ def test_in_flight_the_angular_momentum_about_the_centre_of_mass_is_constant(mot
     assert np.ptp(own) < 0.02 * np.abs(momentum(motion, within(motion, hop.LANDING))[:, 2]).max()
 
 
+@pytest.mark.long
 def test_the_apex_is_that_of_the_velocity_at_take_off(motion):
     t = np.linspace(*motion.curve.starts[hop.FLIGHT : hop.FLIGHT + 2], 2001)[:-1]
     path, rise = centre(motion, t), momentum(motion, t[:1])[0, 4] / MASS
@@ -78,6 +79,7 @@ def test_the_apex_is_that_of_the_velocity_at_take_off(motion):
     assert t[path[:, 1].argmax()] - t[0] == pytest.approx(rise / G, abs=1e-3)
 
 
+@pytest.mark.long
 def test_the_impulse_of_the_ground_and_of_gravity_is_the_change_of_momentum(motion):
     change = np.zeros(2)
     for arc in (hop.FLAT, hop.TIPTOE):
@@ -92,12 +94,14 @@ def test_the_impulse_of_the_ground_and_of_gravity_is_the_change_of_momentum(moti
     )
 
 
+@pytest.mark.long
 def test_the_mean_force_over_the_whole_hop_is_the_weight(motion):
     impulse = sum(weights @ force(motion, t) for t, weights in (gauss(motion, arc) for arc in range(4)))
     assert impulse[1] == pytest.approx(hop.WEIGHT * motion.duration, rel=1e-3)
     assert impulse[0] == pytest.approx(0.0, abs=1e-3 * hop.WEIGHT * motion.duration)
 
 
+@pytest.mark.long
 def test_joints_alone_change_the_energy_because_the_ground_does_no_work(motion):
     energy = trajopt.library.energy
     for arc in (hop.FLAT, hop.TIPTOE, hop.LANDING):
@@ -108,6 +112,7 @@ def test_joints_alone_change_the_energy_because_the_ground_does_no_work(motion):
         assert weights @ power == pytest.approx(gained, abs=1.0)  # joule, of some hundred
 
 
+@pytest.mark.long
 def test_the_ground_pushes_within_the_friction_cone_and_not_at_all_in_flight(motion):
     for arc in range(4):
         along, up = force(motion, within(motion, arc)).T
@@ -118,6 +123,7 @@ def test_the_ground_pushes_within_the_friction_cone_and_not_at_all_in_flight(mot
     assert not heel.any()
 
 
+@pytest.mark.long
 def test_standing_points_do_not_move_and_none_is_below_the_ground(motion):
     for arc, x in ((hop.FLAT, 0.0), (hop.LANDING, 0.3)):
         assert np.allclose(motion.q(within(motion, arc))[:, :3], [x, 0.0, 0.0], atol=1e-12)

@@ -53,6 +53,7 @@ def test_the_voltages_drive_the_motors_and_the_arm_to_the_goal(solution):
     assert end[2:4] == pytest.approx([0.0, 0.0], abs=2e-2)
 
 
+@pytest.mark.long
 def test_what_the_motors_take_in_is_lifted_heats_or_stays_in_the_inductances(solution):
     t, weights = np.polynomial.legendre.leggauss(400)
     t, weights = 0.25 * (t + 1.0), 0.25 * weights

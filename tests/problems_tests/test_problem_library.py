@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from library_solutions import solved_at_defaults
+from tiers import fast_first
 
 import dynamics
 import problems
@@ -29,7 +30,7 @@ def solved(name, **parameters):
         ("kirk", {}, 5e-9),
         ("bryson_denham", {}, 1e-8),
         ("brachistochrone", {}, 1e-10),
-        ("van_der_pol", {}, 1e-6),
+        pytest.param("van_der_pol", {}, 1e-6, marks=pytest.mark.long),
         ("hypersensitive", {}, 2e-7),
         ("energy_budget", {}, 1e-8),
         ("minimum_fuel", {}, 1e-8),
@@ -45,7 +46,7 @@ def solved(name, **parameters):
         ("gear_ratio", {}, 1e-9),
         pytest.param("arm_design", {}, 1e-5, marks=pytest.mark.long),
         ("line_in_least_time", {}, 1e-6),
-        ("goddard_in_phases", {}, 2e-9),
+        pytest.param("goddard_in_phases", {}, 2e-9, marks=pytest.mark.long),
         pytest.param("five_link_walker", {}, 1e-5, marks=pytest.mark.long),
         pytest.param("quadrotor_gates", {}, 1e-5, marks=pytest.mark.long),
     ],
@@ -57,17 +58,18 @@ def test_a_problem_reaches_its_reference(name, parameters, error):
     assert solution.objective == pytest.approx(getattr(problems, name).REFERENCE, rel=error)
 
 
-@pytest.mark.parametrize(
+@fast_first(
     "name",
     [
-        "betts_robot_arm",
-        pytest.param("hop", marks=pytest.mark.long),
-        pytest.param("line_in_least_time", marks=pytest.mark.long),
+        "two_link_rr",
         "pendulum_swing_up",
+        "betts_robot_arm",
+        "hop",
+        "line_in_least_time",
         "six_axis_arm",
         "three_link_arm",
-        "two_link_rr",
     ],
+    2,
 )
 def test_limits_that_the_mesh_exceeds_hold_by_default(name):
     solution = solved(name)
@@ -150,6 +152,7 @@ def test_industrial_arms_move_in_minimum_time_within_all_limits(robot):
     assert 0.3 < solution.duration < 1.0
 
 
+@pytest.mark.long
 def test_effort_weighed_against_time_takes_longer_and_less():
     swift, easy = (solved("urdf_arm", intervals=8, u=u) for u in (0.1, 0.6))
     assert easy.duration > swift.duration
@@ -189,7 +192,12 @@ def test_a_robot_may_be_a_file_of_ones_own_or_its_text(tmp_path):
             dynamics.load_urdf(tmp_path / name)
 
 
-GALLERY = [name for name in catalogue.names() if catalogue.path(name).parents[1].name == "gallery"]
+LARGE = ("biped_step", "four_bar", "running", "two_arms")  # to build
+GALLERY = [
+    pytest.param(name, marks=[pytest.mark.long] * (name in LARGE))
+    for name in catalogue.names()
+    if catalogue.path(name).parents[1].name == "gallery"
+]
 
 
 @pytest.mark.parametrize("name", GALLERY)

@@ -63,6 +63,7 @@ def test_all_files_of_a_run_carry_its_identity_and_a_later_run_leaves_none_of_th
     assert answer.exit_code == 0 and "note:" not in answer.output
 
 
+@pytest.mark.long
 def test_verify_tells_a_mixture(tmp_path):
     for folder, mass in (("one", 1), ("two", 2)):
         solved = invoke("solve", "double_integrator", "--out", tmp_path / folder, "--set", f"mass={mass}")

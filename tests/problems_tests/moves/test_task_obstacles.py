@@ -150,6 +150,7 @@ def test_where_the_first_solver_finds_no_optimum_the_default_does(past_the_wall,
     assert motion.duration == pytest.approx(past_the_wall.duration, rel=1e-3)
 
 
+@pytest.mark.long
 def test_a_time_limit_holds_for_both_solvers_together(monkeypatch):
     calls = []
 

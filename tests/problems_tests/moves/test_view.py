@@ -359,6 +359,7 @@ def test_a_figure_of_snapshots_has_the_whole_path(motion):
         snapshots(motion, 1)
 
 
+@pytest.mark.long
 def test_phases_follow_each_other_and_a_load_stays_where_the_first_put_it():
     arm = dynamics.from_dh([{"a": 0.5, "mass": 1.0}] * 2)
     ball = dynamics.sphere(0.05, (0.1, 0.0, 0.0), name="ball", carrier=arm.link_names[-1])
