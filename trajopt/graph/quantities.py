@@ -154,6 +154,11 @@ class QuantityTable:
             check: Any = getattr(self.dynamics, "check_quantity", None)
             if check is not None:
                 check(quantity)
+            if family == RATE[:-1] and extra_leaf(argument) in self.defined:
+                raise UnknownNameError(
+                    f"'{argument}' may jump, so it has no rate: let it be continuous, problem.control("
+                    f"'{argument}', continuous=True), or make it a state whose rate is the control"
+                )
             known = [*self.aliases, *self.declared, *self.defined]
             coordinates = (name for name in self.aliases if ":" not in name)
             spelled = (_spelled(*item) for item in self.declared.items())

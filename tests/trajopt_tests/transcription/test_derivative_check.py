@@ -193,6 +193,7 @@ def test_rates_without_a_slope_at_controls_of_zero_are_started_beside_them():
     problem = burn()
     nlp = trajopt.transcribe(problem)
     assert np.all(np.isfinite(nlp.jacobian(nlp.start)))
+    problem.control("along", guess=1.0)
     solution = trajopt.solve(problem, starts=1)
     # m dv = -dm along a straight burn: the mass that is left is m0 exp(-v), here on five intervals.
     assert -solution.objective == pytest.approx(2.0 * np.exp(-0.5), rel=1e-5)

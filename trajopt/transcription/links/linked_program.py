@@ -7,14 +7,15 @@ Jacobian and Hessian are block diagonal but for the rows of A, which are constan
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from trajopt.base.arrays import Array
+from trajopt.base.errors import TrajoptError
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
 from trajopt.solvers.optimality.kkt import lagrangian_gradient
@@ -33,6 +34,8 @@ from trajopt.transcription.transcribe import (
     structure_of,
     values_of,
 )
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,6 +225,20 @@ class LinkedProgram:
         return np.flatnonzero(is_held[unknowns.elimination.free])
 
 
+def _of_every_phase(asked: Asked, function: Callable[..., T], *arguments: Iterable[Any]) -> tuple[T, ...]:
+    """`function` of every part; an error of a phase begins with its name."""
+    names = asked.phase_names if isinstance(asked, Phases) else repeat("")
+    found = []
+    for name, *own in zip(names, *arguments, strict=False):
+        try:
+            found.append(function(*own))
+        except TrajoptError as error:
+            if name and f"'{name}'" not in str(error):
+                error.args = (f"phase '{name}': {error}",)
+            raise
+    return tuple(found)
+
+
 @dataclass(frozen=True, eq=False)
 class AskedValues:
     """The values that a problem, or phases, put into the structure of their program.
@@ -257,7 +274,7 @@ class AskedStructure:
         if not isinstance(asked, Phases):
             return AskedStructure((structure_of(asked, *kept_as_rows, check=check),))
         linked = linked_problems(asked, guessed=False)
-        parts = tuple(map(structure_of, linked.problems, kept_as_rows, repeat(check)))
+        parts = _of_every_phase(asked, structure_of, linked.problems, kept_as_rows, repeat(check))
         return AskedStructure(parts, linked.links, coupling_of(linked, parts))
 
     def values_of(self, asked: Asked, *, guessed: bool = True) -> AskedValues:
@@ -270,11 +287,12 @@ class AskedStructure:
         if isinstance(asked, Phases):
             linked = linked_problems(asked, self.links, guessed=guessed)
         problems = asked.parts if linked is None else linked.problems
-        return AskedValues(asked, linked, tuple(map(values_of, self.parts, problems)))
+        return AskedValues(asked, linked, _of_every_phase(asked, values_of, self.parts, problems))
 
     def cold_program(self, values: AskedValues) -> NLP | LinkedProgram:
         """The program that starts from the guess, scaled there."""
-        return self._joined(values, tuple(map(cold_program, self.parts, values.parts, values.problems)))
+        parts = _of_every_phase(values.asked, cold_program, self.parts, values.parts, values.problems)
+        return self._joined(values, parts)
 
     def program_at(
         self, values: AskedValues, starts: Sequence[Array], scalings: Sequence[Scaling | None]
@@ -295,10 +313,8 @@ def linked_program(phases: Phases, check: bool = False) -> LinkedProgram:
     Raises ProblemError or a subclass where a phase contradicts itself, or two phases cannot meet.
     """
     if check:
-        for part in phases.parts:
-            check_problem(part)
-        for part in linked_problems(phases).problems:
-            check_problem(part)
+        _of_every_phase(phases, check_problem, phases.parts)
+        _of_every_phase(phases, check_problem, linked_problems(phases).problems)
     structure = AskedStructure.of(phases, [()] * len(phases.parts))
     program: Any = structure.cold_program(structure.values_of(phases))
     return program
