@@ -80,7 +80,7 @@ def on_paws(
     path: Path,
     name: str,
     schedule: trajopt.Schedule,
-    intervals: int = 8,
+    intervals: int | Sequence[int] = 8,
     ground: Any = FLAT,
     obstacles: Sequence[trajopt.Box] = (),
     clearance: float = 0.03,
@@ -143,7 +143,7 @@ def backflip(path: Path) -> trajopt.Problem:
     """A whole turn back; its rotation vector is wrapped in the middle of the flight."""
     half = 0.25  # s
     schedule = trajopt.Schedule([(PAWS, (0.15, 0.6)), ((), half), ((), half), (PAWS, (0.15, 0.6))])
-    problem = on_paws(path, "backflip", schedule, clearance=0.0)
+    problem = on_paws(path, "backflip", schedule, (12, 8, 8, 12), clearance=0.0)
     start = problem.standing_pose(STANDING)
     end = start - 0.3 * np.eye(start.size)[0]
     minimize_effort(problem, STANDING, 1e-3, 10.0, 1e-4)

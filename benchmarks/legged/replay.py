@@ -180,7 +180,7 @@ def gone_through(solution: Any, radius: float = SKIN, count: int = TIMES) -> Gon
     model, contacts = solution.problem.dynamics, solution.asked.contacts
     mj = mujoco.MjModel.from_xml_string(mjcf_with_feet(model, contacts, radius))
     data = mujoco.MjData(mj)
-    borders = solution.curve.starts
+    borders = np.concatenate(solution.curve.knot_times_of_arcs)  # where accelerations jump
     t = np.linspace(0.0, solution.duration, count)
     t = t[np.abs(t[:, None] - borders).min(axis=1) > 2.0 * NEAR]
     here, before, after = (states(solution, mj, t + step) for step in (0.0, -NEAR, NEAR))

@@ -142,10 +142,10 @@ class ContactProblem(HeldFrames):
         if pose.shape != (self.dynamics.n,):
             raise ShapeError(f"the pose has shape {pose.shape}: give ({self.dynamics.n},), one per joint")
         stands = [each for each in self.contacts.values() if arc in each.arcs]
-        raised = standing_pose(self.dynamics, stands, pose, arc)
         up = upwards(self.dynamics)
-        level = all(rise(each.ground[arc], up) for each in stands)
-        return raised if level else touching(self, stands, raised, arc)
+        if all(rise(each.ground[arc], up) for each in stands):
+            return standing_pose(self.dynamics, stands, pose, arc)
+        return touching(self, stands, pose, arc)
 
     def wrap_rotation(self, link: str) -> tuple[int, ...]:
         """Let a link turn on where arcs meet: p goes on as p - 2 pi p / |p|, the same rotation; v fits.

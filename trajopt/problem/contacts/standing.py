@@ -33,16 +33,12 @@ class FramePoses:
 
 
 def standing_pose(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int) -> Array:
-    """See `ContactProblem.standing_pose`; contacts : those that stand in the arc."""
+    """See `ContactProblem.standing_pose`; contacts : those that stand in the arc, none on a wall."""
     floating = getattr(dynamics, "floating_joints", ())
     if not floating:
         raise OptionError('a robot is placed on its feet by its free base: load it with floating_base="free"')
     if not contacts:
         raise OptionError(f"no foot stands in arc {arc}: add its contacts first, or name another arc")
-    up = upwards(dynamics)
-    contacts = [each for each in contacts if rise(each.ground[arc], up)]
-    if not contacts:
-        return q.copy()
     heights = foot_heights(dynamics, contacts, q, arc)
     lowest, highest = min(heights, key=heights.__getitem__), max(heights, key=heights.__getitem__)
     apart = heights[highest] - heights[lowest]
@@ -52,7 +48,8 @@ def standing_pose(dynamics: Any, contacts: Sequence[Contact], q: Array, arc: int
             f"{arc}; change the angles of a leg, or the turn of the base"
         )
     found = q.copy()
-    found[list(dynamics.joint_names).index(floating[int(np.argmax(up))])] -= heights[lowest]
+    axis = int(np.argmax(upwards(dynamics)))
+    found[list(dynamics.joint_names).index(floating[axis])] -= heights[lowest]
     return found
 
 
