@@ -27,7 +27,7 @@ from trajopt.refinement.refinements import refinements
 from trajopt.refinement.starts.several_starts import retries, several_starts
 from trajopt.refinement.starts.start_rules import default_refinement
 from trajopt.solution.journal import Journal
-from trajopt.solution.records import RunRecord, recorded_solves
+from trajopt.solution.records import RunRecord
 from trajopt.solvers.progress import iteration_callback
 from trajopt.solvers.run import check_solver, create
 from trajopt.solvers.solver import Run, Solver
@@ -134,7 +134,6 @@ def solve(
     # The monitor reports NaN with its term and node; NumPy's warnings would only repeat it.
     with (
         one_blas_thread(),
-        recorded_solves() as solves,
         nullcontext()
         if isinstance(progress, str) and progress == "silent"
         else iteration_callback(progress) as callback,
@@ -151,7 +150,7 @@ def solve(
         if chosen is None:
             journal.improve(other_solvers(journal))
         journal.improve(refinements(journal, refine))
-        answer = replace(journal.solution(journal.best), solves=tuple(solves))
+        answer = journal.solution(journal.best)
     for sentence in dict.fromkeys(each for part in answer.parts for each in outside_tables(part)):
         warnings.warn(sentence, OutsideTableWarning, stacklevel=2)
     return answer

@@ -21,7 +21,7 @@ from trajopt.base.tolerances import ESTIMATED, NOT_ZERO, SAME_OPTIMUM
 from trajopt.problem.guess import Motion
 from trajopt.problem.links.phases import Asked
 from trajopt.solution.answers import answer_at, program_of
-from trajopt.solution.records import MeshSolve, RunRecord, StartSolves, StartTable, record_solve
+from trajopt.solution.records import MeshSolve, RunRecord, SolveHistory, StartSolves, StartTable
 from trajopt.solution.solution import Answer
 from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped, run_solver, without_checkpoints
 from trajopt.solvers.solver import Callback, Iteration, Result, Run, Solver, StartKind, Status, WarmStart
@@ -73,6 +73,7 @@ class Entry:
         at, and how much of it is allowed
     explains_rise : whether an excess says how far the objective may rise on a finer mesh
     interrupted : whether Ctrl-C ended it
+    solves : objective and violation by iteration, of several where others made them
     solved : program and result, until the attempt is over
     """
 
@@ -83,6 +84,7 @@ class Entry:
     accuracy: float = 0.0
     explains_rise: bool = False
     interrupted: bool = False
+    solves: tuple[SolveHistory, ...] = ()
     solved: tuple[NLP | LinkedProgram, Result] | None = None
 
     @property
@@ -141,7 +143,7 @@ class Journal:
     def after(answer: Answer, solver: Solver, run: Run | None = None) -> Journal:
         """The journal of what follows an answer, its first entry."""
         journal = Journal(answer.asked, solver, run or Run(), origin=answer)
-        journal.chosen = Entry(Attempt(journal.asked), answer)
+        journal.chosen = Entry(Attempt(journal.asked), answer, solves=answer.solves)
         journal.entries.append(journal.chosen)
         return journal
 
@@ -229,7 +231,8 @@ class Journal:
             result = run_solver(
                 solver, program, start, replace(run, deadline=0.0 if self.interrupted else run.deadline)
             )
-            entry.solved = program, record_solve(program, result)
+            entry.solved = program, result
+            entry.solves = (SolveHistory.of(program, result),) * bool(len(result.history))
             answer = answer_at(attempt.asked, program, result)
         except TrajoptError as error:
             entry.error = str(error)
@@ -253,7 +256,10 @@ class Journal:
     def note(self, attempt: Attempt, answer: Answer, before: Answer) -> Entry:
         """The entry of an answer that others found from one of this journal, with what they took for it."""
         iterations, seconds = answer.iterations - before.iterations, answer.seconds - before.seconds
-        entry = Entry(attempt, replace(answer, iterations=iterations, seconds=seconds, timings={}))
+        known = len(before.solves)
+        solves = answer.solves[known:] if answer.solves[:known] == before.solves else answer.solves
+        of_these = {"iterations": iterations, "seconds": seconds, "timings": {}}
+        entry = Entry(attempt, replace(answer, **of_these), solves=solves)
         self.entries.append(entry)
         return entry
 
@@ -262,7 +268,12 @@ class Journal:
         timings: Counter[str] = Counter()
         for each in self.entries:
             timings.update({} if each.answer is None else each.answer.timings)
-        of_all = {"iterations": self.iterations, "seconds": self.seconds, "timings": dict(timings)}
+        of_all = {
+            "iterations": self.iterations,
+            "seconds": self.seconds,
+            "timings": dict(timings),
+            "solves": tuple(history for each in self.entries for history in each.solves),
+        }
         if self.origin is not None:
             kept = {name: getattr(self.origin, name) for name in ("levels", "starts", "run", "recipe")}
             return replace(entry.answer, **of_all, **kept)

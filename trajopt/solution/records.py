@@ -10,9 +10,7 @@ import os
 import platform
 import sys
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -121,32 +119,12 @@ class SolveHistory:
 
     iterations: NDArray[np.float64]
 
-
-_LIST: ContextVar[list[SolveHistory] | None] = ContextVar("histories", default=None)
-
-
-@contextmanager
-def recorded_solves() -> Iterator[list[SolveHistory]]:
-    """The histories of all solves that end within the block, in this thread, in their order.
-
-    A list beside the solves, as a refinement passes on the solution of its last solve and not those before.
-    """
-    histories: list[SolveHistory] = []
-    token = _LIST.set(histories)
-    try:
-        yield histories
-    finally:
-        _LIST.reset(token)
-
-
-def record_solve(nlp: Program, result: Result) -> Result:
-    """Add a result to the histories that are recorded, if any, and return it."""
-    histories = _LIST.get()
-    if histories is not None and len(result.history):
+    @staticmethod
+    def of(program: Program, result: Result) -> SolveHistory:
+        """The iterations of a result, empty where the solver does not record them."""
         number, objective, violation = result.history.T
-        unscaled = objective / getattr(nlp, "objective_scale", 1.0)
-        histories.append(SolveHistory(np.column_stack([number, unscaled, violation])))
-    return result
+        unscaled = objective / getattr(program, "objective_scale", 1.0)
+        return SolveHistory(np.column_stack([number, unscaled, violation]))
 
 
 def table_of(histories: Sequence[SolveHistory]) -> NDArray[np.float64]:
