@@ -3,8 +3,9 @@
 Every attack generates a problem, or a file, for which a verdict would be wrong, and judges the answer by
 NumPy and SciPy alone: closed forms of optima, DOP853 led by the controls, quadrature, fine grids. *Refused*
 are answers that did not converge, or whose `verify` or certificate says no, and typed errors; *right* those
-that pass and are so; *silently wrong* those that pass and are not; *raw* are other exceptions. Other kernels:
-OPENBLAS_CORETYPE=Haswell before the command.
+that pass and are so; *silently wrong* those that pass and are not; *distrusted*, right
+ones that `verify` refuses; *raw*, other exceptions. All of the families "right: ..." must be right. Other
+kernels: OPENBLAS_CORETYPE=Haswell before the command.
 
 --share S : the part of every family that is tried, 1 for about a thousand
 """
@@ -18,14 +19,14 @@ from collections import Counter
 
 import numpy as np
 
-from benchmarks.attacks import files, systems
+from benchmarks.attacks import files, right_answers, systems
 from benchmarks.attacks.judgement import Attack, Judgement
 from benchmarks.shared.markdown import table
 from benchmarks.shared.timing import loaded_machine
 from trajopt.base.errors import TrajoptError
 
-VERDICTS = ("right", "refused", "WRONG", "raw")
-FAMILIES = {**systems.FAMILIES, **files.FAMILIES}
+VERDICTS = ("right", "refused", "DISTRUSTED", "WRONG", "raw")
+FAMILIES = {**systems.FAMILIES, **right_answers.FAMILIES, **files.FAMILIES}
 
 
 def attacked(attack: Attack, family: str, seed: int) -> Judgement:
@@ -55,12 +56,12 @@ def main() -> None:
         for seed in range(max(1, round(given.share * count))):
             judgement = attacked(attack, family, seed)
             found[judgement.verdict] += 1
-            if judgement.verdict in ("WRONG", "raw"):
+            if judgement.verdict in (VERDICTS[1:] if family in right_answers.FAMILIES else VERDICTS[2:]):
                 print(f"{family}, {seed}: {judgement.what}", flush=True)
         rows.append([family, found.total(), *(found[each] for each in VERDICTS)])
         print(" | ".join(map(str, rows[-1])), flush=True)
     rows.append(["all", *(sum(row[k] for row in rows) for k in range(1, 2 + len(VERDICTS)))])
-    print("\n" + table(("attack", "tried", "right", "refused", "silently wrong", "raw"), rows))
+    print("\n" + table(("attack", "tried", "right", "refused", "distrusted", "silently wrong", "raw"), rows))
     print(f"\n{time.process_time() - began:.0f} s of the processor; {loaded_machine()}.")
 
 

@@ -24,7 +24,7 @@ ESTIMATED = 3.0  # times the printed estimate of the error of the optimum
 class Judgement:
     """A verdict and what it is about."""
 
-    verdict: Literal["right", "refused", "WRONG", "raw"]
+    verdict: Literal["right", "refused", "DISTRUSTED", "WRONG", "raw"]
     what: str
 
 
@@ -40,6 +40,21 @@ def judged(solution: Any, what: str, *wrong: Callable[[Report], str]) -> Judgeme
         return Judgement("refused", f"{what}: {report.reason}")
     found = next(filter(None, (each(report) for each in wrong)), "")
     return Judgement("WRONG" if found else "right", f"{what}: {found}" if found else what)
+
+
+def believed(solution: Any, optimum: float, what: str, small: float = 0.0) -> Judgement:
+    """Distrusted where `verify` refuses an answer with the optimum; wrong where it passes another.
+
+    small : of objectives that are zero, or 1e-9 of one
+    """
+    if not solution.converged:
+        return Judgement("refused", f"{what}: {solution.status.value}")
+    report = solution.verify()
+    reached = abs(solution.objective - optimum) <= max(OPTIMUM * abs(optimum), small, 1e-9 * (optimum == 0.0))
+    if not report.holds:
+        return Judgement("DISTRUSTED" if reached else "refused", f"{what}: {report.reason}")
+    wrong = "" if reached else off_the_optimum(solution, optimum, report)
+    return Judgement("WRONG" if wrong else "right", f"{what}: {wrong}" if wrong else what)
 
 
 def off_the_optimum(solution: Any, optimum: float, report: Report) -> str:

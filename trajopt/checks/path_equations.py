@@ -39,6 +39,7 @@ from trajopt.splines.lagrange import lagrange_polynomials
 from trajopt.splines.node_sets import MotionSamples
 
 LEAST_SIZE = 1e-2  # of a curve's largest size, or of an integral of sizes: its part in a scale for zero
+RESOLVED = 1e-8  # of a state, over a span: what rounding leaves of its rate is a millionth of that
 LEAST_TRAVEL = 1e-5  # of the largest coordinate of a robot, or of one rad or m
 
 
@@ -80,7 +81,8 @@ def part_sums(solution: SolutionData, several: Sequence[Any], times: Array) -> d
     at all times to what solvers leave counts by its bounds, up to one unit. Where a whole sum is what solvers
     leave because parameters are zero, these count by a hundredth of their guesses, or of one unit. Of a robot
     that hardly moves, travel and speed are what solvers leave: a joint travels 1e-5 of the largest
-    coordinate, or of one unit, at least. A term of time alone has its own size.
+    coordinate, or of one unit, at least. A state of a system that rests has a rate of 1e-8 of its size over a
+    span. A term of time alone has its own size.
     """
     if not several:
         return {}
@@ -89,7 +91,10 @@ def part_sums(solution: SolutionData, several: Sequence[Any], times: Array) -> d
     bounds, travel = _bounds_of_curves(problem) if problem.extras else {}, 0.0
     if problem.quantities.knows("tau"):  # a robot, however far from its origin; states have other units
         travel = LEAST_TRAVEL * min(1.0, float(np.abs(z["q"]).max(initial=0.0)))
-    least = {"q": travel, "v": travel / solution.duration}
+    least: dict[str, Array | float] = {"q": travel, "v": travel / solution.duration}
+    if not travel:  # a state that rests, far from zero: its rate is known to rounding over a span
+        spans = solution.knot_times.size - 1
+        least["v"] = RESOLVED * np.abs(z["q"]).max(axis=0, initial=0.0) * spans / solution.duration
     with np.errstate(all="ignore"):
         values = graph.values(z)
         partials = graph.partials(values)
@@ -115,7 +120,7 @@ def part_sums(solution: SolutionData, several: Sequence[Any], times: Array) -> d
     return found
 
 
-def _size(leaf: str, values: Array, bound: Array | float, least: float) -> Array:
+def _size(leaf: str, values: Array, bound: Array | float, least: Array | float) -> Array:
     if leaf == "t":
         return np.zeros_like(values)
     size = np.abs(values)
