@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterable
 from functools import cache
-from typing import Any, TypeGuard, TypeVar
+from typing import TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +85,7 @@ def pluralize(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
-def numbers(value: Any, what: str) -> NDArray[np.float64]:
+def numbers(value: object, what: str) -> NDArray[np.float64]:
     """`value` copied into a float array; ShapeError, naming `what`, where it holds anything but real numbers.
 
     What was stated stays when the caller changes the array afterwards. Refused where NumPy would convert
@@ -110,7 +110,7 @@ def numbers(value: Any, what: str) -> NDArray[np.float64]:
         ) from error
 
 
-def finite_numbers(value: Any, what: str) -> NDArray[np.float64]:
+def finite_numbers(value: object, what: str) -> NDArray[np.float64]:
     """`numbers`; NotFiniteError, naming `what`, where one is NaN or infinite."""
     found = numbers(value, what)
     if not np.all(np.isfinite(found)):
@@ -118,7 +118,7 @@ def finite_numbers(value: Any, what: str) -> NDArray[np.float64]:
     return found
 
 
-def number(value: Any, what: str) -> float:
+def number(value: object, what: str) -> float:
     """`value` as one finite float; ShapeError or NotFiniteError, naming `what`, where it is none."""
     found = finite_numbers(value, what)
     if found.shape != ():
@@ -126,7 +126,7 @@ def number(value: Any, what: str) -> float:
     return float(found)
 
 
-def unit(value: Any, whose: str) -> str:
+def unit(value: object, whose: str) -> str:
     """`value` itself, a unit as text, "" for none; OptionError, naming `whose`, for anything else."""
     if not isinstance(value, str) or len(value) > SHOWN or any(sign in value for sign in "<>\n"):
         raise OptionError(
@@ -135,7 +135,7 @@ def unit(value: Any, whose: str) -> str:
     return value
 
 
-def name(value: Any, what: str) -> str:
+def name(value: object, what: str) -> str:
     """`value` itself; OptionError, naming `what`, unless it is a string of 1 to 200 characters."""
     if not isinstance(value, str) or not value.strip():
         raise OptionError(f"{what} is {short_repr(value)}: give a name, a string that is not empty")
@@ -144,24 +144,24 @@ def name(value: Any, what: str) -> str:
     return value
 
 
-def is_whole(value: Any) -> bool:
+def is_whole(value: object) -> TypeGuard[int]:
     """True if a value is an integer, of Python or NumPy; True and False are none."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """True if a value is an integer or a floating-point number, of Python or NumPy."""
     return is_whole(value) or isinstance(value, float | np.floating)
 
 
-def check_flag(what: str, value: Any) -> None:
+def check_flag(what: str, value: object) -> None:
     """Raise OptionError unless `value` is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise OptionError(f"{what} = {short_repr(value)}: expected True or False")
 
 
 def check_choice(
-    what: str, value: Any, choices: Collection[str | None], error: type[TrajoptError] = OptionError
+    what: str, value: object, choices: Collection[str | None], error: type[TrajoptError] = OptionError
 ) -> None:
     """Raise an error unless `value` is one of some texts, or None where that is among them."""
     if not isinstance(value, str | None) or value not in choices:
@@ -169,7 +169,7 @@ def check_choice(
 
 
 def check_known(
-    kind: str, name: Any, known: Iterable[str], error: type[TrajoptError] = UnknownNameError
+    kind: str, name: object, known: Iterable[str], error: type[TrajoptError] = UnknownNameError
 ) -> None:
     """Raise an error unless `name` is among those of the things of a kind, with similar names or all."""
     names = list(known)
@@ -180,20 +180,20 @@ def check_known(
 
 
 def check_instance(
-    what: str, value: Any, kind: type, example: str, error: type[TrajoptError] = OptionError
+    what: str, value: object, kind: type, example: str, error: type[TrajoptError] = OptionError
 ) -> None:
     """Raise an error unless `value` is an instance of a class or of a protocol; the class itself is none."""
     if isinstance(value, type) or not isinstance(value, kind):
         raise error(f"{what} is {short_repr(value)}: give {example}")
 
 
-def check_function(what: str, value: Any, others: str = "") -> None:
+def check_function(what: str, value: object, others: str = "") -> None:
     """Raise OptionError unless `value` is a function; `others`: what else it may be."""
     if not callable(value) or isinstance(value, type):
         raise OptionError(f"{what} is {short_repr(value)}: give a function of a node{others}")
 
 
-def check_positive(what: str, value: Any, *, optional: bool = False, or_zero: bool = False) -> None:
+def check_positive(what: str, value: object, *, optional: bool = False, or_zero: bool = False) -> None:
     """Raise OptionError unless `value` is a finite number above zero (or None, or zero, where allowed)."""
     if optional and value is None:
         return
@@ -204,7 +204,7 @@ def check_positive(what: str, value: Any, *, optional: bool = False, or_zero: bo
 
 
 def check_count(
-    what: str, value: Any, least: int = 0, most: int = MOST, error: type[TrajoptError] = OptionError
+    what: str, value: object, least: int = 0, most: int = MOST, error: type[TrajoptError] = OptionError
 ) -> None:
     """Raise an error unless `value` is a whole number from `least` to `most`."""
     if not is_whole(value) or value < least:

@@ -56,10 +56,10 @@ def cached_if_small(function: Callable[P, T]) -> Callable[Concatenate[int, P], T
     computed = cast(Callable[..., T], function)
 
     @lru_cache(maxsize=CACHE_SIZE)
-    def cached(*contents: Any) -> T:
+    def cached(*contents: Content) -> T:
         return read_only(computed(*[each.value for each in contents]))
 
-    def made(size: int, *arguments: Any) -> T:
+    def made(size: int, *arguments: object) -> T:
         if size <= LARGEST_CACHED:
             return cached(*map(content_of, arguments))
         return computed(*[each.value if isinstance(each, Content) else each for each in arguments])

@@ -33,7 +33,7 @@ def export_lazily(package: str) -> None:
             self.__dict__[name] = value
             return value
 
-        def __setattr__(self, name: str, value: Any) -> None:
+        def __setattr__(self, name: str, value: object) -> None:
             # The import system binds every submodule to its name in the package: the file solve.py would
             # hide the function solve as soon as anything imports it.
             if not (homes.get(name, package) != package and isinstance(value, ModuleType)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from trajopt.solution.solution import SolutionData
 from trajopt.splines.node_sets import PATH
 from trajopt.terms.term import Quantity, components_read
 
+if TYPE_CHECKING:
+    from trajopt.problem.problem import ProblemData
+
 
 @dataclass(frozen=True, eq=False)
 class Component:
@@ -31,7 +34,7 @@ class Component:
     upper: float = np.inf
 
 
-def problem_of(solution: SolutionData) -> Any:
+def problem_of(solution: SolutionData) -> ProblemData | None:
     """The problem, or None for a loaded solution that cannot build it."""
     try:
         return solution.problem
@@ -39,19 +42,19 @@ def problem_of(solution: SolutionData) -> Any:
         return None
 
 
-def unknown_curves(problem: Any) -> list[str]:
+def unknown_curves(problem: ProblemData) -> list[str]:
     """Names of the curves that the user added to a problem."""
     return [name for name in problem.extras if name not in problem.slacks]
 
 
-def driving_torque(problem: Any) -> str:
+def driving_torque(problem: ProblemData) -> str:
     """The quantity that the robot's torque limits hold for: "motor_torque" beside springs and dampers."""
     dynamics = problem.dynamics
     robot = dynamics.robot if isinstance(dynamics, RobotOnPath) else dynamics
     return "motor_torque" if sprung_joints(robot, problem.designs) else "tau"
 
 
-def kinds_of(problem: Any) -> dict[str, str]:
+def kinds_of(problem: ProblemData) -> dict[str, str]:
     """The quantities that describe a motion, each with what its components are, in words."""
     robot = {"q": "positions", "v": "velocities", "a": "accelerations"}
     kinds = {"q": "states"} if isinstance(problem.dynamics, System) else robot
@@ -72,14 +75,14 @@ def curves_of(solution: SolutionData, quantities: Iterable[str], t: NDArray) -> 
     return {quantity: _of_quantity(problem, quantity, values[quantity]) for quantity in quantities}
 
 
-def _of_quantity(problem: Any, quantity: str, values: NDArray) -> list[Component]:
+def _of_quantity(problem: ProblemData, quantity: str, values: NDArray) -> list[Component]:
     width = values.shape[1]
     names, units = problem.figure_labels(quantity, width), problem.quantity_units(quantity, width)
     lower, upper = bounds_of(problem, quantity, width)
     return list(map(Component, names, values.T, units, lower.tolist(), upper.tolist()))
 
 
-def bounds_of(problem: Any, quantity: str, width: int) -> tuple[Array, Array]:
+def bounds_of(problem: ProblemData, quantity: str, width: int) -> tuple[Array, Array]:
     """The narrowest bounds (width,) that the robot and the problem have over the path."""
     lower, upper = np.full(width, -np.inf), np.full(width, np.inf)
     limits = problem.dynamics.limits

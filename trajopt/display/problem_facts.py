@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +12,12 @@ from trajopt.base.facts import Facts
 from trajopt.display.curves import unknown_curves
 from trajopt.problem.systems.system import System
 
+if TYPE_CHECKING:
+    from trajopt.problem.problem import ProblemData
+    from trajopt.splines.trajectory import Trajectory
 
-def problem_facts(problem: Any) -> Facts:
+
+def problem_facts(problem: ProblemData) -> Facts:
     """Coordinates, trajectory, costs, constraints and unknowns of a problem, by name."""
     names = problem.dynamics.joint_names
     kind = "state" if isinstance(problem.dynamics, System) else "coordinate"
@@ -38,19 +42,19 @@ def problem_facts(problem: Any) -> Facts:
     )
 
 
-def _recommended(problem: Any) -> str:
+def _recommended(problem: ProblemData) -> str:
     if problem.solver is None:
         return ""
     several = f" from {problem.starts} starts" if problem.starts > 1 else ""
     return f"recommended: {type(problem.solver).__name__}{several}"
 
 
-def costs(problem: Any) -> list[str]:
+def costs(problem: ProblemData) -> list[str]:
     """The costs as a sum would be written: "0.02 effort"."""
     return [cost.name if cost.weight == 1.0 else f"{cost.weight:g} {cost.name}" for cost in problem.costs]
 
 
-def own_parameters(problem: Any) -> dict[str, Any]:
+def own_parameters(problem: ProblemData) -> dict[str, Any]:
     """The parameters that the user added, by their names with their widths."""
     return _with_widths({name: each for name, each in problem.parameters.items() if not each.is_slack})
 
@@ -61,7 +65,7 @@ def _with_widths(unknowns: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{n} ({widths[n]})" if widths[n] > 1 else n: each for n, each in unknowns.items()}
 
 
-def durations(trajectory: Any) -> str:
+def durations(trajectory: Trajectory) -> str:
     """The bounds of the arcs' durations, in words."""
     texts = [_duration(*arc.duration_bounds) for arc in trajectory.arcs]
     if len(set(texts)) == 1:

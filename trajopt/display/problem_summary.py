@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, NodeSet, TimeWindow
 from trajopt.transcription.nlp import NLP
 from trajopt.transcription.transcribe import transcribe
+
+if TYPE_CHECKING:
+    from trajopt.problem.problem import ProblemData
 
 WIDEST = 56  # characters of a column
 FREE = "free"
@@ -71,7 +74,7 @@ class ProblemSummary:
     hessian: int
 
     @staticmethod
-    def of(problem: Any) -> ProblemSummary:
+    def of(problem: ProblemData) -> ProblemSummary:
         """Transcribe the problem and count; raises what `trajopt.transcribe` raises."""
         nlp = transcribe(problem)
         equal = np.asarray(nlp.row_lower == nlp.row_upper)

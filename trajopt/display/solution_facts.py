@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import list_names, pluralize
 from trajopt.base.facts import Facts
@@ -15,7 +15,7 @@ from trajopt.base.svg_chart import WIDTH, line_chart
 from trajopt.display.curves import curves_of, kinds_of, problem_of
 from trajopt.graph.quantities import SPLINE_LEAVES
 from trajopt.problem.systems.system import System
-from trajopt.solution.solution import Answer, SolutionData
+from trajopt.solution.solution import SolutionData
 
 SAMPLES = WIDTH // 4  # a small plot shows no more
 
@@ -61,7 +61,7 @@ def coordinates_of(solution: SolutionData) -> str:
     return "states" if known is not None and isinstance(known.dynamics, System) else "joints"
 
 
-def solution_card(solution: Answer) -> str:
+def solution_card(solution: Any) -> str:
     """The facts, and the motion in small plots, as HTML."""
     return solution_facts(solution).html(*[each for part in solution.parts[:2] for each in small_plots(part)])
 
@@ -93,7 +93,7 @@ def _named(values: Mapping[str, Any]) -> str:
     return list_names(f"{name} {numbers_text(value)}" for name, value in values.items())
 
 
-def numbers_text(value: Any) -> str:
+def numbers_text(value: ArrayLike) -> str:
     """ "0.39", "[1, 2]": a number or an array in words."""
     numbers = np.ravel(value)
     text = list_names(f"{number:.6g}" for number in numbers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,13 @@ from trajopt.graph.protocols.block import Pairs, SymbolicBlock, Values
 from trajopt.graph.quantities import slices_of
 from trajopt.graph.tables import table_arguments
 
+if TYPE_CHECKING:
+    from casadi import SX, Function
+
+
+Expression: TypeAlias = "SX"  # a column of CasADi symbols, or what follows from them
+Factor: TypeAlias = float | tuple[float, ...]  # one number for all components, or one each
+
 
 class ExpressionBlock:
     """y = f(u) as CasADi expressions, evaluated at K nodes at once.
@@ -23,7 +30,7 @@ class ExpressionBlock:
     First and second derivatives come from CasADi's automatic differentiation, exact and with their sparsity.
     """
 
-    def __init__(self, symbols: Mapping[str, Any], expressions: Mapping[str, Any]) -> None:
+    def __init__(self, symbols: Mapping[str, Expression], expressions: Mapping[str, Expression]) -> None:
         import casadi
 
         self._symbols = dict(symbols)
@@ -37,19 +44,19 @@ class ExpressionBlock:
         """Pickled as CasADi writes the expressions; functions are compiled of them on first use."""
         return _restored, (self._function.serialize(), tuple(self._symbols), tuple(self._expressions))
 
-    def expressions(self, u: Mapping[str, Any]) -> dict[str, Any]:
+    def expressions(self, u: Mapping[str, Expression]) -> dict[str, Expression]:
         """y as expressions of other symbols u; `graph.fused` joins blocks by it."""
         found = self._function.call([u[name] for name in self.inputs])
         return dict(zip(self.outputs, found, strict=True))
 
-    def equals(self, other: Any) -> bool:
+    def equals(self, other: object) -> bool:
         """True if another block computes the same by the same operations."""
         if not isinstance(other, ExpressionBlock) or self.inputs != other.inputs:
             return False
         return self is other or self._function.serialize() == other._function.serialize()
 
     @cached_property
-    def _function(self) -> Any:
+    def _function(self) -> Function:
         """One CasADi function of all inputs and outputs."""
         import casadi
 
@@ -67,7 +74,7 @@ class ExpressionBlock:
         return dict(zip(self.outputs, found, strict=True))
 
     @cached_property
-    def borders(self) -> list[tuple[Border, Any]]:
+    def borders(self) -> list[tuple[Border, Expression]]:
         """The absolute values, maxima and comparisons among the operations, and what changes sign there."""
         return borders(self._function, list(self._symbols.values()))
 
@@ -139,7 +146,7 @@ class ExpressionBlock:
     # Each is made on first use: a block that is fused with others, or only evaluated, needs few of them.
 
     @cached_property
-    def _inputs_and_outputs(self) -> tuple[Any, Any]:
+    def _inputs_and_outputs(self) -> tuple[Expression, Expression]:
         """u and y as one column of symbols and one of expressions."""
         import casadi
 
@@ -147,7 +154,7 @@ class ExpressionBlock:
         return casadi.vertcat(*self._symbols.values()), y
 
     @cached_property
-    def _slopes(self) -> Any:
+    def _slopes(self) -> Expression:
         """dy/du as one sparse matrix of expressions."""
         import casadi
 
@@ -155,7 +162,7 @@ class ExpressionBlock:
         return casadi.jacobian(y, u)
 
     @cached_property
-    def _second_slopes(self) -> tuple[Any, Any]:
+    def _second_slopes(self) -> tuple[Expression, Expression]:
         """d^2 (adjoint . y) / du^2 as one sparse matrix of expressions, and the symbols of the adjoint."""
         import casadi
 
@@ -213,7 +220,7 @@ class _Mapped:
     Only the nonzeros of its matrix are computed; the result is dense, (K, rows, columns) or (K, rows).
     """
 
-    def __init__(self, name: str, arguments: list[Any], matrix: Any) -> None:
+    def __init__(self, name: str, arguments: list[Expression], matrix: Any) -> None:
         import casadi
 
         nonzeros = casadi.vertcat(*matrix.nonzeros()) if matrix.nnz() else casadi.SX(0, 1)
@@ -255,7 +262,7 @@ def _restored(written: str, inputs: Sequence[str], outputs: Sequence[str]) -> Ex
     return ExpressionBlock(symbols, dict(zip(outputs, found, strict=True)))
 
 
-def symbol(name: str, width: int) -> Any:
+def symbol(name: str, width: int) -> Expression:
     """A column of symbols, the input of an expression."""
     import casadi
 
@@ -266,7 +273,7 @@ def symbol(name: str, width: int) -> Any:
     return casadi.SX.sym(name, width)
 
 
-def expression_of(value: Any) -> Any:
+def expression_of(value: Any) -> Expression:
     """A number, an expression, or a list of them as one expression; NotImplementedError for anything else."""
     import casadi
 
@@ -279,7 +286,7 @@ def expression_of(value: Any) -> Any:
 
 
 def function_block(
-    function: str, widths: Mapping[str, int], target: str, constant: Any = None
+    function: str, widths: Mapping[str, int], target: str, constant: Factor | None = None
 ) -> ExpressionBlock:
     """y_i = f(u_i), or of several quantities f(f(u_i, w_i), ...), with a constant behind them if given.
 
@@ -303,14 +310,14 @@ def joined(blocks: Sequence[SymbolicBlock], widths: Mapping[str, int], wanted: S
     return ExpressionBlock(symbols, {name: known[name] for name in computed if name in wanted})
 
 
-def depends_on(expression: Any, column: Any) -> bool:
+def depends_on(expression: Expression, column: Expression) -> bool:
     """True if an expression contains one of the symbols of a column."""
     import casadi
 
     return bool(casadi.depends_on(expression, column))
 
 
-def has_comparison(expression: Any) -> bool:
+def has_comparison(expression: Expression) -> bool:
     """True if an entry of an expression is a comparison such as a == b, which is the number 0 or 1."""
     import casadi
 
@@ -319,7 +326,7 @@ def has_comparison(expression: Any) -> bool:
     return any(entry.is_op(each) for entry in entries for each in operations)
 
 
-def has_calls(expression: Any) -> bool:
+def has_calls(expression: Expression) -> bool:
     """True if an expression calls functions of CasADi that are no elementary operations, as tables are."""
     import casadi
 
@@ -327,7 +334,7 @@ def has_calls(expression: Any) -> bool:
     return any(traced.instruction_id(k) == casadi.OP_CALL for k in range(traced.n_instructions()))
 
 
-def contains_nan(expression: Any) -> bool:
+def contains_nan(expression: Expression) -> bool:
     """True if a constant of the expression is NaN, which float(symbol) silently gives."""
     import casadi
 
@@ -340,7 +347,7 @@ def contains_nan(expression: Any) -> bool:
     return any(np.isnan(constant) for constant in constants)
 
 
-def _structure(matrix: Any) -> Array:
+def _structure(matrix: Expression) -> Array:
     """Structural sparsity of a CasADi matrix, boolean."""
     found = np.zeros(matrix.shape, dtype=bool)
     found[tuple(np.array(places, dtype=np.int64) for places in matrix.sparsity().get_triplet())] = True

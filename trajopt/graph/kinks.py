@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def kink_of(block: ExpressionBlock, values: Mapping[str, Array], fixed: Set[str]
     return None
 
 
-def _sides(whole: ExpressionBlock, points: Array) -> Any:
+def _sides(whole: ExpressionBlock, points: Array) -> Array:
     """The sides of all borders at P points, boolean (P, borders)."""
     return whole.value({"u": points})["borders"] > 0.0
 
@@ -81,7 +81,7 @@ def _entries(widths: Mapping[str, int]) -> list[tuple[str, int]]:
     return [(name, j) for name, width in widths.items() for j in range(width)]
 
 
-def _pairs(points: Array, moves: Any) -> tuple[Array, Array]:
+def _pairs(points: Array, moves: Array) -> tuple[Array, Array]:
     """Points of a motion, and others with other moving inputs: of other nodes, and random ones nearby."""
     rng = np.random.default_rng(0)
     some = points[np.unique(np.linspace(0, len(points) - 1, NODES).astype(int))]
@@ -92,7 +92,7 @@ def _pairs(points: Array, moves: Any) -> tuple[Array, Array]:
 
 
 def _at_border(
-    block: ExpressionBlock, whole: ExpressionBlock, one: Array, other: Array, number: int, moves: Any
+    block: ExpressionBlock, whole: ExpressionBlock, one: Array, other: Array, number: int, moves: Array
 ) -> Kink | None:
     """The kink at a border between points on its two sides, if there is one; whole : `with_borders`."""
     for _ in range(np.finfo(float).nmant + 2):  # halved to rounding
@@ -103,7 +103,7 @@ def _at_border(
     columns, entries = _entries(block.inputs), _entries(block.outputs)
     size_of_border = np.abs(np.where(moves, _slopes(whole, one, "borders")[:, number], 0.0))
 
-    def kink(what: Literal["value", "slope"], place: Any, before: Array, after: Array) -> Kink:
+    def kink(what: Literal["value", "slope"], place: Array, before: Array, after: Array) -> Kink:
         row, component = place[:2]
         at = int(np.argmax(size_of_border[row]))
         sides = float(before[tuple(place)]), float(after[tuple(place)])

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
 
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError, UnknownNameError, near_matches
 from trajopt.graph.declared_quantities import DEFINED, LEAVES, STANDARD, DeclaredQuantity
-from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics
+from trajopt.graph.protocols.dynamics import DescribedJoints, Dynamics, JointDescription
 
 SPLINE_LEAVES = ("q", "v", "a", "jerk")  # the derivatives of orders 0 to 3 of the joints' curves
 EXTRA, RATE, PARAMETER = "extra:", "rate:", "parameter:"  # before the name of a curve, or a constant unknown
@@ -90,7 +89,7 @@ def entry(quantity: str, component: int, width: int, components: Callable[[str, 
     return f"{term_of(quantity)}, component {label}" if label else term_of(quantity)
 
 
-def quantity_of(term: Any) -> str:
+def quantity_of(term: object) -> str:
     """The quantity of a term; OptionError for an object that is no term."""
     quantity = getattr(term, "quantity", None)
     if not isinstance(quantity, str):
@@ -98,7 +97,7 @@ def quantity_of(term: Any) -> str:
     return quantity
 
 
-def no_term(given: Any) -> OptionError:
+def no_term(given: object) -> OptionError:
     """The error for an object that is no term."""
     hint, shown = "use a term such as trajopt.tau", short_repr(given)
     if callable(given):
@@ -151,7 +150,7 @@ class QuantityTable:
         family, _, argument = quantity.partition(":")
         found = self.declared.get(family)
         if found is None or (argument and not found.argument):
-            check: Any = getattr(self.dynamics, "check_quantity", None)
+            check: Callable[[str], None] | None = getattr(self.dynamics, "check_quantity", None)
             if check is not None:
                 check(quantity)
             if family == RATE[:-1] and extra_leaf(argument) in self.defined:
@@ -208,17 +207,17 @@ def declared_by(dynamics: Dynamics) -> Mapping[str, DeclaredQuantity]:
     return getattr(dynamics, "quantities", STANDARD)
 
 
-def described_joints(dynamics: Any) -> Sequence[Any]:
+def described_joints(dynamics: Dynamics) -> Sequence[JointDescription]:
     """The joints of a dynamics where it describes them, else none."""
     return dynamics.joints if isinstance(dynamics, DescribedJoints) else ()
 
 
-def has_springs(joint: Any) -> bool:
+def has_springs(joint: JointDescription) -> bool:
     """True if a spring or a damper acts beside the motor of a joint, which then gives more than tau."""
     return bool(getattr(joint, "stiffness", 0.0) or getattr(joint, "damping", 0.0))
 
 
-def families_with_argument(width_of: Any) -> frozenset[str]:
+def families_with_argument(width_of: Callable[[str], int]) -> frozenset[str]:
     """Families of quantities that are named with an argument: `node.position("foot")` in a traced term."""
     if not isinstance(width_of, QuantityTable):
         return frozenset((*DEFINED, *(name for name, quantity in STANDARD.items() if quantity.argument)))

@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.any_arithmetic import evaluated
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.trace import column_of
+
+if TYPE_CHECKING:
+    from trajopt.graph.expression import Expression
+    from trajopt.graph.trace import NodeSymbols
 
 UNARY = (
     *("ASSIGN", "NEG", "INV", "SQ", "TWICE", "SQRT", "EXP", "LOG", "EXPM1", "LOG1P", "SIN", "COS", "TAN"),
@@ -43,7 +47,7 @@ class SavedExpression:
     steps: tuple[Step, ...]
     outputs: tuple[int, ...]
 
-    def __call__(self, node: Any) -> Any:
+    def __call__(self, node: NodeSymbols) -> Expression:
         import casadi
 
         columns = [column_of(node, quantity) for quantity, _ in self.inputs]

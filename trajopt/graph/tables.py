@@ -11,41 +11,44 @@ takes its place, the same on the grid and with a continuous slope at its edges.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trajopt.base.arrays import Array
 from trajopt.graph.any_arithmetic import called, evaluated
 
+if TYPE_CHECKING:
+    from casadi import SX, Function
 
-def continued_tables(expression: Any) -> Any:
+
+def continued_tables(expression: SX) -> SX:
     """A column of expressions with its tables by B-splines continued."""
     import casadi
 
     symbols = casadi.symvar(expression)
     function = casadi.Function("traced", symbols, [expression])
 
-    def apply(code: int, operands: list[Any], _: float | None) -> Any:
+    def apply(code: int, operands: list[SX], _: float | None) -> SX:
         return (casadi.SX.unary if len(operands) == 1 else casadi.SX.binary)(code, *operands)
 
-    def call(table: Any, operands: list[Any]) -> list[Any]:
+    def call(table: Function, operands: list[SX]) -> list[SX]:
         return called(_continued_table(table), operands)
 
     (found,) = evaluated(function, [[each] for each in symbols], casadi.SX, apply, call)
     return casadi.SX(function.sparsity_out(0), casadi.vertcat(*found))
 
 
-def table_arguments(expression: Any, symbols: Any) -> list[tuple[str, Array, Any]]:
+def table_arguments(expression: SX, symbols: SX) -> list[tuple[str, Array, SX]]:
     """The name, edges (n, 2) and argument (n,) of every continued table in a column of expressions."""
     import casadi
 
-    found: list[tuple[str, Array, Any]] = []
+    found: list[tuple[str, Array, SX]] = []
 
-    def apply(code: int, operands: list[Any], _: float | None) -> Any:
+    def apply(code: int, operands: list[SX], _: float | None) -> SX:
         return (casadi.SX.unary if len(operands) == 1 else casadi.SX.binary)(code, *operands)
 
-    def call(function: Any, operands: list[Any]) -> list[Any]:
+    def call(function: Function, operands: list[SX]) -> list[SX]:
         for table in function.find_functions():
             if table.class_name() == "BSplineInterpolant" and len(edges := _edges(table)) == len(operands):
                 found.append((function.name(), edges, casadi.vertcat(*operands)))
@@ -57,13 +60,13 @@ def table_arguments(expression: Any, symbols: Any) -> list[tuple[str, Array, Any
     return found
 
 
-def _continued_table(table: Any) -> Any:
+def _continued_table(table: Function) -> Function:
     """The function that takes the place of a table; any other function is returned as it is."""
     return _continuation(table.serialize()) or table if table.class_name() == "BSplineInterpolant" else table
 
 
 @lru_cache
-def _continuation(written: str) -> Any:
+def _continuation(written: str) -> Function | None:
     """The continued table, from the text that CasADi writes of it; None where its grid is not known."""
     import casadi
 
@@ -78,7 +81,7 @@ def _continuation(written: str) -> Any:
     return casadi.Function(table.name(), [x], [value + slope @ (x - nearest)])
 
 
-def _edges(table: Any) -> Array:
+def _edges(table: Function) -> Array:
     """First and last point of the grid in every direction, (directions, 2); none where they are not found.
 
     CasADi has no function that gives the grid, but names it in what it writes for debugging: every number is

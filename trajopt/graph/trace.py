@@ -7,7 +7,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from trajopt.base.errors import OptionError, ShapeError, TrajoptError
 from trajopt.graph.expression import ExpressionBlock, contains_nan, expression_of, has_calls, symbol
 from trajopt.graph.quantities import QuantityTable, families_with_argument, term_of
 from trajopt.graph.tables import continued_tables
+
+if TYPE_CHECKING:
+    from trajopt.graph.expression import Expression
 
 _BRANCHED = ("truth value", "__bool__", "cannot compute the truth")  # in errors of CasADi and NumPy
 
@@ -29,7 +32,7 @@ class NodeSymbols:
     def __init__(self, width_of: Callable[[str], int]) -> None:
         self._width_of, self._named = width_of, families_with_argument(width_of)
         self._aliases = width_of.aliases if isinstance(width_of, QuantityTable) else {}
-        self.used: dict[str, Any] = {}
+        self.used: dict[str, Expression] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -38,20 +41,20 @@ class NodeSymbols:
             return _Family(name, self._coordinate)
         return self._coordinate(name)
 
-    def _coordinate(self, name: str) -> Any:
+    def _coordinate(self, name: str) -> Expression:
         if name in self._aliases:
             quantity, component = self._aliases[name]
             column = self._symbol(quantity)
             return column if component is None else column[component]
         return self._symbol(name)
 
-    def _symbol(self, quantity: str) -> Any:
+    def _symbol(self, quantity: str) -> Expression:
         if quantity not in self.used:
             self.used[quantity] = symbol(quantity, self._width_of(quantity))
         return self.used[quantity]
 
 
-def column_of(node: NodeSymbols, quantity: str) -> Any:
+def column_of(node: NodeSymbols, quantity: str) -> Expression:
     """The symbols of a quantity by its key, "v" or "position:foot"; never a coordinate of the same name."""
     return node._symbol(quantity)
 
@@ -62,17 +65,17 @@ class _Family:
     def __init__(self, family: str, symbol: Callable[[str], Any]) -> None:
         self._family, self._symbol = family, symbol
 
-    def __call__(self, of: str) -> Any:
+    def __call__(self, of: str) -> Expression:
         return self._symbol(f"{self._family}:{of}")
 
     def __repr__(self) -> str:
         return f"node.{self._family}, which needs a name, node.{self._family}('...')"
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> NoReturn:
         raise OptionError(f"{self}, was indexed before that")
 
 
-def trace(function: Callable[[Any], Any], target: str, width_of: Callable[[str], int]) -> ExpressionBlock:
+def trace(function: Callable[[Any], object], target: str, width_of: Callable[[str], int]) -> ExpressionBlock:
     """The block y = f(u) of a user's function f of the quantities u of one node, named `target`.
 
     The function is called once, with an object whose attributes are columns of CasADi symbols, `node.q` (n,)
@@ -88,7 +91,7 @@ def trace(function: Callable[[Any], Any], target: str, width_of: Callable[[str],
 
 def trace_several(
     function: Callable[..., Any], label: str, widths: Sequence[Callable[[str], int]]
-) -> tuple[Any, list[dict[str, Any]]]:
+) -> tuple[Expression, list[dict[str, Expression]]]:
     """The expression that a function of several nodes returns, and the symbols of every node, by quantity.
 
     label : the name of the function in messages
@@ -119,7 +122,7 @@ def refuse_other_arguments(function: Callable[..., Any], count: int, label: str)
         ) from None
 
 
-def _returned(function: Callable[..., Any], nodes: Sequence[NodeSymbols], label: str) -> Any:
+def _returned(function: Callable[..., Any], nodes: Sequence[NodeSymbols], label: str) -> object:
     """The returned value; OptionError with the cause where the function raises."""
     refuse_other_arguments(function, len(nodes), label)
     try:
@@ -166,7 +169,7 @@ def _masks_refused(label: str) -> Iterator[None]:
         raise ShapeError(f"{label} uses a masked array, whose masked entries would be zeros: fill it before")
 
 
-def _column(returned: Any, label: str) -> Any:
+def _column(returned: object, label: str) -> Expression:
     """The returned value as one expression, (m,)."""
     wanted = "a term is a number or a column of numbers"
     if isinstance(returned, _Family):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,10 +12,15 @@ from trajopt.base.errors import OptionError
 from trajopt.graph.quantities import PARAMETER
 from trajopt.splines.node_sets import Neighbours
 from trajopt.terms import term as terms
-from trajopt.terms.term import ExpressionTerm
+from trajopt.terms.term import ExpressionTerm, Quantity
+
+if TYPE_CHECKING:
+    from trajopt.graph.expression import Expression
+    from trajopt.graph.protocols.term import Term
+    from trajopt.graph.trace import NodeSymbols
 
 
-def limit_torque_rate(problem: Any, rate: Any) -> None:
+def limit_torque_rate(problem: Any, rate: Quantity | float) -> None:
     """|tau_i(t_k+1) - tau_i(t_k)| <= rate (t_k+1 - t_k) between neighbouring nodes, rate in N m/s.
 
     rate is a number, or a parameter of the problem, which may then be minimized. The bounds are written as
@@ -24,12 +29,12 @@ def limit_torque_rate(problem: Any, rate: Any) -> None:
     """
     name = getattr(rate, "quantity", "").removeprefix(PARAMETER)
 
-    def slope(node: Any) -> Any:
+    def slope(node: NodeSymbols) -> Expression | float:
         return node.parameter(name) if name else float(rate)
 
     for sign, bound, change in ((-1.0, "upper", "rising"), (1.0, "lower", "falling")):
 
-        def against(node: Any, sign: float = sign) -> Any:
+        def against(node: NodeSymbols, sign: float = sign) -> Expression:
             return node.tau + sign * slope(node) * node.t
 
         term = ExpressionTerm(against, f"torque rate, {bound}")
@@ -55,7 +60,7 @@ def symmetric(problem: Any, pairs: Mapping[str, str], flipped: tuple[str, ...] =
         problem.subject_to_periodic(quantity, signs, order=partner)
 
 
-def weighted(problem: Any, costs: Mapping[str, tuple[Any, float, float]]) -> None:
+def weighted(problem: Any, costs: Mapping[str, tuple[Term, float, float]]) -> None:
     """Minimize sum_c w_c J_c / J_c,0 with weights that sum to one (Barman, thesis, eq. 4.18).
 
     costs : name -> (term, weight w_c >= 0, typical size J_c,0 > 0). Raises OptionError otherwise.

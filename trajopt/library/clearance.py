@@ -6,7 +6,7 @@ continuously differentiable: their second derivative jumps where the nearest poi
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
@@ -14,6 +14,10 @@ from trajopt.base import arguments
 from trajopt.library.tracking import vector_in_metres
 from trajopt.terms.scene import Capsule
 from trajopt.terms.term import ExpressionTerm
+
+if TYPE_CHECKING:
+    from trajopt.graph.expression import Expression
+    from trajopt.graph.trace import NodeSymbols
 
 SMOOTHING = 1e-6  # m; keeps the slope of a distance finite where two axes touch
 
@@ -23,7 +27,7 @@ def sphere_clearance(frame: str, centre: ArrayLike, radius: float, own_radius: f
     arguments.name(frame, "the frame of a clearance")
     middle, reach = vector_in_metres(centre, "centre"), _radius(radius) + _radius(own_radius)
 
-    def clearance(node: Any) -> Any:
+    def clearance(node: NodeSymbols) -> Expression:
         return _length(node.position(frame) - middle.tolist()) - reach
 
     place = tuple(middle.tolist())
@@ -43,7 +47,7 @@ def capsule_clearance(
     a, b = vector_in_metres(start, "start"), vector_in_metres(end, "end")
     reach = _radius(own_radius) + _radius(radius)
 
-    def clearance(node: Any) -> Any:
+    def clearance(node: NodeSymbols) -> Expression:
         p, q = node.position(first), node.position(last)
         here = 0.0 * p
         return _between(p, q, here + a.tolist(), here + b.tolist()) - reach
@@ -58,13 +62,13 @@ def self_clearance(
     """Distance of two capsules of the robot, each between two frames, m; for links that are no neighbours."""
     reach = _radius(radii[0]) + _radius(radii[1])
 
-    def clearance(node: Any) -> Any:
+    def clearance(node: NodeSymbols) -> Expression:
         return _between(*(node.position(frame) for frame in (*one, *other))) - reach
 
     return ExpressionTerm(clearance, f"clearance of {one[0]}-{one[1]} and {other[0]}-{other[1]}", unit="m")
 
 
-def _between(p1: Any, q1: Any, p2: Any, q2: Any) -> Any:
+def _between(p1: Expression, q1: Expression, p2: Expression, q2: Expression) -> Expression:
     """Distance of two segments: clamp the nearest point of one axis, then of the other, then again.
 
     Ericson, Real-Time Collision Detection, 5.1.9. Nearly parallel segments divide by SMOOTHING squared.
@@ -79,11 +83,11 @@ def _between(p1: Any, q1: Any, p2: Any, q2: Any) -> Any:
     return _length(r + s * d1 - t * d2)
 
 
-def _clamped(x: Any) -> Any:
+def _clamped(x: Expression) -> Expression:
     return x.fmax(0.0).fmin(1.0)
 
 
-def _length(d: Any) -> Any:
+def _length(d: Expression) -> Expression:
     return (d.T @ d + SMOOTHING**2) ** 0.5
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,12 +10,16 @@ from numpy.typing import ArrayLike
 from trajopt.base.arguments import check_positive, numbers
 from trajopt.base.errors import OptionError
 from trajopt.terms import term as terms
-from trajopt.terms.arithmetic import documented
+from trajopt.terms.arithmetic import Squared, documented
 from trajopt.terms.nonsmooth import SmoothedTerm
 from trajopt.terms.term import ExpressionTerm
 
+if TYPE_CHECKING:
+    from trajopt.graph.expression import Expression
+    from trajopt.graph.trace import NodeSymbols
 
-def effort(limits: ArrayLike) -> Any:
+
+def effort(limits: ArrayLike) -> Squared:
     """sum_i (tau_i / limit_i)^2, without unit: joints count alike whatever their strength.
 
     limits (n,) N m or N, `problem.dynamics.limits.torque_upper` for instance. Raises OptionError where one is
@@ -27,7 +31,7 @@ def effort(limits: ArrayLike) -> Any:
     return (terms.tau / strength) ** 2
 
 
-def _power(node: Any) -> Any:
+def _power(node: NodeSymbols) -> Expression:
     """tau_i v_i, the mechanical power of every actuator, (n,) W: bound it, or minimize its square."""
     return node.tau * node.v
 
@@ -35,7 +39,7 @@ def _power(node: Any) -> Any:
 power = ExpressionTerm(_power, "power", unit="W")
 
 
-def _energy(node: Any) -> Any:
+def _energy(node: NodeSymbols) -> Expression:
     """Kinetic plus potential energy of the robot, (1,) J."""
     return node.kinetic_energy + node.potential_energy
 
@@ -52,13 +56,13 @@ def mechanical_work(rounding: float = 1.0) -> ExpressionTerm:
     """
     check_positive("rounding in watts", rounding)  # |P| has no slope at zero
 
-    def work(node: Any) -> Any:
+    def work(node: NodeSymbols) -> Expression:
         return ((node.tau * node.v) ** 2 + rounding**2) ** 0.5 - rounding
 
     return SmoothedTerm(work, "mechanical work", unit="W", exact=_exact_work)
 
 
-def _absolute_power(node: Any) -> Any:
+def _absolute_power(node: NodeSymbols) -> Expression:
     """|tau_i v_i|, (n,) W."""
     return abs(node.tau * node.v)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trajopt.base import arguments
 from trajopt.base.arguments import check_positive
 from trajopt.terms.term import ExpressionTerm
+
+if TYPE_CHECKING:
+    from trajopt.graph.expression import Expression
+    from trajopt.graph.trace import NodeSymbols
 
 
 def force_norm(joint: str, rounding: float = 1e-3) -> ExpressionTerm:
@@ -23,7 +27,7 @@ def _norm(joint: str, part: slice, rounding: float, what: str) -> ExpressionTerm
     arguments.name(joint, "the joint of a norm")
     check_positive("rounding", rounding)  # a norm has no slope at zero
 
-    def norm(node: Any) -> Any:
+    def norm(node: NodeSymbols) -> Expression:
         vector = node.wrench(joint)[part]
         return (vector.T @ vector + rounding**2) ** 0.5 - rounding
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trajopt.base.arguments import numbers
 from trajopt.base.errors import ShapeError
+from trajopt.terms.arithmetic import Combination
 from trajopt.terms.scene import Target
 from trajopt.terms.term import ExpressionTerm, Quantity, position
 from trajopt.terms.vectors import dot, matrix_columns, sines_of_turn
 
+if TYPE_CHECKING:
+    from trajopt.graph.expression import Expression
+    from trajopt.graph.trace import NodeSymbols
+    from trajopt.splines.over import Over
 
-def distance_to_data(quantity: Any, data: Quantity) -> Any:
+
+def distance_to_data(quantity: Quantity, data: Quantity) -> Combination:
     """quantity - data: minimize its square, or bound it, to follow the samples of `problem.data`."""
     return quantity - data
 
@@ -23,7 +29,7 @@ def position_error(frame: str, target: ArrayLike) -> ExpressionTerm:
     """p_frame - target, (3,) metres in world axes."""
     goal = vector_in_metres(target, "target")
 
-    def error(node: Any) -> Any:
+    def error(node: NodeSymbols) -> Expression:
         return node.position(frame) - goal.tolist()
 
     scene = Target(frame, tuple(goal.tolist()))
@@ -47,7 +53,7 @@ def orientation_error(frame: str, rotation: ArrayLike) -> ExpressionTerm:
             "the axes of a right-handed frame as columns"
         )
 
-    def error(node: Any) -> Any:
+    def error(node: NodeSymbols) -> list[Expression]:
         own = matrix_columns(node.orientation(frame))
         return sines_of_turn([[dot(axis, column) for axis in wanted.T.tolist()] for column in own])
 
@@ -59,7 +65,7 @@ def frame_at(
     frame: str,
     target: ArrayLike,
     rotation: ArrayLike | None = None,
-    over: Any = "end",
+    over: Over = "end",
     name: str | None = None,
 ) -> None:
     """Hold a frame at a position, (3,) m, and a rotation (3, 3) if given, over a part of the motion.

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from io import BytesIO
 from math import ceil
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from matplotlib import rc_context, rcParamsDefault
@@ -23,6 +23,7 @@ from trajopt.plot.style import PANEL, PYPLOT, WIDTH, as_text
 from trajopt.solution.solution import Answer
 from trajopt.solvers.progress import in_notebook
 
+GivenFigure: TypeAlias = "FigureBase | None"  # a figure, or a part of one
 GivenAxes: TypeAlias = "Axes | Sequence[Axes] | np.ndarray | None"
 
 
@@ -67,7 +68,7 @@ def new_figure(width: float, height: float, layout: str | None = "constrained") 
     return NotebookFigure(**settings)
 
 
-def check_solution(solution: Any) -> None:
+def check_solution(solution: object) -> None:
     """OptionError for what is no solution of a problem or of phases."""
     if not isinstance(solution, Answer):
         raise OptionError(
@@ -76,7 +77,7 @@ def check_solution(solution: Any) -> None:
         )
 
 
-def check_place(figure: Any, ax: Any) -> None:
+def check_place(figure: object, ax: object) -> None:
     """Raise OptionError unless at most one of a figure and axes is given, each of its kind."""
     if figure is not None and ax is not None:
         raise OptionError("figure and ax are both given: axes have their figure, give one of them")
@@ -101,12 +102,12 @@ def given_axes(ax: GivenAxes, names: Sequence[str]) -> list[Axes]:
 def panels(
     names: Sequence[str],
     columns: int,
-    figure: Any = None,
+    figure: GivenFigure = None,
     ax: GivenAxes = None,
     *,
     height: float = PANEL,
     x_label: str = "time (s)",
-) -> tuple[Any, list[Axes]]:
+) -> tuple[Figure, list[Axes]]:
     """Axes over a common horizontal axis, one for each name, and their figure.
 
     height : inches of a panel of a new figure
@@ -116,7 +117,7 @@ def panels(
         axes = given_axes(ax, names)
         for axis in axes:
             axis.set_xlabel(x_label)
-        return axes[0].figure, axes
+        return cast(Figure, axes[0].figure), axes
     count = len(names)
     rows = ceil(count / columns)
     if figure is None:
@@ -130,15 +131,15 @@ def panels(
         if below_is_empty:
             axis.set_xlabel(x_label)
             axis.xaxis.set_in_layout(position + columns >= rows * columns)  # else it moves the row below away
-    return figure, axes[:count]
+    return cast(Figure, figure), axes[:count]  # a part of a figure draws like a figure
 
 
-def title(figure: Any, solution: Answer, note: str = "") -> None:
+def title(figure: FigureBase, solution: Answer, note: str = "") -> None:
     """Title of a new figure: name, duration, "not converged" where that is so, and what is not drawn."""
     outcome = "" if solution.converged else ", not converged"
     text = f"{solution.name}, T = {solution.duration:.4g} s{outcome}" + (f"; {note}" if note else "")
     figure.suptitle(as_text(text), x=0.01, horizontalalignment="left")
 
 
-def _listed(ax: Any) -> list[Any]:
+def _listed(ax: object) -> list[Any]:
     return [] if ax is None else list(np.ravel(np.asarray(ax, dtype=object)))

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from trajopt.base.arguments import check_count, list_names
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
-from trajopt.plot.canvas import check_solution, panels
+from trajopt.plot.canvas import GivenFigure, check_solution, panels
 from trajopt.plot.curve_panels import Track, columns_for, starts_of, tracks_of
 from trajopt.plot.state_curves import state_tracks
 from trajopt.plot.style import as_text, line_of, settings
@@ -61,7 +61,11 @@ def compared_curves(solutions: Sequence[Answer]) -> list[ComparedCurve]:
 
 
 def comparison(
-    solutions: Sequence[Answer], *, labels: Sequence[str] | None = None, most: int = MOST, figure: Any = None
+    solutions: Sequence[Answer],
+    *,
+    labels: Sequence[str] | None = None,
+    most: int = MOST,
+    figure: GivenFigure = None,
 ) -> Figure:
     """Curves of several solutions over parts of their motions, one panel for each, a line for each solution.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,7 +13,7 @@ from matplotlib.figure import Figure
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
 from trajopt.display.curves import Component, curves_of, problem_of
-from trajopt.plot.canvas import GivenAxes, panels, title
+from trajopt.plot.canvas import GivenAxes, GivenFigure, panels, title
 from trajopt.plot.style import as_text, line_of, settings, times
 from trajopt.plot.time_axis import (
     arc_names,
@@ -107,7 +106,7 @@ def whole_curve(tracks: Sequence[Track]) -> Component:
 def draw_panels(
     answer: Answer,
     contents: Sequence[Panel],
-    figure: Any,
+    figure: GivenFigure,
     ax: GivenAxes,
     *,
     each: int = 1,

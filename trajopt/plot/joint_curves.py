@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -15,7 +14,7 @@ from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.display.curves import Component, driving_torque, held_at_zero
 from trajopt.graph.quantities import SPLINE_LEAVES
-from trajopt.plot.canvas import GivenAxes, check_solution
+from trajopt.plot.canvas import GivenAxes, GivenFigure, check_solution
 from trajopt.plot.curve_panels import (
     Panel,
     Track,
@@ -37,7 +36,7 @@ def torques(
     *,
     joints: Sequence[str] | None = None,
     knots: bool = False,
-    figure: Any = None,
+    figure: GivenFigure = None,
     ax: GivenAxes = None,
 ) -> Figure:
     """Joint torques (N m) and forces (N) over time with their limits, one panel per joint.
@@ -77,7 +76,7 @@ def joint_forces(
     *,
     joints: Sequence[str] | None = None,
     knots: bool = False,
-    figure: Any = None,
+    figure: GivenFigure = None,
     ax: GivenAxes = None,
 ) -> Figure:
     """Norm |F_i| in N of the force that joint i transmits to its link, (4.3) and (4.6) of Barman's thesis.
@@ -111,7 +110,7 @@ def joints(
     joints: Sequence[str] | None = None,
     curves: Sequence[str] | None = None,
     knots: bool = False,
-    figure: Any = None,
+    figure: GivenFigure = None,
     ax: GivenAxes = None,
 ) -> Figure:
     """Positions of every joint over time and their rates, with their limits where these are known.

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from trajopt.base.errors import OptionError
-from trajopt.plot.canvas import GivenAxes, check_solution, panels
+from trajopt.plot.canvas import GivenAxes, GivenFigure, check_solution, panels
 from trajopt.plot.style import MARK, line_of, settings
 
+if TYPE_CHECKING:
+    from trajopt.solution.solution import Answer
 
-def refinement(solution: Any, *, figure: Any = None, ax: GivenAxes = None) -> Figure:
+
+def refinement(solution: Answer, *, figure: GivenFigure = None, ax: GivenAxes = None) -> Figure:
     """Spans of the mesh and the two estimated errors in every round of `Refined`; circles were not kept.
 
     solution : of a problem or of phases, solved with refine=trajopt.Refined()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from matplotlib.patches import Circle, Polygon
@@ -14,6 +14,9 @@ from trajopt.base.palette import PALETTE
 from trajopt.plot.style import MARK, NOTE, as_text
 from trajopt.terms.scene import Capsule, Target, scene_of
 from trajopt.terms.term import Quantity
+
+if TYPE_CHECKING:
+    from trajopt.problem.problem import ProblemData
 
 OBSTACLE = "#E3C6D6"  # a pale PALETTE[3]
 POSITION = "position:"
@@ -32,7 +35,7 @@ class Hull:
 Around: TypeAlias = Capsule | Hull | Target
 
 
-def scenery(problem: Any) -> list[Capsule | Target]:
+def scenery(problem: ProblemData) -> list[Capsule | Target]:
     """Obstacles and targets of the costs and constraints of a problem, each once.
 
     Known are those of `trajopt.library` and places that a frame is held at; terms of one's own know none,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,7 +18,15 @@ from trajopt.base.arguments import check_choice, check_count
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
 from trajopt.graph.protocols.dynamics import GravityField, SkeletonDynamics
-from trajopt.plot.canvas import GivenAxes, check_place, check_solution, given_axes, new_figure, title
+from trajopt.plot.canvas import (
+    GivenAxes,
+    GivenFigure,
+    check_place,
+    check_solution,
+    given_axes,
+    new_figure,
+    title,
+)
 from trajopt.plot.curve_panels import starts_of
 from trajopt.plot.scenery import Around, Plane, draw_scenery, points_of, scenery, write_beside
 from trajopt.plot.style import LIMIT_COLOUR, NOISE, PANEL, SAMPLES, SHADES, WIDTH, settings
@@ -70,7 +78,7 @@ def motion(
     *,
     snapshots: int = SNAPSHOTS,
     view: Literal["planes", "space"] = "planes",
-    figure: Any = None,
+    figure: GivenFigure = None,
     ax: GivenAxes = None,
 ) -> Figure:
     """The robot at evenly spaced times, light at the start and dark at the end, with its end point's path.
@@ -94,7 +102,7 @@ def motion(
     return drawn
 
 
-def draw_scene(scene: Scene, view: str, figure: Any = None, ax: GivenAxes = None) -> Figure:
+def draw_scene(scene: Scene, view: str, figure: GivenFigure = None, ax: GivenAxes = None) -> Figure:
     """The figure of a scene: its snapshots, in planes or in space, and what stands around."""
     with settings():
         figure, axes, planes = _places(scene, view, figure, ax)
@@ -146,7 +154,7 @@ def _postures(answer: Answer, times: NDArray) -> NDArray:
     return np.concatenate(found)
 
 
-def views(lines: NDArray, gravity: Any = None) -> list[tuple[int, int]]:
+def views(lines: NDArray, gravity: NDArray | None = None) -> list[tuple[int, int]]:
     """The planes in which a motion is drawn, as pairs of world axes: one, and the one from above."""
     across, up = drawing_axes(lines, gravity)
     depth = 3 - across - up
@@ -154,7 +162,7 @@ def views(lines: NDArray, gravity: Any = None) -> list[tuple[int, int]]:
     return [(across, up)] + [(across, depth)] * bool(extent[depth] > SPATIAL * extent.max())
 
 
-def _places(scene: Scene, view: str, figure: Any, ax: GivenAxes) -> tuple[Any, list, list[Plane]]:
+def _places(scene: Scene, view: str, figure: GivenFigure, ax: GivenAxes) -> tuple[Figure, list, list[Plane]]:
     """The figure, its axes and what each shows: the planes one above the other, or all of space."""
     planes: list[Plane] = [SPACE] if view == "space" else [*scene.planes]
     if ax is not None:
@@ -163,14 +171,14 @@ def _places(scene: Scene, view: str, figure: Any, ax: GivenAxes) -> tuple[Any, l
         axes = given_axes(ax, ["the motion", "from above"][: len(planes)])
         if view == "space" and getattr(axes[0], "name", "") != "3d":
             raise OptionError("ax has two dimensions: give one of figure.add_subplot(projection='3d')")
-        return axes[0].figure, axes, planes
+        return cast(Figure, axes[0].figure), axes, planes
     sizes = [scene.size(plane) for plane in planes]
     heights = [height for _, height in sizes]
     if figure is None:
         figure = new_figure(max(width for width, _ in sizes), sum(heights))
     options: Any = {"projection": "3d"} if view == "space" else {}
     axes = figure.subplots(len(planes), 1, squeeze=False, height_ratios=heights, subplot_kw=options)
-    return figure, list(axes.flat), planes
+    return cast(Figure, figure), list(axes.flat), planes
 
 
 def draw_surroundings(axis: Any, scene: Scene, plane: Plane) -> None:

@@ -11,15 +11,17 @@ from matplotlib.ticker import MaxNLocator
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
-from trajopt.plot.canvas import GivenAxes, panels
+from trajopt.plot.canvas import GivenAxes, GivenFigure, panels
 from trajopt.plot.style import MARK, mark_failures, settings
 from trajopt.solution.records import StartTable
-from trajopt.solution.solution import SolutionData
+from trajopt.solution.solution import Answer
 
 Row = tuple[int, float, bool, bool]  # number, objective, converged, on the problem's own mesh
 
 
-def starts(result: SolutionData | StartTable | Any, *, figure: Any = None, ax: GivenAxes = None) -> Figure:
+def starts(
+    result: Answer | StartTable | Sequence[object], *, figure: GivenFigure = None, ax: GivenAxes = None
+) -> Figure:
     """Objective of every start: discs on the problem's own mesh, circles on coarser ones, crosses failed.
 
     result : a solution of several starts, of phases too, its table `solution.starts`, or what
@@ -47,7 +49,7 @@ def starts(result: SolutionData | StartTable | Any, *, figure: Any = None, ax: G
     return figure
 
 
-def _rows(result: Any) -> Sequence[Row]:
+def _rows(result: object) -> Sequence[Row]:
     """The starts of a table of either kind."""
     table = getattr(result, "starts", None) if not isinstance(result, StartTable) else result
     if isinstance(table, StartTable):

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from trajopt.base.errors import UnknownNameError
 from trajopt.display.curves import Component, kinds_of
 from trajopt.graph.quantities import EXTRA
-from trajopt.plot.canvas import GivenAxes, check_solution
+from trajopt.plot.canvas import GivenAxes, GivenFigure, check_solution
 from trajopt.plot.curve_panels import Panel, Track, draw_panels, starts_of, tracks_of
 from trajopt.plot.style import times
 from trajopt.problem.input_checks import index_of
@@ -21,7 +21,7 @@ from trajopt.solution.solution import Answer, SolutionData
 
 
 def states(
-    solution: Any, *, names: Sequence[str] | None = None, figure: Any = None, ax: GivenAxes = None
+    solution: Answer, *, names: Sequence[str] | None = None, figure: GivenFigure = None, ax: GivenAxes = None
 ) -> Figure:
     """States and controls of a system, or what a robot has beside its joints, one panel per name.
 
@@ -53,7 +53,7 @@ def _components(name: str, tracks: Mapping[str, Any]) -> list[str]:
 
 
 def costates(
-    solution: Any, *, names: Sequence[str] | None = None, figure: Any = None, ax: GivenAxes = None
+    solution: Any, *, names: Sequence[str] | None = None, figure: GivenFigure = None, ax: GivenAxes = None
 ) -> Figure:
     """Costates dJ/dx of the states of a system, one panel per state; see `Solution.costate`.
 

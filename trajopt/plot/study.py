@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from trajopt.base.arguments import check_known, short_repr
 from trajopt.base.errors import OptionError
 from trajopt.base.palette import PALETTE
-from trajopt.plot.canvas import GivenAxes, panels
+from trajopt.plot.canvas import GivenAxes, GivenFigure, panels
 from trajopt.plot.style import as_text, line_of, mark_failures, settings
 
 PANELS = {"objective": "objective", "duration": "duration (s)", "iterations": "iterations"}
@@ -28,7 +28,7 @@ class StudiedPoints(Protocol):
 
 
 def study(
-    result: StudiedPoints, *, over: str | None = None, figure: Any = None, ax: GivenAxes = None
+    result: StudiedPoints, *, over: str | None = None, figure: GivenFigure = None, ax: GivenAxes = None
 ) -> Figure:
     """Objective, duration and iterations over a parameter, one curve for each combination of the others.
 

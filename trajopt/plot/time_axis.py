@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib import rcParams
@@ -19,6 +19,9 @@ from trajopt.plot.style import LIMIT_COLOUR, MARK, NOISE, NOTE, SMALL_FONT, as_t
 from trajopt.solution.solution import SolutionData
 from trajopt.splines.instants import Instants
 from trajopt.terms.term import components_read
+
+if TYPE_CHECKING:
+    from trajopt.problem.problem import ProblemData
 
 NEAR_LIMIT = 0.05  # of the range between the limits: closer than this a curve counts as being at one
 SWITCH_WIDTH = 0.15  # of the duration: slower passages from limit to limit are no switches
@@ -107,7 +110,9 @@ def borders_of(solution: SolutionData) -> Array:
     return np.unique([*np.asarray(solution.curve.starts, dtype=float), solution.duration])
 
 
-def via_points(problem: Any, solution: SolutionData, quantity: str) -> list[tuple[float, int, float]]:
+def via_points(
+    problem: ProblemData | None, solution: SolutionData, quantity: str
+) -> list[tuple[float, int, float]]:
     """Time, component and value of what a problem prescribes of a quantity within the motion, at one instant.
 
     Boundary values are not among them: they stand where the curves begin and end.

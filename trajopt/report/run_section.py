@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from trajopt.base.arguments import shorten
 from trajopt.display.solution_facts import numbers_text
@@ -48,7 +47,7 @@ def _found(solution: SolutionData) -> Mapping[str, str]:
     return found
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """A value with at most DIGITS significant digits and as many characters as messages print."""
     if isinstance(value, tuple | list):
         return f"({', '.join(short(entry) for entry in value)})"

@@ -16,7 +16,7 @@ def section(title: str, content: str) -> str:
     return f"<h2>{escape(title)}</h2>{content}"
 
 
-def text_section(title: str, content: Any) -> str:
+def text_section(title: str, content: object) -> str:
     """A section with the text of a value in lines; nothing for None."""
     return "" if content is None else section(title, f"<pre>{escape(str(content))}</pre>")
 
@@ -42,5 +42,5 @@ def image_tag(content: bytes, kind: str, title: str) -> str:
     return f'<img alt="{title}" src="data:{kind};base64,{b64encode(content).decode("ascii")}"/>'
 
 
-def _kind(cell: Any) -> str:
+def _kind(cell: object) -> str:
     return ' class="number"' if NUMBER.fullmatch(str(cell)) else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ ENDS = "; the ends of the motion are 'start' and 'end'"
 Over = Literal["path", "start", "end"] | Window | Sequence[float] | NDArray[np.float64] | NodeSet
 
 
-def node_set(over: Any) -> NodeSet:
+def node_set(over: object) -> NodeSet:
     """The node set that users mean by `over`; OptionError where it means none."""
     if isinstance(over, NodeSet):
         return over
@@ -46,14 +46,14 @@ def node_set(over: Any) -> NodeSet:
         if isinstance(over, str) and known == over:
             return known
     near = near_matches(over, ("path", "start", "end"))
-    instant = _of_instant(over) if isinstance(over, Real) and not isinstance(over, bool) else ""
+    instant = _of_instant(float(over)) if isinstance(over, Real) and not isinstance(over, bool) else ""
     raise OptionError(
         f"over is {short_repr(over)}{near}: use 'path', 'start', 'end', a window (s0, s1), single times "
         f"[t1, t2], ArcNodes or Neighbours{instant}"
     )
 
 
-def _of_instant(s: Any) -> str:
+def _of_instant(s: float) -> str:
     """The advice for one normalised time; nothing for a number beyond the motion."""
     if s in (0.0, 1.0):
         return ENDS

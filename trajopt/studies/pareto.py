@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trajopt.api.solution import Solution
 from trajopt.api.solve import solve
@@ -14,6 +14,11 @@ from trajopt.checks.path_equations import quadrature
 from trajopt.studies.many.point import StudyPoint
 from trajopt.studies.many.sweep import sweep
 from trajopt.studies.workers.workers import Where
+
+if TYPE_CHECKING:
+    from trajopt.api.problem import Problem
+    from trajopt.graph.protocols.term import Term
+    from trajopt.solvers.solver import Solver
 
 WEIGHT = "weight"
 
@@ -28,10 +33,10 @@ class ParetoPoint:
 
 
 def pareto_front(
-    build: Callable[[float], Any],
+    build: Callable[[float], Problem],
     weights: Sequence[float],
-    terms: Mapping[str, Any],
-    solver: Any = None,
+    terms: Mapping[str, Term],
+    solver: Solver | None = None,
     *,
     processes: int | None = None,
     executor: Where | None = None,
@@ -58,11 +63,13 @@ def pareto_front(
     )
 
 
-def _at_weight(build: Callable[[float], Any], weight: float) -> Any:
+def _at_weight(build: Callable[[float], Problem], weight: float) -> Problem:
     return build(weight)
 
 
-def _in_turn(build: Callable[[float], Any], weights: Sequence[float], solver: Any) -> list[Solution]:
+def _in_turn(
+    build: Callable[[float], Problem], weights: Sequence[float], solver: Solver | None
+) -> list[Solution]:
     solutions: list[Solution] = []
     for weight in weights:
         problem = build(weight)
@@ -78,7 +85,7 @@ def _solution_of(point: StudyPoint, weight: float) -> Solution:
     return point.solution
 
 
-def _value(solution: Solution, term: Any) -> float:
+def _value(solution: Solution, term: Term) -> float:
     """Integral of a term over the motion by Gauss' rule in every span; durations by value."""
     if term.quantity == "duration":
         return solution.duration

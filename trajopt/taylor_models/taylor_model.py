@@ -311,7 +311,7 @@ def _indicator(one: Array, zero: Array) -> TaylorModel:
     return TaylorModel(value[None], np.where(one | zero, 0.0, 0.5))
 
 
-def as_model(value: Any) -> TaylorModel:
+def as_model(value: TaylorModel | float) -> TaylorModel:
     """A Taylor model itself, or that of a number, on all pieces."""
     if isinstance(value, TaylorModel):
         return value

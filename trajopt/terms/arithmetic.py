@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trajopt.base.arguments import numbers, short_repr
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError, ShapeError
 from trajopt.graph.elementary import Power, WeightedSum
+from trajopt.graph.expression import Factor
 from trajopt.graph.protocols.block import Block
 from trajopt.graph.protocols.term import Term
 
@@ -28,16 +30,16 @@ OPERATORS = {
     **{"power": "pow", "negative": "neg", "positive": "pos"},
 }
 
-Factor = float | tuple[float, ...]  # one number for all components, or one each
-Parts = tuple[tuple[Factor, Any], ...]  # terms, each with its factor
+Operand: TypeAlias = "Term | ArrayLike"  # a term, or numbers
+Parts = tuple[tuple[Factor, Term], ...]  # terms, each with its factor
 
 
 class Arithmetic:
     """Base class that gives a term + - *, / numbers, ** 2 and NumPy's functions, such as np.sin."""
 
-    operands: tuple[Any, ...] = ()  # the terms that this one is made of, where it is arithmetic of others
+    operands: tuple[Term, ...] = ()  # the terms that this one is made of, where it is arithmetic of others
 
-    def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self: Term, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         name = function.__name__
         if method == "__call__" and not options:
             if name in FUNCTIONS:
@@ -59,7 +61,7 @@ class Arithmetic:
             "a term was taken for a number: NumPy's functions take terms, np.sin(term), those of math do not"
         )
 
-    def _compared(self, bound: Any) -> NoReturn:
+    def _compared(self, bound: object) -> NoReturn:
         raise OptionError(
             f"a term was compared with {short_repr(bound)}: write problem.subject_to(term, lower=..., "
             "upper=...)"
@@ -75,7 +77,7 @@ class Arithmetic:
 
     __iter__ = None  # else Python would loop over entries without end
 
-    def __pow__(self, exponent: int) -> Squared:
+    def __pow__(self: Term, exponent: int) -> Squared:
         if not isinstance(exponent, int | float) or exponent != 2:
             raise OptionError(
                 f"a term was raised to the power {short_repr(exponent)}: only 2 is built in, write others "
@@ -83,45 +85,45 @@ class Arithmetic:
             )
         return Squared(self)
 
-    def __mul__(self, factor: Any) -> Any:
+    def __mul__(self: Term, factor: Operand) -> Squared | Product | Combination:
         if isinstance(factor, Term):
-            return self**2 if factor == self else Product((self, factor))
+            return Squared(self) if factor == self else Product((self, factor))
         return Combination(((_factor(factor), self),))
 
     __rmul__ = __mul__
 
-    def __truediv__(self, divisor: Any) -> Combination:
+    def __truediv__(self: Term, divisor: ArrayLike) -> Combination:
         if isinstance(divisor, Term):
             raise _inside("a term was divided by another")
         values = np.asarray(_factor(divisor))
         if np.any(values == 0.0):
             raise OptionError(f"a term was divided by {divisor}: give numbers other than zero")
-        return self * (1.0 / values)
+        return Combination(((_factor(1.0 / values), self),))
 
-    def __rtruediv__(self, other: Any) -> NoReturn:
+    def __rtruediv__(self, other: object) -> NoReturn:
         raise _inside(f"{short_repr(other)} was divided by a term")
 
-    def __rpow__(self, base: Any) -> NoReturn:
+    def __rpow__(self, base: object) -> NoReturn:
         raise _inside(f"{short_repr(base)} was raised to the power of a term")
 
     def __neg__(self) -> Combination:
-        return self * -1.0
+        return Combination(((-1.0, cast(Term, self)),))
 
-    def __pos__(self) -> Any:
+    def __pos__(self) -> Self:
         return self
 
-    def __add__(self, other: Any) -> Combination:
+    def __add__(self: Term, other: Operand) -> Combination:
         return added(self, other)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self: Term, other: Operand) -> Any:
         if isinstance(other, int) and other == 0:  # where sum(terms) starts
             return self
         return added(other, self)
 
-    def __sub__(self, other: Any) -> Combination:
+    def __sub__(self: Term, other: Operand) -> Combination:
         return added(self, other, -1.0)
 
-    def __rsub__(self, other: Any) -> Combination:
+    def __rsub__(self: Term, other: Operand) -> Combination:
         return added(other, self, -1.0)
 
 
@@ -142,7 +144,7 @@ class Combination(Arithmetic):
     constant: Factor = 0.0
 
     @property
-    def operands(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def operands(self) -> tuple[Term, ...]:  # type: ignore[override]
         return tuple(term for _, term in self.parts)
 
     @property
@@ -169,7 +171,7 @@ class Combination(Arithmetic):
         return (*blocks, WeightedSum(sources, self.quantity, constant))
 
 
-def added(one: Any, other: Any, factor: float = 1.0) -> Combination:
+def added(one: Operand, other: Operand, factor: float = 1.0) -> Combination:
     """The sum of a term and a multiple of another; either may be numbers."""
     (parts, constant), (others, other_constant) = _parts(one, 1.0), _parts(other, factor)
     try:
@@ -189,7 +191,7 @@ def _inside(what: str) -> OptionError:
     )
 
 
-def _parts(term: Any, factor: float) -> tuple[Parts, Factor]:
+def _parts(term: Operand, factor: float) -> tuple[Parts, Factor]:
     """The terms, and the constant, of whose sum `factor` times a term, or numbers, is."""
     if isinstance(term, Combination) and factor == 1.0:
         return term.parts, term.constant
@@ -198,11 +200,11 @@ def _parts(term: Any, factor: float) -> tuple[Parts, Factor]:
     return (), factor_of(factor * _components(term, "added to"))
 
 
-def _factor(factor: Any) -> Factor:
+def _factor(factor: object) -> Factor:
     return factor_of(_components(factor, "multiplied by"))
 
 
-def _components(given: Any, how: str) -> Array:
+def _components(given: object, how: str) -> Array:
     """Numbers that a term was added to or multiplied by, () or (m,)."""
     try:
         values = numbers(given, "the number")
@@ -215,9 +217,10 @@ def _components(given: Any, how: str) -> Array:
     return values
 
 
-def factor_of(values: Any) -> Factor:
+def factor_of(values: ArrayLike) -> Factor:
     """The factor of a term: one number, or one for each component."""
-    return float(values) if np.ndim(values) == 0 else tuple(np.asarray(values).tolist())
+    array = np.asarray(values)
+    return float(array) if array.ndim == 0 else tuple(array.tolist())
 
 
 def written(factor: Factor | None) -> str:
@@ -229,10 +232,10 @@ def written(factor: Factor | None) -> str:
 class Squared(Arithmetic):
     """y_i = u_i^2, the squares of the components of a term `base`, (m,)."""
 
-    base: Any
+    base: Term
 
     @property
-    def operands(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def operands(self) -> tuple[Term, ...]:  # type: ignore[override]
         return (self.base,)
 
     @property
@@ -252,7 +255,7 @@ class Squared(Arithmetic):
 class Product(Arithmetic):
     """y_i = u_i w_i, the products of the components of two terms, (m,)."""
 
-    operands: tuple[Any, Any]
+    operands: tuple[Term, Term]
 
     @property
     def name(self) -> str:
@@ -276,10 +279,10 @@ class FunctionOf(Arithmetic):
     """y_i = f(u_i), a function of NumPy of the components of a term `base`, (m,)."""
 
     function: str
-    base: Any
+    base: Term
 
     @property
-    def operands(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def operands(self) -> tuple[Term, ...]:  # type: ignore[override]
         return (self.base,)
 
     @property
@@ -297,7 +300,7 @@ class FunctionOf(Arithmetic):
         return (*inner, function_block(FUNCTIONS[self.function], {self.base.quantity: width}, self.quantity))
 
 
-def inner_blocks(term: Any, width_of: Callable[[str], int]) -> tuple[tuple[Block, ...], int]:
+def inner_blocks(term: Term, width_of: Callable[[str], int]) -> tuple[tuple[Block, ...], int]:
     """The blocks of a term, and the number of its components."""
     blocks = term.blocks(width_of)
     offered = {name: size for block in blocks for name, size in block.outputs.items()}
@@ -305,7 +308,7 @@ def inner_blocks(term: Any, width_of: Callable[[str], int]) -> tuple[tuple[Block
 
 
 def blocks_of_one_width(
-    terms: Iterable[Any], width_of: Callable[[str], int], otherwise: str
+    terms: Iterable[Term], width_of: Callable[[str], int], otherwise: str
 ) -> tuple[tuple[Block, ...], dict[str, int]]:
     """The blocks of several terms, each once, and widths by quantity; ShapeError where these differ.
 

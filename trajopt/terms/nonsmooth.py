@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from trajopt.terms.arithmetic import (
     Arithmetic,
     Combination,
     Factor,
+    Operand,
     Squared,
     blocks_of_one_width,
     by_component,
@@ -34,12 +35,12 @@ from trajopt.terms.term import ExpressionTerm, operands_of
 class Maximum(Arithmetic):
     """y_i = max(u_i, w_i, ..., floor_i) over terms of one width m, and numbers; |u| is max(u, -u)."""
 
-    pieces: tuple[Any, ...]
+    pieces: tuple[Term, ...]
     floor: Factor | None = None
     is_absolute: bool = False
 
     @property
-    def operands(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def operands(self) -> tuple[Term, ...]:  # type: ignore[override]
         return self.pieces
 
     @property
@@ -88,7 +89,7 @@ class Slacked(Arithmetic):
     quantity: str
 
     @property
-    def operands(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def operands(self) -> tuple[Term, ...]:  # type: ignore[override]
         return (self.exact,)
 
     @property
@@ -99,7 +100,7 @@ class Slacked(Arithmetic):
         return ()
 
 
-def absolute(term: Any) -> Maximum:
+def absolute(term: Term) -> Maximum:
     """|u_i|, the absolute values of a term's components, (m,), in its unit; `integral |u|` is an L1 cost.
 
         problem.minimize(trajopt.absolute(trajopt.state("thrust")))                       # fuel
@@ -110,10 +111,10 @@ def absolute(term: Any) -> Maximum:
     """
     _check_pieces((term,))
     refuse_kinks(term, "an absolute value")
-    return Maximum((term, -term), is_absolute=True)
+    return Maximum((term, Combination(((-1.0, term),))), is_absolute=True)
 
 
-def maximum(*terms: Any) -> Maximum:
+def maximum(*terms: Operand) -> Maximum:
     """max(u_i, w_i, ...), the largest of several terms and numbers, component by component, (m,).
 
         problem.minimize(trajopt.maximum(trajopt.state("x") - trajopt.state("y"), 0.0))
@@ -141,14 +142,14 @@ def minimum(*terms: Any) -> Combination:
     return -maximum(*(-each if isinstance(each, Arithmetic) else 0.0 - _floor(each) for each in terms))
 
 
-def has_kinks(term: Any) -> bool:
+def has_kinks(term: object) -> bool:
     """True if a term contains an absolute value or a maximum."""
     if isinstance(term, Slacked):
         return False
     return isinstance(term, Maximum) or any(map(has_kinks, operands_of(term)))
 
 
-def refuse_kinks(term: Any, where: str) -> None:
+def refuse_kinks(term: Term, where: str) -> None:
     """OptionError for a term with kinks where only smooth ones can be."""
     if has_kinks(term):
         raise OptionError(
@@ -157,7 +158,7 @@ def refuse_kinks(term: Any, where: str) -> None:
         )
 
 
-def exact_of(term: Any) -> Any:
+def exact_of(term: Term) -> Term:
     """The term that a smoothed one, or one with slacks, stands for; any other term itself."""
     if isinstance(term, SmoothedTerm):
         return term.exact or term
@@ -173,7 +174,7 @@ def exact_of(term: Any) -> Any:
     return term
 
 
-def _check_pieces(terms: Any) -> None:
+def _check_pieces(terms: Sequence[Term]) -> None:
     if not terms:
         raise OptionError("no term is given: trajopt.maximum(trajopt.state('x'), 0.0)")
     for term in terms:
@@ -185,7 +186,7 @@ def _check_pieces(terms: Any) -> None:
             refuse_kinks(term, "a maximum")
 
 
-def _floor(value: Any) -> Array:
+def _floor(value: object) -> Array:
     floor = finite_numbers(value, "a number of a maximum")
     if floor.ndim > 1:
         raise ShapeError(f"a number of a maximum has shape {floor.shape}: give one, or one per component")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 Place: TypeAlias = tuple[float, float, float]  # m, world axes
 
@@ -26,7 +26,7 @@ class Target:
     place: Place
 
 
-def scene_of(term: Any) -> Iterator[Capsule | Target]:
+def scene_of(term: object) -> Iterator[Capsule | Target]:
     """The object of a term, or of one that it is made of by arithmetic or as a maximum."""
     own = getattr(term, "scene", None)
     if own is not None:

@@ -13,19 +13,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trajopt.base.arrays import Array
 from trajopt.base.errors import OptionError
+from trajopt.graph.protocols.term import Term
 from trajopt.terms.arithmetic import Combination, Factor, Squared, factor_of, written
 from trajopt.terms.nonsmooth import Maximum, has_kinks, refuse_kinks
 
 MOST_PIECES = 64  # smooth ones that stand for one function: more take longer than they are worth
 
 
-def with_slacks(term: Any, weight: float, slack_of: Callable[[Maximum], Any]) -> Any:
+def with_slacks(term: Term, weight: float, slack_of: Callable[[Maximum], Term]) -> Term:
     """weight * term with slacks in place of all maxima; OptionError where that is not convex in them.
 
     slack_of : the term of the slack that stands for a maximum
@@ -51,7 +52,7 @@ def with_slacks(term: Any, weight: float, slack_of: Callable[[Maximum], Any]) ->
     return term
 
 
-def selections(term: Any) -> Iterator[tuple[Any, Array, str]]:
+def selections(term: Term) -> Iterator[tuple[Term | None, Array, str]]:
     """Smooth terms t_j and numbers c_j with term = max_j (t_j + c_j), and a name of each piece.
 
     A term is None where only the number is left. Raises OptionError for a term that is no such maximum.
@@ -82,14 +83,14 @@ def selections(term: Any) -> Iterator[tuple[Any, Array, str]]:
         yield _combined(several), number, ", ".join(named)
 
 
-def _combined(parts: list[tuple[Factor, Any]]) -> Any:
+def _combined(parts: list[tuple[Factor, Term]]) -> Term | None:
     """The sum of multiples of terms: the term itself where there is one of factor 1, None without any."""
     if len(parts) == 1 and parts[0][0] == 1.0:
         return parts[0][1]
     return Combination(tuple(parts)) if parts else None
 
 
-def _linear_parts(term: Any, factor: Any = 1.0) -> Iterator[tuple[Factor, Any]]:
+def _linear_parts(term: Term, factor: ArrayLike = 1.0) -> Iterator[tuple[Factor, Term | None]]:
     """The terms of which a term is the weighted sum, none of them a sum; None with each constant."""
     if not isinstance(term, Combination):
         yield factor_of(np.asarray(factor)), term
@@ -100,7 +101,7 @@ def _linear_parts(term: Any, factor: Any = 1.0) -> Iterator[tuple[Factor, Any]]:
         yield factor_of(np.asarray(factor) * np.asarray(term.constant)), None
 
 
-def _not_convex(term: Any, how: str) -> OptionError:
+def _not_convex(term: Term, how: str) -> OptionError:
     return OptionError(
         f"'{term.name}' is {how}, which is not convex, so it has no slack: absolute values and maxima "
         "are minimized or bounded from above (minima maximized or bounded from below)"

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,11 @@ from trajopt.graph.protocols.block import Block
 from trajopt.graph.quantities import extra_leaf, own_term, parameter_leaf
 from trajopt.terms.arithmetic import Arithmetic, documented
 from trajopt.terms.scene import Capsule, Target
+
+if TYPE_CHECKING:
+    from trajopt.graph.expression import Expression
+    from trajopt.graph.protocols.term import Term
+    from trajopt.graph.trace import NodeSymbols
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Quantity(Arithmetic):
                 "are 0, 1, 2"
             )
 
-        def chosen(node: Any) -> Any:
+        def chosen(node: NodeSymbols) -> Expression:
             from trajopt.graph.trace import column_of
 
             return column_of(node, self.quantity)[int(component)]
@@ -114,7 +119,7 @@ class ExpressionTerm(Arithmetic):
         unit = self.unit if isinstance(self.unit, str) else tuple(chosen.of(self.unit))
         return ExpressionTerm(chosen, f"{self.name}[{spelled(part)}]", tuple(named), unit)
 
-    def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
         """Pickled by its name in a module where it has one: plain pickle finds no function there."""
         module, name = getattr(self.function, "__module__", ""), getattr(self.function, "__qualname__", "")
         if module != "__main__" and getattr(sys.modules.get(module), name, None) is self:
@@ -138,7 +143,7 @@ class ChosenComponents:
     part: int | tuple[int | None, int | None, int | None]
     function: Callable[[Any], Any]
 
-    def __call__(self, node: Any) -> Any:
+    def __call__(self, node: NodeSymbols) -> Sequence[Expression]:
         from trajopt.graph.expression import expression_of
 
         column = expression_of(self.function(node))
@@ -178,7 +183,7 @@ class SliceTerm(ExpressionTerm):
         return values[slice(*self.part)]
 
 
-def components_read(term: Any, width: int) -> tuple[str, NDArray[np.int64]]:
+def components_read(term: Term, width: int) -> tuple[str, NDArray[np.int64]]:
     """The quantity that a term reads unchanged, and which of its `width` components, (k,)."""
     places = np.arange(width)
     if isinstance(term, ComponentTerm):
@@ -189,7 +194,7 @@ def components_read(term: Any, width: int) -> tuple[str, NDArray[np.int64]]:
 def slice_term(quantity: str, part: tuple[int | None, int | None, int | None]) -> SliceTerm:
     """The components of a quantity that a slice names; OptionError, when traced, where it names none."""
 
-    def read(node: Any) -> Any:
+    def read(node: NodeSymbols) -> Expression:
         from trajopt.graph.trace import column_of
 
         return column_of(node, quantity)
@@ -235,7 +240,7 @@ class StateTerm(Arithmetic):
 
         return (trace(self._read, self.quantity, width_of),)
 
-    def _read(self, node: Any) -> Any:
+    def _read(self, node: NodeSymbols) -> Expression:
         return getattr(node, self.name)
 
 
@@ -251,7 +256,7 @@ def term(
     name: str | None = None,
     components: Sequence[str] = (),
     unit: str | Sequence[str] = "",
-) -> Any:
+) -> ExpressionTerm | Callable[[Callable[[Any], Any]], ExpressionTerm]:
     """Make a term y = f(node), (m,), of a function of the quantities of one node.
 
         node.t, node.q, node.v, node.tau ...                  columns of 1, n, n, n components
@@ -275,14 +280,14 @@ def term(
     return made if function is None else made(function)
 
 
-def _unit(given: Any) -> str | tuple[str, ...]:
+def _unit(given: object) -> str | tuple[str, ...]:
     """A unit, or one for each component, checked."""
     if isinstance(given, list | tuple):
         return tuple(arguments.unit(each, "a term's component") for each in given)
     return arguments.unit(given, "a term")
 
 
-def operands_of(term: Any) -> tuple[Any, ...]:
+def operands_of(term: object) -> tuple[Term, ...]:
     """The terms that a term is made of; none of one that is a user's class."""
     return getattr(term, "operands", ())
 

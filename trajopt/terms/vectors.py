@@ -6,12 +6,18 @@ A vector is (3,), a rotation R (9,), its matrix row by row, as `node.orientation
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 AXES = range(3)
 
 
-def difference_of(later: Any, earlier: Any) -> list[Any]:
+class Vector(Protocol):
+    """Components by number: a list, an array, or a column of CasADi symbols."""
+
+    def __getitem__(self, component: int, /) -> Any: ...
+
+
+def difference_of(later: Vector, earlier: Vector) -> list[Any]:
     """later - earlier."""
     return [later[i] - earlier[i] for i in AXES]
 
@@ -21,37 +27,37 @@ def total(vectors: Iterable[Sequence[Any]]) -> list[Any]:
     return [sum(parts) for parts in zip(*vectors, strict=True)]
 
 
-def dot(a: Any, b: Any) -> Any:
+def dot(a: Vector, b: Vector) -> Any:
     """a . b."""
     return sum(a[i] * b[i] for i in AXES)
 
 
-def cross(a: Any, b: Any) -> list[Any]:
+def cross(a: Vector, b: Vector) -> list[Any]:
     """a x b."""
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 
-def normalized(vector: Any) -> list[Any]:
+def normalized(vector: Vector) -> list[Any]:
     """The vector at length one."""
     length = dot(vector, vector) ** 0.5
     return [vector[i] / length for i in AXES]
 
 
-def matrix_columns(R: Any) -> list[list[Any]]:
+def matrix_columns(R: Vector) -> list[list[Any]]:
     """The columns of R: the axes of the frame in those of the world."""
     return [[R[len(AXES) * i + j] for i in AXES] for j in AXES]
 
 
-def turned(R: Any, vector: Any) -> list[Any]:
+def turned(R: Vector, vector: Vector) -> list[Any]:
     """R v."""
     return [dot(row, vector) for row in zip(*matrix_columns(R), strict=True)]
 
 
-def turned_back(R: Any, vector: Any) -> list[Any]:
+def turned_back(R: Vector, vector: Vector) -> list[Any]:
     """R' v."""
     return [dot(column, vector) for column in matrix_columns(R)]
 
 
-def sines_of_turn(columns: Any) -> list[Any]:
+def sines_of_turn(columns: Sequence[Vector]) -> list[Any]:
     """The skew part of a rotation of these columns as a vector: its axis times the sine of its angle."""
     return [0.5 * (columns[j][k] - columns[k][j]) for j, k in ((1, 2), (2, 0), (0, 1))]

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trajopt.api.solve import solve
 from trajopt.base.errors import TrajoptError
@@ -17,6 +17,9 @@ from trajopt.studies.many.build_inputs import inputs, recorded
 from trajopt.studies.many.portable import unpacked
 from trajopt.studies.many.sent_solution import file_of, with_problem, without_problem
 from trajopt.studies.workers.worker_versions import check_same, versions
+
+if TYPE_CHECKING:
+    from trajopt.studies.many.sent_solution import AnySolution
 
 OWN_GUESS = "its own guess"
 FAILED, INTERRUPTED = "failed", "interrupted"
@@ -54,7 +57,7 @@ class StudyPoint:
         """Its solution, or that of phases, read from its file where it is in one; None without one."""
         return None if self._loaded is None else self._loaded()
 
-    def with_solution(self, loaded: Callable[[], Any]) -> StudyPoint:
+    def with_solution(self, loaded: Callable[[], AnySolution | None]) -> StudyPoint:
         """The point with a way to its solution, which is taken once."""
         return replace(self, _loaded=cache(loaded))
 
@@ -79,7 +82,7 @@ class Before:
 
     number: int
     source: bytes
-    solution: Any
+    solution: AnySolution
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ class StudyAnswer:
     """
 
     point: StudyPoint
-    solution: Any = None
+    solution: AnySolution | None = None
     archive: bytes = b""
     inputs: Mapping[str, str] = field(default_factory=dict)
 
@@ -128,7 +131,7 @@ def answered(task: Task) -> StudyAnswer:
     return StudyAnswer(point, without_problem(solution) if task.keep else None, archive, inputs())
 
 
-def columns_of(solution: Any) -> dict[str, Any]:
+def columns_of(solution: AnySolution) -> dict[str, Any]:
     """The columns of a row that its solution determines."""
     return {
         "status": solution.status.name.lower(),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trajopt.base.arguments import list_names
 from trajopt.base.errors import ResultFolderError, SolutionFileError
@@ -19,6 +19,9 @@ from trajopt.studies.many.build_inputs import changed
 from trajopt.studies.many.code_digest import code_of_names, names_in_pickle, short_digest
 from trajopt.studies.many.point import StudyAnswer, StudyPoint, Task, columns_of
 from trajopt.studies.many.sent_solution import read_solution
+
+if TYPE_CHECKING:
+    from trajopt.studies.many.sent_solution import AnySolution
 
 TABLE, PARQUET = "table.csv", "table.parquet"
 
@@ -67,7 +70,7 @@ class PointFolder:
         point_table.append(self.folder / TABLE, row)
         return point
 
-    def solution(self, point: StudyPoint) -> Any:
+    def solution(self, point: StudyPoint) -> AnySolution | None:
         """The solution of a point from its file; None where the file is missing or damaged.
 
         Raises SolutionFileError for a solution that is not the one of the row.
@@ -139,7 +142,7 @@ class PointFolder:
                     self._check_row(point, solution)
                     self.known[point.number] = point
 
-    def _check_row(self, point: StudyPoint, solution: Any) -> None:
+    def _check_row(self, point: StudyPoint, solution: AnySolution) -> None:
         """ResultFolderError where a row has other numbers than its solution."""
         for name, value in columns_of(solution).items():
             if getattr(point, name) != value:

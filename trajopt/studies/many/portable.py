@@ -18,7 +18,7 @@ from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem_parts import checked_problem
 from trajopt.solution.rebuilt_problem import built
 
-Source = Problem | Phases | Recipe | Callable[[], Any]
+Source = Problem | Phases | Recipe | Callable[[], Problem | Phases]
 ADVICE = (
     "give its recipe (problem.recipe, where nothing was added to a problem of the library), or a function "
     "without arguments that builds it, such as functools.partial(build, mass=2.0)"
@@ -40,13 +40,13 @@ def packed(source: Source) -> bytes:
     return _pickled(source, name, ADVICE)
 
 
-def packed_settings(solver: Any, options: Mapping[str, Any]) -> bytes:
+def packed_settings(solver: object, options: Mapping[str, Any]) -> bytes:
     """Solver and options as bytes; OptionError for a solver that cannot be sent."""
     whose = f"solver {short_repr(solver)} or an option"
     return _pickled((solver, dict(options)), whose, "give one that can be pickled, or processes=1")
 
 
-def _pickled(value: Any, whose: str, advice: str) -> bytes:
+def _pickled(value: object, whose: str, advice: str) -> bytes:
     """The bytes of a value that can be read again; OptionError, naming whose it is, where they cannot be."""
     import cloudpickle
 

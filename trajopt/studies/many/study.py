@@ -32,11 +32,11 @@ from trajopt.studies.many.point_folder import PointFolder
 from trajopt.studies.many.point_table import csv_of, row_of, save_table
 from trajopt.studies.many.portable import Source, packed, packed_settings, unpacked
 from trajopt.studies.many.progress import Meter, Report, report_of
-from trajopt.studies.many.sent_solution import with_problem, without_problem
+from trajopt.studies.many.sent_solution import AnySolution, with_problem, without_problem
 from trajopt.studies.workers.calls import Call, Chain, Outcome, Outcomes, outcomes_of
 from trajopt.studies.workers.interrupts import interrupts_deferred
 from trajopt.studies.workers.worker_versions import versions
-from trajopt.studies.workers.workers import Workers, opened
+from trajopt.studies.workers.workers import Where, Workers, opened
 
 NOT_AT_HAND: Mapping[int, Problem | Phases] = MappingProxyType({})
 
@@ -91,9 +91,9 @@ class Study:
 class Settings:
     """Settings by which the points of a study are solved and stored; see `solve_many`."""
 
-    executor: Any = None
+    executor: Where | None = None
     processes: int | None = None
-    folder: Any = None
+    folder: Path | None = None
     anew: bool = False
     warm: bool = False  # whether a point starts from the last one before it that converged
     progress: Literal["auto", "silent"] | Report = "silent"
@@ -141,7 +141,7 @@ def solve_points(
     return Study(record.in_order(), settings.folder, interrupted, recalled)
 
 
-def check_options(solver: Any, options: Mapping[str, Any]) -> None:
+def check_options(solver: object, options: Mapping[str, Any]) -> None:
     """OptionError for options that `solve` does not take, or that make no sense for many problems."""
     known = ("refine", "starts", "coarse_to_fine", "time_limit")
     for name in options:
@@ -248,10 +248,10 @@ class _Record:
             for number, task in self._tasks.items()
         )
 
-    def _with_solution(self, point: StudyPoint, sent: Any = None) -> StudyPoint:
+    def _with_solution(self, point: StudyPoint, sent: AnySolution | None = None) -> StudyPoint:
         """The point with a way to its solution: of its file, or without a folder what a worker sent."""
 
-        def loaded() -> Any:
+        def loaded() -> AnySolution | None:
             found = sent if self._folder is None else self._folder.solution(point)
             if found is None:
                 return None

@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, as_completed
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from trajopt.base.arguments import list_names, short_repr
 from trajopt.base.errors import ClusterError, OptionError
 from trajopt.studies.workers.worker_versions import check_same, versions
+
+R = TypeVar("R")
 
 LONGEST_ABSENCE = 300.0  # seconds without any worker, after which nobody is expected to come
 TIMEOUT = 10.0  # seconds within which a scheduler and its workers must answer
@@ -21,7 +23,7 @@ TIMEOUT = 10.0  # seconds within which a scheduler and its workers must answer
 IS_THERE = "__import__('importlib.util', fromlist=['util']).find_spec('trajopt') is not None"
 
 
-def is_dask(executor: Any) -> bool:
+def is_dask(executor: object) -> bool:
     """True if the object is a client of Dask or the executor of one, without importing Dask."""
     return type(executor).__module__.partition(".")[0] == "distributed"
 
@@ -34,7 +36,7 @@ def deaths(error: BaseException) -> int:
 
 
 @contextmanager
-def connected(where: Any) -> Iterator[tuple[Executor, int]]:
+def connected(where: Executor | str | Any) -> Iterator[tuple[Executor, int]]:
     """The executor of a cluster and its number of threads; a client that was given stays open.
 
     where : the address of a scheduler, a `distributed.Client`, or its executor
@@ -76,7 +78,7 @@ class Presence:
             )
 
 
-def on_every_worker(where: Any, function: Callable[[], Any]) -> Iterator[tuple[str, Any]]:
+def on_every_worker(where: Executor | str | Any, function: Callable[[], R]) -> Iterator[tuple[str, R]]:
     """Make a call once on every worker of a cluster: its address and what was returned, as they are done.
 
     where, errors : as in `connected`; what a call raises is raised here

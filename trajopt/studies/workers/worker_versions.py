@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from trajopt.base.errors import ClusterError
 from trajopt.solution.records import installed_versions
@@ -28,7 +27,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def check_same(wanted: Mapping[str, str], found: Any, worker: str) -> None:
+def check_same(wanted: Mapping[str, str], found: object, worker: str) -> None:
     """ClusterError where a worker has other versions than wanted, or an error in the place of versions."""
     unlike = f"cannot report its version: {found}"
     if isinstance(found, Mapping):
