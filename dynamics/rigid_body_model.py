@@ -69,7 +69,7 @@ class RigidBodyModel(KinematicTree):
         from dynamics.blocks.declared_quantities import QUANTITIES, WITHOUT_MASS
 
         if self.has_no_mass:
-            return {name: each for name, each in QUANTITIES.items() if name in WITHOUT_MASS}
+            return {name: quantity for name, quantity in QUANTITIES.items() if name in WITHOUT_MASS}
         return QUANTITIES
 
     def check_quantity(self, name: str) -> None:

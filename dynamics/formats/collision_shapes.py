@@ -60,12 +60,14 @@ def urdf_shapes(
         names = list_names(_names(missing))
         message = f"missing meshes, whose parts of links have no shape and may touch anything: {names}"
         warnings.warn(message, MeshWarning, stacklevel=2)
-    for each in solids:
-        if each in missing:
+    for solid in solids:
+        if solid in missing:
             continue
-        fitted = [] if meshes == "skip" or isinstance(each, Shape) else _covers(each, meshes, places, opened)
-        for shape in [each] if isinstance(each, Shape) else fitted:
-            found.append(replace(shape, name=f"{each.carrier} {len(found)}"))
+        fitted = (
+            [] if meshes == "skip" or isinstance(solid, Shape) else _covers(solid, meshes, places, opened)
+        )
+        for shape in [solid] if isinstance(solid, Shape) else fitted:
+            found.append(replace(shape, name=f"{solid.carrier} {len(found)}"))
     if opened:
         message = f"open meshes: {list_names(opened)}; the hull of what is there is covered: look at them"
         warnings.warn(message, MeshWarning, stacklevel=2)
@@ -88,25 +90,25 @@ def _solids(
     solids = urdf_solids(path_or_xml, "collision")
     if visuals == "skip":
         return solids, ()
-    covered = {each.carrier for each in solids}
-    seen = tuple(each for each in urdf_solids(path_or_xml, "visual") if each.carrier not in covered)
+    covered = {solid.carrier for solid in solids}
+    seen = tuple(shown for shown in urdf_solids(path_or_xml, "visual") if shown.carrier not in covered)
     return (solids + seen if visuals == "fit" else solids), seen
 
 
 def _missing(solids: Iterable[Shape | LinkMesh], folders: Sequence[Path]) -> list[LinkMesh]:
     """The meshes whose files no folder has."""
     found = []
-    for each in solids:
-        if isinstance(each, LinkMesh):
+    for solid in solids:
+        if isinstance(solid, LinkMesh):
             try:
-                found_mesh(each.file, folders, each.element)
+                found_mesh(solid.file, folders, solid.element)
             except UrdfError:
-                found.append(each)
+                found.append(solid)
     return found
 
 
 def _names(meshes: Iterable[LinkMesh]) -> tuple[str, ...]:
-    return tuple(f"{each.element} ({each.file})" for each in meshes)
+    return tuple(f"{mesh.element} ({mesh.file})" for mesh in meshes)
 
 
 def _covers(mesh: LinkMesh, how: str, folders: list[Path], opened: list[str]) -> list[Shape]:
@@ -120,7 +122,7 @@ def _covers(mesh: LinkMesh, how: str, folders: list[Path], opened: list[str]) ->
     most = MOST_POINTS if how == "hull" else MOST_CORNERS * bool(read.is_convex)
     corners = hull_corners(vertices) if most else vertices
     solids = (hull(corners),) if len(corners) <= most else fitted_capsules(vertices)
-    return [replace(each.moved(turn, place), carrier=mesh.carrier) for each in solids]
+    return [replace(solid.moved(turn, place), carrier=mesh.carrier) for solid in solids]
 
 
 def load_spheres(path: str | os.PathLike[str]) -> tuple[Shape, ...]:

@@ -29,7 +29,7 @@ def left_out(robot: Element) -> tuple[str, ...]:
             for part in _unread(element, known):
                 found.setdefault(f"{part} of {element.tag}s", []).append(element.get("name", ""))
     lines = [f"{what}: {list_names(dict.fromkeys(names))}" for what, names in found.items()]
-    return (*lines, *(f"<{_local(tag)}>: {_inside(each)}" for tag, each in others.items()))
+    return (*lines, *(f"<{_local(tag)}>: {_inside(other)}" for tag, other in others.items()))
 
 
 def _unread(element: Element, known: tuple[str, ...]) -> Iterable[str]:

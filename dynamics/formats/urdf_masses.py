@@ -53,7 +53,7 @@ def _spread(mass: float, name: str, source: str | os.PathLike[str]) -> MassPrope
     """A mass spread evenly over the solids of a link, each counted whole where they overlap."""
     solids: Sequence[Shape | LinkMesh] = ()
     for element in ("collision", "visual"):
-        solids = solids or [each for each in urdf_solids(source, element) if each.carrier == name]
+        solids = solids or [solid for solid in urdf_solids(source, element) if solid.carrier == name]
     whole = NO_MASS
     try:
         for solid in solids:

@@ -255,7 +255,7 @@ def _of_version(module: str | None) -> bool:
 
 def _options(options: dict[str, Any]) -> str:
     """Text that represents options of Numba; a compiler's passes are a module of this folder."""
-    classes = {name: each.__qualname__ for name, each in options.items() if isinstance(each, type)}
+    classes = {name: option.__qualname__ for name, option in options.items() if isinstance(option, type)}
     return _token(dict(sorted({**options, **classes}.items())))
 
 
@@ -271,11 +271,11 @@ class _Writer:
 def _writers() -> dict[str, _Writer]:
     found = {}
     folder: Any = importlib.import_module(_FOLDER)
-    for each in pkgutil.walk_packages(folder.__path__, f"{_FOLDER}."):
-        spec: Any = importlib.util.find_spec(each.name)
-        state, code = _state(spec.origin), spec.loader.get_code(each.name)
+    for info in pkgutil.walk_packages(folder.__path__, f"{_FOLDER}."):
+        spec: Any = importlib.util.find_spec(info.name)
+        state, code = _state(spec.origin), spec.loader.get_code(info.name)
         if any(module.partition(".")[0] in _WRITE for module, _ in _scan(code).imports):
-            found[each.name] = _Writer(code, spec.origin, state)
+            found[info.name] = _Writer(code, spec.origin, state)
     return dict(sorted(found.items()))
 
 

@@ -132,7 +132,7 @@ def serial_link_rows(model: KinematicTree, nodes: Batch, count: int) -> np.ndarr
     columns, factors = body_columns(model)
     _regressor(packed.tree, packed.numbers, columns, factors, *serial.arrays[:3], out)
     of_columns = np.moveaxis(serial.nodes_last(out), 0, -1)  # (parameters, nodes, n')
-    own = np.array([motion.forces(np.ascontiguousarray(each)) for each in of_columns])
+    own = np.array([motion.forces(np.ascontiguousarray(column)) for column in of_columns])
     return np.moveaxis(own, -1, 0)
 
 

@@ -87,7 +87,7 @@ def plain(value: Any) -> Any:
 
 
 def _equation(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: finite(each) if isinstance(each, float) else each for name, each in numbers.items()}
+    return {name: finite(number) if isinstance(number, float) else number for name, number in numbers.items()}
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

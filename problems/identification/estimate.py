@@ -137,7 +137,7 @@ class Estimate:
             f"{self.base.count} base parameters of {every}, from {self.samples} samples",
             f"condition number {self.condition:.4g}, columns scaled to one and rows weighted by noise",
             f"noise of positions is at most {100.0 * self.position_noise:.2g} % of what shows a combination",
-            f"splines of {', '.join(f'{each:.3g}' for each in self.bandwidths)} Hz",
+            f"splines of {', '.join(f'{bandwidth:.3g}' for bandwidth in self.bandwidths)} Hz",
             f"the model is {away:.3g} standard deviations from the estimate, root mean square",
         ]
         joints = zip(names, self.noise, self.correlation, self.explained, strict=True)

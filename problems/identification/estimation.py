@@ -50,9 +50,9 @@ def estimate(
     model = model_of(robot)
     check_flag("friction", friction)
     check_positive("smoothing", smoothing)
-    motions = [fitted_motion(each, bandwidth) for each in recordings(data, model.joint_names)]
+    motions = [fitted_motion(recording, bandwidth) for recording in recordings(data, model.joint_names)]
     q, v, a, measured = (
-        np.concatenate([getattr(each, name) for each in motions]) for name in ("q", "v", "a", "tau")
+        np.concatenate([getattr(motion, name) for motion in motions]) for name in ("q", "v", "a", "tau")
     )
     if not np.all(measured.any(axis=0)):
         still = [
@@ -67,7 +67,7 @@ def estimate(
         raise ShapeError(
             f"{len(q)} samples of {model.n} torques are too few for {base.count} parameters: measure longer"
         )
-    noise = np.concatenate([each.noise for each in motions], axis=2)
+    noise = np.concatenate([motion.noise for motion in motions], axis=2)
     fit = least_squares_fit(model, base, smoothing, np.array([q, v, a]), noise, tau)
     prior = dynamics.dynamic_parameters(model)
     spreads = _joint_spreads(model, v, a, tau)
@@ -91,9 +91,9 @@ def estimate(
         position_noise=fit.position_noise,
         distance=distance,
         samples=len(q),
-        bandwidths=tuple(each.bandwidth for each in motions),
+        bandwidths=tuple(motion.bandwidth for motion in motions),
         smoothing=float(smoothing),
-        position_residual=np.max([each.residual for each in motions], axis=0),
+        position_residual=np.max([motion.residual for motion in motions], axis=0),
     )
 
 
@@ -158,7 +158,7 @@ def _with_friction_of(model: dynamics.RigidBodyModel, pi: Array, prior: Array) -
 
 def _correlations(residual: Array, motions: list[FittedMotion]) -> Array:
     """(n,) correlation of residuals with those one sample later; near zero where noise is white."""
-    ends = np.cumsum([len(each.q) for each in motions])[:-1]
+    ends = np.cumsum([len(motion.q) for motion in motions])[:-1]
     parts = np.split(residual, ends)
     products = sum(np.sum(part[1:] * part[:-1], axis=0) for part in parts)
     return products / np.sum(residual**2, axis=0)

@@ -259,7 +259,7 @@ def _ranges(model: dynamics.RigidBodyModel) -> tuple[Array, Array]:
 def _check_limited(model: dynamics.RigidBodyModel, limits: MotionLimits) -> None:
     """UnboundedError for joints whose movement nothing limits."""
     sizes = [limits.velocity, limits.acceleration, limits.torque_upper - limits.torque_lower]
-    free = np.all(~np.isfinite([np.broadcast_to(each, (model.n,)) for each in sizes]), axis=0)
+    free = np.all(~np.isfinite([np.broadcast_to(size, (model.n,)) for size in sizes]), axis=0)
     if free.any():
         raise UnboundedError(
             f"joint {model.joint_names[int(np.argmax(free))]!r} has no limit of speed, acceleration or "

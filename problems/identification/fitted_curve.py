@@ -91,7 +91,7 @@ def fitted_motion(measured: Measurements, bandwidth: float | None = None) -> Fit
     size = residual / np.sqrt(1.0 - share)
     rng = np.random.default_rng(0)
     draws = [replace(measured, q=size * rng.normal(size=measured.q.shape)) for _ in range(DRAWS)]
-    by_noise = [_fit(each, len(knots) - 1) for each in draws]
+    by_noise = [_fit(draw, len(knots) - 1) for draw in draws]
     noise = np.array([[curve(at, order) for order in range(3)] for curve in by_noise])
     q, v, a = (spline(at, order) for order in range(3))
     basis = BSpline.design_matrix(t, spline.t, spline.k)

@@ -153,11 +153,11 @@ class _Writer:
 
     def kept(self, where: str, values: Iterable[Any], unsaved: dict[str, str]) -> Iterator[Any]:
         """Values that have a form in a file; names of the others go to `unsaved`, with the reason."""
-        for each in values:
+        for value in values:
             try:
-                yield self.value(each)
+                yield self.value(value)
             except (NoData, TrajoptError) as error:
-                name = each[0] if isinstance(each, tuple) else getattr(each, "name", str(each))
+                name = value[0] if isinstance(value, tuple) else getattr(value, "name", str(value))
                 unsaved[name] = f"of the {where.replace('_', ' ')}, {error}"
 
     def value(self, value: Any) -> Any:

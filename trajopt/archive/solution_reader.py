@@ -121,7 +121,7 @@ def _curve(file: ArrayFile, header: SolutionHeader) -> Curve:
     if not arcs or not header.joint_names:
         file.refuse(f"{arcs} arcs of {len(header.joint_names)} joints")
     degrees = (header.degrees, *header.apart_degrees)
-    own, *apart = (_group(file, group_prefix(g), each, arcs) for g, each in enumerate(degrees))
+    own, *apart = (_group(file, group_prefix(g), degree, arcs) for g, degree in enumerate(degrees))
     if own.n < len(header.joint_names):
         file.refuse(f"control points of {own.n} curves for {len(header.joint_names)} joints")
     durations = file.numbers("durations", (arcs,))

@@ -62,7 +62,9 @@ def cached_if_small(function: Callable[P, T]) -> Callable[Concatenate[int, P], T
     def made(size: int, *arguments: object) -> T:
         if size <= LARGEST_CACHED:
             return cached(*map(content_of, arguments))
-        return computed(*[each.value if isinstance(each, Content) else each for each in arguments])
+        return computed(
+            *[argument.value if isinstance(argument, Content) else argument for argument in arguments]
+        )
 
     return cast(Callable[Concatenate[int, P], T], made)
 

@@ -50,7 +50,9 @@ class Facts:
             for name, text in self.rows
             if text
         )
-        drawn = "".join(f'<div style="flex: 1 1 300px; max-width: 375px">{each}</div>' for each in pictures)
+        drawn = "".join(
+            f'<div style="flex: 1 1 300px; max-width: 375px">{picture}</div>' for picture in pictures
+        )
         parts = [
             f'<div style="font-weight: 600{colour}">{escape(self.headline)}</div>',
             f'<table style="border: none; margin: 0; font: inherit"><tbody>{rows}</tbody></table>'

@@ -121,7 +121,7 @@ def _range(values: NDArray) -> tuple[float, float]:
 
 def range_with(curves: Mapping[str, NDArray], limits: Limits) -> tuple[float, float]:
     """Least and largest value of all curves, and of the limits that are near them."""
-    finite = [np.asarray(each)[np.isfinite(each)] for each in curves.values()]
+    finite = [np.asarray(curve)[np.isfinite(curve)] for curve in curves.values()]
     low, high = _range(np.concatenate(finite) if finite else np.zeros(0))
     reach = FARTHEST_LIMIT * (high - low)
     near = [

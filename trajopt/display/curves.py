@@ -115,9 +115,9 @@ def held_at_zero(solution: SolutionData) -> Array:
     for joint, parts in problem.passive_joints.items():
         for part in parts if joint in names else ():
             held[part.nodes(problem.trajectory), names.index(joint)] = True
-    for each in problem.constraints:
-        quantity, own = components_read(each.term, len(names))
-        if quantity == "tau" and not each.over.is_difference:
-            zero = (each.lower == 0.0) & (each.upper == 0.0)
-            held[np.ix_(each.over.nodes(problem.trajectory), own[zero])] = True
+    for constraint in problem.constraints:
+        quantity, own = components_read(constraint.term, len(names))
+        if quantity == "tau" and not constraint.over.is_difference:
+            zero = (constraint.lower == 0.0) & (constraint.upper == 0.0)
+            held[np.ix_(constraint.over.nodes(problem.trajectory), own[zero])] = True
     return np.all(held[(nodes.s > 0.0) & (nodes.s < 1.0)], axis=0)

@@ -56,13 +56,15 @@ def costs(problem: ProblemData) -> list[str]:
 
 def own_parameters(problem: ProblemData) -> dict[str, Any]:
     """The parameters that the user added, by their names with their widths."""
-    return _with_widths({name: each for name, each in problem.parameters.items() if not each.is_slack})
+    return _with_widths(
+        {name: parameter for name, parameter in problem.parameters.items() if not parameter.is_slack}
+    )
 
 
 def _with_widths(unknowns: Mapping[str, Any]) -> dict[str, Any]:
     """Unknowns by their names, of several components with their number: "force (3)"."""
-    widths = {name: each.lower.size for name, each in unknowns.items()}
-    return {f"{n} ({widths[n]})" if widths[n] > 1 else n: each for n, each in unknowns.items()}
+    widths = {name: unknown.lower.size for name, unknown in unknowns.items()}
+    return {f"{n} ({widths[n]})" if widths[n] > 1 else n: unknown for n, unknown in unknowns.items()}
 
 
 def durations(trajectory: Trajectory) -> str:

@@ -112,7 +112,7 @@ def samples_of(answer: Answer, rate: float) -> Samples:
     joined = _joined([name for name, _ in named], tables)
     columns = dict(joined.columns)
     links = [_quaternion_columns(part) for _, part in named]
-    for names in dict(item for each in links for item in each.items()).values():
+    for names in dict(item for link in links for item in link.items()).values():
         each = np.stack([columns[name] for name in names], axis=1)
         columns |= zip(names, _of_one_sign(each).T, strict=True)
     return Samples(columns, joined.units)

@@ -63,7 +63,7 @@ def coordinates_of(solution: SolutionData) -> str:
 
 def solution_card(solution: Any) -> str:
     """The facts, and the motion in small plots, as HTML."""
-    return solution_facts(solution).html(*[each for part in solution.parts[:2] for each in small_plots(part)])
+    return solution_facts(solution).html(*[plot for part in solution.parts[:2] for plot in small_plots(part)])
 
 
 def small_plots(solution: SolutionData) -> Iterator[str]:

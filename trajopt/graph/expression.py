@@ -323,7 +323,7 @@ def has_comparison(expression: Expression) -> bool:
 
     operations = (casadi.OP_EQ, casadi.OP_NE, casadi.OP_LT, casadi.OP_LE)
     entries = (expression[i] for i in range(expression.numel()))
-    return any(entry.is_op(each) for entry in entries for each in operations)
+    return any(entry.is_op(operation) for entry in entries for operation in operations)
 
 
 def has_calls(expression: Expression) -> bool:

@@ -35,7 +35,7 @@ def continued_tables(expression: SX) -> SX:
     def call(table: Function, operands: list[SX]) -> list[SX]:
         return called(_continued_table(table), operands)
 
-    (found,) = evaluated(function, [[each] for each in symbols], casadi.SX, apply, call)
+    (found,) = evaluated(function, [[symbol] for symbol in symbols], casadi.SX, apply, call)
     return casadi.SX(function.sparsity_out(0), casadi.vertcat(*found))
 
 

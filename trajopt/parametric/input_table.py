@@ -144,14 +144,14 @@ def _inputs_of(problem: ProblemData, kept_as_rows: Collection[int]) -> list[Inpu
         names = problem.component_names(constraint.term.quantity, constraint.lower.size)
         unchanging = None if number in kept_as_rows else with_values_in_the_matrix(problem, number)
         found.append(_limits("constraints", number, constraint, names, unchanging))
-    found += [_limits("integrals", number, each) for number, each in enumerate(problem.integrals)]
+    found += [_limits("integrals", number, integral) for number, integral in enumerate(problem.integrals)]
     for table in UNKNOWNS:
         found += [_limits(table, name, each) for name, each in getattr(problem, table).items()]
     bounds, arcs = problem.trajectory.duration_bounds, _numbered(len(problem.trajectory.arcs), "arc ")
     timed = (*problem.costs, *problem.constraints)  # by seconds, of which another duration makes other nodes
     if not any(isinstance(each.over, Instants) and each.over.clock == "seconds" for each in timed):
         found.append(DurationInput("duration", "duration", LimitPattern.of(*bounds), arcs))
-    found += [DataInput(name, _identifier(name), each.width) for name, each in problem.datasets.items()]
+    found += [DataInput(name, _identifier(name), dataset.width) for name, dataset in problem.datasets.items()]
     return found + [_weight(cost.name, number) for number, cost in enumerate(problem.costs)]
 
 

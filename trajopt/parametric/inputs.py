@@ -231,7 +231,7 @@ class LimitInput(PatternInput):
         listed = isinstance(value, list | tuple)
         entries = list(value) if listed else value
         if listed and len(entries) == equal.size:
-            given = np.array([each is not None for each in entries])
+            given = np.array([entry is not None for entry in entries])
             wrong = given != equal
             if wrong.any():
                 was = "free" if given[int(np.argmax(wrong))] else "fixed"
@@ -239,7 +239,7 @@ class LimitInput(PatternInput):
                     f"'{self.name}'{self._where(wrong)} was {was} when the problem was compiled: "
                     f"{COMPILE_AGAIN}"
                 )
-            entries = [0.0 if each is None else each for each in entries]
+            entries = [0.0 if entry is None else entry for entry in entries]
         elif np.ndim(value) and not equal.all():
             raise ShapeError(
                 f"'{self.name}' leaves components free: give a list with None for "

@@ -163,11 +163,11 @@ def _explicit(
     of_lagrangian = extended.hessian(wider, multipliers[linear:], weight)
     np.add.at(H, (extended.hessian_rows, extended.hessian_columns), of_lagrangian)
     others = [_by_values(k, structure, nlp, change) for change in moved]
-    gradients = [weight * each.gradient(y) + each.A.T @ multipliers[:linear] for each in others]
+    gradients = [weight * other.gradient(y) + other.A.T @ multipliers[:linear] for other in others]
     return _Explicit(
-        extended.gradient(wider)[y.size :] + [each.objective(y) for each in others],
+        extended.gradient(wider)[y.size :] + [other.objective(y) for other in others],
         H[y.size :, : y.size].T + np.transpose(gradients),
-        np.concatenate([np.transpose([each.A @ y + each.b for each in others]), J[:, y.size :]]),
+        np.concatenate([np.transpose([other.A @ y + other.b for other in others]), J[:, y.size :]]),
     )
 
 
@@ -200,8 +200,8 @@ def _derivatives(
     if structure.links is None:
         return replace(motions[0], objective=objective, one_sided=one_sided)
     stated = {name for problem in solution.asked.parts for name in problem.parameters}
-    every = {name: value for each in motions for name, value in each.parameters.items() if name in stated}
-    duration, phases = np.sum([each.duration for each in motions], axis=0), tuple(motions)
+    every = {name: value for motion in motions for name, value in motion.parameters.items() if name in stated}
+    duration, phases = np.sum([motion.duration for motion in motions], axis=0), tuple(motions)
     return Sensitivity(chosen.keyword, chosen.labels, objective, duration, every, (), 0, phases, one_sided)
 
 
@@ -295,8 +295,10 @@ def _by_constants(structure: ProgramStructure, nlp: NLP, C: Array) -> ProgramFun
 
 def _by_values(k: int, structure: ProgramStructure, nlp: NLP, change: _Change) -> ProgramFunctions:
     """The functions with the changes of weights and linear rows per unit in place of these themselves."""
-    weights = change.of_part(k, lambda part: np.array([each.weight for each in part.objectives]))
-    objectives = [replace(each, weight=float(w)) for each, w in zip(nlp.objectives, weights, strict=True)]
+    weights = change.of_part(k, lambda part: np.array([objective.weight for objective in part.objectives]))
+    objectives = [
+        replace(objective, weight=float(w)) for objective, w in zip(nlp.objectives, weights, strict=True)
+    ]
     A, b = (change.of_part(k, value) for value in (lambda part: part.linear.A, lambda part: part.linear.b))
     functions = structure.maps.functions(nlp.chain, nlp.unknowns.elimination.c, objectives, A, b)
     return functions.scaled(nlp.row_scale, nlp.objective_scale)

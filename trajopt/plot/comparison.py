@@ -118,7 +118,7 @@ def _chosen(solutions: Sequence[Answer], most: int) -> tuple[list[ComparedCurve]
     scales = {what: max(c.size for c in curves if c.what == what) for what in {c.what for c in curves}}
     order = sorted(curves, key=lambda c: c.spread / max(scales[c.what], np.finfo(float).tiny), reverse=True)
     kept = {id(each) for each in order[:most]}
-    return curves, [each for each in curves if id(each) in kept]
+    return curves, [curve for curve in curves if id(curve) in kept]
 
 
 def _tracks(solution: Answer) -> dict[tuple[str, str], list[Track]]:

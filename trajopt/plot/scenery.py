@@ -44,11 +44,11 @@ def scenery(problem: ProblemData) -> list[Capsule | Target]:
     found: list[Capsule | Target] = []
     for each in (*problem.constraints, *problem.costs):
         found += scene_of(each.term)
-    for each in problem.constraints:
-        term = each.term
+    for constraint in problem.constraints:
+        term = constraint.term
         if isinstance(term, Quantity) and term.quantity.startswith(POSITION):
-            place = np.where(each.lower == each.upper, each.lower, np.nan)
-            if np.isfinite(place).any() and not each.over.is_difference:
+            place = np.where(constraint.lower == constraint.upper, constraint.lower, np.nan)
+            if np.isfinite(place).any() and not constraint.over.is_difference:
                 found.append(Target(term.quantity.removeprefix(POSITION), tuple(place.tolist())))
     return list(dict.fromkeys(found))
 

@@ -53,7 +53,7 @@ def _rows(result: object) -> Sequence[Row]:
     """The starts of a table of either kind."""
     table = getattr(result, "starts", None) if not isinstance(result, StartTable) else result
     if isinstance(table, StartTable):
-        last = [(each.number, each.solves[-1], each.finished) for each in table.starts]
+        last = [(start.number, start.solves[-1], start.finished) for start in table.starts]
         return [(number, solve.objective, solve.converged, done) for number, solve, done in last]
     if isinstance(table, tuple) and table and hasattr(table[0], "seed"):
         return [(each.seed, each.objective, each.converged, True) for each in table]

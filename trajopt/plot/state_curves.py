@@ -73,7 +73,7 @@ def costates(
             labels = [state] if values.shape[1] == 1 else [f"{state} {i}" for i in range(values.shape[1])]
             for label, column in zip(labels, values.T, strict=True):
                 tracks.setdefault(label, []).append(Track(start + t, Component(label, column)))
-    contents = [Panel(f"costate of {name}", each) for name, each in tracks.items()]
+    contents = [Panel(f"costate of {name}", track) for name, track in tracks.items()]
     return draw_panels(solution, contents, figure, ax)
 
 

@@ -121,16 +121,16 @@ def via_points(
     if problem is None or times.size != problem.trajectory.nodes.count:
         return []
     width, found = problem.width_of(quantity), []
-    for each in problem.constraints:
-        read, own = components_read(each.term, width)
+    for constraint in problem.constraints:
+        read, own = components_read(constraint.term, width)
         if read != quantity:
             continue
-        at = times[each.over.nodes(problem.trajectory)] / solution.duration
-        instant = np.ptp(at) <= NOISE and not each.over.is_difference
-        single = at if isinstance(each.over, Instants) else at[: int(instant)]
+        at = times[constraint.over.nodes(problem.trajectory)] / solution.duration
+        instant = np.ptp(at) <= NOISE and not constraint.over.is_difference
+        single = at if isinstance(constraint.over, Instants) else at[: int(instant)]
         for time in (single[(single > NOISE) & (single < 1.0 - NOISE)] * solution.duration).tolist():
-            for i in np.flatnonzero(each.lower == each.upper):
-                found.append((time, int(own[i]), float(each.lower[i])))
+            for i in np.flatnonzero(constraint.lower == constraint.upper):
+                found.append((time, int(own[i]), float(constraint.lower[i])))
     return found
 
 

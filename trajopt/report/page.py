@@ -201,11 +201,11 @@ def _multiplier_charts(solution: SolutionData) -> Iterator[Chart]:
 
 def _history_charts(solution: Answer) -> Iterator[Chart]:
     """Objective and violation over the iterations of all solves, with a gap between one and the next."""
-    solves = [each.iterations for each in solution.solves] or [solution.history]
+    solves = [solve.iterations for solve in solution.solves] or [solution.history]
     if sum(map(len, solves)) < 2:
         return
     gap = np.full((1, 3), np.nan)
-    rows = np.concatenate([part for each in solves for part in (each, gap)][:-1])
+    rows = np.concatenate([part for solve in solves for part in (solve, gap)][:-1])
     number = np.arange(len(rows))
     count, scaled = len(solves), "" if solution.solves else "scaled "
     of_all = f", {count} solves one after the other" if count > 1 else ""

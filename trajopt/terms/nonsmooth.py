@@ -139,7 +139,7 @@ def minimum(*terms: Any) -> Combination:
     It may be maximized (a negative weight) and bounded from below. Errors as in `maximum`.
     """
     # 0 - 0, not -0, so that minimum(-u, 0) has the name and the slack of maximum(u, 0)
-    return -maximum(*(-each if isinstance(each, Arithmetic) else 0.0 - _floor(each) for each in terms))
+    return -maximum(*(-term if isinstance(term, Arithmetic) else 0.0 - _floor(term) for term in terms))
 
 
 def has_kinks(term: object) -> bool:

@@ -67,7 +67,7 @@ def selections(term: Term) -> Iterator[tuple[Term | None, Array, str]]:
     for _, part in smooth:
         refuse_kinks(part, "a square or a function")
     choices = [[*part.pieces, *([] if part.floor is None else [None])] for _, part in kinks]
-    if np.prod([len(each) for each in choices]) > MOST_PIECES:
+    if np.prod([len(choice) for choice in choices]) > MOST_PIECES:
         raise OptionError(
             f"'{term.name}' has more than {MOST_PIECES} pieces: bound its parts one by one, or the "
             "integral of it"

@@ -218,7 +218,7 @@ def sides(part: slice) -> tuple[Any, Any, Any]:
 
 def is_slice(part: slice) -> bool:
     """True if the sides of a slice are whole numbers, and its step is not zero."""
-    return all(each is None or is_whole(each) for each in sides(part)) and part.step != 0
+    return all(side is None or is_whole(side) for side in sides(part)) and part.step != 0
 
 
 @dataclass(frozen=True)

@@ -249,8 +249,8 @@ def variable_bounds(problem: ProblemData, spline_map: SplineMap) -> Bounds:
     """Bounds of the entries of x: hull bounds of positions, additional curves, durations, parameters."""
     layout = spline_map.layout
     bounds = Bounds(np.full(layout.size, -np.inf), np.full(layout.size, np.inf))
-    hulls = [each for each in problem.constraints if each.hold == "hull"]
-    bounded: list[tuple[str, Any]] = [("q", each) for each in hulls if each.term.quantity == "q"]
+    hulls = [constraint for constraint in problem.constraints if constraint.hold == "hull"]
+    bounded: list[tuple[str, Any]] = [("q", hull) for hull in hulls if hull.term.quantity == "q"]
     bounded += [(extra_leaf(name), extra) for name, extra in problem.extras.items()]
     for leaf, bound in bounded:
         group = layout.groups[spline_map.spline[leaf].group]

@@ -265,7 +265,7 @@ class ProgramFunctions(ProgramMaps):
             "row_weights": row_scaled(self.row_weights, of_rest),
             "jacobian_map": self.jacobian_map.scaled(row_factors),
         }
-        own = {each.name: getattr(self, each.name) for each in fields(ProgramFunctions)}
+        own = {field.name: getattr(self, field.name) for field in fields(ProgramFunctions)}
         scaled = (made or ProgramFunctions)(**own | others)
         last = vars(self).get("_last")
         if last is not None:  # evaluated already, but for what the factors change

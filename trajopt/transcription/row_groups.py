@@ -145,7 +145,7 @@ def objectives_of(problem: ProblemData) -> tuple[Objective, ...]:
 def given_limits(problem: ProblemData) -> list[Limits]:
     """The limits of all constraints, of all integrals, the offsets of all periodicities, zeros, slacks."""
     stated = [(each.lower, each.upper) for each in (*problem.constraints, *problem.integrals)]
-    offsets = [(each.offset, each.offset) for each in problem.periodicities]
+    offsets = [(periodicity.offset, periodicity.offset) for periodicity in problem.periodicities]
     zero = np.zeros(problem.dynamics.n)
     least = [np.asarray(low, dtype=float) for slack in problem.slacks.values() for _, low in slack.rows]
     return [*stated, *offsets, (zero, zero), *[(low, np.full_like(low, np.inf)) for low in least]]

@@ -158,7 +158,7 @@ def _custom(joint: Element, coordinates: tuple[OsimCoordinate, ...], what: str) 
             f"{what} has the transform axes {list_names(axis.get('name', '') for axis in axes)}; "
             f"{list_names(names)} are expected, each once"
         )
-    known = {each.name for each in coordinates}
+    known = {coordinate.name for coordinate in coordinates}
     return [_movement(by_name[name], name, known, what) for name in names]
 
 

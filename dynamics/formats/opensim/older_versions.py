@@ -64,7 +64,7 @@ def _rewrite_body(model: Element, body: Element) -> None:
         bodies.remove(body)
     elif body.find("inertia") is None:
         what = f"body '{body.get('name')}'"
-        moments = [number_of(body, f"inertia_{each}", "0", what) for each in MOMENTS]
+        moments = [number_of(body, f"inertia_{moment}", "0", what) for moment in MOMENTS]
         SubElement(body, "inertia").text = _written(moments)
 
 

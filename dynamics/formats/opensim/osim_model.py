@@ -116,14 +116,14 @@ def load_osim(
         rewrite(model)
     frames = offset_frames(model)
     masses, joints = mass_properties(model), joints_of(model, frames)
-    written = checked_coordinates(each for joint in joints for each in joint.coordinates)
+    written = checked_coordinates(coordinate for joint in joints for coordinate in joint.coordinates)
     held = held_values(hold, written)
     couplings = couplers(model, written)
     own.check(masses, written, {*couplings, *held})
     couplings = {**own.couplings(couplings), **{k: (None, polynomial([x])) for k, x in held.items()}}
     check_constraints(model)
     masses, joints = own.by_body(masses), [own.joint(joint) for joint in joints]
-    coordinates = {each.name: each for joint in joints for each in joint.coordinates}
+    coordinates = {coordinate.name: coordinate for joint in joints for coordinate in joint.coordinates}
     torques = own.torques(actuator_limits(model, written))
     reading = Reading(couplings, masses, Parts(repair_inertia))
     try:

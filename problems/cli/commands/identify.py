@@ -58,7 +58,7 @@ def identify(
     from trajopt.base.files.atomic_file import write_text
 
     model = load_urdf(robot, repair_inertia=repair_inertia).with_rotors("armature" if rotors else "exact")
-    data = [identification.read_measurements(each, model.joint_names, rate) for each in tables]
+    data = [identification.read_measurements(table, model.joint_names, rate) for table in tables]
     found = identification.estimate(model, data, bandwidth=bandwidth, friction=friction)
     found.to_csv(out)
     beside = out.with_suffix(".json")

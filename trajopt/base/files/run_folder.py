@@ -178,7 +178,7 @@ def manifest(folder: Path) -> Manifest:
         found = msgspec.convert(json.loads(path.read_text(encoding="utf-8")), Manifest)
     except (OSError, ValueError, RecursionError, msgspec.ValidationError):
         return Manifest()
-    return Manifest(found.run, {name: each for name, each in found.files.items() if _is_inside(name)})
+    return Manifest(found.run, {name: file for name, file in found.files.items() if _is_inside(name)})
 
 
 def _is_inside(name: str) -> bool:

@@ -97,8 +97,12 @@ def _refuse_unknown(build: Callable[..., Any], point: Mapping[str, Any]) -> None
         parameters = inspect.signature(build).parameters.values()
     except (TypeError, ValueError):  # some functions of compiled modules have none
         return
-    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return
-    known = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+    known = [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    ]
     for name in point:
         check_known(f"parameter of {getattr(build, '__name__', 'build')}", name, known)

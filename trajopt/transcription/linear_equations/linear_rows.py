@@ -72,8 +72,8 @@ def conditions_of(
 
     kept_as_rows : numbers of constraints that become rows although they are linear equations
     """
-    widths = [each.lower.size for each in problem.constraints]
-    widths += [each.offset.size for each in problem.periodicities]
+    widths = [constraint.lower.size for constraint in problem.constraints]
+    widths += [periodicity.offset.size for periodicity in problem.periodicities]
     equations = _Equations(problem, spline_map, np.cumsum([1, *widths]).tolist())
     constraints = dict(_constraints(equations, kept_as_rows))
     periodicities = tuple(_periodicities(equations)) if problem.periodicities else ()

@@ -26,7 +26,7 @@ def refuse_links_out_of_bounds(phases: Phases) -> None:
     for link in phases.links:
         if isinstance(link, TermLink):
             first, second = (
-                _interval(phases, each, link.term.quantity, link.width) for each in link.instants
+                _interval(phases, instant, link.term.quantity, link.width) for instant in link.instants
             )
             _refuse(phases, link, link.instants, first, second, "in the first and")
         else:
@@ -46,7 +46,7 @@ def _refuse(
     apart = (found[0] > wanted[1] + AGREEMENT * size) | (found[1] < wanted[0] - AGREEMENT * size)
     crossed = (found[0] > found[1]) | (wanted[0] > wanted[1])  # what contradicts itself is reported elsewhere
     for i in np.flatnonzero(apart & ~crossed)[:1]:
-        names = dict.fromkeys(f"'{phases.phase_names[each.phase]}'" for each in instants)
+        names = dict.fromkeys(f"'{phases.phase_names[instant.phase]}'" for instant in instants)
         which = f", component {i}," if found.shape[1] > 1 else ""
         here, there = _interval_text(*found[:, i]), _interval_text(*wanted[:, i])
         raise InfeasibleBoundsError(
@@ -69,10 +69,13 @@ def _range(phases: Phases, link: Link) -> Array:
         for quantity in used
     }
     unknown = np.stack([np.full(function.width, -np.inf), np.full(function.width, np.inf)])
-    fixed = all(np.all(each[0] == each[1]) for each in intervals.values())
+    fixed = all(np.all(interval[0] == interval[1]) for interval in intervals.values())
     if block.curvature_pattern() and not fixed:
         return unknown
-    at = {name: (each[:1] if fixed else np.zeros((1, each.shape[1]))) for name, each in intervals.items()}
+    at = {
+        name: (interval[:1] if fixed else np.zeros((1, interval.shape[1])))
+        for name, interval in intervals.items()
+    }
     value = block.value(at)[own_term(link.name)]
     found = np.concatenate([value, value])
     if fixed:
@@ -91,13 +94,13 @@ def _interval(phases: Phases, instant: PhaseInstant, quantity: str, width: int) 
     problem = phases.problems[instant.phase]
     low, high = np.full(width, -np.inf), np.full(width, np.inf)
     bounds: list[Any] = [
-        each
-        for each in problem.constraints
-        if each.term.quantity == quantity
-        and (each.over == instant.over or (each.over == PATH and each.continuous))
+        constraint
+        for constraint in problem.constraints
+        if constraint.term.quantity == quantity
+        and (constraint.over == instant.over or (constraint.over == PATH and constraint.continuous))
     ]
     bounds += [extra for name, extra in problem.extras.items() if extra_leaf(name) == quantity]
     bounds += [given for name, given in problem.parameters.items() if parameter_leaf(name) == quantity]
-    for each in bounds:
-        low, high = np.maximum(low, each.lower), np.minimum(high, each.upper)
+    for bound in bounds:
+        low, high = np.maximum(low, bound.lower), np.minimum(high, bound.upper)
     return np.stack([low, high])

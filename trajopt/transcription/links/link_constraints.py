@@ -101,7 +101,7 @@ class Links:
 
     def join(self, link: TermLink) -> None:
         """One parameter for the term at both instants."""
-        name = f"{link.name} where {' and '.join(self._named(each) for each in link.instants)} meet"
+        name = f"{link.name} where {' and '.join(self._named(instant) for instant in link.instants)} meet"
         one, other = link.instants
         first = self.define(one, link.term, link.width, name)
         if one.phase == other.phase:

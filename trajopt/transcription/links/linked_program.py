@@ -135,7 +135,9 @@ class LinkedProgram:
 
     def with_objective_times(self, factor: float) -> LinkedProgram:
         """The same program with another factor of every phase's objective."""
-        return replace(self, programs=tuple(each.with_objective_times(factor) for each in self.programs))
+        return replace(
+            self, programs=tuple(program.with_objective_times(factor) for program in self.programs)
+        )
 
     # -- functions ----------------------------------------------------------------------------------------
 
