@@ -144,7 +144,7 @@ def free_arcs(structure: Structure, n: int, regular: bool) -> tuple[bool, ...]:
 
 
 def is_free(structure: Structure, n: int, regular: bool) -> bool:
-    """Whether some arc leaves a joint free."""
+    """True if some arc leaves a joint free."""
     return any(free_arcs(structure, n, regular))
 
 
@@ -290,7 +290,7 @@ def _met_at(structure: Structure, number: int, part: str, index: int) -> set[int
 
 
 def _carried(arcs: ProblemData, structure: Structure, number: int, index: int, component: int) -> bool:
-    """Whether a saturated velocity or position is at its bound already where an arc starts."""
+    """True if a saturated velocity or position is at its bound already where an arc starts."""
     if number:
         return any(s.limit == index and s.component == component for s in structure.saturated[number - 1])
     return any(

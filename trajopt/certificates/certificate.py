@@ -59,7 +59,7 @@ class Certificate(CertifiedLines, CertificateRecord):
         return self._lines_or_reason[0]
 
     def noting(self, **notes: Any) -> Certificate:
-        """With other fields that say how it was found; lines and violations of the motion are kept."""
+        """The certificate with other fields that say how it was found; lines and violations are kept."""
         known = {name: vars(self)[name] for name in ("_lines_or_reason", "violations") if name in vars(self)}
         noted = replace(self, **notes)
         vars(noted).update(known)
@@ -72,7 +72,7 @@ class Certificate(CertifiedLines, CertificateRecord):
 
     @property
     def unchecked(self) -> str:
-        """Why there are no lines, or nothing."""
+        """Reason why there are no lines; empty otherwise."""
         return self._lines_or_reason[1]
 
     @property
@@ -129,7 +129,7 @@ class Certificate(CertifiedLines, CertificateRecord):
 
     @property
     def largest_violation(self) -> float:
-        """Of all path limits, in their own units; negative where all hold with a margin, -inf without any."""
+        """Largest violation of all path limits, in their units; negative with a margin, -inf without any."""
         return max((violation.value for violation in self.violations), default=-np.inf)
 
     @cached_property

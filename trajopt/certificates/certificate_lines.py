@@ -96,7 +96,7 @@ class CertificateLine(OfComponent):
 
     @property
     def holds(self) -> bool:
-        """Whether the violation is within the tolerance; False for NaN."""
+        """True if the violation is within the tolerance; False for NaN."""
         return self.value <= self.tolerance
 
     @property

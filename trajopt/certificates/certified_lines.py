@@ -60,7 +60,7 @@ class CertifiedLines(ABC):
 
     @property
     def holds(self) -> bool:
-        """Whether every line holds, on a solve and a certification that ended well.
+        """True if every line holds, on a solve and a certification that ended well.
 
         Sampled lines say nothing of violations shorter than their resolution: see `proved`.
         """
@@ -68,7 +68,7 @@ class CertifiedLines(ABC):
 
     @property
     def proved(self) -> bool:
-        """Whether the certificate holds and no line of it is sampled."""
+        """True if the certificate holds and no line of it is sampled."""
         return self.holds and all(line.evidence != "sampled" for line in self.lines)
 
     @property

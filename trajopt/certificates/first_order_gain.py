@@ -25,7 +25,7 @@ class FirstOrderGain:
 
     @staticmethod
     def of(oversteps: float, margins: float, objective: float) -> FirstOrderGain:
-        """From both in units of the objective."""
+        """The gain from both in units of the objective."""
         size = max(abs(objective), NOT_ZERO)
         return FirstOrderGain(oversteps / size, margins / size)
 

@@ -70,7 +70,7 @@ class PhasesCertificate(CertifiedLines):
 
     @property
     def reason(self) -> str:
-        """Why no switching structure was confirmed."""
+        """Reason why no switching structure was confirmed."""
         return self.certification.reason
 
     @property

@@ -31,7 +31,7 @@ class Saturation(NamedTuple):
     side: int
 
     def exists(self, limits: Sequence[Constraint]) -> bool:
-        """Whether the path limits have this component; a file may name other limits."""
+        """True if the path limits have this component; a file may name other limits."""
         return 0 <= self.limit < len(limits) and 0 <= self.component < limits[self.limit].lower.size
 
     def bound(self, limits: Sequence[Constraint]) -> float:
@@ -78,7 +78,7 @@ class Structure:
 
     @property
     def is_one(self) -> bool:
-        """Whether there is an arc between every two times, and every side is that of a bound."""
+        """True if there is an arc between every two times, and every side is that of a bound."""
         fits = len(self.times) == len(self.saturated) + 1 and all(map(math.isfinite, self.times))
         return fits and {s.side for arc in self.saturated for s in arc} <= {-1, 1}
 
@@ -92,7 +92,7 @@ class Structure:
 
     @property
     def parts(self) -> tuple[int, ...]:
-        """In how many parts each arc of the merged structure is cut."""
+        """Numbers of parts into which each arc of the merged structure is cut."""
         return tuple(len(list(alike)) for _, alike in groupby(self.saturated))
 
     def arc_at(self, time: float) -> int:

@@ -72,7 +72,7 @@ def wrap_rotation(problem: Any, link: Any) -> tuple[int, ...]:
 
 
 def _borders(problem: Any, link: str, places: slice) -> tuple[Array, dict[int, Array]]:
-    """How often p is wrapped before each arc, (arcs,), and after which arcs it is, with p there."""
+    """Number of times p is wrapped before each arc, (arcs,), and the arcs after which it is, with p there."""
     turns, borders = np.zeros(len(problem.trajectory.arcs), dtype=int), {}
     p_before = np.zeros((1, 3))
     for arc in range(turns.size):
@@ -122,7 +122,7 @@ def _furthest(p: Array, turns: int) -> float:
 
 
 def turned_too_far(dynamics: Any, q: Array, times: Array) -> str:
-    """Which link a motion q (k, n) at times (k,) turns further than one arc holds; empty where none does."""
+    """The link that a motion q (k, n) at times (k,) turns further than one arc holds; empty if none."""
     for joint in dynamics.rotation_joints:
         angles = np.linalg.norm(q[:, joint.coordinates], axis=1)
         worst = int(np.argmax(angles))

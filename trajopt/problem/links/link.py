@@ -68,7 +68,7 @@ class Function:
 
     @property
     def host(self) -> int:
-        """Which instant's phase evaluates the function: the last one whose quantities it uses."""
+        """The instant whose phase evaluates the function: the last one whose quantities it uses."""
         return max(i for i, quantities in enumerate(self.used) if quantities)
 
     def term(self, inputs: Mapping[str, str]) -> LinkTerm:
