@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from trajopt.splines.node_sets import ArcNodes, NodeSet
 from trajopt.taylor_models.integrals import enclosed_integrals
 from trajopt.taylor_models.leaf_pieces import LeafPieces, Model
 from trajopt.terms.nonsmooth import exact_of
+
+if TYPE_CHECKING:
+    from trajopt.graph.protocols.term import Term
 
 OF_QUADRATURE = 1e-2  # of the tolerance, and of the integral of the absolute value: the same of a quadrature
 NEGLIGIBLE_COST = 1e-6  # of the costs together: too small to compare with
@@ -87,7 +90,7 @@ class IntegralRange:
 
 
 def enclosed_range(
-    solution: SolutionData, term: Any, over: NodeSet, least: Array, accuracy: float, together: bool = False
+    solution: SolutionData, term: Term, over: NodeSet, least: Array, accuracy: float, together: bool = False
 ) -> IntegralRange:
     """Ranges that are proved by Taylor models, infinite where the term has none.
 
@@ -112,7 +115,7 @@ def enclosed_range(
 
 
 def sampled_range(
-    solution: SolutionData, term: Any, over: NodeSet, least: Array, accuracy: float, together: bool = False
+    solution: SolutionData, term: Term, over: NodeSet, least: Array, accuracy: float, together: bool = False
 ) -> IntegralRange:
     """Ranges by adaptive quadrature, whose errors are estimates; arguments as of `enclosed_range`."""
     interval = _whole_interval(over, solution.curve)

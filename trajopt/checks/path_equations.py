@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.lagrange import lagrange_polynomials
 from trajopt.splines.node_sets import MotionSamples
+
+if TYPE_CHECKING:
+    from trajopt.graph.protocols.term import Term
 
 LEAST_SIZE = 1e-2  # of a curve's largest size, or of an integral of sizes: its part in a scale for zero
 RESOLVED = 1e-8  # of a state, over a span: what rounding leaves of its rate is a millionth of that
@@ -63,7 +66,7 @@ def contains_torques(problem: ProblemData, constraint: Constraint) -> bool:
     return not set(TORQUES).isdisjoint(inputs_of(problem, constraint.term))
 
 
-def inputs_of(problem: ProblemData, term: Any) -> list[str]:
+def inputs_of(problem: ProblemData, term: Term) -> list[str]:
     """The quantities that a term's own blocks ask for, or the quantity that it is."""
     blocks = problem.blocks_of(term)
     if not blocks:

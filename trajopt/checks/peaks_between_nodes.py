@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from trajopt.splines.basis import BORDER_SIDE, SAME_TIME
 from trajopt.splines.curve import Curve
 from trajopt.splines.instants import Instants
 from trajopt.splines.node_sets import ArcNodes, MotionEnd, MotionSamples, NodeSet, TimeWindow
+
+if TYPE_CHECKING:
+    from trajopt.graph.protocols.term import Term
 
 ROUNDS, POINTS = 3, 17  # each round narrows a bracket eight-fold, from two samples to 1/256 of one
 MOST_PEAKS = 16  # of one side of a component that are narrowed: those that may reach highest
@@ -309,7 +312,7 @@ def _narrow_together(solution: SolutionData, some: Sequence[Peaks]) -> None:
         first = own.stop
 
 
-def _of_components(solution: SolutionData, term: Any, times: Array, component: Array) -> Array:
+def _of_components(solution: SolutionData, term: Term, times: Array, component: Array) -> Array:
     """(peaks, k), the component of a term that each peak names, at its times (peaks, k)."""
     found = []
     for first in range(0, len(times), TOGETHER):

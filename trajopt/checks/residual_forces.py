@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from trajopt.splines.node_sets import MotionSamples
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
+    from trajopt.graph.protocols.term import Term
     from trajopt.solution.solution import SolutionData
 
 REPEATED = 1e-10  # relative singular value below which equations on the torques repeat each other
@@ -88,7 +89,7 @@ def torque_residual(solution: SolutionData, equations: Sequence[Constraint], tim
     return (np.linalg.pinv(C, rcond=REPEATED) @ r[:, :, None])[:, :, 0]
 
 
-def _by_torque(problem: ProblemData, term: Any, u: dict[str, Array]) -> tuple[Array, Array]:
+def _by_torque(problem: ProblemData, term: Term, u: dict[str, Array]) -> tuple[Array, Array]:
     """Value (K, width) and derivative by the torques (K, width, n) of a term, all else held fixed."""
     inputs = inputs_of(problem, term)
     graph = Graph({name: u[name].shape[1] for name in inputs}, problem.blocks_of(term))

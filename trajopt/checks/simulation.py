@@ -39,6 +39,7 @@ from trajopt.splines.basis import BORDER_SIDE
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
+    from trajopt.graph.protocols.term import Term
     from trajopt.solution.solution import SolutionData
 
 GAP_PART = 1e-6  # of a gap: a change that is smaller does not matter either
@@ -331,7 +332,7 @@ class _AugmentedIntegration(_Integration):
         z["a"] = self.dynamics.forward_dynamics(z["q"], z["v"], torques)
         return np.concatenate([z["v"], z["a"], self._value(self.dynamics.rate_term, z)], axis=1)[None]
 
-    def _value(self, term: Any, z: dict[str, Array]) -> Array:
+    def _value(self, term: Term, z: dict[str, Array]) -> Array:
         return self.graphs[term.quantity].values(z)[term.quantity]
 
 

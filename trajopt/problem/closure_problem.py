@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,9 @@ from trajopt.problem.contacts.loop_ends import keep_independent_periodicities, p
 from trajopt.problem.contacts.loop_poses import OPENS, LoopPoses, with_kept
 from trajopt.problem.input_checks import index_of
 from trajopt.splines.node_sets import PATH, START, ArcNodes, NodeSet
+
+if TYPE_CHECKING:
+    from trajopt.graph.protocols.term import Term
 
 
 @dataclass(eq=False, repr=False)
@@ -101,7 +104,7 @@ class ClosureProblem(ContactProblem):
 
     def subject_to_periodic(
         self,
-        term: Any,
+        term: Term,
         signs: ArrayLike = 1.0,
         *,
         order: ArrayLike | None = None,

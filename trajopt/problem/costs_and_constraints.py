@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from trajopt.graph.protocols.term import Term
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.node_sets import NodeSet
 from trajopt.splines.trajectory import Arc, Trajectory
@@ -26,7 +27,7 @@ class Recipe:
         """Whether the problem is a Python file of the user's, which nothing runs unasked."""
         return self.problem.endswith(".py")
 
-    def __reduce__(self) -> Any:  # read-only mappings cannot be pickled
+    def __reduce__(self) -> tuple[object, ...]:  # read-only mappings cannot be pickled
         return Recipe, (self.problem, dict(self.parameters))
 
 
@@ -34,7 +35,7 @@ class Recipe:
 class Cost:
     """weight * (integral over a part of the motion, or value at a node) of the sum of a term's components."""
 
-    term: Any
+    term: Term
     weight: float
     over: NodeSet
     name: str
@@ -53,7 +54,7 @@ class Constraint:
     of_rates : whether it is x' - f = 0 with x states: between nodes its integral counts
     """
 
-    term: Any
+    term: Term
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     over: NodeSet
@@ -127,7 +128,7 @@ class Periodicity:
     Coordinates that follow from others by closed loops are left out: they repeat with these.
     """
 
-    term: Any
+    term: Term
     signs: NDArray[np.float64]
     order: NDArray[np.int64]
     offset: NDArray[np.float64]
@@ -150,7 +151,7 @@ class Unknown:
     unit: str = ""
     size: float | None = field(default=None, kw_only=True)
 
-    def bounds(self, term: Any, over: NodeSet) -> Constraint:
+    def bounds(self, term: Term, over: NodeSet) -> Constraint:
         """The bounds as a constraint of its term."""
         scale = None if self.size is None else np.full(self.lower.size, self.size)
         return Constraint(term, self.lower, self.upper, over, f"bounds of {self.name}", scale=scale)

@@ -19,7 +19,7 @@ DECLARED = ("width", "unit", "description", "components", "argument", "block", "
 LIMITS = ("q_lower", "q_upper", "velocity", "torque_lower", "torque_upper")
 
 
-def check_dynamics(dynamics: Any) -> None:
+def check_dynamics(dynamics: object) -> None:
     """Raise ProblemError for an object that lacks a part, ShapeError for one of the wrong size."""
     called = type(dynamics).__name__
     if isinstance(dynamics, type):
@@ -50,7 +50,7 @@ def check_dynamics(dynamics: Any) -> None:
     _check_quantities(dynamics)
 
 
-def check_link(dynamics: Any, link: Any, width: int) -> None:
+def check_link(dynamics: Any, link: object, width: int) -> None:
     """Let the dynamics raise its error for a link that can carry no load of this width.
 
     ShapeError for a load that is no wrench, OptionError for what is no name.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,9 @@ from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.problem.problem import ProblemData
 from trajopt.splines.node_sets import ArcNodes, Neighbours, NodeSet
 from trajopt.terms import term as terms
+
+if TYPE_CHECKING:
+    from trajopt.graph.protocols.term import Term
 
 Wrench = Callable[[Any], list[Any]]  # (6,) of a node: [moment; force] about the world origin
 
@@ -64,7 +67,7 @@ class HeldFrames(ProblemData):
         if continuous:
             self._join(curve, push, set(arcs))
 
-    def _join(self, curve: str, push: Any, arcs: set[int]) -> None:
+    def _join(self, curve: str, push: Term, arcs: set[int]) -> None:
         """Make curves continuous where arcs meet; outside `arcs` they are zero."""
         for after in range(len(self.trajectory.arcs) - 1):
             before, behind = after in arcs, after + 1 in arcs
@@ -76,16 +79,16 @@ class HeldFrames(ProblemData):
                 name = f"{curve} is zero at the {part} of arc {arc}"
                 self.subject_to(push, equals=0.0, over=ArcNodes(arc, part), name=name)
 
-    def _hold_still(self, speed: Any, arc: int, name: str) -> None:
+    def _hold_still(self, speed: Term, arc: int, name: str) -> None:
         self.subject_to(speed, equals=0.0, over=ArcNodes(arc, "whole"), name=name)
 
-    def _hold_between_nodes(self, gap: Any, tolerance: float, over: NodeSet, name: str) -> None:
+    def _hold_between_nodes(self, gap: Term, tolerance: float, over: NodeSet, name: str) -> None:
         """Let reports check a gap that vanishes at the start and whose velocity does: it has no rows."""
         zero = np.zeros(self.width_of_term(gap))
         scale = np.full_like(zero, tolerance / BETWEEN)
         self.constraints.append(Constraint(gap, zero, zero, over, name, "implied", scale=scale))
 
-    def _hold_from_the_start(self, gap: Any, speed: Any, arc: int, closes: str, still: str) -> None:
+    def _hold_from_the_start(self, gap: Term, speed: Term, arc: int, closes: str, still: str) -> None:
         """State the gap where an arc starts, and zero velocity there unless it is a collocation point.
 
         closes, still : names of both constraints
@@ -93,7 +96,7 @@ class HeldFrames(ProblemData):
         self.subject_to(gap, equals=0.0, over=ArcNodes(arc, "start"), name=closes)
         self._still_from_the_start(speed, arc, still)
 
-    def _still_from_the_start(self, speed: Any, arc: int, still: str) -> None:
+    def _still_from_the_start(self, speed: Term, arc: int, still: str) -> None:
         start, whole = ArcNodes(arc, "start"), ArcNodes(arc, "whole")
         if not whole.carries_equations(self.trajectory)[0]:
             self.subject_to(speed, equals=0.0, over=start, name=still)

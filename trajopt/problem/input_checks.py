@@ -100,7 +100,7 @@ def bounds_or_value(
     return low, high
 
 
-def component_names(kind: str, name: str, components: Any) -> tuple[str, ...]:
+def component_names(kind: str, name: str, components: object) -> tuple[str, ...]:
     """Names of the components of an unknown as a tuple; OptionError where they are no list of names."""
     is_list = isinstance(components, list | tuple)
     if not is_list or not all(isinstance(each, str) and each for each in components):
@@ -143,7 +143,7 @@ def middle_of(lower: NDArray, upper: NDArray) -> NDArray:
     return middle
 
 
-def index_of(name: Any, names: Sequence[str], kind: str = "joint") -> int:
+def index_of(name: object, names: Sequence[str], kind: str = "joint") -> int:
     """The number of a coordinate by its name; UnknownNameError, with similar names, for another name."""
     arguments.check_known(kind, name, names)
     return list(names).index(name)

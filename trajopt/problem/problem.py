@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,6 +52,9 @@ from trajopt.terms import term as terms
 from trajopt.terms.arithmetic import added
 from trajopt.terms.nonsmooth import has_kinks, refuse_kinks
 
+if TYPE_CHECKING:
+    from trajopt.graph.protocols.term import Term
+
 # One for all coordinates, or one each; those of states by their names.
 Values = float | ArrayLike | Sequence[float | None] | Mapping[str, Any] | None
 
@@ -81,7 +84,7 @@ class ProblemData(ProblemParts):
     # -- what to minimize ---------------------------------------------------------------------------------
 
     def minimize(
-        self, term: Any, weight: float = 1.0, over: Over | None = None, name: str | None = None
+        self, term: Term, weight: float = 1.0, over: Over | None = None, name: str | None = None
     ) -> None:
         """Add weight * (integral of the term over `over`, or its value at "start" or "end", or at times).
 
@@ -107,7 +110,7 @@ class ProblemData(ProblemParts):
 
     def subject_to(
         self,
-        term: Any,
+        term: Term,
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
         *,
@@ -225,7 +228,7 @@ class ProblemData(ProblemParts):
 
     def subject_to_periodic(
         self,
-        term: Any,
+        term: Term,
         signs: ArrayLike = 1.0,
         *,
         order: ArrayLike | None = None,
@@ -257,7 +260,7 @@ class ProblemData(ProblemParts):
         for component in components:
             self.lower_continuities.append(lower_continuity(names, mesh, component, order, after))
 
-    def load(self, link: str, term: Any) -> None:
+    def load(self, link: str, term: Term) -> None:
         """Let a wrench act on a link, (6,) [moment; force] in world axes about the world origin.
 
         The wrench may follow from motion, parameters, or the base wrench of the unloaded robot (such as a
@@ -284,7 +287,7 @@ class ProblemData(ProblemParts):
         self.parameters[name] = Parameter(name, *given, arguments.unit(unit, f"'{name}'"))
         return terms.parameter(name)
 
-    def design(self, name: str, value: Any) -> None:
+    def design(self, name: str, value: ArrayLike | Term) -> None:
         """Let a property such as "forearm.mass" follow from parameters, as all of its quantities do.
 
         name : see `dynamics.RigidBodyModel.with_properties`; value : a term of parameters, a function of a
@@ -383,7 +386,7 @@ class ProblemData(ProblemParts):
         """The "start" or "end" of this motion, for links of `Phases`; or that of an arc, by `ArcNodes`."""
         return instant_of(self, over)
 
-    def _start_time(self, time: Any) -> None:
+    def _start_time(self, time: object) -> None:
         given = arguments.numbers(time, "the start time")
         if given.ndim == 0:
             self.start_time = float(arguments.finite_numbers(time, "the start time"))

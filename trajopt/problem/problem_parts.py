@@ -164,7 +164,7 @@ class ProblemParts:
         """Number of components of a leaf or an output of the dynamics; UnknownNameError for another name."""
         return self.quantities(quantity)
 
-    def blocks_of(self, term: Any) -> tuple[Block, ...]:
+    def blocks_of(self, term: Term) -> tuple[Block, ...]:
         """The blocks of a term, traced once however often the term is used."""
         quantity = quantity_of(term)
         known = self._blocks.get(quantity, ())
@@ -177,7 +177,7 @@ class ProblemParts:
         term_checks.check_components(term, self.width_of_term(term))
         return blocks
 
-    def width_of_term(self, term: Any) -> int:
+    def width_of_term(self, term: Term) -> int:
         """Number of components of a term."""
         for block in self.blocks_of(term):
             if term.quantity in block.outputs:
@@ -196,7 +196,7 @@ class ProblemParts:
             return list(names)
         return [""] if width == 1 else [str(i) for i in range(width)]
 
-    def term_units(self, term: Any, width: int) -> list[str]:
+    def term_units(self, term: Term, width: int) -> list[str]:
         """The units (width,) of the components of a term; "" where none is known.
 
         A term's own unit counts first. Of arithmetic, units follow where no factor other than 1 and -1
@@ -344,12 +344,12 @@ def _declared(unknown: Any, unit: str, components: tuple[str, ...] = ()) -> Decl
     return DeclaredQuantity(unknown.lower.size, unit, "", components)
 
 
-def default_trajectory(dynamics: Any) -> Trajectory:
+def default_trajectory(dynamics: Dynamics) -> Trajectory:
     """A mesh of free duration: collocation for states of first order."""
     return Trajectory.collocation() if isinstance(dynamics, StateEquations) else Trajectory.uniform()
 
 
-def fitting_trajectory(dynamics: Any, trajectory: Trajectory) -> Trajectory:
+def fitting_trajectory(dynamics: Dynamics, trajectory: Trajectory) -> Trajectory:
     """The trajectory with the derivatives of a dynamics' equations.
 
     OptionError for one that cannot hold the equations.

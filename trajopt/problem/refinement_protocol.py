@@ -21,7 +21,7 @@ class Refinement(Protocol):
     def refine(self, solution: Any, solver: Solver, progress: Callback | None = None) -> Any: ...
 
 
-def check_refinement(refine: Any, what: str) -> None:
+def check_refinement(refine: object, what: str) -> None:
     """Raise OptionError for an object that is neither None nor an instance with a method `refine`."""
     if refine is not None:
         check_instance(what, refine, Refinement, "an instance such as trajopt.Certified(tol=1e-6)")

@@ -61,7 +61,7 @@ def check_name(term: Term, blocks: tuple[Block, ...], known: Iterable[tuple[Any,
                 )
 
 
-def label_of(given: Any, term: Any, ending: str = "") -> str:
+def label_of(given: object, term: Term, ending: str = "") -> str:
     """The name under which reports list a cost or constraint: the given one, or the term's own."""
     if given is None or (isinstance(given, str) and not given):
         return f"{term.name}{ending}"
@@ -106,7 +106,7 @@ def check_hold(hold: str, label: str, has_hull: bool) -> None:
         )
 
 
-def check_scale(scale: Any, label: str, has_scale: bool) -> None:
+def check_scale(scale: object, label: str, has_scale: bool) -> None:
     """Raise OptionError for a scale that is not above zero, or of an integral, which has its own."""
     arguments.check_positive(f"the scale of '{label}'", scale, optional=True)
     if scale is not None and not has_scale:
@@ -128,7 +128,7 @@ def check_whole_arc(over: NodeSet, low: Array, high: Array, trajectory: Trajecto
         )
 
 
-def on_whole_quantity(term: Any, low: Array, high: Array, table: QuantityTable) -> tuple[Any, Array, Array]:
+def on_whole_quantity(term: Term, low: Array, high: Array, table: QuantityTable) -> tuple[Term, Array, Array]:
     """Bounds of a state by its name as bounds of all states, linear in the unknowns; others as they are."""
     if not isinstance(term, StateTerm):
         return term, low, high
@@ -140,7 +140,7 @@ def on_whole_quantity(term: Any, low: Array, high: Array, table: QuantityTable) 
     return Quantity(quantity), lower, upper
 
 
-def is_constant(term: Any) -> bool:
+def is_constant(term: Term) -> bool:
     """Whether a term is the duration, a parameter, or arithmetic of these: one value for the whole motion."""
     operands = operands_of(term)
     if operands:
@@ -149,7 +149,7 @@ def is_constant(term: Any) -> bool:
     return quantity == "duration" or is_parameter(quantity)
 
 
-def part_of_cost(term: Any, over: Over | None) -> NodeSet:
+def part_of_cost(term: Term, over: Over | None) -> NodeSet:
     """The part of a motion over which a cost counts: all of it, or the end for a constant term, unless given.
 
     Raises OptionError where no cost is defined.

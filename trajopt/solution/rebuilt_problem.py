@@ -62,7 +62,7 @@ def _loaded(entry: EntryPoint) -> Callable[[str, dict[str, Any]], ProblemData]:
         ) from error
 
 
-def check_fits(solution: Any, problem: ProblemData, source: Any) -> None:
+def check_fits(solution: Any, problem: ProblemData, source: object) -> None:
     """SolutionFileError that says how a problem differs from the one that was solved."""
     differences = [*_other_unknowns(solution, problem), *_other_terms(solution, problem)]
     if differences:

@@ -56,7 +56,7 @@ class RunRecord:
     seed: int = 0
 
     @staticmethod
-    def of(solver: Any, arguments: Mapping[str, Any]) -> RunRecord:
+    def of(solver: object, arguments: Mapping[str, Any]) -> RunRecord:
         """The record of a run that begins now."""
         return RunRecord(
             id=uuid.uuid4().hex,
@@ -68,7 +68,7 @@ class RunRecord:
         )
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     """A value as Python would write it; short arrays with all digits of their numbers."""
     if isinstance(value, np.ndarray) and value.size <= MOST_WRITTEN:
         return f"array({value.tolist()!r})"

@@ -32,6 +32,7 @@ from trajopt.splines.trajectory import Nodes, Trajectory
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
+    from trajopt.graph.protocols.term import Term
     from trajopt.solution.records import SolveHistory
     from trajopt.transcription.nlp import Scaling
 
@@ -245,7 +246,7 @@ class SolutionData(Answer):
         self._graph([term])  # refuses an unknown name here, not at the first time
         return lambda t: self.value(term, t).reshape(*np.shape(t), 3, 3)
 
-    def value(self, term: Any, t: ArrayLike) -> NDArray[np.float64]:
+    def value(self, term: Term, t: ArrayLike) -> NDArray[np.float64]:
         """Any term at times t (...,), (..., width)."""
         return self.values([term], t)[term.quantity]
 

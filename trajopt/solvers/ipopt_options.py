@@ -49,7 +49,7 @@ class IpoptOption:
     highest: float = np.inf
     choices: tuple[str, ...] = ()
 
-    def convert(self, value: Any) -> str | int | float:
+    def convert(self, value: object) -> str | int | float:
         """`value` as the type that IPOPT expects; raises OptionError where it cannot be converted."""
         if self.kind == "string":
             return self._convert_string(value)
@@ -59,14 +59,14 @@ class IpoptOption:
             raise self._refuse(value, self.range)
         return int(value) if self.kind == "integer" else float(value)
 
-    def _convert_string(self, value: Any) -> str:
+    def _convert_string(self, value: object) -> str:
         if isinstance(value, bool) and {"yes", "no"} <= set(self.choices):
             return "yes" if value else "no"
         if not isinstance(value, str) or (self.choices and value not in self.choices):
             raise self._refuse(value, "one of " + ", ".join(self.choices) if self.choices else "a string")
         return value
 
-    def _refuse(self, value: Any, expected: str) -> OptionError:
+    def _refuse(self, value: object, expected: str) -> OptionError:
         meaning = f" ({self.summary})" if self.summary else ""
         return OptionError(f"IPOPT's option {self.name} = {value!r}: expected {expected}{meaning}")
 

@@ -79,19 +79,21 @@ class Monitor:
     # The functions of the program, which raise `refusal` once there is a reason to stop. As attributes they
     # would refer to the monitor: it and the program would stay in memory until Python looks for circles.
 
-    def objective(self, y: np.ndarray) -> Any:
+    def objective(self, y: np.ndarray) -> float:
         return self._evaluate("objective", y)
 
-    def gradient(self, y: np.ndarray) -> Any:
+    def gradient(self, y: np.ndarray) -> np.ndarray:
         return self._evaluate("gradient", y)
 
-    def rows(self, y: np.ndarray) -> Any:
+    def rows(self, y: np.ndarray) -> np.ndarray:
         return self._evaluate("rows", y)
 
-    def jacobian(self, y: np.ndarray) -> Any:
+    def jacobian(self, y: np.ndarray) -> np.ndarray:
         return self._evaluate("jacobian", y)
 
-    def hessian(self, y: np.ndarray, row_multipliers: np.ndarray, objective_factor: float = 1.0) -> Any:
+    def hessian(
+        self, y: np.ndarray, row_multipliers: np.ndarray, objective_factor: float = 1.0
+    ) -> np.ndarray:
         return self._evaluate("hessian", y, row_multipliers, objective_factor)
 
     def stop(self, reason: Status) -> None:
@@ -279,7 +281,7 @@ def _cause(nlp: Program, y: np.ndarray) -> str:
     return f" ({named})" if named else ""
 
 
-def _name_entries(kind: str, value: Any) -> str:
+def _name_entries(kind: str, value: np.ndarray) -> str:
     if np.ndim(value) == 0:
         return f"the {kind} is"
     return f"{kind} entries {list_names(np.flatnonzero(~np.isfinite(value)))} are"

@@ -85,13 +85,15 @@ def create(name: str = DEFAULT) -> Solver:
     return SOLVERS[name].solver_class()
 
 
-def check_solver(solver: Any, what: str = "solver") -> None:
+def check_solver(solver: object, what: str = "solver") -> None:
     """Raise OptionError unless `solver` is an instance of something with `solve`; a class is not."""
     examples = " or ".join(f"trajopt.{entry.class_name}()" for entry in SOLVERS.values())
     check_instance(what, solver, Solver, f"an instance such as {examples}")
 
 
-def run_solver(solver: Any, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
+def run_solver(
+    solver: Solver, nlp: Program, start: WarmStart | None = None, run: Run | None = None
+) -> Result:
     """`solver.solve(nlp, start, run)`; OptionError for a method that takes other arguments.
 
     Where the sizes of unknowns differ much, the solver sees the program divided by them.

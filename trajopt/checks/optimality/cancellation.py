@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.solver_constants import ROUNDING
 from trajopt.splines.curve import Curve
+
+if TYPE_CHECKING:
+    from trajopt.graph.protocols.term import Term
 
 
 def size_of_parts(solution: SolutionData) -> float:
@@ -68,7 +71,7 @@ def _size_of_costs(solution: SolutionData, size: Callable[[str, Array], Array]) 
     return total if np.isfinite(total) else 0.0
 
 
-def _sizes(solution: SolutionData, term: Any, times: Array, size: Callable[[str, Array], Array]) -> Array:
+def _sizes(solution: SolutionData, term: Term, times: Array, size: Callable[[str, Array], Array]) -> Array:
     """The sum above of one term at times (K,), all components together, (K,)."""
     graph = graph_of(solution.problem, [term])
     if not graph.has_curvature:

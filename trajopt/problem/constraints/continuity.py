@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,9 @@ from trajopt.graph.quantities import SPLINE_LEAVES, is_extra
 from trajopt.problem.costs_and_constraints import Periodicity
 from trajopt.problem.input_checks import bound_of, index_of
 from trajopt.splines.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from trajopt.graph.protocols.term import Term
 
 MAY_JUMP = {-1: "its value", 0: "its rate", 1: "its acceleration"}  # the lowest derivative that does
 
@@ -74,7 +77,7 @@ def check_borders(trajectory: Trajectory, given: Iterable[LowerContinuity]) -> N
 
 
 def periodicity_of(
-    term: Any, width: int, signs: ArrayLike, order: ArrayLike | None, offset: ArrayLike, label: str
+    term: Term, width: int, signs: ArrayLike, order: ArrayLike | None, offset: ArrayLike, label: str
 ) -> Periodicity:
     """term(T)_i = signs_i * term(0)_order(i) + offset_i; ShapeError or OptionError where it cannot be."""
     given = np.arange(width) if order is None else numbers(order, f"the order of '{label}'")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from trajopt.graph.quantities import PARAMETER, is_parameter
 from trajopt.terms.nonsmooth import refuse_kinks
 from trajopt.terms.term import ExpressionTerm, Quantity
 
+if TYPE_CHECKING:
+    from trajopt.graph.trace import NodeSymbols
+
 
 @dataclass(frozen=True, eq=False)
 class Design:
@@ -29,7 +32,7 @@ class Design:
     """
 
     name: str
-    term: Any
+    term: Term
     graph: Graph
     fixed: NDArray[np.float64]
 
@@ -102,7 +105,7 @@ def _term_of(name: str, value: Any) -> Any:
         )
     parts = [part if isinstance(part, Quantity) else number(part, f"a part of '{name}'") for part in value]
 
-    def listed(node: Any) -> list[Any]:
+    def listed(node: NodeSymbols) -> list[Any]:
         from trajopt.graph.trace import column_of
 
         return [column_of(node, part.quantity) if isinstance(part, Quantity) else part for part in parts]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from trajopt.splines.over import Over, node_set
 class Integral:
     """The integral of a term over time, (width,), to be bounded or minimized; `trajopt.integral` makes it."""
 
-    term: Any
+    term: Term
     over: NodeSet
 
     @property
@@ -28,7 +27,7 @@ class Integral:
         part = "" if self.over == PATH else f" over {self.over}"
         return f"integral of {self.term.name}{part}"
 
-    def check_over(self, over: Any, absent: Any) -> None:
+    def check_over(self, over: object, absent: object) -> None:
         """Raise OptionError where a part of the motion is given beside the integral's own.
 
         absent : the default of `over`
@@ -39,7 +38,7 @@ class Integral:
             )
 
 
-def integral(term: Any, over: Over = "path") -> Integral:
+def integral(term: Term, over: Over = "path") -> Integral:
     """The integral of a term over time, component by component, for `subject_to` and `minimize`.
 
         problem.subject_to(trajopt.integral(heat), upper=500.0)
@@ -63,7 +62,7 @@ def integral(term: Any, over: Over = "path") -> Integral:
 class IntegralConstraint:
     """lower <= integral of the term's components over a part of the motion <= upper, (width,)."""
 
-    term: Any
+    term: Term
     over: NodeSet
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,11 @@ from trajopt.problem.input_checks import index_of
 from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.terms.arithmetic import Combination, Squared, factor_of
 from trajopt.terms.term import ExpressionTerm
+
+if TYPE_CHECKING:
+    from trajopt.graph.expression import Expression
+    from trajopt.graph.protocols.term import Term
+    from trajopt.graph.trace import NodeSymbols
 
 TORQUE_LIMITS = "torque limits"  # the name of those of the robot
 OF_SPRINGS = "stiffness", "rest", "damping"  # what a design may say of a joint's spring and damper
@@ -43,7 +48,7 @@ def passive_torques(problem: Any, joints: Sequence[str], part: NodeSet) -> list[
     ]
 
 
-def of_motors(problem: Any, term: Any) -> Any:
+def of_motors(problem: Any, term: Term) -> Any:
     """A cost's term without the squared torques of joints that nothing ever drives.
 
     They are zero where equations hold; counted, they would outweigh those of motors before that, by a million
@@ -64,7 +69,7 @@ def of_motors(problem: Any, term: Any) -> Any:
     )
 
 
-def _is_squared_torque(term: Any) -> bool:
+def _is_squared_torque(term: Term) -> bool:
     return isinstance(term, Squared) and term.base.quantity in TORQUES
 
 
@@ -93,9 +98,9 @@ def _torque(joint: str, index: int, unit: str, sprung: bool) -> ExpressionTerm:
     return ExpressionTerm(function, f"torque at {joint}", unit=unit)
 
 
-def _torque_at(index: int, node: Any) -> Any:
+def _torque_at(index: int, node: NodeSymbols) -> Expression:
     return node.tau[index]
 
 
-def _motor_torque_at(index: int, node: Any) -> Any:
+def _motor_torque_at(index: int, node: NodeSymbols) -> Expression:
     return node.motor_torque[index]

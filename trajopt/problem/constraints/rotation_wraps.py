@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import pi, tau
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,11 @@ from trajopt.problem.guess import GuessedCurve
 from trajopt.splines.basis import BORDER_SIDE
 from trajopt.splines.node_sets import ArcNodes
 from trajopt.terms import term as terms
+
+if TYPE_CHECKING:
+    from trajopt.graph.expression import Expression
+    from trajopt.graph.trace import NodeSymbols
+    from trajopt.terms.vectors import Vector
 
 SAMPLES = 17  # of the guess in every arc
 FURTHEST = 6.0  # rad from the centre that one arc holds: the chart is singular at 2 pi
@@ -152,25 +157,25 @@ def _wrap(problem: Any, places: Sequence[int], name: str, arc: int, r: Array) ->
     problem.subject_to(turned, (pi - off) ** 2, (pi + off) ** 2, over=ArcNodes(arc, "end"))
 
 
-def apart(turned: Any, places: Sequence[int], name: str, node: Any) -> list[Any]:
+def apart(turned: Any, places: Sequence[int], name: str, node: NodeSymbols) -> list[Any]:
     """p and v less those that a border gives, (6,)."""
     given = turned(node.parameter(name), node.parameter(f"{name}, its rate"))
     here = [*(node.q[i] for i in places), *(node.v[i] for i in places)]
     return [own - other for own, other in zip(here, given, strict=True)]
 
 
-def angle_squared(name: str, node: Any) -> Any:
+def angle_squared(name: str, node: NodeSymbols) -> Expression:
     """|r|^2, in rad^2."""
     r = node.parameter(name)
     return sum(r[i] * r[i] for i in range(3))
 
 
-def before(r: Any, w: Any) -> list[Any]:
+def before(r: Vector, w: Vector) -> list[Any]:
     """r and w."""
     return [r[0], r[1], r[2], w[0], w[1], w[2]]
 
 
-def behind(r: Any, w: Any) -> list[Any]:
+def behind(r: Vector, w: Vector) -> list[Any]:
     """g(r) and g'(r) w."""
     s = sum(r[i] * r[i] for i in range(3))
     share = tau * s**-0.5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,9 @@ from trajopt.splines.node_sets import PATH, NodeSet
 from trajopt.terms import term as terms
 from trajopt.terms.nonsmooth import Maximum, Slacked, has_kinks
 from trajopt.terms.smooth_forms import selections, with_slacks
+
+if TYPE_CHECKING:
+    from trajopt.graph.protocols.term import Term
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +51,7 @@ class Slack:
             yield slack, np.asarray(self.maximum.floor)
 
 
-def smooth_cost(problem: Any, term: Any, weight: float, over: NodeSet) -> Any:
+def smooth_cost(problem: Any, term: Term, weight: float, over: NodeSet) -> Any:
     """A cost's term with slacks of the problem in place of its maxima; OptionError where it is not convex."""
     if not has_kinks(term):
         return term
@@ -74,7 +77,7 @@ def integral_constraint(
 
 
 def smooth_bounds(
-    term: Any, lower: ArrayLike | None, upper: ArrayLike | None, equals: ArrayLike | None, label: str
+    term: Term, lower: ArrayLike | None, upper: ArrayLike | None, equals: ArrayLike | None, label: str
 ) -> Iterator[tuple[Any, Any, Any, str]]:
     """Smooth terms with their bounds and names that together are equivalent to a bounded one with kinks."""
     _check_one_side(lower, upper, equals, label)
@@ -96,7 +99,9 @@ def smooth_bounds(
             )
 
 
-def _check_one_side(lower: Any, upper: Any, equals: Any, label: str) -> None:
+def _check_one_side(
+    lower: ArrayLike | None, upper: ArrayLike | None, equals: ArrayLike | None, label: str
+) -> None:
     """OptionError unless a term with kinks has one bound."""
     if equals is not None or (lower is not None and upper is not None):
         raise OptionError(

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -33,6 +33,13 @@ from trajopt.problem.contacts.contact import basis_about
 from trajopt.problem.contacts.contact_arguments import checked_arc, link_of
 from trajopt.terms.term import ExpressionTerm
 from trajopt.terms.vectors import cross, difference_of, dot, sines_of_turn, turned, turned_back
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from trajopt.graph.trace import NodeSymbols
 
 ClosureKind = Literal["point", "pin", "weld"]
 OBLIQUE = ("in plane 1", "in plane 2", "across the plane")
@@ -145,30 +152,30 @@ class Closure:
         labels, units = (*self.labels, *("turned over",) * over), (*self.units, *("1",) * over)
         return ExpressionTerm(self._misfit, f"misfit of {self.name}", labels, units)
 
-    def wrench_on_b(self, node: Any) -> list[Any]:
+    def wrench_on_b(self, node: NodeSymbols) -> list[Any]:
         """(6,) [moment; force] about the world origin on the link of frame b, N m and N."""
         force, moment, place = self._force(node), self._moment(node), node.position(self.frame_b)
         return [a + b for a, b in zip(cross(place, force), moment, strict=True)] + force
 
-    def wrench_on_a(self, node: Any) -> list[Any]:
+    def wrench_on_a(self, node: NodeSymbols) -> list[Any]:
         """(6,), the opposite one on the link of frame a."""
         return [-each for each in self.wrench_on_b(node)]
 
     # -- functions of a node ------------------------------------------------------------------------------
 
-    def _kept(self, read: Any, name: str, units: Sequence[str]) -> ExpressionTerm:
+    def _kept(self, read: Callable[[NodeSymbols], object], name: str, units: Sequence[str]) -> ExpressionTerm:
         labels, units = ([each[row] for row in self.kept] for each in (self.labels, units))
         return ExpressionTerm(read, name, tuple(labels), tuple(units))
 
-    def _kept_gap(self, node: Any) -> list[Any]:
+    def _kept_gap(self, node: NodeSymbols) -> list[Any]:
         rows = self._gap(node)
         return [rows[row] for row in self.kept]
 
-    def _kept_speed(self, node: Any) -> list[Any]:
+    def _kept_speed(self, node: NodeSymbols) -> list[Any]:
         rows = self._speed(node)
         return [rows[row] for row in self.kept]
 
-    def _gap(self, node: Any) -> list[Any]:
+    def _gap(self, node: NodeSymbols) -> list[Any]:
         place, rows = along(self.basis, self._apart(node)), []
         if self.kind == "pin":
             axis = self._axis()
@@ -177,14 +184,14 @@ class Closure:
             rows = along(self.basis, sines_of_turn(self._turn(node)))
         return place + [rows[turn] for turn in self.turns]
 
-    def _speed(self, node: Any) -> list[Any]:
+    def _speed(self, node: NodeSymbols) -> list[Any]:
         a, b = node.velocity(self.frame_a), node.velocity(self.frame_b)
         moved = cross(a, difference_of(node.position(self.frame_b), node.position(self.frame_a)))
         linear = difference_of(difference_of(b[PLACES:], a[PLACES:]), moved)
         rows = along(self.basis, self._in_a(node, difference_of(b, a))) if self.turns else []
         return along(self.basis, self._in_a(node, linear)) + [rows[turn] for turn in self.turns]
 
-    def _misfit(self, node: Any) -> list[Any]:
+    def _misfit(self, node: NodeSymbols) -> list[Any]:
         gap = self._gap(node)
         if not self.turns:
             return gap
@@ -194,34 +201,34 @@ class Closure:
         axis = self._axis()
         return [*gap, 1.0 - dot(axis, _turned_by(turn, axis))]
 
-    def _force(self, node: Any) -> list[Any]:
+    def _force(self, node: NodeSymbols) -> list[Any]:
         return self._pushed(node, f"force of {self.name}")
 
-    def _moment(self, node: Any) -> list[Any]:
+    def _moment(self, node: NodeSymbols) -> list[Any]:
         return self._pushed(node, f"moment of {self.name}")
 
-    def _pushed(self, node: Any, curve: str) -> list[Any]:
+    def _pushed(self, node: NodeSymbols, curve: str) -> list[Any]:
         """(3,) in world axes, of a curve; zero where there is none."""
         if curve not in self.curves:
             return [0.0, 0.0, 0.0]
         return turned(node.orientation(self.frame_a), self._pushed_in_a(node, curve))
 
-    def _force_in_a(self, node: Any) -> list[Any]:
+    def _force_in_a(self, node: NodeSymbols) -> list[Any]:
         return self._pushed_in_a(node, f"force of {self.name}")
 
-    def _pushed_in_a(self, node: Any, curve: str) -> list[Any]:
+    def _pushed_in_a(self, node: NodeSymbols, curve: str) -> list[Any]:
         directions = self.curves.get(curve, ())
         push = node.extra(curve) if directions else ()
         return [sum(push[k] * axis[row] for k, row in enumerate(directions)) for axis in self.basis.T]
 
-    def _apart(self, node: Any) -> list[Any]:
+    def _apart(self, node: NodeSymbols) -> list[Any]:
         """p_b - p_a in axes of frame a."""
         return self._in_a(node, difference_of(node.position(self.frame_b), node.position(self.frame_a)))
 
-    def _in_a(self, node: Any, vector: Sequence[Any]) -> list[Any]:
+    def _in_a(self, node: NodeSymbols, vector: Sequence[Any]) -> list[Any]:
         return turned_back(node.orientation(self.frame_a), vector)
 
-    def _turn(self, node: Any) -> list[list[Any]]:
+    def _turn(self, node: NodeSymbols) -> list[list[Any]]:
         """The columns of A' B R', the identity where b is turned as it belongs."""
         b = node.orientation(self.frame_b)
         return [self._in_a(node, turned(b, row)) for row in self.rotation]
@@ -242,7 +249,7 @@ def _turned_by(columns: Sequence[Sequence[Any]], vector: Sequence[Any]) -> list[
     return [dot(row, vector) for row in zip(*columns, strict=True)]
 
 
-def basis_of(kind: str, axis: Any, name: str) -> tuple[Array, tuple[int, ...]]:
+def basis_of(kind: str, axis: ArrayLike | None, name: str) -> tuple[Array, tuple[int, ...]]:
     """`basis` and `turns` of a `Closure`; OptionError and ShapeError, see `Problem.close_loop`."""
     if kind not in get_args(ClosureKind):
         raise OptionError(
@@ -265,7 +272,7 @@ def basis_of(kind: str, axis: Any, name: str) -> tuple[Array, tuple[int, ...]]:
     return basis_about(given), (0, 1)
 
 
-def rotation_of(rotation: Any, name: str) -> Array:
+def rotation_of(rotation: ArrayLike | None, name: str) -> Array:
     """A rotation matrix (3, 3), the identity where none is given."""
     if rotation is None:
         return IDENTITY
@@ -301,7 +308,7 @@ def closure_of(
     joint: tuple[Any, Any, Any],
     arcs: Iterable[int],
     pose: Array,
-    tolerance: Any,
+    tolerance: object,
 ) -> Closure:
     """The closure of a call of `Problem.close_loop` with all of its rows; see there, also for errors.
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,10 @@ from trajopt.problem.contacts.ground import Ground
 from trajopt.problem.contacts.solids import Box, Plane
 from trajopt.terms.term import ExpressionTerm
 from trajopt.terms.vectors import AXES, cross, difference_of, dot, total, turned, turned_back
+
+if TYPE_CHECKING:
+    from trajopt.graph.expression import Expression
+    from trajopt.graph.trace import NodeSymbols
 
 DIRECTIONS = 4  # edges of the friction pyramid, each with its lambda
 WORLD = "".join(AXIS_NAMES)
@@ -136,7 +140,7 @@ class Contact:
         """Name of the unknown multiples of the weight times a second, in place of lambda."""
         return f"impulse {self.frame}, arc {arc}"
 
-    def impulse_wrench(self, node: Any, arc: int) -> list[Any]:
+    def impulse_wrench(self, node: NodeSymbols, arc: int) -> list[Any]:
         """(6,) [moment; impulse] about the world origin, N m s and N s, where an arc begins."""
         shares = node.parameter(self.impulse_name(arc))
         return _wrench(self._at_points(node, self.ground[arc], shares))
@@ -149,42 +153,44 @@ class Contact:
         """Whether its height is held in an arc."""
         return not self.is_point or self.ground[arc].order[2] in self.held[arc]
 
-    def place(self, node: Any, offset: Array) -> list[Any]:
+    def place(self, node: NodeSymbols, offset: Array) -> list[Any]:
         """(3,) m, world axes, of a point of the sole."""
         origin = node.position(self.frame)
         away = turned(node.orientation(self.frame), offset) if offset.any() else offset
         return [origin[i] + away[i] for i in AXES]
 
-    def wrench(self, node: Any) -> list[Any]:
+    def wrench(self, node: NodeSymbols) -> list[Any]:
         """(6,) [moment; force] about the world origin, N m and N."""
         return _wrench(self.pushes(node, node.extra))
 
-    def reaction(self, node: Any, frame: str) -> list[Any]:
+    def reaction(self, node: NodeSymbols, frame: str) -> list[Any]:
         """(6,) the opposite wrench on what a frame's surfaces belong to."""
         on_it = [ground for ground in self.grounds if ground.frame == frame]
         return [-each for each in _wrench(self.pushes(node, node.extra, on_it))]
 
     def pushes(
-        self, node: Any, read: Callable[[str], Any], surfaces: Sequence[Surface] | None = None
+        self, node: NodeSymbols, read: Callable[[str], Any], surfaces: Sequence[Surface] | None = None
     ) -> Iterator[tuple[list[Any], list[Any]]]:
         """Place and force, or what `read` gives of it, of every point of the sole and every surface."""
         for ground, curve in zip(self.grounds, self.curves, strict=True):
             if surfaces is None or ground in surfaces:
                 yield from self._at_points(node, ground, read(curve))
 
-    def _at_points(self, node: Any, ground: Surface, shares: Any) -> Iterator[tuple[list[Any], list[Any]]]:
+    def _at_points(
+        self, node: NodeSymbols, ground: Surface, shares: Array
+    ) -> Iterator[tuple[list[Any], list[Any]]]:
         for number, offset in enumerate(self.points):
             place = self.place(node, offset)
             share = [shares[DIRECTIONS * number + k] for k in range(DIRECTIONS)]
             yield place, self.pushed(axes_of(node, ground, place), share)
 
-    def _force(self, node: Any) -> list[Any]:
+    def _force(self, node: NodeSymbols) -> list[Any]:
         return self.wrench(node)[3:]
 
-    def _impulse(self, node: Any, arc: int) -> list[Any]:
+    def _impulse(self, node: NodeSymbols, arc: int) -> list[Any]:
         return self.impulse_wrench(node, arc)[3:]
 
-    def _force_rate(self, node: Any) -> list[Any]:
+    def _force_rate(self, node: NodeSymbols) -> list[Any]:
         return total(force for _, force in self.pushes(node, node.rate))
 
     def pushed(self, axes: Sequence[Sequence[Any]], share: Sequence[Any]) -> list[Any]:
@@ -196,17 +202,17 @@ class Contact:
         parts = list(zip(axes, sizes, strict=True))
         return [self.weight * sum(size * axis[i] for axis, size in parts) for i in AXES]
 
-    def height(self, node: Any, arc: int, points: Array) -> list[Any]:
+    def height(self, node: NodeSymbols, arc: int, points: Array) -> list[Any]:
         """(points,) m, of points of the sole above the surface of an arc."""
         ground = self.ground[arc]
         return [ground.gap(seen_from(node, ground.frame, self.place(node, offset))) for offset in points]
 
-    def distances(self, node: Any, obstacle: Box) -> list[Any]:
+    def distances(self, node: NodeSymbols, obstacle: Box) -> list[Any]:
         """(points,) m, of the points of the sole from a box."""
         places = (self.place(node, offset) for offset in self.points)
         return [obstacle.distance(seen_from(node, obstacle.frame, place)) for place in places]
 
-    def velocity(self, node: Any, arc: int) -> list[Any]:
+    def velocity(self, node: NodeSymbols, arc: int) -> list[Any]:
         """What is zero while the foot stands, rad/s and m/s, against the surface where that moves.
 
         (held,) of a point foot v + omega x R r along the axes held; (5,) of a line, omega across it and v of
@@ -225,7 +231,7 @@ class Contact:
         across = basis_about(self.points[points[1]] - first)[:2].tolist()
         return [*(dot(turned(node.orientation(self.frame), axis), omega) for axis in across), *speed]
 
-    def own_velocity(self, node: Any, arc: int) -> list[Any]:
+    def own_velocity(self, node: NodeSymbols, arc: int) -> list[Any]:
         """`velocity`, of a foot that is held along all axes in axes of the foot."""
         rows = self.velocity(node, arc)
         if self.is_point and len(self.held[arc]) < len(WORLD):
@@ -234,7 +240,7 @@ class Contact:
         before = turned_back(orientation, rows[:turns]) if turns == len(WORLD) else rows[:turns]
         return [*before, *turned_back(orientation, rows[turns:])]
 
-    def stated_velocity(self, node: Any, arc: int) -> list[Any]:
+    def stated_velocity(self, node: NodeSymbols, arc: int) -> list[Any]:
         """The rows of its velocity that are stated to be zero in an arc."""
         if arc not in self.stated:
             return self.velocity(node, arc)
@@ -260,7 +266,7 @@ class Contact:
         about = ["about y", "about z"] if turns == 2 else [f"about {axis}" for axis in WORLD[:turns]]
         return [*about, *(WORLD[i] for i in (self.held[arc] if self.is_point else AXES))]
 
-    def motion(self, node: Any, ground: Surface, offset: Array) -> tuple[list[Any], list[Any]]:
+    def motion(self, node: NodeSymbols, ground: Surface, offset: Array) -> tuple[list[Any], list[Any]]:
         """(3,) rad/s and (3,) m/s, world axes, of the foot and of one of its points against a surface."""
         column = node.velocity(self.frame)
         omega, speed = ([column[part + i] for i in AXES] for part in (0, 3))
@@ -273,13 +279,13 @@ class Contact:
         own = [moving[3 + i] + carried[i] for i in AXES]
         return difference_of(omega, moving), difference_of(speed, own)
 
-    def slip_speed(self, node: Any, arc: int) -> list[Any]:
+    def slip_speed(self, node: NodeSymbols, arc: int) -> list[Any]:
         """(2,) m/s, of the first point of the sole along the tangents of the surface of an arc."""
         ground, first = self.ground[arc], self.points[0]
         axes = axes_of(node, ground, self.place(node, first))[:2]
         return [dot(axis, self.motion(node, ground, first)[1]) for axis in axes]
 
-    def power(self, node: Any, arc: int) -> Any:
+    def power(self, node: NodeSymbols, arc: int) -> Expression:
         """W, of the tangential forces of the surface of an arc on all points of the foot, as they move."""
         ground, parts = self.ground[arc], []
         pushes = self._at_points(node, ground, node.extra(self.curve_of(arc)))
@@ -289,7 +295,7 @@ class Contact:
             parts += [dot(axis, force) * dot(axis, speed) for axis in tangents]
         return sum(parts)
 
-    def footing(self, node: Any, arc: int) -> list[Any]:
+    def footing(self, node: NodeSymbols, arc: int) -> list[Any]:
         """(3 points,) m, of all points of the sole, axes of what the surface of an arc belongs to."""
         places = (self.place(node, offset) for offset in self.points)
         return [x for place in places for x in seen_from(node, self.ground[arc].frame, place)]
@@ -299,20 +305,20 @@ class Contact:
         every = ["rad/s" if name.startswith("about") else "m/s" for name in self.rows_of(arc)]
         return [every[row] for row in self.stated[arc].velocity] if arc in self.stated else every
 
-    def footprint(self, node: Any, arc: int) -> list[Any]:
+    def footprint(self, node: NodeSymbols, arc: int) -> list[Any]:
         """(2 points,) m, x and y on the surface of an arc of every point of the sole."""
         ground, places = self.ground[arc], (self.place(node, offset) for offset in self.points)
         return [x for place in places for x in ground.coordinates(seen_from(node, ground.frame, place))]
 
 
-def seen_from(node: Any, frame: str | None, place: Sequence[Any]) -> list[Any]:
+def seen_from(node: NodeSymbols, frame: str | None, place: Sequence[Any]) -> list[Any]:
     """A place (3,) of the world in axes of a frame; as it is without one."""
     if frame is None:
         return list(place)
     return turned_back(node.orientation(frame), difference_of(place, node.position(frame)))
 
 
-def axes_of(node: Any, ground: Surface, place: Sequence[Any]) -> list[list[Any]]:
+def axes_of(node: NodeSymbols, ground: Surface, place: Sequence[Any]) -> list[list[Any]]:
     """Tangents and normal of a surface near a place, all in world axes."""
     axes = ground.world_axes_at(seen_from(node, ground.frame, place))
     return axes if ground.frame is None else [turned(node.orientation(ground.frame), axis) for axis in axes]

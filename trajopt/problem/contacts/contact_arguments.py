@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,16 +15,21 @@ from trajopt.problem.contacts.contact import WORLD, Contact, Surface, corners
 from trajopt.problem.contacts.ground import Ground
 from trajopt.problem.contacts.solids import Box
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from trajopt.graph.protocols.dynamics import Dynamics
+
 MOST_POINTS = 16  # of a sole
 
 
 def contact_of(
-    dynamics: Any,
+    dynamics: Dynamics,
     arc_count: int,
     frame: str,
     arcs: Sequence[int],
     friction: float,
-    points: Any,
+    points: ArrayLike | None,
     ground: Surface | Mapping[int, Surface],
     held: str | Mapping[int, str] = WORLD,
     continuous: bool = False,
@@ -83,13 +88,13 @@ def contact_of(
     return Contact(frame, link, stands, surfaces, sole, mu, weight, axes, *flags, boxes)
 
 
-def link_of(dynamics: Any, frame: str) -> str | None:
+def link_of(dynamics: Dynamics, frame: str) -> str | None:
     """The link that carries a frame, None for the ground; raises for an unknown name."""
     pattern = dynamics.block([f"position:{frame}"]).pattern()
     return dynamics.carrier(frame) if any(np.any(depends) for depends in pattern.values()) else None
 
 
-def standing_arcs(arcs: Any, frame: str, arc_count: int) -> tuple[int, ...]:
+def standing_arcs(arcs: object, frame: str, arc_count: int) -> tuple[int, ...]:
     """The arcs in which a frame stands, in their order."""
     if not isinstance(arcs, Iterable):
         raise OptionError(f"'{frame}' stands in {arguments.short_repr(arcs)}: give a list of arcs, [0, 2]")
@@ -119,7 +124,7 @@ def check_one_ground_per_stance(grounds: Mapping[int, Surface], arcs: Sequence[i
             )
 
 
-def held_axes(held: Any, frame: str, arcs: Sequence[int]) -> dict[int, tuple[int, ...]]:
+def held_axes(held: object, frame: str, arcs: Sequence[int]) -> dict[int, tuple[int, ...]]:
     """Arc -> world axes, 0 to 2, of what a caller holds."""
     each: dict[Any, Any] = dict(held) if isinstance(held, Mapping) else dict.fromkeys(arcs, held)
     letters = all(isinstance(axes, str) and set(axes) <= set(WORLD) for axes in each.values())
@@ -131,7 +136,7 @@ def held_axes(held: Any, frame: str, arcs: Sequence[int]) -> dict[int, tuple[int
     return {arc: tuple(i for i, axis in enumerate(WORLD) if axis in axes) for arc, axes in each.items()}
 
 
-def checked_arc(arc: Any, frame: str, arc_count: int) -> int:
+def checked_arc(arc: object, frame: str, arc_count: int) -> int:
     if not arguments.is_whole(arc) or not 0 <= arc < arc_count:
         raise OptionError(
             f"'{frame}' is held in arc {arguments.short_repr(arc)}: the {arc_count} arcs count from 0"

@@ -101,7 +101,7 @@ class Ground:
         return along, cross(normal, along), normal
 
 
-def check_region(axis: str, ends: Any) -> None:
+def check_region(axis: str, ends: object) -> None:
     """Raise OptionError where feet may land nowhere along an axis, or where that is no pair."""
     pair = numbers(ends, f"the ground along {axis}")
     if pair.shape != (2,) or not pair[0] < pair[1]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from trajopt.problem.contacts.contact import Contact
 from trajopt.terms.arithmetic import Arithmetic
 from trajopt.terms.term import ExpressionTerm
 from trajopt.terms.vectors import total
+
+if TYPE_CHECKING:
+    from trajopt.graph.trace import NodeSymbols
 
 LOAD = "load:"
 Pairs = dict[tuple[str, str], Array]
@@ -41,7 +44,7 @@ def names_of(contacts: Sequence[Contact]) -> str:
     return " ".join(each.frame for each in contacts)
 
 
-def impulses_after(contacts: Sequence[Contact], arc: int, node: Any) -> list[Any]:
+def impulses_after(contacts: Sequence[Contact], arc: int, node: NodeSymbols) -> list[Any]:
     """(6,) the impulses on one link after the impact, zero before it."""
     behind = node.extra(after_name(arc))[0]
     return [behind * part for part in total(contact.impulse_wrench(node, arc) for contact in contacts)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from trajopt.base.errors import OptionError
 from trajopt.splines.basis import SplineBasis
 from trajopt.splines.gauss_rules import RuleName
 from trajopt.splines.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Duration = float | tuple[float, float]  # s; (shortest, longest) where it is free
 
@@ -142,12 +145,12 @@ class Schedule:
         return "; ".join(f"{list_names(each.feet) or 'flight'}, {each.duration} s" for each in self.stances)
 
 
-def narrow_at_ends(intervals: int) -> Any:
+def narrow_at_ends(intervals: int) -> NDArray:
     """Breakpoints of an arc from 0 to 1, closest to each other at its ends."""
     return 0.5 - 0.5 * np.cos(np.pi * SplineBasis.uniform(intervals).breakpoints)
 
 
-def stance_of(given: Any) -> Stance:
+def stance_of(given: object) -> Stance:
     """A stance, of one or of a pair (feet, duration), checked."""
     if isinstance(given, Stance):
         feet, duration = given.feet, given.duration
@@ -164,7 +167,7 @@ def stance_of(given: Any) -> Stance:
     return Stance(names_of_feet(feet), shortest if shortest == longest else (shortest, longest))
 
 
-def names_of_feet(given: Any) -> tuple[str, ...]:
+def names_of_feet(given: object) -> tuple[str, ...]:
     listed = isinstance(given, Collection) and not isinstance(given, str)
     if not listed or not all(isinstance(foot, str) and foot for foot in given):
         raise OptionError(f"feet are {short_repr(given)}: give a sequence of names, ('left', 'right')")
@@ -173,7 +176,7 @@ def names_of_feet(given: Any) -> tuple[str, ...]:
     return tuple(given)
 
 
-def seconds(duration: Any) -> Iterator[float]:
+def seconds(duration: Duration) -> Iterator[float]:
     """The two bounds of a duration."""
     pair = duration if isinstance(duration, tuple | list) and len(duration) == 2 else (duration, duration)
     for each in pair:

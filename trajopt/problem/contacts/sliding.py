@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from trajopt.problem.contacts.pose_search import SEED, PoseSearch
 from trajopt.splines.node_sets import ArcNodes
 from trajopt.terms import term as terms
 from trajopt.terms.term import ExpressionTerm
+
+if TYPE_CHECKING:
+    from trajopt.graph.expression import Expression
+    from trajopt.graph.trace import NodeSymbols
 
 POSES, WIDTH = 3, 0.5  # at which rows are looked at, and how far from zero, rad or m
 
@@ -58,7 +62,7 @@ def statements_of(contact: Contact, arc: int, way: int) -> tuple[str, str]:
     return name, f"{name}, impulse"
 
 
-def sides_of(quantity: str, way: int, node: Any) -> Any:
+def sides_of(quantity: str, way: int, node: NodeSymbols) -> Expression:
     """What pushes to one side of a tangent push more than those to the other."""
     shares = column_of(node, quantity)
     return shares[2 * way] - shares[2 * way + 1]

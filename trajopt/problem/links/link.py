@@ -19,6 +19,7 @@ from trajopt.base.errors import OptionError, ShapeError, UnknownNameError
 from trajopt.graph.declared_quantities import DeclaredQuantity
 from trajopt.graph.expression import ExpressionBlock, has_comparison, symbol
 from trajopt.graph.protocols.block import Block
+from trajopt.graph.protocols.term import Term
 from trajopt.graph.quantities import QuantityTable, own_term
 from trajopt.graph.trace import trace_several
 from trajopt.splines.node_sets import NodeSet
@@ -118,7 +119,7 @@ class Link:
 class TermLink:
     """A term that has the same value at two instants."""
 
-    term: Any
+    term: Term
     instants: tuple[PhaseInstant, PhaseInstant]
     name: str
     width: int
@@ -146,7 +147,7 @@ class _TableOfPhase(QuantityTable):
             raise UnknownNameError(f"in phase '{self._phase}' {error}") from None
 
 
-def function_of(function: Any, name: str, instants: tuple[PhaseInstant, ...], phases: Any) -> Function:
+def function_of(function: object, name: str, instants: tuple[PhaseInstant, ...], phases: Any) -> Function:
     """A function of the nodes at several instants of phases, traced."""
     check_function(f"link '{name}'", function, " per instant, lambda before, after: ..., or one term")
     tables = [
@@ -166,7 +167,7 @@ def function_of(function: Any, name: str, instants: tuple[PhaseInstant, ...], ph
     return Function(name, instants, tuple(tuple(columns) for columns in used), block)
 
 
-def term_link_of(term: Any, name: str, instants: tuple[PhaseInstant, ...], phases: Any) -> TermLink:
+def term_link_of(term: Term, name: str, instants: tuple[PhaseInstant, ...], phases: Any) -> TermLink:
     """A term at two instants of phases; raises where one of these does not have it, or has another one."""
     if len(instants) != 2:
         raise OptionError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -24,6 +24,10 @@ from trajopt.solvers.solver import Solver
 from trajopt.splines.trajectory import Trajectory
 from trajopt.terms.nonsmooth import refuse_kinks
 from trajopt.terms.term import duration
+
+if TYPE_CHECKING:
+    from trajopt.graph.expression import Expression
+    from trajopt.graph.trace import NodeSymbols
 
 TOTAL = "total duration"  # what reports call it
 
@@ -195,7 +199,7 @@ class Phases:
             found.append(PhaseInstant(phases[0], instant.over, str(instant)))
         return tuple(found)
 
-    def _label(self, what: Any, name: str | None) -> str:
+    def _label(self, what: object, name: str | None) -> str:
         given = name
         if given is None:
             given = what.name if isinstance(what, Term) else getattr(what, "__name__", "link")
@@ -218,11 +222,11 @@ class Phases:
 Asked = ProblemData | Phases  # what can be solved
 
 
-def checked_asked(asked: Any) -> Any:
+def checked_asked(asked: object) -> Asked:
     """`asked` itself, a problem or phases; ShapeError for another object."""
     return asked if isinstance(asked, Phases) else checked_problem(asked)
 
 
-def _total(*nodes: Any) -> Any:
+def _total(*nodes: NodeSymbols) -> Expression:
     """The sum of the durations of several phases."""
     return sum(node.duration for node in nodes)

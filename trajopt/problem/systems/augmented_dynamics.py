@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,11 @@ from trajopt.problem.dynamics_check import PARTS
 from trajopt.problem.systems.state_equations import Function, StateEquations, checked_column
 from trajopt.splines.node_sets import PATH, START
 from trajopt.terms.term import ExpressionTerm
+
+if TYPE_CHECKING:
+    from trajopt.base.arrays import Array
+    from trajopt.graph.expression import Expression
+    from trajopt.graph.trace import NodeSymbols
 
 # Optional members of a robot, of the protocols in `graph/protocols/dynamics.py`.
 OFFERED = (
@@ -109,7 +114,7 @@ class AugmentedDynamics(StateEquations):
         """Whether springs or dampers act at joints of the robot."""
         return any(map(has_springs, described_joints(self.robot)))
 
-    def without_springs(self, q: Any, v: Any, torques: Any) -> Any:
+    def without_springs(self, q: Array, v: Array, torques: Array) -> Array:
         """What joints transmit, (k, n), of the torques of motors: what springs and dampers take is less."""
         if not self.has_springs:
             return torques
@@ -137,10 +142,10 @@ class AugmentedDynamics(StateEquations):
         pieces = PiecewisePolynomial(order, continuous=True, by_default=True)
         return AdditionalCurve(name, -free, free, np.zeros(free.size), pieces=pieces, is_state=True)
 
-    def _torque_equations(self, node: Any) -> Any:
+    def _torque_equations(self, node: NodeSymbols) -> Expression:
         driving = node.motor_torque if self.has_springs else node.tau
         return driving - self._stacked_torques(node)
 
-    def _stacked_torques(self, node: Any) -> Any:
+    def _stacked_torques(self, node: NodeSymbols) -> Expression:
         assert self.torques is not None
         return checked_column(self.torques(node), "torques", "joints", tuple(self.joint_names))

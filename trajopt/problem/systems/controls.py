@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,9 @@ from trajopt.problem.input_checks import index_of, unknown
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
 from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.splines.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from trajopt.graph.protocols.dynamics import Dynamics
 
 
 def control_of(
@@ -46,7 +49,7 @@ def control_of(
     return replace(curve, pieces=own)
 
 
-def controls_of(dynamics: Any) -> Mapping[str, int] | None:
+def controls_of(dynamics: Dynamics) -> Mapping[str, int] | None:
     """Control -> width, of a system; None for a robot, to which any control may be added."""
     return dynamics.controls if isinstance(dynamics, StateEquations) else None
 
@@ -56,7 +59,7 @@ def _default_degree(trajectory: Trajectory) -> int:
     return 1 if trajectory.scheme is None else trajectory.scheme.order - 1
 
 
-def _check_degree(name: str, degree: Any, continuous: bool) -> None:
+def _check_degree(name: str, degree: object, continuous: bool) -> None:
     check_count(f"the degree of control '{name}' (0: constant, 1: linear)", degree)
     if continuous and degree == 0:
         raise OptionError(
@@ -108,7 +111,7 @@ def curves_on(extras: Mapping[str, AdditionalCurve], trajectory: Trajectory) -> 
     return found
 
 
-def default_curves(dynamics: Any, trajectory: Trajectory) -> dict[str, AdditionalCurve]:
+def default_curves(dynamics: Dynamics, trajectory: Trajectory) -> dict[str, AdditionalCurve]:
     """Further states of a robot, and every control, free, in bases that the collocation points determine."""
     found: dict[str, AdditionalCurve] = {}
     if isinstance(dynamics, AugmentedDynamics) and trajectory.scheme is not None:

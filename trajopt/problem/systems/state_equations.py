@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from trajopt.graph.quantities import SPLINE_LEAVES
 from trajopt.problem.costs_and_constraints import Constraint
 from trajopt.splines.node_sets import PATH
 from trajopt.terms.term import ExpressionTerm
+
+if TYPE_CHECKING:
+    from trajopt.graph.expression import Expression
+    from trajopt.graph.trace import NodeSymbols
 
 EQUATIONS = "state equations"  # their name in reports
 
@@ -64,7 +68,7 @@ class StateEquations(ABC):
     def _equations_term(self, units: tuple[str, ...]) -> ExpressionTerm:
         return ExpressionTerm(self._state_equations, EQUATIONS, self.state_names, units)
 
-    def _state_equations(self, node: Any) -> Any:
+    def _state_equations(self, node: NodeSymbols) -> Expression:
         """x' - f, or g."""
         from trajopt.graph.expression import expression_of
         from trajopt.graph.trace import column_of
@@ -80,7 +84,7 @@ class StateEquations(ABC):
     def _rate_quantities(self) -> list[str]:
         return list(dict.fromkeys(quantity for _, quantity, _ in self.rates_of_states))
 
-    def _stacked_rates(self, node: Any) -> Any:
+    def _stacked_rates(self, node: NodeSymbols) -> Expression:
         """f; OptionError where it contains rates itself."""
         from trajopt.graph.expression import depends_on
 
@@ -94,7 +98,7 @@ class StateEquations(ABC):
             )
         return given
 
-    def _refuse_missing_rates(self, given: Any, node: Any) -> None:
+    def _refuse_missing_rates(self, given: object, node: NodeSymbols) -> None:
         """ProblemError where the rate of a state enters no residual, so that it is not determined."""
         from trajopt.graph.expression import depends_on
 
@@ -122,7 +126,7 @@ def derivatives_of(
     return {name: DeclaredQuantity(width, "", f"{word}{coordinates}", components) for name, word in each}
 
 
-def checked_column(returned: Any, what: str, kind: str, names: Sequence[str]) -> Any:
+def checked_column(returned: object, what: str, kind: str, names: Sequence[str]) -> Any:
     """The value of a user's function as one expression; ShapeError unless it has one entry per name."""
     from trajopt.graph.expression import expression_of
 

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trajopt.api.solve import solve
 from trajopt.base.errors import TrajoptError
@@ -15,11 +15,8 @@ from trajopt.base.files.plain_values import finite
 from trajopt.base.printable_text import printable_name
 from trajopt.studies.many.build_inputs import inputs, recorded
 from trajopt.studies.many.portable import unpacked
-from trajopt.studies.many.sent_solution import file_of, with_problem, without_problem
+from trajopt.studies.many.sent_solution import AnySolution, file_of, with_problem, without_problem
 from trajopt.studies.workers.worker_versions import check_same, versions
-
-if TYPE_CHECKING:
-    from trajopt.studies.many.sent_solution import AnySolution
 
 OWN_GUESS = "its own guess"
 FAILED, INTERRUPTED = "failed", "interrupted"
