@@ -1,4 +1,4 @@
-"""What is known of a motion's limits: proved for all times, or sampled, with the largest excess of each."""
+"""Evidence on a motion's limits: proved for all times, or sampled, with the largest excess of each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LimitLine:
 
     @property
     def holds(self) -> bool:
-        """Whether the excess is at most `TOLERANCE`; not of NaN."""
+        """True if the excess is at most `TOLERANCE`; not of NaN."""
         return self.excess <= TOLERANCE
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class MotionCertificate:
 
     @property
     def holds(self) -> bool:
-        """Whether every limit holds within `TOLERANCE` of it, by what evidence each line says."""
+        """True if every limit holds within `TOLERANCE` of it, by what evidence each line says."""
         return all(line.holds for line in self.lines)
 
     @property

@@ -96,7 +96,7 @@ class ClearanceRows:
         return pairs
 
     def _wanted(self, distances: Array) -> Array:
-        """Which pairs have a row, (nodes, pairs): those within reach, the closest where they are too many."""
+        """Mask of pairs with a row, (nodes, pairs): those within reach, the closest if they are too many."""
         close, width = distances < self.reach, self.outputs["clearance"]
         for node in np.flatnonzero(close.sum(axis=1) > width):
             close[node, np.argsort(distances[node], kind="stable")[width:]] = False

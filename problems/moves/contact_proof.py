@@ -33,7 +33,7 @@ REACH = 1.0  # m, beyond the largest fall of a distance: larger distances need n
 
 @dataclass(frozen=True)
 class ClearanceBound:
-    """What is known of the least clearance of a motion.
+    """Bounds on the least clearance of a motion.
 
     proved : whether it is above what was asked for at all times
     value : m; a lower bound for all t where `proved`, else the clearance found at `time`
@@ -96,7 +96,7 @@ def least_clearance_bound(clearances: Clearances, curve: Curve, least: float = 0
 
 
 class _Proof:
-    """Which coordinates carry which pairs, and how far the shapes may move."""
+    """Coordinates that carry each pair, and the distances by which the shapes may move."""
 
     def __init__(self, clearances: Clearances, curve: Curve) -> None:
         self.clearances, self.curve = clearances, curve
@@ -126,7 +126,7 @@ class _Proof:
         self.apart = (path[i[own]] ^ path[self.other]) @ of > 0.0
 
     def bounds(self, spans: Pieces, error: float) -> tuple[Array, Array, Array]:
-        """Of every span the lower bound of all distances, the least one in its middle, the bound's pair."""
+        """Lower bound of all distances, least one in the middle, and pair of the bound, of every span."""
         middle = 0.5 * (spans.start + spans.end)
         q = self.curve(middle)[:, : self.clearances.model.n]
         half = 0.5 * (spans.end - spans.start)[:, None]

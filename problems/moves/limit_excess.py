@@ -1,4 +1,4 @@
-"""How far the values of a motion go beyond limits of its joints, and where they go furthest."""
+"""Excess of a motion over limits of its joints, and the places where it is largest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trajopt.base.arrays import Array
 
 
 def relative_excess(value: Array, lower: Array, upper: Array) -> Array:
-    """How far values (..., n) go beyond their limits, relative to `limit_size`; below zero within them."""
+    """Excess of values (..., n) over their limits, relative to `limit_size`; below zero within them."""
     size = limit_size(lower, upper)
     return np.maximum(value - upper, lower - value) / size
 

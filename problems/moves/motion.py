@@ -1,4 +1,4 @@
-"""What all motions have: curves in time, samples and tables of them, and their limits at given times."""
+"""Common parts of all motions: curves in time, samples and tables of them, and limits at given times."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Motion(ABC):
 
     @property
     def converged(self) -> bool:
-        """Whether every limit holds within the tolerance of the certificate."""
+        """True if every limit holds within the tolerance of the certificate."""
         return self.certificate.holds
 
     @property
@@ -107,7 +107,7 @@ class Motion(ABC):
 
     @property
     def surroundings(self) -> Surroundings:
-        """What belongs to the motion beside its curves, for `view`."""
+        """Objects and paths that `view` shows beside the motion."""
         return Surroundings((Stretch(self.model, 0.0, self.duration),), dynamics.Scene())
 
     def view(self, path: str | os.PathLike[str], **options: Any) -> View:

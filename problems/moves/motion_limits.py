@@ -30,7 +30,7 @@ class MotionLimits:
 
     @property
     def has_torque(self) -> bool:
-        """Whether the torque of any joint is limited."""
+        """True if the torque of any joint is limited."""
         return bool(np.any(np.isfinite([self.torque_lower, self.torque_upper])))
 
 

@@ -43,7 +43,7 @@ class ReplayedMotion:
 
     @property
     def largest_deviation(self) -> float:
-        """That at any time."""
+        """Largest deviation at any time."""
         return float(np.abs(self.deviation).max())
 
     def __str__(self) -> str:
@@ -132,13 +132,13 @@ class Plan:
     def of(
         source: MotionSource, model: KinematicTree, begin: float, end: float, step: float, frequency: float
     ) -> Plan:
-        """Of the motion from `begin` to `end`, in a whole number of steps of at most `step`, s."""
+        """The plan of the motion from `begin` to `end`, in a whole number of steps of at most `step`, s."""
         count = int(np.ceil((end - begin) / step))
         return Plan(source, model, begin, (end - begin) / count, count, frequency)
 
     @property
     def times(self) -> Array:
-        """Of the table, (2 count + 1,) s."""
+        """Times of the table, (2 count + 1,) s."""
         return self.begin + 0.5 * self.step * np.arange(2 * self.count + 1)
 
     @cached_property

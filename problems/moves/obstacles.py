@@ -161,7 +161,7 @@ def _other_peaks(solution: Any, accuracy: float | None) -> LimitPeaks:
 
 
 def missed_times(times: Array, excess: Array) -> Array:
-    """Of every interval with `excess` below zero the time of its least, and those half-way to its ends."""
+    """Time of the least excess of every interval with one below zero, and those half-way to its ends."""
     below, found = np.flatnonzero(excess < 0.0), []
     for run in np.split(below, np.flatnonzero(np.diff(below) > 1) + 1):
         if run.size:

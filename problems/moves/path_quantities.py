@@ -59,7 +59,7 @@ class SegmentQuantity:
         return np.concatenate(found, axis=1)
 
     def excess(self, speeds: Array) -> Array:
-        """How far a coefficient goes beyond a limit, rounding included, (segments, n); below zero within.
+        """Excess of a coefficient over a limit, rounding included, (segments, n); below zero within.
 
         speeds : (segments + 1,) x at the grid points
         """
@@ -74,7 +74,7 @@ class SegmentQuantity:
         return np.minimum(self.upper - self.constant, self.constant - self.lower).min(axis=1)
 
     def narrowed(self, margin: Array) -> SegmentQuantity:
-        """With limits narrower by margins (segments, n), of which standing still keeps half of its slack."""
+        """The quantity with limits narrower by margins (segments, n); rest keeps half of its slack."""
         amount = np.minimum(margin, 0.5 * np.maximum(self.slack(), 0.0))[:, None]
         return replace(self, lower=self.lower + amount, upper=self.upper - amount)
 
@@ -167,7 +167,7 @@ def coulomb_friction(model: RigidBodyModel) -> Array:
 
 
 def spring_torques(model: RigidBodyModel, q: Array) -> Array:
-    """What the joints' springs take from the motors, ratio k (ratio q + offset - rest), (..., n)."""
+    """Torques that the joints' springs take from the motors, ratio k (ratio q + offset - rest), (..., n)."""
     stiffness = _summed(model, [j.ratio**2 * j.stiffness for j in model.joints])
     relaxed = _summed(model, [j.ratio * j.stiffness * (j.offset - j.rest) for j in model.joints])
     return stiffness * q + relaxed
@@ -213,5 +213,5 @@ def _at_three(coefficients: Array) -> Array:
 
 
 def _directions(slope: Array) -> tuple[Array, Array]:
-    """Whether a joint may move forwards, and backwards, on each segment, (segments, n)."""
+    """Masks of the joints that may move forwards, and backwards, on each segment, (segments, n)."""
     return np.any(slope > 0.0, axis=1), np.any(slope < 0.0, axis=1)

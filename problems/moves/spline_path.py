@@ -167,7 +167,7 @@ def _check_smooth(path: SplinePath, names: tuple[str, ...]) -> None:
 
 
 def jump_of(path: SplinePath, order: int, names: tuple[str, ...], size: float = 0.0) -> str:
-    """Where a derivative by s jumps most, s and joint in words; empty where jumps are rounding alone.
+    """The place where a derivative by s jumps most, s and joint in words; empty if jumps are rounding alone.
 
     size : of the derivative, where its own largest value is less
     """

@@ -62,7 +62,7 @@ def _of_table(file: Path, names: tuple[str, ...]) -> Array:
 
 
 def _columns(file: Path, head: list[str], names: tuple[str, ...]) -> list[int]:
-    """Where the column of each joint stands."""
+    """Columns of the joints."""
     for name in head:
         if name not in names:
             raise UnknownNameError(

@@ -1,1 +1,1 @@
-"""What users call and hold: problems, solve and compile, solutions with their checks and files."""
+"""Public calls and classes: problems, solve and compile, solutions with their checks and files."""

@@ -53,7 +53,7 @@ class CompiledProgram(Generic[AnswerT]):
 
     @cached_property
     def _matrices(self) -> list[Matrices]:
-        """Those of Newton's steps, which solves of this program share."""
+        """Matrices of Newton's steps, which solves of this program share."""
         return []
 
     def problem_with(self, values: Mapping[str, Any] | None = None, /, **inputs: Any) -> Asked:

@@ -47,7 +47,7 @@ def time_scaled(
 
 
 def may_be_scaled(solution: SolutionData, most: float) -> bool:
-    """Whether the motion is one that may last longer by the part `most` of its duration."""
+    """True if the motion is one that may last longer by the part `most` of its duration."""
     problem = solution.problem
     ends = np.array([0.0, solution.duration])
     at_rest = np.abs(solution.v(ends)).max() <= CONTROL_POINT_ROUNDING

@@ -45,7 +45,7 @@ class BaseBalance:
 
     @property
     def reason(self) -> str:
-        """Why the motion fails; empty where it does not. A number that is none fails."""
+        """Reason why the motion fails; empty where it does not. A number that is none fails."""
         if self.force <= MOST and self.moment <= MOST:
             return ""
         return f"the ground does not carry the robot between nodes: {self}; {MOST:g} of each is allowed"

@@ -136,7 +136,7 @@ class CheckResult(OfComponent):
 
     @property
     def over_time(self) -> bool:
-        """Whether all times of an interval are meant, so that it may be missed between nodes alone."""
+        """True if all times of an interval are meant, so that it may be missed between nodes alone."""
         return self.place is not None
 
     @property

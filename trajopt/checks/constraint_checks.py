@@ -84,7 +84,7 @@ class ConstraintChecks:
         return confirmed_mesh_of(self.solution)
 
     def results(self, density: Density, only: Iterable[Constraint] | None = None) -> list[CheckResult]:
-        """In the order of the constraints; those that are sampled are evaluated together."""
+        """Results in the order of the constraints; those that are sampled are evaluated together."""
         chosen, over = self.stated if only is None else list(only), intervals_of(self.solution, self.stated)
         without_bound = [c for c in chosen if c in over and c.term.quantity not in self.leaves]
         sampled = {peaks.constraint: peaks for peaks in search(self.solution, without_bound, density)}
@@ -195,7 +195,7 @@ class ConstraintChecks:
     # -- jumps --------------------------------------------------------------------------------------------
 
     def _jumps(self, constraint: Constraint, when: Interval) -> list[tuple[float, ...]]:
-        """Of every component the times in an interval at which it is infinite, because v or a jumps there.
+        """Times in an interval at which each component is infinite, because v or a jumps there.
 
         At the border of two arcs velocities may jump, as an impact makes them: that is no torque.
         """

@@ -152,7 +152,7 @@ def decided(
     lower, upper = bounds
 
     def violations(of: IntegralRange) -> tuple[Array, Array]:
-        """What they are at least and at most anywhere in a range, (width,) each."""
+        """Least and largest values anywhere in a range, (width,) each."""
         at_ends = [np.maximum(lower - end, end - upper) for end in (of.low, of.high)]
         return np.maximum(lower - of.high, of.low - upper), np.maximum(0.0, np.maximum(*at_ends))
 
@@ -286,7 +286,7 @@ class CostCheck:
 
 
 def cost_results(solution: SolutionData, enclose: bool = True) -> dict[str, CheckResult]:
-    """By name: the difference of costs to their integral, or value at an end, without smoothing.
+    """Results by name: the difference of costs to their integral, or value at an end, without smoothing.
 
     Costs of one name are added. The scale of a difference is the integral of the absolute value of the sum of
     the cost's components, at least 1e-6 of the objective.

@@ -1,4 +1,4 @@
-"""What residuals of rates change of states, interval by interval: r = x' - f(x, u, t) integrated over time.
+"""Residuals of rates as changes of states by interval: r = x' - f(x, u, t) integrated over time.
 
 A control that jumps inside an interval is met by one polynomial, and a state by another: with f a square of
 the control, x' cannot follow, and |r| there is a part of the jump however short the interval is. Its integral

@@ -101,7 +101,7 @@ def intervals_of(solution: SolutionData, constraints: Iterable[Constraint]) -> d
 
 
 def has_place(solution: SolutionData, constraint: Constraint) -> bool:
-    """Whether the arcs that a constraint names are arcs of the motion."""
+    """True if the arcs that a constraint names are arcs of the motion."""
     named = isinstance(constraint.over, ArcNodes | TimeWindow) or constraint.over.is_difference
     return not named or len(solution.problem.trajectory.arcs) == len(solution.curve.bases)
 

@@ -1,4 +1,4 @@
-"""How far standing feet move, and what work friction does on them, from places and forces, not from rows.
+"""Motion of standing feet, and the work of friction on them, from places and forces, not from rows.
 
 A foot that stands stays where it stands, along the axes that are held: |p(t) - p(t_0)| is zero for every
 point of its sole. Friction takes power from what slides and never gives any: integral max(0, f_t . v) dt is
@@ -42,7 +42,7 @@ class StandingFeet:
 
     @property
     def reason(self) -> str:
-        """Why the motion fails; empty where it does not. A number that is none fails."""
+        """Reason why the motion fails; empty where it does not. A number that is none fails."""
         if not self.slip <= MOST:
             return (
                 f"'{self.slipping}' stands but moves by {1e3 * self.slip:.3g} mm until "

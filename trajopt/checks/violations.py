@@ -97,7 +97,7 @@ class Violation(OfComponent):
 
     @property
     def is_limit_over_time(self) -> bool:
-        """Whether it is of a limit that is meant for all times of a part of the motion."""
+        """True if it is of a limit that is meant for all times of a part of the motion."""
         return self.over_time and not self.equation
 
     def with_supremum(self, supremum: Supremum, scale: float) -> Violation:

@@ -24,7 +24,7 @@ class Recipe:
 
     @property
     def is_file(self) -> bool:
-        """Whether the problem is a Python file of the user's, which nothing runs unasked."""
+        """True if the problem is a Python file of the user's, which nothing runs unasked."""
         return self.problem.endswith(".py")
 
     def __reduce__(self) -> tuple[object, ...]:  # read-only mappings cannot be pickled
@@ -66,22 +66,22 @@ class Constraint:
 
     @property
     def holds_over_time(self) -> bool:
-        """Whether it is meant for all times of a part of the motion."""
+        """True if it is meant for all times of a part of the motion."""
         return self.over.integrates and self.over.has_cost and not self.over.is_difference
 
     @property
     def is_path_equation(self) -> bool:
-        """Whether it is an equation, in some component, over the path, an arc or a window."""
+        """True if it is an equation, in some component, over the path, an arc or a window."""
         return self.holds_over_time and bool(np.any(self.lower == self.upper))
 
     @property
     def needs_scale(self) -> bool:
-        """Whether a component is an equation, or a limit whose only bound is zero."""
+        """True if a component is an equation, or a limit whose only bound is zero."""
         return bool(np.any((self.lower == self.upper) | self._zero_bounded))
 
     @property
     def _zero_bounded(self) -> NDArray[np.bool_]:
-        """Which components have one bound, and that is zero: it says nothing of the size of values."""
+        """Mask of the components whose only bound is zero: it says nothing of the size of values."""
         one = np.where(np.isfinite(self.upper), self.upper, self.lower)
         return (np.isfinite(self.lower) != np.isfinite(self.upper)) & (one == 0.0)
 
@@ -217,7 +217,7 @@ class AdditionalCurve(Unknown):
 
     @property
     def has_rate(self) -> bool:
-        """Whether it is continuous within every arc, so that its derivative by time is a quantity."""
+        """True if it is continuous within every arc, so that its derivative by time is a quantity."""
         own = self.pieces
         return own is None or (isinstance(own, PiecewisePolynomial) and own.continuous)
 

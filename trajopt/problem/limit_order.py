@@ -25,7 +25,7 @@ def limit_order(problem: ProblemData, limit: Constraint) -> int | None:
 
 
 def depends_on_jerk(problem: ProblemData, term: Term) -> bool:
-    """Whether a term, of a constraint, a cost or an integral, changes with the third derivative of q."""
+    """True if a term, of a constraint, a cost or an integral, changes with the third derivative of q."""
     return _depends(problem, term, "jerk")
 
 

@@ -329,7 +329,7 @@ def _names_of_term(term: Term, blocks: Iterable[Block], table: QuantityTable) ->
 
 
 def _one_joint_each(block: Block, quantity: str, table: QuantityTable) -> bool:
-    """Whether component i of an output depends on joint i alone, as far as it depends on joints."""
+    """True if component i of an output depends on joint i alone, as far as it depends on joints."""
     square = np.eye(block.outputs[quantity], dtype=bool)
     found = False
     for (output, source), pattern in block.pattern().items():

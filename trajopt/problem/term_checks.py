@@ -141,7 +141,7 @@ def on_whole_quantity(term: Term, low: Array, high: Array, table: QuantityTable)
 
 
 def is_constant(term: Term) -> bool:
-    """Whether a term is the duration, a parameter, or arithmetic of these: one value for the whole motion."""
+    """True if a term is the duration, a parameter, or arithmetic of these: one value for the whole motion."""
     operands = operands_of(term)
     if operands:
         return all(map(is_constant, operands))

@@ -49,7 +49,7 @@ class ErrorEstimate:
 
     @property
     def of_optimality(self) -> float:
-        """What finer knots could gain in all spans together, relative to the objective."""
+        """Possible gain of finer knots in all spans together, relative to the objective."""
         return float(sum(values.sum() for values in self.optimality))
 
     @property
@@ -59,7 +59,7 @@ class ErrorEstimate:
         return np.inf if np.isnan(worst) else worst
 
     def within(self, tol: float) -> bool:
-        """Whether both errors are at most tol; that of optimality a tenth where `pointwise` exceeds it.
+        """True if both errors are at most tol; that of optimality a tenth where `pointwise` exceeds it.
 
         A residual at single times is no error where a control jumps, and one where it gains something.
         """
@@ -98,7 +98,7 @@ def estimated(solution: SolutionData, optimality: bool = True) -> ErrorEstimate:
 
 
 def estimated_between_nodes(solution: SolutionData) -> ErrorEstimate:
-    """What `verify` asks of equations and integrals, and what residuals change of the objective.
+    """Errors that `verify` allows of equations and integrals, and the effect of residuals on the objective.
 
     The latter, to first order, stand in place of what finer knots could gain; zero where no multipliers are
     known.

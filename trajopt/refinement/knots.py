@@ -37,7 +37,7 @@ def split(trajectory: Trajectory, marks: list[NDArray]) -> Trajectory:
 
 
 def multiplicity_of_new_knots(arc: Arc) -> int:
-    """How often a new knot of an arc is repeated: as often as most of its interior knots.
+    """Multiplicity of a new knot of an arc: that of most of its interior knots.
 
     Equations of order m held at the nodes of a spline of degree d with continuity m - 1 take multiplicity
     d - m + 1, as many new coefficients per span as there are Gauss points (de Boor and Swartz, SIAM J.

@@ -157,7 +157,7 @@ def _thirds(solution: SolutionData) -> Array:
 
 
 def _from_answer(answer: Answer, solver: Solver, newton: bool) -> Solver:
-    """What begins with the multipliers of an answer on fewer limit nodes; where it fails, the solver does.
+    """A solver from the multipliers of an answer on fewer limit nodes, then, if it fails, `solver`.
 
     Newton's method, or the dense interior-point method, which takes half the iterations with them in tasks
     among obstacles; IPOPT takes more than without. A solver without a tolerance, or without second
@@ -222,7 +222,7 @@ def _on_more_nodes(solution: SolutionData, program: NLP) -> Array:
 
 
 def asked_with_limit_nodes(answer: Answer, times: Sequence[Sequence[float] | Array]) -> Any:
-    """What was asked, from its motions, with limit nodes at these times of every part, seconds, too."""
+    """The problem with limit nodes added at these times (s) of every part, started from its solution."""
     return answer.asked_on(*map(with_limit_nodes, answer.parts, times))
 
 
@@ -257,7 +257,7 @@ class LimitPeaks:
 
     @property
     def sentence(self) -> str:
-        """Which limit is violated most, when and by how much."""
+        """The limit that is violated most, with time and size."""
         worst = int(np.argmax(self.relative))
         return (
             f"{self.labels[worst]}: exceeded between nodes by {self.relative[worst]:.2%} of the limit at "

@@ -1,4 +1,4 @@
-"""What the objective could gain in every span by finer knots: the Lagrangian's gradient for new functions.
+"""Possible gain of the objective by finer knots in every span: the Lagrangian's gradient for new functions.
 
 The problem is transcribed with all spans halved, at the present motion, which the finer spline holds exactly.
 For the finer functions of a span, g is the gradient of the Lagrangian, which vanishes along those of the

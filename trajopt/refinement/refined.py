@@ -159,7 +159,7 @@ class Refined:
 
 @dataclass(frozen=True)
 class RefinedUntilVerified(Refined):
-    """What `solve` does by default with path equations: spans are halved until `verify` passes them.
+    """The default refinement of `solve` with path equations: halve spans until `verify` passes them.
 
     tol : the accuracy between nodes that `verify` asks for
     """

@@ -47,7 +47,7 @@ class PhasesSolutionData(Answer):
         return tuple(zip(self.names, self.phases, strict=True))
 
     def as_instance_of(self, single: type, several: type | None = None) -> Any:
-        """As described in `Answer`."""
+        """See `Answer`."""
         assert several is not None
         if isinstance(self, several) and all(isinstance(part, single) for part in self.phases):
             return self

@@ -172,7 +172,7 @@ class SolutionData(Answer):
         return (("", self),)
 
     def as_instance_of(self, single: type, several: type | None = None) -> Any:
-        """As described in `Answer`; the motion of its certificate, too."""
+        """See `Answer`; the motion of its certificate is converted as well."""
         certificate = self.certificate
         motion = None if certificate is None else certificate.motion
         if motion is not None and not isinstance(motion, single):
@@ -278,7 +278,7 @@ class SolutionData(Answer):
 
     @cached_property
     def unbuilt(self) -> str:
-        """Why the robot that the parameters design cannot exist; empty where it can."""
+        """Reason why the robot that the parameters design cannot exist; empty where it can."""
         try:
             if self.problem.designs:
                 as_built(self.problem, self.parameters)
@@ -364,7 +364,7 @@ def confirmed_mesh_of(solution: SolutionData) -> Trajectory | None:
 
 
 def other_nodes(solution: SolutionData, nodes: Nodes, whose: str = "motion") -> str:
-    """That the node times of a solution are not those of its mesh, or its problem, in words; or nothing."""
+    """Statement that a solution's node times are not those of its mesh, or its problem; empty otherwise."""
     times, reported = solution.curve.times_at(nodes.arc, nodes.s), solution.node_times
     slack = SAME_TIME * solution.duration
     if reported.shape == times.shape and np.allclose(reported, times, rtol=0.0, atol=slack):

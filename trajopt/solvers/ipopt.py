@@ -206,7 +206,7 @@ class Ipopt(SolverSettings):
             problem.close()  # frees IPOPT's memory now; the callbacks hold the problem in a reference cycle
 
     def _without_curvature(self, run: Run) -> Ipopt:
-        """Where only nodes were added: these settings with IPOPT's own pushes and multipliers.
+        """These settings with IPOPT's own pushes and multipliers, where only nodes were added.
 
         L-BFGS does not know the curvature of the optimum before: it ended as "acceptable" with ours. Options
         that a user set to our values go, too.
@@ -278,7 +278,7 @@ class _Calls:
         return goes_on and not self.rounded
 
     def _stands_at_rounding(self, at: WarmStart, objective: float, infeasibility: float) -> bool:
-        """Whether iterations change nothing any more, and the point is optimal to rounding.
+        """True if iterations change nothing any more, and the point is optimal to rounding.
 
         Looked at after STILL iterations that changed the objective by rounding alone, after twice as many,
         and so on: IPOPT would go on for ever where rounding leaves more than its tolerances.

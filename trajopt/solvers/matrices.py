@@ -28,7 +28,7 @@ DENSEST = 0.1
 
 
 class MatrixPlaces:
-    """Where the entries of a matrix stand; those that stand twice add up.
+    """Places of the entries of a matrix; those that stand twice add up.
 
     rows, columns : (entries,); a dense matrix lacks the entries of which one of them is negative
     """
@@ -92,7 +92,7 @@ class Triplets:
 
 
 def sparse_steps_pay(nlp: Program) -> bool:
-    """Whether the matrices of a step are nearly empty."""
+    """True if the matrices of a step are nearly empty."""
     n = nlp.variable_count
     equations = int(np.count_nonzero(np.asarray(nlp.row_lower) == nlp.row_upper))
     entries = 2 * (len(nlp.hessian_rows) + len(nlp.jacobian_rows))
@@ -113,7 +113,7 @@ class Matrices:
 
     @functools.cached_property
     def _hessian(self) -> tuple[MatrixPlaces, np.ndarray]:
-        """Where the entries of both triangles stand, and which of the lower one they are.
+        """Places of the entries of both triangles, and their numbers in the lower one.
 
         The entries of a shift of the diagonal stand at the end.
         """
@@ -123,7 +123,7 @@ class Matrices:
         return places, np.concatenate([np.arange(i.size), off])
 
     def fits(self, nlp: Program) -> bool:
-        """Whether the entries of the derivatives of a program stand where they did in this one's."""
+        """True if the entries of the derivatives of a program stand where they did in this one's."""
         names = ("jacobian_rows", "jacobian_columns", "hessian_rows", "hessian_columns")
         both = [(getattr(self.nlp, name), getattr(nlp, name)) for name in names]
         same = all(own is other or np.array_equal(own, other) for own, other in both)
@@ -176,7 +176,7 @@ def largest_entry(H: Any) -> float:
 
 
 def row_lengths(A: Any) -> np.ndarray:
-    """Of every row; of an entry that stands twice in a sparse matrix, both count."""
+    """Length of every row; of an entry that stands twice in a sparse matrix, both count."""
     if isinstance(A, Triplets):
         return np.sqrt(np.bincount(A.rows, A.data**2, minlength=A.shape[0]))
     return np.sqrt(np.einsum("ij,ij->i", A, A))

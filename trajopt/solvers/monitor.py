@@ -102,7 +102,7 @@ class Monitor:
 
     @property
     def stopped(self) -> bool:
-        """Whether there is a reason to stop, of which the time limit is looked at now."""
+        """True if there is a reason to stop, of which the time limit is looked at now."""
         self._check_time()
         return self.reason is not None
 

@@ -103,7 +103,7 @@ class Progress:
 
 
 def in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook; asks IPython where it is loaded, never imports it."""
+    """True if this process is the kernel of a notebook; asks IPython where it is loaded, never imports it."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell is not None and "IPKernelApp" in getattr(shell, "config", {})
 

@@ -117,7 +117,7 @@ def _check_arguments(solve: Any) -> None:
 
 
 def takes_hessian(solver: Solver) -> bool:
-    """Whether the solver uses second derivatives, so that Newton steps may be made."""
+    """True if the solver uses second derivatives, so that Newton steps may be made."""
     return getattr(solver, "hessian", "exact") == "exact"
 
 
@@ -212,7 +212,7 @@ class TimedSolver:
     run: Run = field(default_factory=Run)
 
     def asking(self, **changes: Any) -> TimedSolver:
-        """With other entries of the run."""
+        """The solver with other entries of the run."""
         return replace(self, run=replace(self.run, **changes))
 
     def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:

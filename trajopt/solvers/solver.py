@@ -30,7 +30,7 @@ LEAST_TIME = 1e-3  # seconds that a solve is given, also behind its deadline: en
 
 
 class Status(enum.Enum):
-    """How a solve ended; the values are the messages."""
+    """End of a solve; the values are the messages."""
 
     CONVERGED = "converged"
     ACCEPTABLE = "stopped at an acceptable point: nearly optimal, short of the tolerance asked for"
@@ -59,7 +59,7 @@ class Status(enum.Enum):
 
     @property
     def converged(self) -> bool:
-        """Whether the conditions of an optimum hold to the tolerance asked for; nearly is not enough."""
+        """True if the conditions of an optimum hold to the tolerance asked for; nearly is not enough."""
         return self in (Status.CONVERGED, Status.FEASIBLE_POINT)
 
 
@@ -98,7 +98,7 @@ class WarmStart:
 
     @property
     def has_multipliers(self) -> bool:
-        """Whether all three kinds of multipliers are given."""
+        """True if all three kinds of multipliers are given."""
         given = (self.row_multipliers, self.lower_multipliers, self.upper_multipliers)
         return all(multipliers is not None for multipliers in given)
 
@@ -229,7 +229,7 @@ class Result:
 
     @property
     def converged(self) -> bool:
-        """Whether the solve reached the tolerance asked for."""
+        """True if the solve reached the tolerance asked for."""
         return self.status.converged
 
     @property

@@ -23,7 +23,7 @@ from trajopt.verification.recomputed_kkt import RebuiltProgram, multipliers_fit
 
 
 def unusable(solution: SolutionData) -> str:
-    """Why constraints cannot be looked at on the motion at all; empty where they can."""
+    """Reason why constraints cannot be evaluated on the motion at all; empty where they can."""
     times, end, slack = solution.node_times, solution.duration, SAME_TIME * solution.duration
     if not 0.0 < end < np.inf:
         return f"the duration is {end:.6g} s, expected positive seconds"
@@ -35,7 +35,7 @@ def unusable(solution: SolutionData) -> str:
 
 
 def unusable_phases(solution: PhasesSolutionData) -> str:
-    """Why the motions of phases cannot be looked at together at all; empty where they can."""
+    """Reason why the motions of phases cannot be evaluated together at all; empty where they can."""
     asked = solution.asked.phase_names
     counts = len(solution.phases), len(solution.names)
     if counts != (len(asked), len(asked)):

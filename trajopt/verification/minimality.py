@@ -1,4 +1,4 @@
-"""Whether a stationary motion is a minimum, and how much a loose tolerance has left of the objective.
+"""Check that a stationary motion is a minimum, and the gain that a loose tolerance has left.
 
 A motion at which the gradient of the Lagrangian vanishes may be a maximum or a saddle: then some direction d
 along which no active row changes has d' H d < 0, H being the Hessian of the Lagrangian. And an objective that
@@ -132,7 +132,7 @@ def products(nlp: NLP, point: WarmStart) -> Array:
 
 
 def _longer(nearby: NearbyPoints, size: float) -> str:
-    """Whether the objective falls with the duration, here and at longer motions along the same way."""
+    """Statement that the objective falls with the duration, here and at longer motions along the same way."""
     nlp, point = nearby.nlp, nearby.point
     y, places = point.y, nlp.durations
     if places.size == 0:
@@ -163,7 +163,7 @@ def _longer(nearby: NearbyPoints, size: float) -> str:
 
 
 def _faded(nlp: NLP, point: WarmStart) -> str:
-    """Whether an objective that is nothing fell there like a power of the durations, which nothing bounds.
+    """Statement that a vanishing objective fell like a power of the durations, which nothing bounds.
 
     Rounding hides the slope of such an objective, so the same way is gone in half the durations again and
     again, with every row met, and the power is read where the objective is `MEASURED`. A cost that is zero
@@ -196,7 +196,7 @@ def _faded(nlp: NLP, point: WarmStart) -> str:
 
 
 def lower_on_both_sides(nearby: NearbyPoints, size: float) -> str:
-    """Why the point is no minimum, if both ways along a direction of negative curvature lower the objective.
+    """Reason against a minimum: both ways along a direction of negative curvature lower the objective.
 
     size : of all costs together, scaled as the objective
     """
@@ -218,7 +218,7 @@ def lower_on_both_sides(nearby: NearbyPoints, size: float) -> str:
 
 
 def lower_where_flat(nearby: NearbyPoints, flat: list[Array], size: float) -> str:
-    """Why the point is no minimum, if the objective falls from it along a direction without curvature.
+    """Reason against a minimum: the objective falls from the point along a direction without curvature.
 
     It falls from the point on, at every length that is looked at, and by more than the slope that the solve
     left: a^3 and -a^4 do at 0, a^4 and what many motions share do not. Where it falls on to 1e11

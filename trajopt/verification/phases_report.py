@@ -57,7 +57,7 @@ class PhasesReport(Verdict):
 
     @property
     def holds_at_nodes(self) -> bool:
-        """Whether all holds at the nodes and between phases, and the motions are optimal together."""
+        """True if all holds at the nodes and between phases, and the motions are optimal together."""
         return not self._wrong_together() and all(report.holds_at_nodes for report in self.reports)
 
     @property

@@ -100,7 +100,7 @@ def smallest_kkt(
 
 
 def multipliers_fit(nlp: NLP | LinkedProgram, point: WarmStart | None) -> bool:
-    """Whether a solver's point has the sizes of the NLP, and multipliers, all finite."""
+    """True if a solver's point has the sizes of the NLP, and multipliers, all finite."""
     if point is None or point.row_multipliers is None:
         return False
     given = (point.row_multipliers, point.lower_multipliers, point.upper_multipliers)

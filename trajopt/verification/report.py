@@ -75,7 +75,7 @@ class Report(Verdict):
 
     @property
     def holds_at_nodes(self) -> bool:
-        """Whether all holds at the nodes, to 1e-6 of each scale, and the motion is optimal."""
+        """True if all holds at the nodes, to 1e-6 of each scale, and the motion is optimal."""
         return not self._reason_at_nodes()
 
     @property
@@ -318,7 +318,7 @@ def _time_column(time: float) -> str:
 
 
 def excess_sentence(largest: Violation | None) -> str:
-    """By what limits are exceeded between nodes, percent of their size, before further sentences."""
+    """Largest excess over limits between nodes, percent of their size, before further sentences."""
     if largest is None:
         return ""
     label = f" ({largest.label})" if largest.dense_relative > 0.0 else ""

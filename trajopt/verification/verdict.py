@@ -138,7 +138,7 @@ class Verdict(ABC):
 
     @property
     def optimum(self) -> str:
-        """By about how much a finer mesh could lower the objective, in words; empty where not known."""
+        """Estimate of how much a finer mesh could lower the objective, in words; empty where not known."""
         costs = [cost for _, report in self.named_parts for cost in report.costs]
         error, objective = self.error_of_optimum, sum(cost.value for cost in costs)
         if error is None or not costs:

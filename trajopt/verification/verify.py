@@ -92,7 +92,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
 
 
 def _impossible(solution: SolutionData) -> str:
-    """Why the robot or system that a file describes cannot be built; empty where it can.
+    """Reason why the robot or system that a file describes cannot be built; empty where it can.
 
     What names no known problem, or unknown parameters, raises the error that asks for the problem.
     """

@@ -62,7 +62,7 @@ def build(
 
     @trajopt.term(unit="m")
     def apex(node):
-        """Of the flight of the centre of mass over standing, less the height asked for."""
+        """Height of the flight of the centre of mass over standing, less the height asked for."""
         v = node.momentum[4] * GRAVITY / weight
         return node.centre_of_mass[1] + v**2 / (2.0 * GRAVITY) - start - node.parameter("height of the jump")
 

@@ -21,7 +21,7 @@ from trajopt import ArcNodes
 
 @trajopt.term(unit="m")
 def hand_before_knee(node):
-    """How far the hands are in front of the knees."""
+    """Distance of the hands in front of the knees."""
     return node.position("hand")[0] - node.position("thigh")[0]
 
 

@@ -139,7 +139,7 @@ def _joint_forces(body: WholeBody) -> list[Criterion]:
 
 
 def _pressure(body: WholeBody) -> Criterion:
-    """How far the centre of pressure of the loaded foot leaves its sole, fore and aft."""
+    """Distance by which the centre of pressure of the loaded foot leaves its sole, fore and aft."""
     back, front = sole(body, "r")
     place = centre_of_pressure(body.cycle, "r")[:, 0]
     loaded = body.cycle.reaction("r")[:, 4] > LOADED * body.cycle.weight

@@ -56,7 +56,7 @@ def motion(model: dynamics.RigidBodyModel, q: np.ndarray, v: np.ndarray, a: np.n
 def imbalance(
     model: dynamics.RigidBodyModel, moving: Motion, wrenches: np.ndarray, loads: np.ndarray
 ) -> np.ndarray:
-    """What is missing in each link's balance, (K, N, 6) [moment about its centre of mass; force], world axes.
+    """Residual of each link's balance, (K, N, 6) [moment about its centre of mass; force], world axes.
 
     wrenches : (K, N, 6) of joints on their links, about the joint in link axes; loads : (K, N, 6) about the
     world origin in world axes.

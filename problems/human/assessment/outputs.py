@@ -37,7 +37,7 @@ def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
 
 
 def remarks(solution: Solution) -> list[str]:
-    """What the command line prints below the report of a solved gait: the criteria that are not met."""
+    """Lines that the command line prints below the report of a solved gait: the criteria that are not met."""
     from problems.human.assessment.criteria import credibility, unmet
 
     if of_own_model(solution):
@@ -46,5 +46,5 @@ def remarks(solution: Solution) -> list[str]:
 
 
 def of_own_model(solution: Solution) -> bool:
-    """Whether a model of the user's own walked, not our skeleton."""
+    """True if a model of the user's own walked, not our skeleton."""
     return solution.recipe is not None and bool(solution.recipe.parameters.get("model"))

@@ -1,4 +1,4 @@
-"""How a solved run compares with people's: duty factor, flight, peak of the vertical reaction; its files."""
+"""Comparison of a solved run with people's: duty factor, flight, peak of the vertical reaction; its files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PICTURES = ("angles", "torques", "reactions", "forces", "snapshots")
 
 @dataclass(frozen=True)
 class RunEvents:
-    """Of one step from strike to strike: seconds on the ground and in flight, their parts, the peak in BW."""
+    """Events of one step from strike to strike: seconds of stance and flight, their parts, the peak in BW."""
 
     contact: float
     flight: float
@@ -62,7 +62,7 @@ def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
 
 
 def remarks(solution: Solution) -> list[str]:
-    """What the command line prints below the report: criteria that are not met, and the metabolic cost."""
+    """Lines that the command line prints below the report: criteria that are not met, and metabolic cost."""
     if not solution.converged:
         return []
     cost = f"Metabolic cost {metabolic_cost(solution):.2f} J per kg and m (Minetti and Alexander 1997)."

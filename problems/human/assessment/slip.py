@@ -1,4 +1,4 @@
-"""How exactly feet meet the ground between the times at which they are held: slip and sinking."""
+"""Slip and sinking of feet between the times at which they are held."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class BestAngle(NamedTuple):
 
 
 class Directions(NamedTuple):
-    """Of the muscles that move a joint forward, in the direction in which its angle grows, and backward."""
+    """Values of muscles that move a joint forward, in the direction of its growing angle, and backward."""
 
     forward: BestAngle
     backward: BestAngle

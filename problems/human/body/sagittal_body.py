@@ -81,7 +81,7 @@ def sagittal_body(
 
 
 def _forward(kind: str) -> float:
-    """Of a point of the sole in front of the ankle, in parts of the height."""
+    """Distance of a point of the sole in front of the ankle, in parts of the height."""
     x = float(contact_points()[f"{kind}_r"][1][0])
     return x + float(contact_points()["ball_r"][1][0]) if kind == "toe" else x
 

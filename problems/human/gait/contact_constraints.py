@@ -88,7 +88,7 @@ def balance(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:
 
 
 def pressure(problem: trajopt.Problem, step: Step, limits: StepLimits) -> None:
-    """In double support centres of pressure are on the leading sole and on the trailing forefoot.
+    """Bound the centres of pressure in double support to the leading sole and the trailing forefoot.
 
     Where legs push against each other, the force on either foot is within the friction cone.
     """

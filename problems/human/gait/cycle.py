@@ -197,7 +197,7 @@ def _travelled(solution: Solution) -> float:
 
 
 def _changes_sides(solution: Solution) -> bool:
-    """Whether the motion ends as its own mirror image, rather than as it began."""
+    """True if the motion ends as its own mirror image, rather than as it began."""
     first, last = solution.q(0.0), solution.q(solution.duration)
     signs, order, offset = step_symmetry(tuple(solution.joint_names), _travelled(solution))
     if np.abs(last - signs * first[order] - offset).max() < REPEATS:

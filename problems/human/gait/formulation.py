@@ -32,7 +32,7 @@ OF_IMPOSED_CONTACT = MappingProxyType({
 
 @dataclass(frozen=True)
 class Formulation:
-    """What belongs to a cost, and the defaults of a gait.
+    """A cost with its defaults of a gait.
 
     intervals : of the spline of each step, three more control points
     constraints : names of the step constraints

@@ -95,7 +95,7 @@ def muscle_torques(
     springs: bool = True,
     stiffer: Mapping[str, float] = MappingProxyType({}),
 ) -> Torques:
-    """What muscles give at every powered joint: the torque less the passive moment.
+    """Torques of muscles at every powered joint: the torque less the passive moment.
 
     Hip, knee and ankle in the sagittal plane and the arms have published moments, all other joints springs;
     what is stretched between thighs and trunk bends the lumbar spine, too, with the moments of both hips. All

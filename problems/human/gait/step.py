@@ -202,11 +202,11 @@ class Step:
 
     @property
     def rolls(self) -> bool:
-        """Whether the trailing foot rolls over its toe, after its ball has left the ground."""
+        """True if the trailing foot rolls over its toe, after its ball has left the ground."""
         return self.toes_bend and self.last_on == "toe"
 
     def held(self, point: str, time: float) -> tuple[bool, bool]:
-        """Whether a standing foot point is held along and across the direction of travel at this time.
+        """Flags whether a standing foot point is held along and across the direction of travel at this time.
 
         The pivot of a flat foot follows its heel; a toe is on the ground in front of its ball, and
         held in its place as it leaves.
@@ -230,7 +230,7 @@ class Step:
 
     @cached_property
     def reaction_split(self) -> ReactionSplit:
-        """How the two feet share the ground's reaction in double support."""
+        """Shares of the two feet in the ground's reaction in double support."""
         seconds = self.toe_off * self.duration
         leading, trailing = self.reaction_point(self.leads), self.reaction_point(self.trails)
         if self.split == "ratio":
@@ -261,7 +261,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class ReactionSplit:
-    """How two feet share the reaction: weight(node) is w_A, between (3,) m is d."""
+    """Shares of two feet in the reaction: weight(node) is w_A, between (3,) m is d."""
 
     weight: Callable[[Any], Any]
     between: np.ndarray

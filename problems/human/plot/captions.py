@@ -30,6 +30,6 @@ def walk_title(figure: Figure, solution: Solution, cycle: Cycle) -> None:
 
 
 def side_key(figure: Figure, colours: dict[str, str]) -> None:
-    """What each colour is, above the right end of the figure."""
+    """Draw the key of the colours above the right end of the figure."""
     handles = [Line2D([], [], color=colour, linewidth=3.0, label=name) for name, colour in colours.items()]
     figure.legend(handles=handles, loc="upper right", ncols=len(handles), fontsize=SMALL_FONT)

@@ -119,7 +119,7 @@ def drawn(solution: Solution, contents: Callable[[WholeBody], list[Panel]]) -> F
 
 
 def walks(cycle: Cycle) -> bool:
-    """Whether each foot stands for half of the cycle or more: who runs is not drawn beside who walked."""
+    """True if each foot stands for half of the cycle or more: who runs is not drawn beside who walked."""
     return cycle.stance_end >= 50.0
 
 

@@ -14,7 +14,7 @@ PLANTARFLEXORS = 1.5
 
 
 def with_ball_edges(model: dynamics.RigidBodyModel, half_width: float) -> dynamics.RigidBodyModel:
-    """With frames "ball_in_r", "ball_out_r" and the left ones, so many m beside the middle of the sole.
+    """The model with frames "ball_in_r", "ball_out_r" and the left ones, so many m beside the sole's middle.
 
     They lie under the joint of the toes and turn with these, so that toes lie still while the heel rises.
     """

@@ -167,5 +167,5 @@ def rate_of_leg_forces(problem: trajopt.Problem, weight: float) -> trajopt.Expre
 
 
 def stands(problem: trajopt.Problem, point: str) -> bool:
-    """Whether a point ever does."""
+    """True if a point ever does."""
     return bool(problem.contacts[point].arcs)

@@ -1,4 +1,4 @@
-"""Where the search for a run starts: round angles of a running leg, the other one half a cycle behind.
+"""Guess of a run: round angles of a running leg, the other one half a cycle behind.
 
 Postures that anyone would draw of a jogger, in tenths of the cycle from the strike of the heel, measured on
 nobody. The trunk leans forward by a few degrees, the pelvis sinks in stance.

@@ -1,4 +1,4 @@
-"""Which points of the feet stand in the four arcs of a predicted step, and along which axes they are held.
+"""Points of the feet that stand in the four arcs of a predicted step, and the axes along which they are held.
 
     arc of a walk                               right foot          left foot
     0  right heel strike to right foot-flat     heel                ball, toe

@@ -47,12 +47,12 @@ class HandOver(FollowedCurve):
 
     @cached_property
     def curve(self) -> SplinePath:
-        """What the controller follows."""
+        """Curve that the controller follows."""
         return interpolant(self.segments, self.times, self.positions, self.velocities, self.accelerations)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """In the order of the columns."""
+        """Names of the joints in the order of the columns."""
         return self.source.model.joint_names
 
     @property
@@ -62,7 +62,7 @@ class HandOver(FollowedCurve):
 
     @property
     def converged(self) -> bool:
-        """Whether the interpolant keeps every limit within the tolerance of the certificate."""
+        """True if the interpolant keeps every limit within the tolerance of the certificate."""
         return self.certificate.holds
 
     def tau(self, t: Any) -> Array:
@@ -88,7 +88,7 @@ class HandOver(FollowedCurve):
 
     @cached_property
     def excess(self) -> dict[str, Array]:
-        """Of every limited quantity, on every part of the grid, (parts, n); of torques on every segment."""
+        """Excess of limited quantities on every part of the grid, (parts, n); of torques on every segment."""
         bounds = self.source.bounds
         found = {
             name: relative_excess(self.curve.bernstein(self.grid, order), *bounds[name]).max(axis=1)

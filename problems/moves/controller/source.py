@@ -1,4 +1,4 @@
-"""What a hand-over needs of a motion: its curves, limits and torques, and where its acceleration jumps."""
+"""Data of a motion for a hand-over: its curves, limits and torques, and the jumps of its acceleration."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class MotionSource:
 
     @property
     def has_jumps(self) -> bool:
-        """Whether the acceleration jumps somewhere within the motion."""
+        """True if the acceleration jumps somewhere within the motion."""
         inner, aside = self.times[1:-1], AGREEMENT * self.duration
         if not inner.size:
             return False
@@ -127,7 +127,7 @@ class MotionSource:
 
 
 def source_of(motion: Any) -> MotionSource:
-    """What a hand-over needs of a `RetimedMotion`, a `trajopt.Solution` or another `Motion`.
+    """The data for a hand-over of a `RetimedMotion`, a `trajopt.Solution` or another `Motion`.
 
     Raises OptionError for anything else.
     """
@@ -154,7 +154,7 @@ def _is_motion(motion: Any) -> TypeGuard[Motion]:
 
 
 def _of_solution(solution: SolutionData) -> MotionSource:
-    """Of a solution: limits that the problem and its robot state over the whole motion, torques by `rnea`."""
+    """The data of a solution: limits stated over the whole motion, torques by `rnea`."""
     from dynamics.algorithms.rnea import rnea
     from dynamics.model.kinematic_tree import KinematicTree
 

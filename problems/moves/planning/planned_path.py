@@ -52,7 +52,7 @@ def planned_path(
 
 
 def is_clear(clearances: Clearances, path: Array, clearance: float) -> bool:
-    """Whether poses on the straight lines between those of a path (k, n) keep a clearance, m."""
+    """True if poses on the straight lines between those of a path (k, n) keep a clearance, m."""
     lines = [path[:1], *(_line(a, b) for a, b in itertools.pairwise(path))]
     poses = np.concatenate(lines)
     return _clear_count(clearances, poses, clearance) == len(poses)
@@ -98,7 +98,7 @@ def _line(a: Array, b: Array) -> Array:
 
 
 def _clear_count(clearances: Clearances, poses: Array, clearance: float) -> int:
-    """How many poses (k, n) are clear before the first that is not."""
+    """Number of poses (k, n) that are clear before the first that is not."""
     reach = clearance + RESOLUTION  # farther distances need not be known
     touching = clearances.distances(poses, reach).min(axis=1, initial=reach) < clearance
     return int(np.argmax(touching)) if touching.any() else len(poses)
@@ -119,7 +119,7 @@ class _Tree:
         return len(self.parents) - 1
 
     def way(self, number: int) -> list[Array]:
-        """From a pose to the root."""
+        """Way from a pose to the root."""
         found = []
         while number >= 0:
             found.append(self.poses[number])

@@ -33,7 +33,7 @@ def load_motion(path: str | os.PathLike[str]) -> PlannedMotion:
 
 
 def is_of_task(solution: Answer) -> bool:
-    """Whether a solution is that of a task."""
+    """True if a solution is that of a task."""
     return solution.recipe is not None and solution.recipe.problem == RECIPE
 
 

@@ -114,7 +114,7 @@ class LimitRows:
         return [q + stiffness * of, v + viscous_friction(self.model) * of, a]
 
     def _by_joint(self, multipliers: Array) -> dict[str, Array]:
-        """Those of upper limits minus those of lower ones, zero for joints without: kind -> (..., n)."""
+        """Multipliers of upper limits minus lower ones, zero for joints without: kind -> (..., n)."""
         limits, place = self.limits, 0
         ends = friction_free(self.model, limits)
         sides = {

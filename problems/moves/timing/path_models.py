@@ -42,7 +42,7 @@ class PathModels:
 
     @property
     def has_torques(self) -> bool:
-        """Whether the robot has models of its torques."""
+        """True if the robot has models of its torques."""
         return implements(self.block, AnyArithmeticBlock)
 
     @cached_property
@@ -63,7 +63,7 @@ class PathModels:
 
     @property
     def _path_pieces(self) -> Mapping[str, Array]:
-        """Of every span the start of the path's piece that holds it, and its coefficients, rising powers."""
+        """Start of the path's piece that holds each span, and its coefficients, rising powers."""
         path, middle = self.along.path, 0.5 * (self.speed.knots[1:] + self.speed.knots[:-1])
         at = np.searchsorted(path.breakpoints, self.along.s(middle), side="right") - 1
         rows = np.moveaxis(path.coefficients[::-1, at], 1, 0)  # (spans, degree + 1, n)

@@ -31,7 +31,7 @@ class PathMotion(Motion):
         """The path's coordinate, or a rate of it up to the third, at times in [0, duration], (...,)."""
 
     def tube_lines(self) -> tuple[LimitLine, ...]:
-        """What the motion uses of its tube, for all times; empty without one."""
+        """Lines of the tube that the motion uses, for all times; empty without one."""
         if self.tube is None:
             return ()
         t = self.breakpoints

@@ -105,7 +105,7 @@ class SmoothMotion(PathMotion):
         return np.clip(np.linspace(knots[:-1], knots[1:], count, axis=1).ravel(), 0.0, self.duration)
 
     def excess_at(self, t: Array) -> dict[str, Array]:
-        """Of every limit but those of position, relative to it, at times (k,): kind -> (k, n)."""
+        """Excess over every limit but those of position, relative to it, at times (k,): kind -> (k, n)."""
         curves = {"speed": self.v, "acceleration": self.a, "jerk": self.jerk, "torque": self.tau_without_dry}
         return {
             name: relative_excess(curves[name](t), *ends)
@@ -126,7 +126,7 @@ class SmoothMotion(PathMotion):
         return self.tau(t) - coulomb_friction(self.model) * np.sign(self.path(self.s(t), 1))
 
     def stretch(self, excess: Mapping[str, Array]) -> float:
-        """By what factor times must be longer to leave `SHARP` of limits beside an excess; at least 1.
+        """Factor by which times must be longer to leave `SHARP` of limits beside an excess; at least 1.
 
         Speeds, accelerations and jerks fall with its first, second and third power, torques beyond those at
         rest with the second, but for viscous friction.

@@ -46,7 +46,7 @@ class SpeedBounds:
     jerks: Array
 
     def scaled(self, x: float) -> SpeedBounds:
-        """For x in this unit, with bounds of one."""
+        """The bounds for x in this unit, with bounds of one."""
         factors = self.factors / self.bound * np.where(self.jerks, x**1.5, x)
         friction = self.friction / self.bound * x**0.5
         return SpeedBounds(self.parts, factors, np.ones_like(self.bound), friction, self.jerks)
@@ -96,7 +96,7 @@ class SpeedSearch:
 
     @cached_property
     def weights(self) -> Array:
-        """Of the points of Gauss, (spans,)."""
+        """Weights of the points of Gauss, (spans,)."""
         return 0.5 * np.diff(self.knots)
 
     @cached_property
@@ -177,7 +177,7 @@ class SpeedSearch:
         return self.summed(np.einsum("ks,ksj->sj", slope, self.between)), _diagonals(local)
 
     def summed(self, local: Array) -> Array:
-        """From what acts on each span (spans, 3) to the coefficients."""
+        """Sums over the coefficients of what acts on each span (spans, 3)."""
         found = np.zeros(len(local) + 2)
         for j in range(3):
             found[j : j + len(local)] += local[:, j]

@@ -1,4 +1,4 @@
-"""How far a motion may leave the path that was given, at joints and at frames of the robot, and the proof.
+"""Distance by which a motion may leave the path given, at joints and at frames of the robot, and the proof.
 
     |q_j - p_j(s)| <= joints_j,     |x_f(q) - x_f(p(s))| <= frames_f,     q = p(s) + d(s)
 
@@ -44,7 +44,7 @@ class Tube:
     frames: Mapping[str, float]
 
     def lines(self, moved: SplinePath) -> tuple[LimitLine, ...]:
-        """What another path uses of the tube, for all s, which stands in place of the time."""
+        """Lines of the tube that another path uses, for all s, which stands in place of the time."""
         return self._of_joints(moved), *(self._of_frame(name, moved) for name in self.frames)
 
     def share(self, moved: SplinePath) -> float:

@@ -59,7 +59,7 @@ def faster_path(tube: Tube, limits: MotionLimits) -> SplinePath:
 
 
 def alone(tube: Tube) -> Array:
-    """How far each joint may turn or slide until it takes a frame out of its distance, (n,), by slopes."""
+    """Amounts each joint may turn or slide until it takes a frame out of its distance, (n,), by slopes."""
     first, last = tube.path.breakpoints[[0, -1]]
     s = np.linspace(first, last, SAMPLES)
     found = np.full(tube.model.n, np.inf)
@@ -93,7 +93,7 @@ class TubeSearch:
 
     @cached_property
     def breakpoints(self) -> Array:
-        """Of p + d."""
+        """Breakpoints of p + d."""
         return np.union1d(self.intervals, self.path.breakpoints)
 
     @cached_property
@@ -149,7 +149,7 @@ class TubeSearch:
 
     @cached_property
     def unit(self) -> Array:
-        """Of the unknowns, coefficients of d in one row, (count * n,): the tube."""
+        """Unit of the unknowns, coefficients of d in one row, (count * n,): the tube."""
         return np.tile(self.tube, len(self.room[0]))
 
     def moved(self, unknowns: Array) -> SplinePath:

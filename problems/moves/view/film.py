@@ -122,7 +122,7 @@ def axis_ends(shape: Shape) -> tuple[Array, Array]:
 
 
 def drawn_obstacle(shape: Shape) -> list[Around]:
-    """What is drawn of an obstacle; nothing of a half-space, as it would fill the picture."""
+    """Drawn form of an obstacle; nothing for a half-space, as it would fill the picture."""
     if shape.kind in ("sphere", "capsule"):
         low, high = (tuple(each.tolist()) for each in axis_ends(shape))
         return [Capsule(low, high, float(shape.size[0]))]

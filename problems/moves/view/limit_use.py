@@ -1,4 +1,4 @@
-"""How much of its limits a motion uses, joint by joint, as a number from 0 to 1 and as a colour."""
+"""Use of its limits by a motion, joint by joint, as a number from 0 to 1 and as a colour."""
 
 from __future__ import annotations
 

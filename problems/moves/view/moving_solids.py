@@ -1,4 +1,4 @@
-"""What moves in a picture of a motion: the solids of the robot's links and of its loads, with their poses."""
+"""Moving solids in a picture of a motion: those of the robot's links and of its loads, with their poses."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def _server() -> Iterator[Any]:
 
 
 class _Moving:
-    """What moves: the robot's solids and its loads, which change their colours, and the axes of tools."""
+    """Moving parts: the robot's solids and its loads, which change their colours, and the axes of tools."""
 
     def __init__(self, scene: Any, motion: SeenMotion, robot: RobotSolids) -> None:
         for solid in robot.solids:
@@ -113,7 +113,7 @@ def _add_surroundings(server: Any, motion: SeenMotion) -> None:
 
 
 def _look_at(camera: Any, points: Array, up: Array) -> None:
-    """From aside and above, so that all points (m, 3) are seen."""
+    """Look from aside and above, so that all points (m, 3) are seen."""
     low, high = points.min(axis=0), points.max(axis=0)
     extent = max(float(np.linalg.norm(high - low)), LEAST_EXTENT)
     axes = dynamics.half_space(up).rotation  # its z is upwards

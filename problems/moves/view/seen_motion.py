@@ -197,6 +197,6 @@ def _as_shape(obstacle: Capsule) -> Shape:
 
 
 def _identity(shape: Shape) -> Any:
-    """What makes two shapes the same, wherever they were read."""
+    """Key by which two shapes are the same, wherever they were read."""
     arrays = (shape.size, shape.rotation, shape.position, shape.points)
     return shape.kind, shape.carrier, shape.name, *(each.tobytes() for each in arrays)

@@ -1,4 +1,4 @@
-"""What a picture of a motion shows beside the robot: obstacles, loads on their way, paths of tools."""
+"""Objects that a picture of a motion shows beside the robot: obstacles, loads on their way, tool paths."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Stretch:
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """What belongs to a motion beside its curves.
+    """Objects and paths beside the curves of a motion.
 
     stretches : one after the other; shapes that only some of their models have are loads
     scene : obstacles

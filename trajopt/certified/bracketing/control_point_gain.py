@@ -60,7 +60,7 @@ def gain_of_control_points(solution: SolutionData, parts: int = 1) -> Array:
 
 
 def greville(basis: SplineBasis, order: int) -> Array:
-    """Where control points of a derivative have most influence, in normalised time, (count - order,)."""
+    """Times at which control points of a derivative have most influence, normalised, (count - order,)."""
     if order == 0:
         return basis.greville
     degree = basis.degree - 1
@@ -121,5 +121,5 @@ def _held_unknown(
 
 
 def _at(value: float, bound: float) -> bool:
-    """Whether a control point is at its bound."""
+    """True if a control point is at its bound."""
     return bool(abs(value - bound) <= FEASIBILITY * max(1.0, abs(bound)))

@@ -48,7 +48,7 @@ def cut(trajectory: Trajectory, gain: RemainingGain, extra: Array, least: float,
 
 
 def _places(parts: Array, total: float) -> Array:
-    """Where to cut a span, from the gains of its parts (samples,): around their centre; halved if unknown."""
+    """Cuts of a span, from the gains of its parts (samples,): around their centre; halved if unknown."""
     known = float(parts.sum())
     if known < 0.5 * total:
         return np.array([0.5])

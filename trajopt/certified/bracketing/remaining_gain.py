@@ -94,7 +94,7 @@ def _from_neighbours(times: Array, middles: Array, mean: Array) -> Array:
 
 
 def _held(solution: SolutionData, limit: Constraint, multipliers: Array, mean: Array) -> Array:
-    """Whether a limit is active at all weighted nodes of a span, on one side, (spans, width).
+    """Mask of the limits active at all weighted nodes of a span, on one side, (spans, width).
 
     Active: the multiplier, relative to the mean of the span, is larger than the distance relative to the
     range (strict complementarity).

@@ -26,7 +26,7 @@ from trajopt.solution.solution import SolutionData
 
 @dataclass(frozen=True)
 class DetectionOptions:
-    """How a structure is read from a spline solution.
+    """Options for reading a structure from a spline solution.
 
     regular : controls are continuous in time and leave one bound before they reach the other
     longest_switch : knot intervals; a longer pause between two bang arcs is an arc of its own
@@ -58,7 +58,7 @@ class KnotCoordinate:
 
 
 def largest_multiplier(solution: SolutionData) -> float:
-    """Of all path limits, in objective per range of the limit."""
+    """Largest multiplier of all path limits, in objective per range of the limit."""
     found = [_multipliers_per_range(solution, limit) for limit in solution.problem.path_limits()]
     return max(
         (float(np.abs(values).max(initial=0.0)) for values in found if values is not None), default=0.0
@@ -90,7 +90,7 @@ class LimitDetection:
     # -- velocities and positions, by their values --------------------------------------------------------
 
     def boundary_intervals(self) -> list[ActiveInterval]:
-        """When a velocity or a position is within a small margin of one of its bounds."""
+        """Intervals in which a velocity or a position is within a small margin of one of its bounds."""
         s, limit, end = self.settings, self.limit, self.coordinate.end
         times = np.linspace(0.0, end, s.samples_per_interval * int(end) + 1)
         values = self.solution.value(limit.term, self.coordinate.seconds(times))
@@ -179,7 +179,7 @@ class LimitDetection:
         return boundary.bound(limits) if limits[boundary.limit].term.quantity == "v" else None
 
     def _exit(self, arc: _Draft, component: int, bang: float, edge: float) -> float:
-        """When a bang arc meets the velocity of the boundary arc beside it, at constant acceleration.
+        """Time when a bang arc meets the velocity of the boundary arc beside it, at constant acceleration.
 
         bang is the outermost active node of the bang arc, edge the end of the boundary arc as it was read:
         between them a spline rounds the corner off. Where no better estimate is possible, edge.
@@ -231,7 +231,7 @@ def _clusters(times: NDArray, sides: NDArray, gap: float) -> list[_Draft]:
 
 
 def _is_isolated(clusters: list[_Draft], index: int, gap: float, boundary: list[ActiveInterval]) -> bool:
-    """Whether a cluster is a single active node far from every other: that is no evidence of an arc."""
+    """True if a cluster is a single active node far from every other: that is no evidence of an arc."""
     own, others = clusters[index], [*clusters[:index], *clusters[index + 1 :], *boundary]
     before = max((each.end for each in others if each.end <= own.start), default=-np.inf)
     after = min((each.start for each in others if each.start >= own.end), default=np.inf)

@@ -41,7 +41,7 @@ class ArcGain:
 def arc_gain(
     trial: SolutionData, problem: ProblemData, structure: Structure, settings: ArcSettings
 ) -> ArcGain:
-    """From the multipliers of all rows that bound a limit, those of equalities at an arc's start included.
+    """Gain by the multipliers of all rows that bound a limit, those of equalities at an arc's start included.
 
     trial : the solution on arcs with the multipliers of its own rows, before `read_back`
     settings : how limits were imposed; free margins where a limit is inactive on an arc with free joints
@@ -70,7 +70,7 @@ def arc_gain(
 
 
 def _largest_by_arc(trial: SolutionData, limits: list[Constraint]) -> list[Array]:
-    """For every limit the largest violation of each component on each arc, (arcs, width), not below zero.
+    """Largest violation of each component of every limit on each arc, (arcs, width), not below zero.
 
     On arcs with equalities at Gauss points violations are largest at the arc's ends, which are looked at.
     """

@@ -54,7 +54,7 @@ def finer(curve: Curve, parts: Sequence[int], highest: int, excess: Array) -> Re
 
 
 def coefficient_rate(curve: Curve, arc: int) -> float:
-    """By what factor the Legendre coefficients of the accelerations on an arc fall from one to the next.
+    """Factor by which the Legendre coefficients of the accelerations on an arc fall from one to the next.
 
     The larger of the last two against the largest in the middle, in geometric mean, each joint relative to
     its largest acceleration; even and odd coefficients may vanish by symmetry.

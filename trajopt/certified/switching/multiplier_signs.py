@@ -87,7 +87,7 @@ def boundary_sign_check(
 def _measure(
     trial: SolutionData, structure: Structure, boundary: BoundaryArc, limit: Constraint, order: int
 ) -> NDArray | None:
-    """What must fall to zero, sigma first, in objective per range of the limit; None where rows are missing.
+    """Residuals that must fall to zero, sigma first, in objective per range of the limit; None without rows.
 
     Of a velocity nu at all Gauss points, of a position the slopes of -nu from point to point.
     """

@@ -192,7 +192,7 @@ class StructureAttempt:
         return whole.arc_count > 1
 
     def _without_short_arc(self) -> Structure | None:
-        """Without a short arc: the structure before a doubtful removal, else this one, else None.
+        """The structure without a short arc: that before a doubtful removal, else this one, else None.
 
         After a doubtful removal that led to another failure, this one is what the doubt was about.
         """
@@ -253,11 +253,11 @@ class StructureAttempt:
         return True
 
     def _relative_gain(self) -> float:
-        """Of oversteps, of the objective."""
+        """Gain from oversteps, relative to the objective."""
         return self.gain.relative(self.motion.objective).of_oversteps
 
     def _excess(self) -> NDArray:
-        """By what factor violations are above the tolerance, or gain more than their part, (arcs,)."""
+        """Factors by which violations exceed the tolerance, or gain more than their part, (arcs,)."""
         excess, oversteps = np.zeros(self.structure.arc_count), self.gain.oversteps
         heavy = oversteps > 0.1 * oversteps.max()
         share = self.settings.overstep_gain * abs(self.motion.objective) / heavy.sum()
@@ -334,7 +334,7 @@ class StructureAttempt:
         self.gain = arc_gain(alone, self.asked, self.structure, self.arc_settings)
 
     def _undetermined(self) -> str:
-        """Why a structure is wrong whose objective depends on the motion of its free joints, or nothing."""
+        """Reason against a structure whose objective depends on the motion of its free joints, or nothing."""
         if not self._has_free_joints():
             return ""
         motion = self.motion

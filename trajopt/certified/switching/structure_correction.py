@@ -64,7 +64,7 @@ def without_idle(motion: SolutionData, structure: Structure, settings: SearchSet
 
 
 def active_outside_structure(motion: SolutionData, structure: Structure, settings: SearchSettings) -> str:
-    """Which limit has multipliers on an arc where the structure has it inactive, in words; else nothing.
+    """The limit with multipliers on an arc where the structure has it inactive, in words; else nothing.
 
     The impulse over an arc, in objective per range of the limit, is compared with the objective.
     """
@@ -134,7 +134,7 @@ def _limit_and_component(limits: Sequence[Constraint], violation: CheckResult) -
 def of_free_joints(
     motion: SolutionData, structure: Structure, violations: Sequence[CheckResult], regular: bool
 ) -> list[bool]:
-    """Which of `largest_violations` are of inactive limits on arcs with free joints, in their order."""
+    """Mask of the `largest_violations` of inactive limits on arcs with free joints, in their order."""
     free = free_arcs(structure, motion.problem.dynamics.n, regular)
     arcs = [structure.arc_at(violation.time) for violation in violations]
     limits = motion.problem.path_limits()
@@ -144,7 +144,7 @@ def of_free_joints(
 
 
 def _holds(structure: Structure, arc: int, limit: int, component: int) -> bool:
-    """Whether a component of a limit is saturated on an arc."""
+    """True if a component of a limit is saturated on an arc."""
     return any((s.limit, s.component) == (limit, component) for s in structure.saturated[arc])
 
 
@@ -166,7 +166,7 @@ def _multipliers_per_range(motion: SolutionData, structure: Structure, limit: Co
 
 
 def _follows(limits: Sequence[Constraint], saturation: Saturation, joint: int) -> bool:
-    """Whether a saturation is of the torque or acceleration of one joint."""
+    """True if a saturation is of the torque or acceleration of one joint."""
     return limits[saturation.limit].term.quantity in (*TORQUES, "a") and saturation.component == joint
 
 

@@ -22,7 +22,7 @@ from trajopt.splines.node_sets import PATH
 
 
 def is_regular(solution: SolutionData, settings: SearchSettings = DEFAULT) -> bool:
-    """Whether the optimal controls are continuous: the integrand is strictly convex in a along the motion.
+    """True if the optimal controls are continuous: the integrand is strictly convex in a along the motion.
 
     The Hessian of the integral costs with respect to a is taken at five times by second differences with unit
     steps, which are exact for quadratic efforts.
@@ -74,7 +74,7 @@ def detect(
 
 
 def fits_ends(solution: SolutionData, structure: Structure, margin: float) -> bool:
-    """Whether the velocities and positions held by the first and the last arc are those at the ends.
+    """True if the velocities and positions held by the first and the last arc are those at the ends.
 
     margin : of a limit's range
     """

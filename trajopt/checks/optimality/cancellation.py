@@ -47,7 +47,7 @@ def size_of_rounding(solution: SolutionData) -> float:
 
 
 def _rounding(curve: Curve, order: int) -> Array:
-    """What solvers leave of a derivative of every curve, (n,)."""
+    """Errors that solvers leave in a derivative of every curve, (n,)."""
     found = []
     for group in curve.groups:
         arcs = zip(group.bases, group.control_points, curve.durations, strict=True)
@@ -95,7 +95,7 @@ def _within_range(leaf: str, values: Array) -> Array:
 
 
 def _second_derivatives(chain: ChainRule, u: Values, D: Array, adjoints: Array) -> Array:
-    """Of the sum of a term's components by all leaves, (K, columns, columns)."""
+    """Second derivatives of the sum of a term's components by all leaves, (K, columns, columns)."""
     widths = {leaf: place.stop - place.start for leaf, place in chain.columns.items()}
     direct: Pairs = {(a, b): np.zeros((len(D), widths[a], widths[b])) for a, b in chain.direct_pairs()}
     through = chain.hessian(u, D, adjoints, direct)

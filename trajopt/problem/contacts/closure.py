@@ -90,7 +90,7 @@ class Closure:
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Of all rows of the gap."""
+        """Units of all rows of the gap."""
         return ("m",) * PLACES + ("rad",) * len(self.turns)
 
     @property

@@ -84,7 +84,7 @@ class Contact:
 
     @property
     def is_point(self) -> bool:
-        """Whether only the place is held, not the orientation."""
+        """True if only the place is held, not the orientation."""
         return len(self.points) == 1
 
     @property
@@ -146,11 +146,11 @@ class Contact:
         return _wrench(self._at_points(node, self.ground[arc], shares))
 
     def touches_down(self, arc: int) -> bool:
-        """Whether it stands in an arc and not in the one before."""
+        """True if it stands in an arc and not in the one before."""
         return arc in self.arcs and arc - 1 not in self.arcs
 
     def is_held_upwards(self, arc: int) -> bool:
-        """Whether its height is held in an arc."""
+        """True if its height is held in an arc."""
         return not self.is_point or self.ground[arc].order[2] in self.held[arc]
 
     def place(self, node: NodeSymbols, offset: Array) -> list[Any]:
@@ -213,7 +213,7 @@ class Contact:
         return [obstacle.distance(seen_from(node, obstacle.frame, place)) for place in places]
 
     def velocity(self, node: NodeSymbols, arc: int) -> list[Any]:
-        """What is zero while the foot stands, rad/s and m/s, against the surface where that moves.
+        """Velocity that is zero while the foot stands, rad/s and m/s, against the surface where that moves.
 
         (held,) of a point foot v + omega x R r along the axes held; (5,) of a line, omega across it and v of
         its first point; (6,) of a sole, omega and v of the frame.

@@ -56,7 +56,7 @@ def keep_independent_periodicities(problem: Any) -> None:
 
 
 def fixed_at(problem: Any, quantity: str, place: NodeSet) -> tuple[Array, Array]:
-    """Which coordinates constraints fix at an end, (n,), and their values, 0 for others."""
+    """Mask of the coordinates that constraints fix at an end, (n,), and their values, 0 for others."""
     fixed, value = np.zeros(problem.dynamics.n, dtype=bool), np.zeros(problem.dynamics.n)
     for _, each in _boundaries(problem, quantity, place):
         own = each.lower == each.upper

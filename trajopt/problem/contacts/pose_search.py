@@ -53,7 +53,7 @@ class PoseSearch:
         return np.concatenate([D[self.chain.rows[name], self.chain.columns[by]] for name in quantities])
 
     def is_met(self, q: Array) -> bool:
-        """Whether all conditions hold at a pose."""
+        """True if all conditions hold at a pose."""
         return bool(np.all(np.abs(self.misfit(q)) <= self.tolerances))
 
     def nearest(self, start: Array, held: Array | None = None) -> Array:

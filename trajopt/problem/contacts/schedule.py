@@ -112,7 +112,7 @@ class Schedule:
 
     @property
     def durations(self) -> tuple[Duration, ...]:
-        """Of the arcs, s."""
+        """Durations of the arcs, s."""
         return tuple(each.duration for each in self.stances)
 
     def arcs(self, foot: str) -> tuple[int, ...]:

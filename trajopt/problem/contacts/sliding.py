@@ -63,7 +63,7 @@ def statements_of(contact: Contact, arc: int, way: int) -> tuple[str, str]:
 
 
 def sides_of(quantity: str, way: int, node: NodeSymbols) -> Expression:
-    """What pushes to one side of a tangent push more than those to the other."""
+    """Difference of the pushes to both sides of a tangent."""
     shares = column_of(node, quantity)
     return shares[2 * way] - shares[2 * way + 1]
 

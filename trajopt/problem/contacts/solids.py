@@ -1,4 +1,4 @@
-"""What feet and hands stand on or push against beside the ground: planes and boxes, fixed or on a link.
+"""Solids that feet and hands stand on or push against beside the ground: planes, boxes, fixed or on a link.
 
 A plane is a wall, a ramp, the seat of a chair; a box has six of them as faces and keeps swinging feet
 outside. Both may be given in axes of a frame: then they move with the link that carries it, which feels the

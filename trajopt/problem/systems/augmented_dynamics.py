@@ -111,11 +111,11 @@ class AugmentedDynamics(StateEquations):
 
     @cached_property
     def has_springs(self) -> bool:
-        """Whether springs or dampers act at joints of the robot."""
+        """True if springs or dampers act at joints of the robot."""
         return any(map(has_springs, described_joints(self.robot)))
 
     def without_springs(self, q: Array, v: Array, torques: Array) -> Array:
-        """What joints transmit, (k, n), of the torques of motors: what springs and dampers take is less."""
+        """Torques that joints transmit, (k, n), of those of motors: less what springs and dampers take."""
         if not self.has_springs:
             return torques
         found = self.block(("tau", "motor_torque")).value({"q": q, "v": v, "a": np.zeros_like(v)})

@@ -55,7 +55,7 @@ def controls_of(dynamics: Dynamics) -> Mapping[str, int] | None:
 
 
 def _default_degree(trajectory: Trajectory) -> int:
-    """As many coefficients per interval as collocation points; straight lines on other trajectories."""
+    """Degree with as many coefficients as collocation points per interval; 1 on other trajectories."""
     return 1 if trajectory.scheme is None else trajectory.scheme.order - 1
 
 

@@ -84,7 +84,7 @@ def _range(over: Any) -> tuple[float, float]:
 
 
 def _takes_order(path: Any) -> bool:
-    """Whether a callable takes (s, order), as curves of SciPy do, and not s alone."""
+    """True if a callable takes (s, order), as curves of SciPy do, and not s alone."""
     try:
         parameters = inspect.signature(path).parameters.values()
     except (TypeError, ValueError):
@@ -152,7 +152,7 @@ class _Traced:
         return [trace(lambda node: self.path(node.s), "the path", lambda name: 1)]
 
     def block(self, order: int) -> ExpressionBlock:
-        """Of the derivative of an order."""
+        """Block of the derivative of an order."""
         while len(self._blocks) <= order:
             self._blocks.append(self._blocks[-1].slope())
         return self._blocks[order]

@@ -61,7 +61,7 @@ TURNS = ("search", "best", "search", "best", "search", "search", "best")
 
 @dataclass(frozen=True)
 class StartRule:
-    """How many starts are solved on a coarse mesh, and what becomes of them.
+    """Number of starts that are solved on a coarse mesh, and their treatment afterwards.
 
     count : starts, the problem's own guess among them
     agreed : starts that must have found the lowest optimum before the others are left out
@@ -141,7 +141,7 @@ def worth_retrying(journal: Journal) -> bool:
 
 
 def searching(problem: Asked) -> bool:
-    """Whether guesses are sought: no phases, no guess; many joints in a free duration, or a simulation."""
+    """True if guesses are sought: no phases, no guess; many joints in a free duration, or a simulation."""
     if isinstance(problem, Phases) or is_guessed(problem):
         return False
     many = problem.dynamics.n >= MANY_JOINTS
@@ -149,7 +149,7 @@ def searching(problem: Asked) -> bool:
 
 
 def can_be_simulated(problem: ProblemData) -> bool:
-    """Whether states follow from controls bounded on both sides, on one arc: of x' = f, or of weak motors."""
+    """True if states follow from controls bounded on both sides, on one arc: of x' = f, or of weak motors."""
     dynamics = problem.dynamics
     if len(problem.trajectory.arcs) > 1:
         return False
@@ -170,7 +170,7 @@ def bounds_of_controls(problem: ProblemData) -> dict[str, tuple[Array, Array]]:
 
 
 def _too_weak(problem: ProblemData) -> bool:
-    """Whether a few joints, driven by torques alone, are not held by these on the line between fixed ends."""
+    """True if a few joints, driven by torques alone, are not held by these on the line between fixed ends."""
     robot = problem.dynamics
     weightless = isinstance(robot, GravityField) and not np.any(robot.gravity)
     if weightless or robot.n >= MANY_JOINTS or not isinstance(robot, ForwardDynamics):
@@ -192,7 +192,7 @@ def _too_weak(problem: ProblemData) -> bool:
 
 
 def _velocities_limited(problem: ProblemData) -> bool:
-    """Whether both directions of every joint have a limit over all of the path."""
+    """True if both directions of every joint have a limit over all of the path."""
     return bool(np.isfinite(_limits_over_path(problem, terms.v.quantity)).all())
 
 
@@ -206,7 +206,7 @@ def _limits_over_path(problem: ProblemData, quantity: str) -> tuple[Array, Array
 
 
 def _turns_far(problem: ProblemData) -> bool:
-    """Whether a revolute joint has more than a quarter of a turn to go between fixed ends."""
+    """True if a revolute joint has more than a quarter of a turn to go between fixed ends."""
     turning = {joint.name for joint in described_joints(problem.dynamics) if joint.kind == "revolute"}
     start, end = fixed_ends(problem)
     turns = [name in turning for name in problem.dynamics.joint_names]
@@ -214,7 +214,7 @@ def _turns_far(problem: ProblemData) -> bool:
 
 
 def default_refinement(asked: Asked) -> Refinement:
-    """What a problem recommends; else nodes for limits, after halved spans where there are path equations."""
+    """The recommendation of a problem; else nodes for limits, after halved spans with path equations."""
     if not isinstance(asked, Phases) and asked.refinement is not None:
         return asked.refinement
     equations = any(c.is_path_equation for part in asked.parts for c in part.constraints)

@@ -47,7 +47,7 @@ class BarrierRule:
             self._lower(residuals)
 
     def hold(self, residuals: Residuals) -> None:
-        """From here on the parameter is held."""
+        """Hold the parameter from here on."""
         self._memory = self._memory or [residuals.mean_square]
         self.is_free, self.is_new = False, True
         self.barrier = max(RESTART * residuals.complementarity, self._least)

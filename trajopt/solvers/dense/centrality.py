@@ -21,7 +21,7 @@ MOST = 1.0 / LEAST
 
 
 def centred(newton: NewtonStep, target: np.ndarray, barrier: float) -> tuple[np.ndarray, Direction]:
-    """What z t is aimed at, corrected, and the direction there.
+    """Corrected target of z t, and the direction to it.
 
     target : of z t (gaps,), before
     """

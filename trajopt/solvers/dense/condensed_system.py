@@ -29,7 +29,7 @@ FASTER = 100.0  # growth of the first shift; later ones grow by 8 and are a thir
 
 @dataclass
 class Shifts:
-    """What was added to H last, and whether equations were found to depend on each other."""
+    """Amounts that were last added to H, and whether equations were found to depend on each other."""
 
     last: float = 0.0
     dependent: bool = False
@@ -98,7 +98,7 @@ class CondensedSystem:
             shifts.last = self.shift
 
     def _fits(self, K: np.ndarray) -> bool:
-        """Whether the eigenvalues of the matrix have the signs that they should; keeps its factors."""
+        """True if the eigenvalues of the matrix have the signs that they should; keeps its factors."""
         self._singular = False
         if not self.equations:
             self._factors, failed = lapack.dpotrf(K, lower=0, clean=0)

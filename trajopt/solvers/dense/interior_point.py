@@ -27,7 +27,7 @@ class DenseSteps(SolverSettings):
     feasibility: float = FEASIBILITY
 
     def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
-        """Whether it is made for a program, which it solves from the multipliers of a start."""
+        """True if it is made for a program, which it solves from the multipliers of a start."""
         return start is not None and start.has_multipliers and _is_small(nlp)
 
     def _solved(self, nlp: Program, start: WarmStart | None, run: Run) -> Result:
@@ -64,7 +64,7 @@ class DenseInteriorPoint(SolverSettings):
 
     @property
     def alone(self) -> DenseSteps:
-        """Without IPOPT."""
+        """These steps without IPOPT."""
         return DenseSteps(self.tol, self.max_iterations, self.time_limit, self.feasibility)
 
     def _solved(self, nlp: Program, start: WarmStart | None, run: Run) -> Result:

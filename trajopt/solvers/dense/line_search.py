@@ -58,11 +58,11 @@ class LineSearch:
 
     @property
     def entry(self) -> tuple[float, float]:
-        """What the filter holds against later points when this step was not one of descent."""
+        """Entry of the filter against later points when this step was not one of descent."""
         return (1.0 - LESS_VIOLATION) * self.violation, self.value - LESS_BARRIER * self.violation
 
     def descends(self, length: float) -> bool:
-        """Whether the step that `found` went along lowers the barrier function enough to be judged by it."""
+        """True if the step that `found` went along lowers the barrier function enough to be judged by it."""
         return (
             self.violation <= self.small
             and self.slope < 0.0

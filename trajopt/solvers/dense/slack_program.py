@@ -63,7 +63,7 @@ class Iterate(NamedTuple):
 
 
 def finite_limits(lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of every finite limit its place, its sign (1 of a lower one, else -1) and its value, (k,) each."""
+    """Place, sign (1 of a lower one, else -1) and value of every finite limit, (k,) each."""
     at_low, at_high = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
     sign = np.concatenate([np.ones(at_low.size), -np.ones(at_high.size)])
     return np.concatenate([at_low, at_high]), sign, np.concatenate([lower[at_low], upper[at_high]])
@@ -103,7 +103,7 @@ class SlackProgram:
         self._places()
 
     def _places(self) -> None:
-        """Where the entries of sparse derivatives stand in the dense matrices."""
+        """Compute the places of the entries of sparse derivatives in the dense matrices."""
         nlp, n, m = self.nlp, self.n, self.nlp.row_count
         column = np.full(nlp.variable_count, -1)
         column[self.free] = np.arange(n)
@@ -167,7 +167,7 @@ class SlackProgram:
         return self._hessian.dense(self.monitor.hessian(self.whole(x), weights, 1.0))
 
     def row_multipliers(self, multipliers: Multipliers) -> np.ndarray:
-        """Those of all rows of the program."""
+        """Multipliers of all rows of the program."""
         found = np.zeros(self.nlp.row_count)
         found[self.rows] = multipliers.y[: self.rows.size]
         found[self.equations] = multipliers.of_equations

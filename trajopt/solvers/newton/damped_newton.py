@@ -127,7 +127,7 @@ class DampedIterates(NewtonIterates):
         return np.concatenate([self.nlp.rows(self.y + d), self.y + d])
 
     def _violation(self, values: np.ndarray) -> np.ndarray:
-        """By how much rows and unknowns (m + n,) leave their bounds."""
+        """Amounts by which rows and unknowns (m + n,) leave their bounds."""
         return np.maximum(bound_violation(values, self.lower, self.upper), 0.0)
 
 

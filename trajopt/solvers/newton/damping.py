@@ -27,7 +27,7 @@ class Damping:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether a step is so short by now that none will be good."""
+        """True if a step is so short by now that none will be good."""
         return FLAT * self.amount > 1.0
 
     def increase(self, factor: float = GROWTH) -> None:

@@ -68,11 +68,11 @@ class ActiveSetNewton:
 
     @property
     def iterates(self) -> type[NewtonIterates]:
-        """How the steps are made."""
+        """Class of the iterates, which makes the steps."""
         return NewtonIterates
 
     def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
-        """Whether there are second derivatives and multipliers to begin with."""
+        """True if there are second derivatives and multipliers to begin with."""
         return start is not None and start.has_multipliers and nlp.has_hessian
 
     def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
@@ -110,7 +110,7 @@ class NewtonFromMotion(ActiveSetNewton):
 
 
 def dense_steps_fit(nlp: Program) -> bool:
-    """Whether a program has second derivatives, and is small enough for dense steps with all of its rows."""
+    """True if a program has second derivatives, and is small enough for dense steps with all of its rows."""
     n = nlp.variable_count
     return nlp.has_hessian and n <= LARGEST and n * (n + nlp.row_count) <= MOST_ENTRIES
 
@@ -132,7 +132,7 @@ def active_sides(nlp: Program, multipliers: np.ndarray, tol: float) -> np.ndarra
 
 
 class Values(NamedTuple):
-    """What is known at y: f, its gradient g, the rows, and A = [J; I] of rows and bounds (m + n, n)."""
+    """Values at y: f, its gradient g, the rows, and A = [J; I] of rows and bounds (m + n, n)."""
 
     f: float
     g: np.ndarray
@@ -206,7 +206,7 @@ class NewtonIterates:
         return None
 
     def _is_near(self, number: int, residuals: KKT) -> bool:
-        """Whether an iterate meets the tolerance, and further steps lower its error no more."""
+        """True if an iterate meets the tolerance, and further steps lower its error no more."""
         at_rounding = residuals.error >= self.error and not self.repeated
         self.rate, self.error = residuals.error / max(self.error, ROUNDING), residuals.error
         enough = self.error <= self.finest or at_rounding
@@ -287,7 +287,7 @@ class NewtonIterates:
         return minimum_by_homotopy(program, multipliers, side, 2 * self.n, lambda: self.monitor.stopped)
 
     def _is_minimum(self, here: Values, side: np.ndarray) -> bool:
-        """Whether H has no curvature below -DEPENDENT, relative, along the constraints that have multipliers.
+        """True if H has no curvature below -DEPENDENT, relative, along the constraints that have multipliers.
 
         A limit that is met without a multiplier may be left, and the objective fall on the other side of it.
         """

@@ -19,7 +19,7 @@ from trajopt.solvers.matrices import Triplets
 
 
 class FactorLayout(NamedTuple):
-    """Where entries stand; all arrays are of integers, and rows are counted in the order of the pivots.
+    """Places of entries; all arrays are of integers, and rows are counted in the order of the pivots.
 
     starts : (blocks + 1,), the first row of every block, and behind the last the number of rows
     heads, own : columns of the upper triangle of K: column k has the rows own[heads[k]:heads[k + 1]]

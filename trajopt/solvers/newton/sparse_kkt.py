@@ -22,7 +22,7 @@ MOST_PATTERNS = 4  # that are kept: the active sets of steps and of checks, and 
 
 
 class KktPattern:
-    """Where the entries of K stand.
+    """Places of the entries of K.
 
     kept : the entries of A in rows of active constraints
     order : of the pivots; None where not every constraint has an unknown of its own, and K is singular
@@ -71,7 +71,7 @@ class SparseKkt:
 
     @property
     def exists(self) -> bool:
-        """Whether K is regular: else a right-hand side of size 1 in the rows of constraints is not solved."""
+        """True if K is regular: else a right-hand side of size 1 in the rows of constraints is not solved."""
         limits = np.zeros(self._n + self._m)
         limits[self._n :] = np.cos(np.arange(self._m))
         if self._factors is not None and self._factors.solve(limits)[1] <= FEASIBILITY:
@@ -81,7 +81,7 @@ class SparseKkt:
 
     @functools.cached_property
     def is_strict(self) -> bool:
-        """Whether H is positive definite along the constraints."""
+        """True if H is positive definite along the constraints."""
         factors = self._sure_factors
         return factors is not None and factors.positive == self._n
 
@@ -158,14 +158,14 @@ class SuperLuFactors:
         return int(np.count_nonzero(self._factors.U.diagonal() > 0.0))
 
     def solve(self, right: np.ndarray) -> tuple[np.ndarray, float]:
-        """As `OrderedFactors.solve`."""
+        """Solve as `OrderedFactors.solve` does."""
         found = self._factors.solve(right)
         found = found + self._factors.solve(right - self._K @ found)
         return found, float(np.abs(right - self._K @ found).max(initial=0.0))
 
 
 def superlu_factors(K: Triplets, added: np.ndarray) -> SuperLuFactors | None:
-    """Of K + diag(added); None where a pivot is zero or rows would have to be exchanged."""
+    """Factors of K + diag(added); None where a pivot is zero or rows would have to be exchanged."""
     from scipy.sparse import diags_array
     from scipy.sparse.linalg import splu
 

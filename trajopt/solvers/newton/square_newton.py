@@ -34,7 +34,7 @@ class SquareNewton:
     """
 
     def suits(self, nlp: Program, start: WarmStart | None, run: Run) -> bool:
-        """Whether there are as many equations as unknowns, no unknown is fixed, and tolerances are given."""
+        """True if there are as many equations as unknowns, no unknown is fixed, and tolerances are given."""
         equations = np.count_nonzero(np.asarray(nlp.row_lower) == nlp.row_upper)
         square = equations == nlp.variable_count and bool(np.all(np.asarray(nlp.lower) < nlp.upper))
         return square and run.row_tolerances is not None
@@ -78,7 +78,7 @@ class SquareIterates(NewtonIterates):
         return here
 
     def _is_near(self, number: int, residuals: KKT) -> bool:
-        """Whether the equations hold, or hold up to rounding, and the other conditions do as well.
+        """True if the equations hold, or hold up to rounding, and the other conditions do as well.
 
         Rows that are off by r change the objective by multipliers . r: without bound, where the equations
         depend on each other up to rounding, which no exact zero among the pivots shows.

@@ -1,1 +1,1 @@
-"""Whether a point is optimal: residuals, multipliers, violations and the status that they give."""
+"""Optimality of a point: residuals, multipliers, violations and the status that they give."""

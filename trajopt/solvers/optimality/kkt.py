@@ -67,7 +67,7 @@ def multipliers_of(nlp: Program, answer: Result | WarmStart) -> tuple[np.ndarray
 
 
 def limit_distances(nlp: Program, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """How far y is inside of its limits, (2 m + 2 n,): rows below and above, unknowns below and above."""
+    """Distances of y to its limits, (2 m + 2 n,): rows below and above, unknowns below and above."""
     return np.concatenate([rows - nlp.row_lower, nlp.row_upper - rows, y - nlp.lower, nlp.upper - y])
 
 
@@ -111,7 +111,7 @@ def kkt_residuals_of(
 
 
 def is_optimal_to_rounding(nlp: Program, answer: WarmStart, tol: float) -> bool:
-    """Whether all residuals are below tol but the stationarity, and that one is what rounding leaves.
+    """True if all residuals are below tol but the stationarity, and that one is what rounding leaves.
 
     Unknowns y are known to eps |y|, so that no gradient of the Lagrangian is known better than eps |H| |y|,
     with H its Hessian: 1e-8 on splines of a hundred spans, accelerations being 1e4 times the coefficients.

@@ -216,7 +216,7 @@ class _Newton:
         return _Point(*(old + length * new for old, length, new in zip(self.at, lengths, step, strict=True)))
 
     def lengths(self, step: _Point) -> tuple[float, float]:
-        """Of the unknowns and of the multipliers: the longest up to 1 that leave all of them positive."""
+        """Step lengths of unknowns and multipliers: the longest up to 1 that keep all of them positive."""
         each = list(zip(self.pairs, self._changes(step), strict=True))
         primal = min(longest(pair[0], change[0]) for pair, change in each)
         return primal, min(longest(pair[1], change[1]) for pair, change in each)

@@ -168,7 +168,7 @@ class _SqpRun:
         return None
 
     def _is_least_violation(self, model: _Model) -> bool:
-        """Of a model that promises nothing: whether violations are left that f has no part in."""
+        """True if the point is a stationary point of infeasibility, for a model that promises nothing."""
         pull = float(np.abs(model.g[self.free]).max(initial=0.0))
         violated = self.penalty >= HIGHEST and model.at.violation > self.settings.feasibility
         return violated and pull <= FEASIBILITY * self.penalty

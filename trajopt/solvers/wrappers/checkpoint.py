@@ -129,7 +129,7 @@ def read(path: str | os.PathLike[str], nlp: Program) -> NDArray:
 
 
 def fingerprint(nlp: Program, start: NDArray) -> dict[str, NDArray]:
-    """What two NLPs must share for a point of one to be a start of the other.
+    """Arrays that two NLPs must share for a point of one to be a start of the other.
 
     Bounds of unknowns and rows, and the values of objective and rows at a start: with them every limit and
     parameter of the model that a row depends on.
@@ -142,7 +142,7 @@ def fingerprint(nlp: Program, start: NDArray) -> dict[str, NDArray]:
 
 
 def _difference(file: ArrayFile, nlp: Program) -> str:
-    """How the fingerprint in a file differs from that of `nlp`; "" where it does not."""
+    """Difference of the fingerprint in a file from that of `nlp`; "" where there is none."""
     if file.record(CheckpointHeader).format != FORMAT:
         return "it is a file of another kind"
     start, bounds, values = (file.numbers(name, (None,), finite=False) for name in FINGERPRINT)

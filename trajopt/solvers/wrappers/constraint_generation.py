@@ -100,7 +100,7 @@ class ConstraintGeneration:
 
     @property
     def can_rank(self) -> bool:
-        """Whether starts are ranked faster than they are solved: Newton steps right after one round."""
+        """True if starts are ranked faster than they are solved: Newton steps right after one round."""
         return self.newton is not None
 
     def solve(self, nlp: Program, start: WarmStart | None = None, run: Run | None = None) -> Result:
@@ -294,7 +294,7 @@ def _row_violation(nlp: Program, y: np.ndarray) -> np.ndarray:
 
 
 def _above(violation: np.ndarray, limit: float) -> np.ndarray:
-    """Which rows exceed a limit or are NaN there: a row that is left out would hide it."""
+    """Mask of the rows that exceed a limit or are NaN there: a row that is left out would hide it."""
     return ~(violation <= limit)
 
 
