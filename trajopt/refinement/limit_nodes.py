@@ -310,7 +310,7 @@ def limit_peaks(
 
 
 def at_nodes_alone(constraint: Constraint) -> bool:
-    """Whether it is a limit that the program holds at nodes, and not for all times by control points."""
+    """True if it is a limit that the program holds at nodes, and not for all times by control points."""
     return bool(np.any(constraint.lower != constraint.upper)) and constraint.hold == "nodes"
 
 

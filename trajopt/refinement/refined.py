@@ -133,7 +133,7 @@ class Refined:
         return answer.asked_on(*meshes)
 
     def _end(self, last: Entry, errors: ErrorEstimate, least: ErrorEstimate, notes: Sequence[str]) -> str:
-        """Why no further round is needed or allowed; empty where one is.
+        """Reason why no further round is needed or allowed; empty where one is.
 
         least : the errors of the best answer;  notes : of every round, why it did not replace the best one
         """
