@@ -86,7 +86,9 @@ def replay(motion: Any, step: float = 1e-3, bandwidth: float = 10.0) -> Replay:
     check_positive("step", step)
     check_positive("bandwidth", bandwidth)
     source = source_of(motion)
-    plans = [Plan.of(source, *each, step, 2.0 * np.pi * bandwidth) for each in _stretches(motion, source)]
+    plans = [
+        Plan.of(source, *stretch, step, 2.0 * np.pi * bandwidth) for stretch in _stretches(motion, source)
+    ]
     runs = {(way, control): _simulated(plans, way, control) for way in INTEGRATORS for control in CONTROLS}
     return Replay(max(plan.step for plan in plans), runs)
 

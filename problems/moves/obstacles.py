@@ -137,15 +137,15 @@ def solve_clear(
         checks = [least_clearances(*pair) for pair in zip(of_parts, solution.parts, strict=True)]
         deepest = min(0.0, *(float(least.min()) - wanted for _, least in checks))
         peaks = [_other_peaks(part, accuracy) for part in solution.parts]
-        beyond = max(0.0, *(each.largest - (accuracy or 0.0) for each in peaks))
+        beyond = max(0.0, *(peak.largest - (accuracy or 0.0) for peak in peaks))
         if best is None or (solution.converged, deepest, -beyond) > closest:
             best, closest = solution, (solution.converged, deepest, -beyond)
         is_done = deepest == beyond == 0.0 if solution.converged else not patient
         if is_done or solution.status in STOPPED:
             break
         times = [
-            np.concatenate([missed_times(times, least - wanted), each.above(0.5 * (accuracy or 0.0))])
-            for (times, least), each in zip(checks, peaks, strict=True)
+            np.concatenate([missed_times(times, least - wanted), peak.above(0.5 * (accuracy or 0.0))])
+            for (times, least), peak in zip(checks, peaks, strict=True)
         ]
         asked = asked_with_limit_nodes(solution, times)
         own = replace(own, radius=NEAR) if isinstance(own, trajopt.TrustRegionSqp) else own
@@ -156,7 +156,11 @@ def _other_peaks(solution: Any, accuracy: float | None) -> LimitPeaks:
     """Peaks between nodes of the limits other than clearances; none where no accuracy is asked for."""
     if accuracy is None:
         return limit_peaks(solution, limits=())
-    others = [each for each in solution.problem.constraints if each.name != NAME and at_nodes_alone(each)]
+    others = [
+        constraint
+        for constraint in solution.problem.constraints
+        if constraint.name != NAME and at_nodes_alone(constraint)
+    ]
     return limit_peaks(solution, 0.5 * accuracy, limits=others)
 
 

@@ -35,7 +35,7 @@ def proved_lines(curve: Curve, model: KinematicTree, limits: MotionLimits) -> li
     }
     found = []
     for order, (name, ends) in enumerate(bounds.items()):
-        lower, upper = (np.broadcast_to(each, (model.n,)) for each in ends)
+        lower, upper = (np.broadcast_to(end, (model.n,)) for end in ends)
         if np.any(np.isfinite([lower, upper])):
             found.append(_proved(name, tuple(model.joint_names), curve, order, lower, upper))
     return found
@@ -64,7 +64,7 @@ def joined(curve: Curve) -> Curve:
     An optimum of a solver meets its equations within a tolerance; only the three control points next to a
     border are moved. Jumps that are no rounding show as jerks.
     """
-    points = [np.array(each) for each in curve.control_points]
+    points = [np.array(control_point) for control_point in curve.control_points]
     for k in range(len(points) - 1):
         sides = [(k, 1.0, slice(-ORDERS, None)), (k + 1, 0.0, slice(0, ORDERS))]
         ends = [_derivatives(curve, arc, points[arc], s) for arc, s, _ in sides]

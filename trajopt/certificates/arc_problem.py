@@ -119,7 +119,7 @@ def multipliers_read_back(
     points, found = arcs.trajectory.arcs[0].basis.degree - 1, dict(named)
     for index, limit in enumerate(asked.path_limits()):
         rows = [ArcRows(index, number) for number in range(structure.arc_count)]
-        parts = [each.multipliers(named) for each in rows]
+        parts = [row.multipliers(named) for row in rows]
         absent = np.zeros((points, limit.lower.size))
         found[limit.name] = np.concatenate([absent if part is None else part for part in parts])
     own = {c.name for c in arcs.constraints} - {c.name for c in asked.constraints}

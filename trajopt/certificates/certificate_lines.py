@@ -123,7 +123,7 @@ def certificate_lines(solution: SolutionData, tol: float, equation_tol: float) -
         return (
             *_of_constraints(solution, tol, equation_tol),
             *(CertificateLine.of(end, AT_TIMES * end.scale) for end in end_checks(solution)),
-            *(CertificateLine.of(each, _of_integral(each)) for each in integrals),
+            *(CertificateLine.of(integral, _of_integral(integral)) for integral in integrals),
         )
 
 

@@ -99,7 +99,7 @@ class CertifiedLines(ABC):
     def _repr_html_(self) -> str:
         """The facts with small plots of the motion, and all lines behind a click."""
         parts = () if self.motion is None else self.motion.parts[:2]
-        pictures = [each for part in parts for each in small_plots(part)]
+        pictures = [plot for part in parts for plot in small_plots(part)]
         return self._facts().html(*pictures, details=str(self))
 
     def _facts(self) -> Facts:

@@ -68,7 +68,7 @@ class Structure:
     def of(intervals: Iterable[ActiveInterval], duration: float, gap: float) -> Structure:
         """The arcs between all entry and exit times; times nearer to each other than `gap` are one switch."""
         intervals = list(intervals)
-        ends = [time for each in intervals for time in (each.start, each.end)]
+        ends = [time for interval in intervals for time in (interval.start, interval.end)]
         borders = _distinct([0.0, *ends, duration], gap)
         saturated = []
         for left, right in pairwise(borders):

@@ -69,9 +69,9 @@ def base_balance(solution: SolutionData) -> BaseBalance | None:
     centre, loads = terms.Quantity("centre_of_mass"), list(problem.loads.values())
     feet = [terms.position(frame) for frame in contacts]
     values = solution.values([terms.base_wrench, centre, *loads, *feet], times)
-    wrench = values["base_wrench"] - sum(values[each.quantity] for each in loads)
+    wrench = values["base_wrench"] - sum(values[load.quantity] for load in loads)
     place, up = values["centre_of_mass"], -gravity / np.linalg.norm(gravity)
-    lowest = np.min([values[each.quantity] @ up for each in feet], axis=0)
+    lowest = np.min([values[foot.quantity] @ up for foot in feet], axis=0)
     height = float((place @ up - lowest).max())
     moment = wrench[:, :3] - np.cross(place, wrench[:, 3:])
     force, force_time = _largest(wrench[:, 3:] / weight, times)

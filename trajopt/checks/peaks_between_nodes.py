@@ -92,11 +92,13 @@ def interval_of(over: NodeSet, curve: Curve) -> Interval:
 def intervals_of(solution: SolutionData, constraints: Iterable[Constraint]) -> dict[Constraint, Interval]:
     """The constraints that are meant for all times of an interval of the motion, and that interval."""
     found = {}
-    for each in constraints:
-        if has_place(solution, each) and not (each.over.is_difference or isinstance(each.over, Instants)):
-            interval = interval_of(each.over, solution.curve)
+    for constraint in constraints:
+        if has_place(solution, constraint) and not (
+            constraint.over.is_difference or isinstance(constraint.over, Instants)
+        ):
+            interval = interval_of(constraint.over, solution.curve)
             if interval.first < interval.last:
-                found[each] = interval
+                found[constraint] = interval
     return found
 
 

@@ -86,7 +86,7 @@ def bounds_or_value(
         raise OptionError(f"'{label}' has both equals and bounds: give one of them")
     if equals is not None:
         value = equal_to(filled(equals, 0.0), width, label, names)
-        is_free = [each is None for each in equals] if isinstance(equals, list | tuple) else False
+        is_free = [equal is None for equal in equals] if isinstance(equals, list | tuple) else False
         return np.where(is_free, -np.inf, value), np.where(is_free, np.inf, value)
     low = bound_of(lower, -np.inf, width, label, names)
     high = bound_of(upper, np.inf, width, label, names)
@@ -103,7 +103,7 @@ def bounds_or_value(
 def component_names(kind: str, name: str, components: object) -> tuple[str, ...]:
     """Names of the components of an unknown as a tuple; OptionError where they are no list of names."""
     is_list = isinstance(components, list | tuple)
-    if not is_list or not all(isinstance(each, str) and each for each in components):
+    if not is_list or not all(isinstance(component, str) and component for component in components):
         raise OptionError(
             f"{kind} '{name}' has the components {short_repr(components)}: give a list of names such "
             "as ('x', 'y')"

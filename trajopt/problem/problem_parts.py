@@ -282,9 +282,9 @@ class ProblemParts:
         """
         count = len(self.trajectory.arcs) - 1
         found = np.full((count, self.dynamics.n), self.trajectory.continuity)
-        for each in self.lower_continuities:
-            place = found[each.borders(count), each.coordinate]
-            place[:] = np.minimum(place, each.order)
+        for lower_continuity in self.lower_continuities:
+            place = found[lower_continuity.borders(count), lower_continuity.coordinate]
+            place[:] = np.minimum(place, lower_continuity.order)
         return found
 
     @property

@@ -124,7 +124,7 @@ class LimitNodes:
 
     def _warning(self, answer: Answer, peaks: list[LimitPeaks], count: int, reason: str) -> str:
         """The limit that an answer exceeds by more than the accuracy; else the warning that it has."""
-        sizes = [each.largest for each in peaks]
+        sizes = [peak.largest for peak in peaks]
         worst = int(np.argmax(sizes))
         if sizes[worst] <= self.accuracy:
             return answer.warning

@@ -202,6 +202,6 @@ def _better_mesh(problem: ProblemData) -> str:
     if problem.trajectory.scheme is None:
         return "take Trajectory.collocation(intervals, order=3)"
     freedom = ", ".join(
-        f"control '{name}' {each.pieces}" for name, each in problem.extras.items() if each.pieces
+        f"control '{name}' {extra.pieces}" for name, extra in problem.extras.items() if extra.pieces
     )
     return f"beside the boundary values only controls are free ({freedom or 'there are none'}); add one"

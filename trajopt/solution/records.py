@@ -130,8 +130,8 @@ class SolveHistory:
 def table_of(histories: Sequence[SolveHistory]) -> NDArray[np.float64]:
     """All iterations as one array, (k, 4), with the `COLUMNS`."""
     numbered = [
-        np.column_stack([np.full(len(each.iterations), number), each.iterations])
-        for number, each in enumerate(histories)
+        np.column_stack([np.full(len(history.iterations), number), history.iterations])
+        for number, history in enumerate(histories)
     ]
     return np.concatenate(numbered) if numbered else np.empty((0, len(COLUMNS)))
 

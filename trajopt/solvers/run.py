@@ -289,19 +289,19 @@ def joined_results(results: Sequence[Result]) -> Result:
     """The last result, with the iterations, the seconds and the history of all."""
     counts = [iterate_count(results[:place]) for place in range(len(results))]
     timings: Counter[str] = Counter()
-    for each in results:
-        timings.update(each.timings)  # type: ignore[arg-type]  # seconds
+    for result in results:
+        timings.update(result.timings)  # type: ignore[arg-type]  # seconds
     return replace(
         results[-1],
         iterations=counts[-1] + results[-1].iterations,
-        seconds=sum(each.seconds for each in results),
+        seconds=sum(result.seconds for result in results),
         timings=timings,
         history=np.concatenate(
-            [each.history + np.array([n, 0.0, 0.0]) for each, n in zip(results, counts, strict=True)]
+            [result.history + np.array([n, 0.0, 0.0]) for result, n in zip(results, counts, strict=True)]
         ),
     )
 
 
 def iterate_count(results: Sequence[Result]) -> int:
     """Number of iterates of some solves, their starts among them; not every solver records its history."""
-    return sum(max(len(each.history), each.iterations + 1) for each in results)
+    return sum(max(len(result.history), result.iterations + 1) for result in results)

@@ -47,7 +47,7 @@ def error_of_optimum(solution: SolutionData, nearby: NearbyPoints | None, report
         return None
     kinks = gains_of_kinks(solution) if solution.problem.slacks else []
     limits = sum(map(np.sum, (*gains_of_limits(solution), *kinks)))
-    equations = sum(abs(each.cost) for each in report.equations if each.cost is not None)
+    equations = sum(abs(equation.cost) for equation in report.equations if equation.cost is not None)
     costs = sum(abs(cost.integral - cost.value) for cost in report.costs)
     total = float(limits + equations + costs) + _loss_on_coarser_mesh(solution, nearby)
     return 2.0 * total if np.isfinite(total) else None

@@ -112,7 +112,9 @@ class PhasesReport(Verdict):
     @property
     def differences(self) -> tuple[str, ...]:
         """Contradictions between what the solutions report and their motions, in words."""
-        of_phases = [(name, each) for name, report in self.named_parts for each in report.differences]
+        of_phases = [
+            (name, difference) for name, report in self.named_parts for difference in report.differences
+        ]
         return (*self.together, *(f"phase '{name}': {each}" for name, each in of_phases))
 
     def __str__(self) -> str:
@@ -142,8 +144,8 @@ def verify_phases(solution: PhasesSolutionData, accuracy: float | None = None) -
         return _report(solution, accuracy, (), (), None, (wrong,))
     # What equations that are missed cost is compared with the costs of all phases: one may have none.
     total = solution.size_of_costs or np.inf
-    reports = tuple(_of_phase(each, accuracy, total) for each in solution.phases)
-    usable = not any(unusable(each) for each in solution.phases)  # else the phases' reports say why not
+    reports = tuple(_of_phase(phase, accuracy, total) for phase in solution.phases)
+    usable = not any(unusable(phase) for phase in solution.phases)  # else the phases' reports say why not
     program, y = _program(solution, phases) if usable else (None, None)
     kkt = None if program is None or y is None else smallest_kkt(program, y, solution)[1]
     links = tuple(_of_links(solution, phases)) if usable else ()
@@ -175,16 +177,20 @@ def _of_links(solution: PhasesSolutionData, phases: Phases) -> Iterator[LinkViol
     except TrajoptError:  # the problems contradict themselves by now; the phases' reports say where
         return
     stated = {name for problem in phases.problems for name in problem.parameters}
-    for each in disagreements(solution.phases, linked):
-        if each.name.removesuffix(OF_ALL) in stated:
-            yield each
+    for disagreement in disagreements(solution.phases, linked):
+        if disagreement.name.removesuffix(OF_ALL) in stated:
+            yield disagreement
     yield from beyond_bounds(solution.phases, linked)
 
 
 def _of_phase(solution: SolutionData, accuracy: float | None, total: float) -> Report:
     """The report of one phase, without the values at which what it shares is held."""
     parameters = solution.problem.parameters.values()
-    held = {f"bounds of {each.name}" for each in parameters if np.array_equal(each.lower, each.upper)}
+    held = {
+        f"bounds of {parameter.name}"
+        for parameter in parameters
+        if np.array_equal(parameter.lower, parameter.upper)
+    }
     held -= {stated.name for stated in solution.problem.stated}
     report = verify_phase(solution, accuracy)
     left = tuple(violation for violation in report.violations if violation.name not in held)

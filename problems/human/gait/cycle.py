@@ -246,11 +246,11 @@ def _both_halves(solution, t, states, *loads):
     both = [
         {
             link: np.concatenate(
-                [each.get(link, none), mirrored_load(each.get(other_side(link), none), ahead)]
+                [load.get(link, none), mirrored_load(load.get(other_side(link), none), ahead)]
             )
-            for link in dict.fromkeys([*each, *map(other_side, each)])
+            for link in dict.fromkeys([*load, *map(other_side, load)])
         }
-        for each in loads
+        for load in loads
     ]
     return (
         np.concatenate([t, t + t[-1]]),

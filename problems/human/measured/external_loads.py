@@ -68,11 +68,11 @@ def read_external_loads(
     except (OSError, ElementTree.ParseError) as error:
         raise ProblemError(f"'{file}' is no setup of external loads (.xml): {error}") from None
     entries = [each for each in root.iter("ExternalForce") if _text(each, "isDisabled", "false") != "true"]
-    entries = [each for each in entries if _text(each, "appliesForce", "true") != "false"]
+    entries = [entry for entry in entries if _text(entry, "appliesForce", "true") != "false"]
     if not entries:
         raise ProblemError(f"'{file}' has no ExternalForce: give the setup of external loads (.xml)")
     data = read_storage(table if table is not None else _table_of(file, root))
-    return tuple(_measured(each, data, file) for each in entries)
+    return tuple(_measured(entry, data, file) for entry in entries)
 
 
 def _table_of(file: Path, root: ElementTree.Element) -> Path:

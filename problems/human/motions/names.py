@@ -63,7 +63,9 @@ def read_frames(path: str | os.PathLike[str]) -> dict[str, str]:
 
 def write_names(path: str | os.PathLike[str]) -> None:
     """Write the table of `opensim_names`, to be edited."""
-    rows = [f"{each.column},{each.joint},{each.sign:g},{np.rad2deg(each.zero):g}" for each in opensim_names()]
+    rows = [
+        f"{named.column},{named.joint},{named.sign:g},{np.rad2deg(named.zero):g}" for named in opensim_names()
+    ]
     write_text(path, "\n".join([",".join(COLUMNS), *rows]) + "\n")
 
 
@@ -88,10 +90,10 @@ def joint_angles(
     table: MotionTable, names: tuple[Name, ...], moving: tuple[str, ...]
 ) -> Mapping[str, np.ndarray]:
     """Joint -> measured angle (K,) of those that move and have a column; ProblemError where there is none."""
-    known = {each.joint: each for each in names if each.joint in moving and each.column in table.columns}
+    known = {name.joint: name for name in names if name.joint in moving and name.column in table.columns}
     if not known:
         raise ProblemError(
             f"no column of the measured motion is a joint that moves: it has {list_names(table.columns)}, "
-            f"the table of names {list_names(each.column for each in names)}"
+            f"the table of names {list_names(name.column for name in names)}"
         )
     return {joint: each.sign * table.columns[each.column] + each.zero for joint, each in known.items()}

@@ -100,7 +100,8 @@ def coordinates() -> Mapping[str, Coordinate]:
 def coordinate_values(q: np.ndarray) -> dict[str, np.ndarray]:
     """OpenSim's coordinate -> its values (K,) in rad and m, of postures q (K, 55) of the whole skeleton."""
     found = {
-        each.name: each.sign * x + each.zero for each, x in zip(coordinates().values(), q.T, strict=True)
+        coordinate.name: coordinate.sign * x + coordinate.zero
+        for coordinate, x in zip(coordinates().values(), q.T, strict=True)
     }
     yaw, list_, tilt = (q[:, list(freedoms()).index(f"global_{name}")] for name in ("yaw", "list", "tilt"))
     return found | dict(zip(PELVIS, _turns_of_pelvis(yaw, list_, tilt), strict=False))

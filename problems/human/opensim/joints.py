@@ -49,8 +49,8 @@ def _joint(model: dynamics.RigidBodyModel, link: int) -> OsimJoint:
         below = int(model.parent[below])
     freedoms = [model.bodies[index].joint for index in chain]
     axes = [_axis(joint) for joint in freedoms]
-    turns = [each for each in axes if not each.coordinate.translates]
-    slides = [each for each in axes if each.coordinate.translates]
+    turns = [axis for axis in axes if not axis.coordinate.translates]
+    slides = [axis for axis in axes if axis.coordinate.translates]
     name = freedoms[0].name.rpartition("_")[0]
     if below < 0:
         name, turns = "ground_pelvis", [_pelvis_turn(turns, k) for k in range(3)]
@@ -68,5 +68,5 @@ def _axis(joint: dynamics.Joint) -> Axis:
 
 def _pelvis_turn(turns: list[Axis], k: int) -> Axis:
     """The k-th turn of the pelvis in OpenSim's order; ours has the same name and nearly the same range."""
-    ours = next(each for each in turns if each.coordinate.name == PELVIS[k])
+    ours = next(turn for turn in turns if turn.coordinate.name == PELVIS[k])
     return Axis(ours.coordinate, PELVIS_AXES[k], ours.bounds)

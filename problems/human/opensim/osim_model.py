@@ -83,18 +83,18 @@ def _joint(objects: Element, joint: OsimJoint, height: float) -> None:
         _text(frame, "translation", offset)
         _text(frame, "orientation", np.zeros(3))
     transform = SubElement(found, "SpatialTransform")
-    unused = _completed([each.axis for each in joint.turns])
+    unused = _completed([turn.axis for turn in joint.turns])
     for kind, axes, rest in (("rotation", joint.turns, unused), ("translation", joint.slides, np.eye(3))):
         for number, (each, spare) in enumerate(zip_longest(axes, rest), start=1):
             _transform_axis(SubElement(transform, "TransformAxis", name=f"{kind}{number}"), each, spare)
 
 
 def _coordinates(found: Element, axes: list[Axis], height: float) -> None:
-    for each in axes:
-        coordinate = SubElement(found, "Coordinate", name=each.coordinate.name)
-        rest = height if each.coordinate.name == "pelvis_ty" else each.coordinate.zero
+    for axis in axes:
+        coordinate = SubElement(found, "Coordinate", name=axis.coordinate.name)
+        rest = height if axis.coordinate.name == "pelvis_ty" else axis.coordinate.zero
         _text(coordinate, "default_value", [rest])
-        _text(coordinate, "range", each.bounds)
+        _text(coordinate, "range", axis.bounds)
         _text(coordinate, "clamped", "false")
 
 

@@ -300,16 +300,16 @@ def carrying(model: dynamics.RigidBodyModel, payloads: Iterable[Payload]) -> dyn
     """
     added: dict[str | None, MassProperties] = {}
     shapes, frames, allowed = list(model.shapes), list(model.frames), list(model.allowed_pairs)
-    for each in payloads:
-        if each.shape is not None:
-            shapes.append(each.shape.on(each.name))
-            frames.append(replace(each.frame, name=each.name))
-            allowed += [(each.name, link, HELD) for link in each.touching]
-        held = MassProperties(each.mass, each.centre_of_mass, each.inertia)
+    for payload in payloads:
+        if payload.shape is not None:
+            shapes.append(payload.shape.on(payload.name))
+            frames.append(replace(payload.frame, name=payload.name))
+            allowed += [(payload.name, link, HELD) for link in payload.touching]
+        held = MassProperties(payload.mass, payload.centre_of_mass, payload.inertia)
         if model.has_no_mass:
             held = NO_MASS
-        held = held.seen_from(Pose(each.frame.rotation, each.frame.position))
-        added[each.frame.body] = added.get(each.frame.body, NO_MASS).joined(held)
+        held = held.seen_from(Pose(payload.frame.rotation, payload.frame.position))
+        added[payload.frame.body] = added.get(payload.frame.body, NO_MASS).joined(held)
     if not added:
         return model
     bodies = [

@@ -41,7 +41,7 @@ def with_given_shapes(
         return fitted.with_shapes(found, (*pairs, *always_near(fitted)))
     if isinstance(shapes, str | os.PathLike):
         return model.with_shapes(dynamics.load_spheres(shapes), pairs)
-    if not all(isinstance(each, dynamics.Shape) for each in shapes):
+    if not all(isinstance(shape, dynamics.Shape) for shape in shapes):
         raise OptionError(
             f'shapes is {short_repr(shapes)}: give "fit", "fit_visual", the name of a file, or a list of '
             "shapes"

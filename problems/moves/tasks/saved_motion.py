@@ -63,6 +63,6 @@ def task_problem(statement: Any, guess: Any, intervals: Any) -> TaskProblem:
     check_count("intervals", intervals, least=4)
     poses = [finite_numbers(each, "guess") for each in (guess if isinstance(guess, list | tuple) else [])]
     n = task.robot.model.n
-    if len(poses) != len(task.steps) or any(each.ndim != 2 or each.shape[1:] != (n,) for each in poses):
+    if len(poses) != len(task.steps) or any(pose.ndim != 2 or pose.shape[1:] != (n,) for pose in poses):
         raise ShapeError(f"guess is {short_repr(guess)}: poses (k, {n}) to each of the goals are expected")
     return TaskProblem(task, poses, intervals)

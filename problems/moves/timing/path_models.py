@@ -57,8 +57,8 @@ class PathModels:
             "x": np.stack([x, x + 0.5 * slope * h, last], axis=1),
             "slope": np.stack([slope, slope + bend * h], axis=1),
         }
-        curves = {name: each[..., None] for name, each in curves.items()}
-        errors = {name: FOUR_EPS * np.abs(each).max(axis=1) for name, each in curves.items()}
+        curves = {name: curve[..., None] for name, curve in curves.items()}
+        errors = {name: FOUR_EPS * np.abs(curve).max(axis=1) for name, curve in curves.items()}
         return LeafPieces(knots[:-1], knots[1:], curves, errors, {"bend": bend[:, None], **self._path_pieces})
 
     @property

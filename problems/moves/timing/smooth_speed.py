@@ -43,7 +43,7 @@ class SmoothSpeed:
     def __call__(self, w: Array) -> Array:
         """x(w)."""
         i = np.clip(np.searchsorted(self.knots, w, side="right") - 1, 0, len(self.knots) - 2)
-        x, slope, bend = (each[i] for each in self.starts)
+        x, slope, bend = (start[i] for start in self.starts)
         d = w - self.knots[i]
         return x + (slope + 0.5 * bend * d) * d
 
@@ -57,7 +57,7 @@ class SmoothSpeed:
     def time_at(self, w: Any) -> Array:
         """Seconds at which w is reached."""
         i = np.clip(np.searchsorted(self.knots, w, side="right") - 1, 0, len(self.knots) - 2)
-        x, _, bend = (each[i] for each in self.starts)
+        x, _, bend = (start[i] for start in self.starts)
         return self.times[i] + _time(w - self.knots[i], x, self(w), bend)
 
     def w(self, t: Any, order: int = 0) -> Array:
@@ -66,7 +66,7 @@ class SmoothSpeed:
         if not np.all((at >= 0.0) & (at <= duration * (1.0 + AGREEMENT))):
             raise OptionError(f"t = {t} is not within the motion: give times from 0 to {duration:.6g} s")
         i = np.clip(np.searchsorted(self.times, at, side="right") - 1, 0, len(self.times) - 2)
-        x, slope, bend = (each[i] for each in self.starts)
+        x, slope, bend = (start[i] for start in self.starts)
         k, since, rate = 0.5 * bend, at - self.times[i], np.sqrt(x)
         cosine, sine, rest = _waves(k, since)
         moved = rate * sine + 0.5 * slope * rest

@@ -64,7 +64,7 @@ class Tube:
     def _of_frame(self, name: str, moved: SplinePath) -> LimitLine:
         grid, size = moved.breakpoints, self.frames[name]
         curves = {"q": moved.bernstein(grid, 0), "p": self.path.bernstein(grid, 0)}
-        errors = {leaf: 8.0 * FOUR_EPS * np.abs(each).max(axis=1) for leaf, each in curves.items()}
+        errors = {leaf: 8.0 * FOUR_EPS * np.abs(curve).max(axis=1) for leaf, curve in curves.items()}
         pieces = LeafPieces(grid[:-1], grid[1:], curves, errors, {})
         block = self.model.block([f"position:{name}"])
 

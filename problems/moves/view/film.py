@@ -124,7 +124,7 @@ def axis_ends(shape: Shape) -> tuple[Array, Array]:
 def drawn_obstacle(shape: Shape) -> list[Around]:
     """Drawn form of an obstacle; nothing for a half-space, as it would fill the picture."""
     if shape.kind in ("sphere", "capsule"):
-        low, high = (tuple(each.tolist()) for each in axis_ends(shape))
+        low, high = (tuple(axis_end.tolist()) for axis_end in axis_ends(shape))
         return [Capsule(low, high, float(shape.size[0]))]
     if shape.kind == "point_cloud":
         placed = shape.points @ shape.rotation.T + shape.position

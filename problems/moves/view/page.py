@@ -57,10 +57,10 @@ class _Moving:
             if solid.carrier is None:
                 add_mesh(scene, "/robot/base", solid, colour_of(np.nan))
         self.coloured, self.moved = [], []
-        for each in moving_solids(motion, robot):
-            handle = add_mesh(scene, each.name, each.solid, _colour(each.colours[0]))
-            self.coloured.append((handle, each.colours))
-            self.moved.append((handle, quaternions(each.rotation), each.position))
+        for moving_solid in moving_solids(motion, robot):
+            handle = add_mesh(scene, moving_solid.name, moving_solid.solid, _colour(moving_solid.colours[0]))
+            self.coloured.append((handle, moving_solid.colours))
+            self.moved.append((handle, quaternions(moving_solid.rotation), moving_solid.position))
         for name, (rotation, position) in motion.tool_poses().items():
             sizes = {"axes_length": AXIS_LENGTH, "axes_radius": AXIS_RADIUS, "origin_radius": 2 * AXIS_RADIUS}
             handle = scene.add_frame(f"/tools/{name}", **sizes)

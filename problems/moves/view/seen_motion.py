@@ -180,8 +180,8 @@ def _obstacles(answer: Answer) -> list[Shape]:
     for part in answer.parts:
         problem = part.as_built
         shapes = [_as_shape(each) for each in scenery(problem) if isinstance(each, Capsule)]
-        for each in problem.constraints:
-            clearances = getattr(getattr(each.term, "block", None), "clearances", None)
+        for constraint in problem.constraints:
+            clearances = getattr(getattr(constraint.term, "block", None), "clearances", None)
             shapes += () if clearances is None else clearances.scene.shapes
         found |= {_identity(shape): replace(shape, name="") for shape in shapes}
     return list(found.values())
@@ -199,4 +199,4 @@ def _as_shape(obstacle: Capsule) -> Shape:
 def _identity(shape: Shape) -> Any:
     """Key by which two shapes are the same, wherever they were read."""
     arrays = (shape.size, shape.rotation, shape.position, shape.points)
-    return shape.kind, shape.carrier, shape.name, *(each.tobytes() for each in arrays)
+    return shape.kind, shape.carrier, shape.name, *(array.tobytes() for array in arrays)

@@ -86,11 +86,11 @@ def _of_urdf(
     places, found, missing = mesh_folders(urdf, folders), [], []
     for tag in VISIBLE:
         drawn = {solid.carrier for solid in found}
-        for each in urdf_solids(urdf, tag):
-            if each.carrier in drawn or each.carrier not in known:
+        for solid in urdf_solids(urdf, tag):
+            if solid.carrier in drawn or solid.carrier not in known:
                 continue
             try:
-                found.append(solid_of(each) if isinstance(each, Shape) else _read(each, places, most))
+                found.append(solid_of(solid) if isinstance(solid, Shape) else _read(solid, places, most))
             except dynamics.UrdfError as error:
                 missing.append(str(error))
     return found, missing

@@ -119,7 +119,7 @@ def _with_given(seen: SeenMotion, scene: Any, tools: Iterable[str] | None) -> Se
         raise OptionError(f"the scene is {short_repr(scene)}: give moves.Scene([moves.box(...)])")
     around = seen.surroundings if scene is None else replace(seen.surroundings, scene=scene)
     if tools is not None:
-        around = replace(around, tools=tuple(_known(seen.model, each) for each in tools))
+        around = replace(around, tools=tuple(_known(seen.model, tool) for tool in tools))
     return replace(seen, surroundings=around)
 
 

@@ -146,7 +146,7 @@ class LimitDetection:
         active = np.flatnonzero(signs)
         clusters = _clusters(nodes[active], signs[active], self.settings.longest_gap)
         gap = self.options.longest_switch
-        return [each for i, each in enumerate(clusters) if not _is_isolated(clusters, i, gap, boundary)]
+        return [cluster for i, cluster in enumerate(clusters) if not _is_isolated(clusters, i, gap, boundary)]
 
     def _join(self, component: int, drafts: list[_Draft]) -> None:
         """Let neighbouring intervals meet at a switch, or leave room for an arc between them."""
@@ -233,6 +233,6 @@ def _clusters(times: NDArray, sides: NDArray, gap: float) -> list[_Draft]:
 def _is_isolated(clusters: list[_Draft], index: int, gap: float, boundary: list[ActiveInterval]) -> bool:
     """True if a cluster is a single active node far from every other: that is no evidence of an arc."""
     own, others = clusters[index], [*clusters[:index], *clusters[index + 1 :], *boundary]
-    before = max((each.end for each in others if each.end <= own.start), default=-np.inf)
-    after = min((each.start for each in others if each.start >= own.end), default=np.inf)
+    before = max((other.end for other in others if other.end <= own.start), default=-np.inf)
+    after = min((other.start for other in others if other.start >= own.end), default=np.inf)
     return own.count == 1 and min(own.start - before, after - own.end) > gap

@@ -75,7 +75,7 @@ def _is_squared_torque(term: Term) -> bool:
 
 def sprung_joints(dynamics: Dynamics, designs: Iterable[str]) -> set[str]:
     """The joints with a spring or a damper, of the robot as it is or by a design."""
-    sprung = {each.name for each in described_joints(dynamics) if has_springs(each)}
+    sprung = {joint.name for joint in described_joints(dynamics) if has_springs(joint)}
     of_designs = (name.rpartition(".") for name in designs)
     return sprung | {joint for joint, _, kind in of_designs if kind in OF_SPRINGS}
 

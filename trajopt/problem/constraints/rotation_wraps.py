@@ -67,7 +67,7 @@ def wrap_rotation(problem: Any, link: Any) -> tuple[int, ...]:
     name, places = f"rotation vector of {link}", joints[link]
     if problem.guessed_curve is None:
         raise OptionError(f"the {name} is wrapped where the guess has turned far: call problem.guess first")
-    if any(each.startswith(f"{name} after") for each in problem.parameters):
+    if any(parameter.startswith(f"{name} after") for parameter in problem.parameters):
         raise OptionError(f"the {name} is wrapped already: its borders are those of the guess at that time")
     turns, borders = _borders(problem, link, places)
     for arc, r in borders.items():

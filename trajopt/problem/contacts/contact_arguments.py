@@ -76,7 +76,7 @@ def contact_of(
     check_upwards(grounds, dynamics.gravity, frame)
     check_one_ground_per_stance(surfaces, stands, frame)
     axes = held_axes(held, frame, stands)
-    if len(sole) > 1 and any(len(each) < len(WORLD) for each in axes.values()):
+    if len(sole) > 1 and any(len(axis) < len(WORLD) for axis in axes.values()):
         raise OptionError(f"'{frame}' has a sole, which holds all axes: held= is for point feet")
     for name, flag in (("continuous", continuous), ("impact", impact)):
         arguments.check_flag(name, flag)

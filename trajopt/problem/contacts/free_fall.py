@@ -56,16 +56,16 @@ def refuse_unpushed(problem: Any) -> None:
     Looked at are motions from a whole state, of a robot that contacts on level ground alone push.
     """
     contacts = [each for each in getattr(problem, "contacts", {}).values() if each.arcs]
-    stated = {each.name for each in problem.constraints}
-    if not contacts or problem.closures or set(problem.loads) - {each.link for each in contacts}:
+    stated = {constraint.name for constraint in problem.constraints}
+    if not contacts or problem.closures or set(problem.loads) - {contact.link for contact in contacts}:
         return
-    grounds = {ground for each in contacts for ground in each.grounds}
+    grounds = {ground for contact in contacts for ground in contact.grounds}
     level = all(isinstance(one, Ground) and one.shape is None and not any(one.slope) for one in grounds)
     start = _centre_at(problem, START) if level else None
     if start is None:
         return
     for way in (0, 1):
-        every = (statements_of(each, arc, way)[0] for each in contacts for arc in each.arcs)
+        every = (statements_of(contact, arc, way)[0] for contact in contacts for arc in contact.arcs)
         if all(name in stated for name in every):
             _refuse_unpushed_along(problem, next(iter(grounds)).order[way], start)
 

@@ -41,7 +41,7 @@ def after_name(arc: int) -> str:
 
 def names_of(contacts: Sequence[Contact]) -> str:
     """Their frames: terms of fewer feet, made before the others were added, have other names."""
-    return " ".join(each.frame for each in contacts)
+    return " ".join(contact.frame for contact in contacts)
 
 
 def impulses_after(contacts: Sequence[Contact], arc: int, node: NodeSymbols) -> list[Any]:

@@ -32,7 +32,7 @@ def release_ends(problem: Any) -> None:
     """
     last = len(problem.trajectory.arcs) - 1
     for place, arc in ((START, 0), (END, last)):
-        closures = [each for each in problem.closures.values() if arc in each.arcs]
+        closures = [closure for closure in problem.closures.values() if arc in closure.arcs]
         if closures and any(fixed_at(problem, quantity, place)[0].any() for quantity in "qva"):
             _release_at(problem, place, LoopPoses(problem, closures))
 
@@ -43,16 +43,16 @@ def keep_independent_periodicities(problem: Any) -> None:
     Loops that are closed at both ends make the others repeat, on the branch of the motion.
     """
     last = len(problem.trajectory.arcs) - 1
-    quantities = [each.term.quantity for each in problem.periodicities]
-    closures = [each for each in problem.closures.values() if {0, last} <= set(each.arcs)]
+    quantities = [periodicity.term.quantity for periodicity in problem.periodicities]
+    closures = [closure for closure in problem.closures.values() if {0, last} <= set(closure.arcs)]
     if not closures or not {"q", "v"} & set(quantities):
         return
     poses = LoopPoses(problem, closures)
     groups = order_of_following(problem, np.zeros(problem.dynamics.n, dtype=bool))
     kept = np.flatnonzero(~poses.following(poses.stated(poses.nearest(pose_at(problem, START))), groups))
-    for number, each in enumerate(problem.periodicities):
+    for number, periodicity in enumerate(problem.periodicities):
         if quantities[number] in ("q", "v"):
-            problem.periodicities[number] = replace(each, kept=kept)
+            problem.periodicities[number] = replace(periodicity, kept=kept)
 
 
 def fixed_at(problem: Any, quantity: str, place: NodeSet) -> tuple[Array, Array]:
@@ -108,9 +108,9 @@ def _release_rates(
 
 
 def _boundaries(problem: Any, quantity: str, place: NodeSet) -> Iterator[tuple[int, Constraint]]:
-    for number, each in enumerate(problem.constraints):
-        if each.term.quantity == quantity and each.over == place:
-            yield number, each
+    for number, constraint in enumerate(problem.constraints):
+        if constraint.term.quantity == quantity and constraint.over == place:
+            yield number, constraint
 
 
 def _release(problem: Any, quantity: str, place: NodeSet, released: Array, found: Array) -> None:

@@ -31,19 +31,19 @@ class LoopPoses(PoseSearch):
     """The gaps of some loops as functions of the joints' positions (n,), with exact derivatives."""
 
     def __init__(self, problem: Any, closures: Sequence[Closure]) -> None:
-        several = [term for each in closures for term in (each.misfit, each.gap, each.speed)]
+        several = [term for closure in closures for term in (closure.misfit, closure.gap, closure.speed)]
         super().__init__(problem.independent_copy(), several)  # which keeps no term of a loop refused
         self.closures, self.limits = tuple(closures), problem.dynamics.limits
-        self.conditions = [each.misfit.quantity for each in closures]
-        tolerances = [np.full(len(each.misfit.components), each.tolerance) for each in closures]
+        self.conditions = [closure.misfit.quantity for closure in closures]
+        tolerances = [np.full(len(closure.misfit.components), closure.tolerance) for closure in closures]
         self.tolerances = np.concatenate([*tolerances, np.empty(0)])  # m and rad
 
     @cached_property
     def moving(self) -> Array:
         """(n,) the joints that gaps depend on."""
         found = np.zeros(self.n, dtype=bool)
-        for each in self.closures:
-            pattern: Any = self.graph.leaf_pattern(each.misfit.quantity)
+        for closure in self.closures:
+            pattern: Any = self.graph.leaf_pattern(closure.misfit.quantity)
             found |= np.any(pattern.get("q", False), axis=0)
         return found
 
@@ -55,7 +55,7 @@ class LoopPoses(PoseSearch):
 
     def stated(self, q: Array) -> Array:
         """d gap / d q of the rows that are stated, of all closures."""
-        return np.concatenate([self.rows(each, q)[list(each.kept)] for each in self.closures])
+        return np.concatenate([self.rows(closure, q)[list(closure.kept)] for closure in self.closures])
 
     def stated_speeds(self, q: Array, v: Array, by: str) -> Array:
         """Derivatives by "q" or "v" of the stated rows of all velocities."""
@@ -98,13 +98,13 @@ class LoopPoses(PoseSearch):
     def _refusal(self, q: Array, held: Array | None) -> str:
         """The text of the error where no pose closes the loops, with the least gaps."""
         gaps, place = [], 0
-        for each in self.closures:
-            width = len(each.misfit.components)
+        for closure in self.closures:
+            width = len(closure.misfit.components)
             own = self.misfit(q)[place : place + width]
             place += width
             apart, turned = np.linalg.norm(own[:PLACES]), np.linalg.norm(own[PLACES:])
             angle = f" and axes off by {turned:.3g}" if turned > CLOSED else ""
-            gaps.append(f"'{each.name}' {apart:.3g} m apart{angle}")
+            gaps.append(f"'{closure.name}' {apart:.3g} m apart{angle}")
         fixed = "" if held is None or not held.any() else " with the joints that are fixed there"
         near = np.array2string(q, precision=4, separator=", ", max_line_width=10_000)
         rounded = bool(np.abs(self.misfit(q)).max() < NEARLY)

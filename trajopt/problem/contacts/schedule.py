@@ -56,8 +56,8 @@ class Schedule:
                 f"the stances of a schedule are {short_repr(self.stances)}: give one pair (feet, duration) "
                 "per arc, [(('left',), 0.4), (('right',), 0.4)]"
             )
-        object.__setattr__(self, "stances", tuple(stance_of(each) for each in self.stances))
-        standing = dict.fromkeys(foot for each in self.stances for foot in each.feet)
+        object.__setattr__(self, "stances", tuple(stance_of(stance) for stance in self.stances))
+        standing = dict.fromkeys(foot for stance in self.stances for foot in stance.feet)
         object.__setattr__(self, "feet", names_of_feet(self.feet or tuple(standing)))
         if not self.feet or not set(standing) <= set(self.feet):
             raise OptionError(
@@ -113,12 +113,12 @@ class Schedule:
     @property
     def durations(self) -> tuple[Duration, ...]:
         """Durations of the arcs, s."""
-        return tuple(each.duration for each in self.stances)
+        return tuple(stance.duration for stance in self.stances)
 
     def arcs(self, foot: str) -> tuple[int, ...]:
         """The arcs in which a foot stands, counted from 0; UnknownNameError for another name."""
         check_known("foot of the schedule", foot, self.feet)
-        return tuple(arc for arc, each in enumerate(self.stances) if foot in each.feet)
+        return tuple(arc for arc, stance in enumerate(self.stances) if foot in stance.feet)
 
     def first(self, count: int) -> Schedule:
         """The first arcs alone, half a period of a symmetric gait for instance."""
@@ -142,7 +142,9 @@ class Schedule:
         return replace(mesh, arcs=tuple(meshes)).with_durations(self.durations)
 
     def __str__(self) -> str:
-        return "; ".join(f"{list_names(each.feet) or 'flight'}, {each.duration} s" for each in self.stances)
+        return "; ".join(
+            f"{list_names(stance.feet) or 'flight'}, {stance.duration} s" for stance in self.stances
+        )
 
 
 def narrow_at_ends(intervals: int) -> NDArray:

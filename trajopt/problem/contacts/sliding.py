@@ -37,7 +37,7 @@ def leave_out_friction(problem: Any, arcs: Sequence[int]) -> None:
         for way in (0, 1)
         for name in statements_of(each, arc, way)
     }
-    problem.constraints = [each for each in problem.constraints if each.name not in gone]
+    problem.constraints = [constraint for constraint in problem.constraints if constraint.name not in gone]
     for arc in arcs:
         stands = [each for each in every if arc in each.arcs]
         for each, ways in sliding_ways(problem, stands, arc).items():
@@ -74,10 +74,10 @@ def sliding_ways(problem: Any, contacts: Sequence[Contact], arc: int) -> dict[Co
     A heel holds a ball of the same foot along their line, and a toe holds it by their hinge: rows that depend
     on those of all contacts at every pose do not slide.
     """
-    loose = [each for each in contacts if each.is_point and len(each.held[arc]) < len(WORLD)]
+    loose = [contact for contact in contacts if contact.is_point and len(contact.held[arc]) < len(WORLD)]
     if not loose:
         return {}
-    rows = [_velocity(each, arc) for each in contacts]
+    rows = [_velocity(contact, arc) for contact in contacts]
     every = [_slips(each, arc) for each in loose]
     poses, found = PoseSearch(problem.independent_copy(), [*rows, *every]), {}
     random = np.random.default_rng(SEED)

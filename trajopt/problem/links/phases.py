@@ -204,7 +204,7 @@ class Phases:
         if given is None:
             given = what.name if isinstance(what, Term) else getattr(what, "__name__", "link")
             given = "link" if given == "<lambda>" else given
-        label, used = arguments.name(given, "name"), {each.name for each in self.links}
+        label, used = arguments.name(given, "name"), {link.name for link in self.links}
         used |= {cost.function.name for cost in self.costs}
         if label not in used:
             return label

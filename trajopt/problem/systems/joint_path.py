@@ -89,7 +89,13 @@ def _takes_order(path: Any) -> bool:
         parameters = inspect.signature(path).parameters.values()
     except (TypeError, ValueError):
         return False
-    return sum(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters) > 1
+    return (
+        sum(
+            parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+            for parameter in parameters
+        )
+        > 1
+    )
 
 
 def points_and_chords(given: Any, name: str, joint_names: tuple[str, ...]) -> tuple[Array, Array]:

@@ -107,7 +107,7 @@ def _solved_starts(journal: Journal, rule: StartRule, policy: str) -> Policy[Non
             on_own = len(meshes) == 1
             start.entry = yield Attempt(guess, run=run, policy=policy, number=number, own_mesh=on_own)
         _mark_repeated(journal, all_starts, known)
-        values = [known, *(each.value for each in all_starts[1:])]
+        values = [known, *(all_start.value for all_start in all_starts[1:])]
         if sum(same_optimum(value, min(values)) for value in values) >= rule.agreed:
             break
     carried, places = all_starts[1:], min(rule.carried, RANKED) if ranking else rule.carried
@@ -237,11 +237,11 @@ def other_optima(journal: Journal) -> list[Entry]:
     """The answers of starts on the user's mesh at other optima than the best one, the lowest first."""
     lowest = journal.best.value
     others = [
-        each
-        for each in journal.entries
-        if each.attempt.own_mesh
-        and np.isfinite(each.value)
-        and not same_optimum(each.value, lowest)
-        and journal.same_as.get(each.attempt.number) is None
+        entry
+        for entry in journal.entries
+        if entry.attempt.own_mesh
+        and np.isfinite(entry.value)
+        and not same_optimum(entry.value, lowest)
+        and journal.same_as.get(entry.attempt.number) is None
     ]
     return sorted(others, key=lambda each: each.value)

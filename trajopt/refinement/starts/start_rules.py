@@ -132,7 +132,7 @@ def start_rule(problem: Asked, solver: Solver) -> StartRule:
 def worth_retrying(journal: Journal) -> bool:
     """True if other guesses are tried: none but the own one found a motion, if any, and a solve is short."""
     answer, asked = journal.best.answer, journal.asked
-    further = [each for each in journal.entries if each.attempt.number]
+    further = [entry for entry in journal.entries if entry.attempt.number]
     alone = bool(further) and not any(each.converged for each in further)
     missed = answer.status in MISSED or (answer.converged and alone)
     if isinstance(asked, Phases) or not missed or without_checkpoints(journal.solver) is not journal.solver:
@@ -156,7 +156,7 @@ def can_be_simulated(problem: ProblemData) -> bool:
     if not isinstance(dynamics, System):
         return _too_weak(problem)
     bounds = bounds_of_controls(problem)
-    bounded = bool(bounds) and all(bool(np.isfinite(each).all()) for each in bounds.values())
+    bounded = bool(bounds) and all(bool(np.isfinite(bound).all()) for bound in bounds.values())
     return bounded and dynamics.rates is not None
 
 
