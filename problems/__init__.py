@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from problems.shadowing import refuse_shadowed
+from problems.name_conflicts import refuse_shadowed
 
 refuse_shadowed("trajopt", "dynamics")
 

@@ -61,9 +61,9 @@ MAY_IMPORT: dict[str, str] = {
     "problems.recipe": "",
     "problems.moves": "",
     "problems.identification": "moves",
-    "problems.shadowing": "",
+    "problems.name_conflicts": "",
     "problems.catalogue": "recipe",
-    "problems.cli": "catalogue human moves identification shadowing",
+    "problems.cli": "catalogue human moves identification name_conflicts",
 }
 
 

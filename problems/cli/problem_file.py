@@ -14,8 +14,8 @@ from typing import Any
 from dynamics.errors import DynamicsError
 from problems import catalogue
 from problems.cli.figures import is_ours
+from problems.name_conflicts import refuse_namesakes
 from problems.recipe import recipe
-from problems.shadowing import refuse_namesakes
 from trajopt.base.arguments import short_repr
 from trajopt.base.errors import ProblemError, TrajoptError
 from trajopt.base.files.near_files import near_files

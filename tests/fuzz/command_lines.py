@@ -22,8 +22,8 @@ from click.testing import CliRunner, Result
 
 import trajopt
 from problems import catalogue
+from problems.cli.command_errors import SHOW_TRACEBACK
 from problems.cli.command_line import main
-from problems.cli.misuse import SHOW_TRACEBACK
 from tests.fuzz.closed_forms import check_optimum
 from tests.fuzz.mutations import NASTY_NUMBERS, NASTY_TEXTS, mutated_text, pick
 from tests.fuzz.verdicts import Mismatch, Told

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from problems.cli.command_errors import Complaint, explained
 from problems.cli.commands.saved_solution import loaded, saved_file
 from problems.cli.completion import FIGURE_FILE, SavedFile
-from problems.cli.misuse import Complaint, explained
 from problems.cli.output import Output, output_options
 
 

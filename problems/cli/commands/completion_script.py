@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from problems.cli.command_errors import explained
 from problems.cli.completion import SHELLS, VARIABLE
-from problems.cli.misuse import explained
 from problems.cli.output import echo
 
 

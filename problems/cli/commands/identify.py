@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from problems.cli.command_errors import explained
 from problems.cli.commands.retime import REPAIR_HELP
 from problems.cli.completion import EXISTING_FILE, NewFile
-from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
 
 if TYPE_CHECKING:

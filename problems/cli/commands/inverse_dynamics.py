@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from problems.cli.command_errors import explained
 from problems.cli.commands.retime import REPAIR_HELP
 from problems.cli.completion import EXISTING_FILE, NewFile
-from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from problems.cli.command_errors import Complaint, explained
 from problems.cli.completion import ProblemName, parameters_in, source_of
-from problems.cli.misuse import Complaint, explained
 from problems.cli.output import Output, output_options
 
 

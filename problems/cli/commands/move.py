@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from problems.cli.command_errors import explained
 from problems.cli.commands.retime import (
     MESSAGES,
     MOTION_FILE,
@@ -16,7 +17,6 @@ from problems.cli.commands.retime import (
 )
 from problems.cli.completion import EXISTING_FILE, VIEW_FILE, NewFile
 from problems.cli.exit_status import conclude_motion
-from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
 
 

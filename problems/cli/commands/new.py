@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from problems.cli.misuse import Complaint, explained
+from problems.cli.command_errors import Complaint, explained
 from problems.cli.output import Output, output_options
 from trajopt.base.arguments import short_repr
 from trajopt.base.files.atomic_file import write_text

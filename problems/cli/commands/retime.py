@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from problems.cli.command_errors import explained
 from problems.cli.completion import EXISTING_FILE, NewFile
 from problems.cli.exit_status import conclude_motion
 from problems.cli.literal import literal, parameters_of
-from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
 
 if TYPE_CHECKING:

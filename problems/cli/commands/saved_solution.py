@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from problems.cli.command_errors import explained
 from problems.cli.commands.retime import answer_of
 from problems.cli.completion import ProblemName, ResultFolder, SavedFile
 from problems.cli.exit_status import conclude, conclude_motion
 from problems.cli.figures import draw, how_to_open
-from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
 from problems.cli.result_files import run_of, tell_mixture
 from problems.cli.summary import statements, summary

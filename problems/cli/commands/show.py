@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
+from problems.cli.command_errors import Complaint, explained
 from problems.cli.commands.retime import REPAIR_HELP
 from problems.cli.completion import SETTINGS, ShownFile
-from problems.cli.misuse import Complaint, explained
 from problems.cli.output import Output, output_options
 
 ROBOTS = (".urdf", ".xml", ".mjcf")  # of MuJoCo the last two

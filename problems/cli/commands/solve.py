@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from problems.cli.command_errors import explained
 from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName, ResultFolder
 from problems.cli.exit_status import NOT_CONVERGED, conclude
 from problems.cli.figures import how_to_open
-from problems.cli.misuse import explained
 from problems.cli.output import Output, echo, output_options
 from trajopt.solvers.run import DEFAULT, SOLVERS, create
 

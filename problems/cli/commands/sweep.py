@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
+from problems.cli.command_errors import explained
 from problems.cli.commands.solve import chosen_solver, solver_choice
 from problems.cli.completion import SETTINGS, SOLVER_OPTIONS, ProblemName, ResultFolder
 from problems.cli.exit_status import CONVERGED, NOT_CONVERGED
-from problems.cli.misuse import explained
 from problems.cli.output import Output, echo, output_options
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from problems.cli.command_errors import explained
 from problems.cli.commands.saved_solution import loaded_motion, saved_file, source_of
 from problems.cli.completion import EXISTING_FILE, VIEW_FILE, ProblemName, SavedFile
-from problems.cli.misuse import explained
 from problems.cli.output import Output, output_options
 
 if TYPE_CHECKING:

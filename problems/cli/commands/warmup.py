@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from problems.cli.misuse import explained
+from problems.cli.command_errors import explained
 from problems.cli.output import echo
 
 

@@ -1,4 +1,4 @@
-"""Misuse of a command, explained in one paragraph on standard error, and exit status 2."""
+"""Errors of a command that misuse causes: one paragraph on standard error, and exit status 2."""
 
 from __future__ import annotations
 
