@@ -19,7 +19,7 @@ DECLARED = ("width", "unit", "description", "components", "argument", "block", "
 LIMITS = ("q_lower", "q_upper", "velocity", "torque_lower", "torque_upper")
 
 
-def check_dynamics(dynamics: object) -> None:
+def check_dynamics(dynamics: Any) -> None:
     """Raise ProblemError for an object that lacks a part, ShapeError for one of the wrong size."""
     called = type(dynamics).__name__
     if isinstance(dynamics, type):

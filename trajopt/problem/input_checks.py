@@ -143,7 +143,7 @@ def middle_of(lower: NDArray, upper: NDArray) -> NDArray:
     return middle
 
 
-def index_of(name: object, names: Sequence[str], kind: str = "joint") -> int:
+def index_of(name: Any, names: Sequence[str], kind: str = "joint") -> int:
     """The number of a coordinate by its name; UnknownNameError, with similar names, for another name."""
     arguments.check_known(kind, name, names)
     return list(names).index(name)

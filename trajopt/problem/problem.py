@@ -84,7 +84,11 @@ class ProblemData(ProblemParts):
     # -- what to minimize ---------------------------------------------------------------------------------
 
     def minimize(
-        self, term: Term, weight: float = 1.0, over: Over | None = None, name: str | None = None
+        self,
+        term: Term | Integral,
+        weight: float = 1.0,
+        over: Over | None = None,
+        name: str | None = None,
     ) -> None:
         """Add weight * (integral of the term over `over`, or its value at "start" or "end", or at times).
 
@@ -110,7 +114,7 @@ class ProblemData(ProblemParts):
 
     def subject_to(
         self,
-        term: Term,
+        term: Term | Integral,
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
         *,

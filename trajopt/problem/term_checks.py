@@ -61,7 +61,7 @@ def check_name(term: Term, blocks: tuple[Block, ...], known: Iterable[tuple[Any,
                 )
 
 
-def label_of(given: object, term: Term, ending: str = "") -> str:
+def label_of(given: object, term: Any, ending: str = "") -> str:
     """The name under which reports list a cost or constraint: the given one, or the term's own."""
     if given is None or (isinstance(given, str) and not given):
         return f"{term.name}{ending}"

@@ -28,7 +28,6 @@ from trajopt.splines.node_sets import ArcNodes
 from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
-    from trajopt.graph.expression import Expression
     from trajopt.graph.trace import NodeSymbols
     from trajopt.terms.vectors import Vector
 
@@ -164,7 +163,7 @@ def apart(turned: Any, places: Sequence[int], name: str, node: NodeSymbols) -> l
     return [own - other for own, other in zip(here, given, strict=True)]
 
 
-def angle_squared(name: str, node: NodeSymbols) -> Expression:
+def angle_squared(name: str, node: NodeSymbols) -> Any:
     """|r|^2, in rad^2."""
     r = node.parameter(name)
     return sum(r[i] * r[i] for i in range(3))

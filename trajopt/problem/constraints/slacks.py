@@ -77,7 +77,7 @@ def integral_constraint(
 
 
 def smooth_bounds(
-    term: Term, lower: ArrayLike | None, upper: ArrayLike | None, equals: ArrayLike | None, label: str
+    term: Any, lower: ArrayLike | None, upper: ArrayLike | None, equals: ArrayLike | None, label: str
 ) -> Iterator[tuple[Any, Any, Any, str]]:
     """Smooth terms with their bounds and names that together are equivalent to a bounded one with kinks."""
     _check_one_side(lower, upper, equals, label)

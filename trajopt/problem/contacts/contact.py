@@ -31,7 +31,6 @@ from trajopt.terms.term import ExpressionTerm
 from trajopt.terms.vectors import AXES, cross, difference_of, dot, total, turned, turned_back
 
 if TYPE_CHECKING:
-    from trajopt.graph.expression import Expression
     from trajopt.graph.trace import NodeSymbols
 
 DIRECTIONS = 4  # edges of the friction pyramid, each with its lambda
@@ -202,7 +201,7 @@ class Contact:
         parts = list(zip(axes, sizes, strict=True))
         return [self.weight * sum(size * axis[i] for axis, size in parts) for i in AXES]
 
-    def height(self, node: NodeSymbols, arc: int, points: Array) -> list[Any]:
+    def height(self, node: Any, arc: int, points: Array) -> list[Any]:
         """(points,) m, of points of the sole above the surface of an arc."""
         ground = self.ground[arc]
         return [ground.gap(seen_from(node, ground.frame, self.place(node, offset))) for offset in points]
@@ -285,7 +284,7 @@ class Contact:
         axes = axes_of(node, ground, self.place(node, first))[:2]
         return [dot(axis, self.motion(node, ground, first)[1]) for axis in axes]
 
-    def power(self, node: NodeSymbols, arc: int) -> Expression:
+    def power(self, node: NodeSymbols, arc: int) -> Any:
         """W, of the tangential forces of the surface of an arc on all points of the foot, as they move."""
         ground, parts = self.ground[arc], []
         pushes = self._at_points(node, ground, node.extra(self.curve_of(arc)))

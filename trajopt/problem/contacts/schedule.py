@@ -169,7 +169,7 @@ def stance_of(given: object) -> Stance:
     return Stance(names_of_feet(feet), shortest if shortest == longest else (shortest, longest))
 
 
-def names_of_feet(given: object) -> tuple[str, ...]:
+def names_of_feet(given: Any) -> tuple[str, ...]:
     listed = isinstance(given, Collection) and not isinstance(given, str)
     if not listed or not all(isinstance(foot, str) and foot for foot in given):
         raise OptionError(f"feet are {short_repr(given)}: give a sequence of names, ('left', 'right')")

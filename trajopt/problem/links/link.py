@@ -147,7 +147,7 @@ class _TableOfPhase(QuantityTable):
             raise UnknownNameError(f"in phase '{self._phase}' {error}") from None
 
 
-def function_of(function: object, name: str, instants: tuple[PhaseInstant, ...], phases: Any) -> Function:
+def function_of(function: Any, name: str, instants: tuple[PhaseInstant, ...], phases: Any) -> Function:
     """A function of the nodes at several instants of phases, traced."""
     check_function(f"link '{name}'", function, " per instant, lambda before, after: ..., or one term")
     tables = [

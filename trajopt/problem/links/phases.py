@@ -26,7 +26,6 @@ from trajopt.terms.nonsmooth import refuse_kinks
 from trajopt.terms.term import duration
 
 if TYPE_CHECKING:
-    from trajopt.graph.expression import Expression
     from trajopt.graph.trace import NodeSymbols
 
 TOTAL = "total duration"  # what reports call it
@@ -222,11 +221,11 @@ class Phases:
 Asked = ProblemData | Phases  # what can be solved
 
 
-def checked_asked(asked: object) -> Asked:
+def checked_asked(asked: Any) -> Any:
     """`asked` itself, a problem or phases; ShapeError for another object."""
     return asked if isinstance(asked, Phases) else checked_problem(asked)
 
 
-def _total(*nodes: NodeSymbols) -> Expression:
+def _total(*nodes: NodeSymbols) -> Any:
     """The sum of the durations of several phases."""
     return sum(node.duration for node in nodes)

@@ -109,7 +109,7 @@ def system(
     return System(x, u, rates, residuals, units_by_name)
 
 
-def _units(units: object, names: Sequence[str]) -> dict[str, str]:
+def _units(units: Any, names: Sequence[str]) -> dict[str, str]:
     """Name -> unit; UnknownNameError for a name that is no state or control."""
     by_name = {} if units is None else units
     check_instance("units", by_name, Mapping, f"a dictionary such as {{'{names[0]}': 'm'}}")
@@ -118,7 +118,7 @@ def _units(units: object, names: Sequence[str]) -> dict[str, str]:
     return {name: unit(given, f"'{name}'") for name, given in by_name.items()}
 
 
-def _check_function(what: str, given: object, other: str) -> None:
+def _check_function(what: str, given: Any, other: str) -> None:
     check_function(what, given, other)
     from trajopt.graph.trace import refuse_other_arguments
 

@@ -98,7 +98,7 @@ class StateEquations(ABC):
             )
         return given
 
-    def _refuse_missing_rates(self, given: object, node: NodeSymbols) -> None:
+    def _refuse_missing_rates(self, given: Any, node: NodeSymbols) -> None:
         """ProblemError where the rate of a state enters no residual, so that it is not determined."""
         from trajopt.graph.expression import depends_on
 

@@ -51,7 +51,7 @@ class Study:
     """
 
     points: tuple[StudyPoint, ...]
-    folder: Path | None = None
+    folder: Any = None
     interrupted: bool = False
     recalled: int = 0
 
@@ -93,7 +93,7 @@ class Settings:
 
     executor: Where | None = None
     processes: int | None = None
-    folder: Path | None = None
+    folder: Any = None
     anew: bool = False
     warm: bool = False  # whether a point starts from the last one before it that converged
     progress: Literal["auto", "silent"] | Report = "silent"
