@@ -201,7 +201,7 @@ def times_of_violations(
 
 
 def _growth(certificate: Certificate) -> float:
-    """Of the duration, about what time scaling takes to mend the largest violation."""
+    """Relative growth of the duration by which time scaling would remove the largest violation."""
     return max((each.share for each in certificate.violations), default=0.0)
 
 
@@ -219,7 +219,7 @@ def _violated(certificate: Certificate | PhasesCertificate) -> float:
 
 
 def _missed(solution: Answer) -> float:
-    """By how much path equations are missed between nodes, relative to their scale."""
+    """Residual of the path equations between nodes, relative to their scale."""
     return max(float(errors.max()) for part in solution.parts for errors in equation_errors(part))
 
 

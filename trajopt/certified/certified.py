@@ -176,7 +176,7 @@ class Certified:
 
 
 def _unsuited(solution: Answer) -> str:
-    """Why no switching structure is searched for, or nothing."""
+    """Reason why no switching structure is searched for; empty otherwise."""
     if not isinstance(solution, SolutionData):
         return NO_STRUCTURE
     problem = solution.problem

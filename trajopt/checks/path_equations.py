@@ -57,7 +57,7 @@ def torque_equations(problem: ProblemData) -> list[Constraint]:
 
 
 def contains_torques(problem: ProblemData, constraint: Constraint) -> bool:
-    """Whether a constraint contains torques directly.
+    """True if a constraint contains torques directly.
 
     False where there is not one torque per coordinate, as of a robot on a path.
     """

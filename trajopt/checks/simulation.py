@@ -120,7 +120,7 @@ class _Integration(ABC):
 
     @abstractmethod
     def _may_jump(self, kept: Array) -> Array:
-        """Which states may jump where `kept` (n,) derivatives of every coordinate are continuous, (m, n)."""
+        """Mask (m, n) of states that may jump where `kept` (n,) derivatives of coordinates are continuous."""
 
     def _ends(self, times: Array) -> tuple[Array, Array]:
         """The states at the ends of all spans, and by how much they jump there: both (m, spans, n)."""
@@ -286,7 +286,7 @@ def _leaves_at(solution: SolutionData, needed: set[str], times: Array) -> Values
 
 
 def _has_states(problem: ProblemData) -> bool:
-    """Whether this is a robot with further states that can be integrated together with its joints."""
+    """True if this is a robot with further states that can be integrated together with its joints."""
     dynamics = problem.dynamics
     if not (isinstance(dynamics, AugmentedDynamics) and isinstance(dynamics, ForwardDynamics)):
         return False

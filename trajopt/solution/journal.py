@@ -180,7 +180,7 @@ class Journal:
 
     @property
     def stopped(self) -> str:
-        """Why no further attempt is made, by the deadline or Ctrl-C; else nothing."""
+        """Reason why no further attempt is made, by the deadline or Ctrl-C; else nothing."""
         return INTERRUPTED if self.interrupted else OUT_OF_TIME if self.run.expired else ""
 
     def improve(self, policy: Policy[T]) -> T | None:
@@ -401,7 +401,7 @@ def improved(
 
 
 def objection(best: Entry, new: Entry) -> str:
-    """Why an answer does not replace the best one before; empty where it does.
+    """Reason why an answer does not replace the best one before; empty where it does.
 
     Both are on the user's knots or finer. Converged ones go before others; of those of one start the less
     infeasible, if none is. Then the smaller excess counts, as far as it is above the accuracy, and then the

@@ -35,12 +35,12 @@ class Goal:
 
     @property
     def fixed(self) -> Array:
-        """Which joints have a value, (n,)."""
+        """Mask of the joints that have a value, (n,)."""
         return np.isfinite(self.joints)
 
     @property
     def in_motion(self) -> bool:
-        """Whether it says how the robot moves there."""
+        """True if it says how the robot moves there."""
         rates = (self.v, self.a, *(target.velocity for target in self.targets))
         return any(rate is not None for rate in rates)
 
@@ -49,7 +49,7 @@ class Goal:
         return replace(self, targets=tuple(target.at(time) for target in self.targets))
 
     def target(self, frame: str) -> FrameTarget | None:
-        """What is given for a frame."""
+        """The target that is given for a frame."""
         return next((target for target in self.targets if target.frame == frame), None)
 
     def rows(self) -> Iterator[Row]:

@@ -81,7 +81,7 @@ class PlannedMotion(SplineMotion):
 
     @property
     def converged(self) -> bool:
-        """Whether the solver found an optimum, and every line of the certificate holds."""
+        """True if the solver found an optimum, and every line of the certificate holds."""
         return bool(self.solution.converged) and self.certificate.holds
 
     @property
@@ -100,7 +100,7 @@ class PlannedMotion(SplineMotion):
         return self._torques(np.clip(arc, 0, len(self.loaded) - 1), q, v, a)
 
     def _torques(self, arc: Array, q: Array, v: Array, a: Array) -> Array:
-        """With the load of arcs (...,), of either side at their ends."""
+        """Torques with the load of arcs (...,), of either side at their ends."""
         found = np.empty_like(q)
         for model in dict.fromkeys(self.loaded):
             here = np.isin(arc, [k for k, each in enumerate(self.loaded) if each is model])
@@ -115,7 +115,7 @@ class PlannedMotion(SplineMotion):
         return Surroundings(stretches, self.task.scene, self.task.frames, self.task.robot.urdf)
 
     def place(self, frame: str, t: Any) -> Array:
-        """Where a frame's origin is at times (...,), (..., 3) m, world axes."""
+        """Place of a frame's origin at times (...,), (..., 3) m, world axes."""
         return dynamics.forward_kinematics(self.model, self.q(t), [frame]).position[..., 0, :]
 
     @cached_property
@@ -183,7 +183,7 @@ class PlannedMotion(SplineMotion):
         return found
 
     def _rule_lines(self, t: Array, arc: Array) -> list[LimitLine]:
-        """What holds on the way, and the speeds of frames."""
+        """Lines of the rules on the way, and of the speeds of frames."""
         found = []
         for number, step in enumerate(self.task.steps):
             for rule in step.rules:
@@ -217,7 +217,7 @@ class PlannedMotion(SplineMotion):
         return line_of(clearances, curve, self.task.clearance, start)
 
     def _carried_from(self, arc: int) -> tuple[float, Curve]:
-        """When a load begins with an arc, and the spline until it ends."""
+        """Time at which a load begins with an arc, and the spline until it ends."""
         last = arc
         while last < len(self.loaded) and self.loaded[last] is self.loaded[arc]:
             last += 1

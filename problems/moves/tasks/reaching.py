@@ -61,7 +61,7 @@ def poses_that_reach(robot: Robot, goal: Goal, near: Array, starts: int = STARTS
 
 
 def _within_tolerance(goal: Goal, error: Array) -> Array:
-    """Which errors (k, 6 targets) a goal allows: an arm of five joints has few orientations exactly."""
+    """Mask of errors (k, 6 targets) that a goal allows: five joints reach few orientations exactly."""
     distance, angle = np.moveaxis(np.linalg.norm(error.reshape(len(error), -1, 2, 3), axis=3), 2, 0)
     far = np.array([max(target.distance, REACHED) for target in goal.targets])
     turned = np.array([max(target.angle, REACHED) for target in goal.targets])
@@ -103,7 +103,7 @@ def _newton(model: RigidBodyModel, goal: Goal, q: Array) -> Array:
 
 
 def _given(target: FrameTarget) -> Array:
-    """Which of a target's six components are given."""
+    """Mask of a target's six components that are given."""
     place = np.zeros(3, dtype=bool) if target.position is None else np.isfinite(target.position)
     return np.concatenate([place, np.full(3, target.rotation is not None)])
 

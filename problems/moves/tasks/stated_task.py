@@ -1,4 +1,4 @@
-"""What a task asks for, as values: where the robot starts, the segment to every goal, and the limits."""
+"""Statement of a task, as values: the start of the robot, the segment to every goal, and the limits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Step:
 
     @property
     def rests(self) -> bool:
-        """Whether the robot stands still there."""
+        """True if the robot stands still there."""
         return not self.passed and not self.goal.in_motion
 
 
@@ -66,7 +66,7 @@ class StatedTask:
 
     @property
     def frames(self) -> tuple[str, ...]:
-        """Those that goals are given for."""
+        """Frames that goals are given for."""
         return tuple(dict.fromkeys(target.frame for goal in self.goals for target in goal.targets))
 
     def at(self, times: Array) -> StatedTask:

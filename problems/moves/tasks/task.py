@@ -73,7 +73,7 @@ class Task:
         v: Any = None,
         a: Any = None,
     ) -> None:
-        """Where the robot is at first, as a goal of `to`; a pose q, mostly. OptionError a second time.
+        """Set the first place of the robot, as a goal of `to`; mostly a pose q. OptionError a second time.
 
         v, a : rates of the joints there, of a motion that goes on say, as of `to`; None: it stands still
         """
@@ -344,7 +344,7 @@ class Task:
         return self.steps[-1].goal if self.steps else self.origin
 
     def _place_before(self, goal: Goal) -> Array:
-        """Where the frame of a goal is at the goal before, (3,) m."""
+        """Place of the frame of a goal at the goal before, (3,) m."""
         last, frame = self._last, goal.targets[0].frame
         assert last is not None
         known = last.target(frame)

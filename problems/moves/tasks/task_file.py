@@ -131,7 +131,7 @@ def _texts(given: Any, what: str) -> list[str]:
 
 
 def _is_text(given: str) -> bool:
-    """Whether it is no name of a file: the text of a URDF, or that shapes are to be fitted."""
+    """True if it is no name of a file: the text of a URDF, or that shapes are to be fitted."""
     return given in FITS or given.lstrip().startswith("<")
 
 
@@ -200,7 +200,7 @@ def _checked(
 
 
 def _at(place: str, made: Callable[..., Any], *given: Any) -> Any:
-    """What a function makes; its errors begin with the place in the file."""
+    """Result of a function; its errors begin with the place in the file."""
     try:
         return made(*given)
     except (TrajoptError, dynamics.DynamicsError) as error:

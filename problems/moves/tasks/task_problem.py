@@ -64,7 +64,7 @@ class TaskProblem:
 
     @property
     def recipe(self) -> Recipe:
-        """What a saved solution is read by: the task, as `task_of` reads it, and what it was solved from."""
+        """Recipe for a saved solution: the task, as `task_of` reads it, and what it was solved from."""
         guess = [poses.tolist() for poses in self.guess]
         return Recipe(
             RECIPE, {"statement": statement_of(self.task), "guess": guess, "intervals": self.intervals}

@@ -91,7 +91,7 @@ def _order(motion: PlannedMotion) -> tuple[bool, float]:
 
 
 def _clear(problem: TaskProblem, time_limit: float | None, first: bool) -> Any:
-    """By `solve_clear`; not for long from the first way where that is blocked."""
+    """Solve by `solve_clear`; not for long from the first way where that is blocked."""
     clearances = problem.task.clearances(problem.models[0])
     assert clearances is not None
     blocked = first and not is_clear(clearances, problem.guess[0], SHARE * problem.task.clearance)
@@ -108,7 +108,7 @@ def _clear(problem: TaskProblem, time_limit: float | None, first: bool) -> Any:
 
 
 def _thorough(problem: TaskProblem, time_limit: float | None, first: bool) -> Any:
-    """With clearances by `AMONG_OBSTACLES`, by IPOPT where limits are missed then; without, by default."""
+    """Solve with clearances by `AMONG_OBSTACLES`, then by IPOPT if limits are missed; else by default."""
     asked, refine, begin = problem.asked, trajopt.LimitNodes(accuracy=MARGIN), time.monotonic()
     if all(problem.task.clearances(model) is None for model in problem.models):
         return trajopt.solve(asked, refine=refine, starts=1, time_limit=time_limit)

@@ -106,7 +106,7 @@ def _carried(before: tuple[Payload, ...], wanted: tuple[Payload, ...]) -> Iterat
 
 
 def _limits(model: dynamics.RigidBodyModel, limits: MotionLimits, tool_speed: float | None) -> Values:
-    """Those that are not the robot's own."""
+    """Limits that are not the robot's own."""
     own = model.limits
     given: Values = {} if tool_speed is None else {"tool_speed": tool_speed}
     if not np.array_equal(limits.velocity, own.velocity):

@@ -1,4 +1,4 @@
-"""What a frame does over a segment: it follows a line or an arc of a circle, or keeps an axis."""
+"""Rules of a frame over a segment: it follows a line or an arc of a circle, or keeps an axis."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Line:
         return trajopt.term(name=label, unit="m")(squared), None, (1.0 - margin) * size, label
 
     def excess(self, place: Array, rotation: Array) -> Array:
-        """By how much places (k, 3) are farther away than allowed, (k,) m."""
+        """Distances by which places (k, 3) are farther away than allowed, (k,) m."""
         along = (self.end - self.start) / self.length
         e = place - self.start
         s = np.clip(e @ along, 0.0, self.length)
@@ -116,7 +116,7 @@ class Arc:
         return trajopt.term(name=label, unit="m")(squared), None, (1.0 - margin) * size, label
 
     def excess(self, place: Array, rotation: Array) -> Array:
-        """By how much places (k, 3) are farther from the circle than allowed, (k,) m."""
+        """Distances by which places (k, 3) are farther from the circle than allowed, (k,) m."""
         centre, normal, radius = self.circle
         e = place - centre
         z = e @ normal
@@ -146,7 +146,7 @@ class KeptAxis:
         return trajopt.term(name=label)(turned), None, (1.0 - margin) * chord_bound(size), label
 
     def excess(self, place: Array, rotation: Array) -> Array:
-        """By how much the axis is turned farther than allowed at poses, (k,) rad."""
+        """Angles by which the axis is turned farther than allowed at poses, (k,) rad."""
         return angle_between(rotation @ self.axis, self.direction) - self.angle
 
 

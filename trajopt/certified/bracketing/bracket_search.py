@@ -42,7 +42,7 @@ class Mesh:
 
     @property
     def width(self) -> float:
-        """Of the bracket, in units of the objective."""
+        """Width of the bracket, in units of the objective."""
         return self.objective - self.lower
 
 
@@ -181,7 +181,7 @@ class BracketSearch:
         return split(trajectory, [np.ones(spans, dtype=bool)])  # shows that no more is gained
 
     def bracket(self, certified: SolutionData) -> ObjectiveBracket | None:
-        """Of the objective, from the narrowest estimate to a motion whose limits hold; None where unknown.
+        """Bracket of the objective, from the narrowest estimate to a motion within limits; None if unknown.
 
         Limits hold to a tolerance: what the oversteps gain is added to the upper end.
         """

@@ -32,7 +32,7 @@ class ArcSolves:
 
     @property
     def exhausted(self) -> bool:
-        """Whether a further solve may exceed what all are allowed."""
+        """True if a further solve may exceed what all are allowed."""
         return self.effort + self.largest >= self.settings.total_iterations
 
     def solve(

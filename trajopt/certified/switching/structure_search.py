@@ -91,7 +91,7 @@ class StructureSearch:
         return 2 * structure.arc_count * self.uniform.problem.dynamics.n * self.degree
 
     def _small_gain(self, solution: SolutionData) -> bool:
-        """Whether finer knots could improve the objective only a little, to first order."""
+        """True if finer knots could improve the objective only a little, to first order."""
         gain = float(indicator(solution, self.settings).sum())
         return gain / max(abs(solution.objective), NOT_ZERO) < self.settings.small_gain
 
@@ -157,7 +157,7 @@ class StructureSearch:
 
 
 def indicator(solution: SolutionData, settings: SearchSettings = DEFAULT) -> Array:
-    """What finer knots could gain in every span, (spans,), on one arc; ones where nothing is gained."""
+    """Possible gain of finer knots in every span, (spans,), on one arc; ones where nothing is gained."""
     (gains,) = gains_of_limits(solution, settings.samples_per_span, settings.significant_density)
     gains = gains + gain_of_control_points(solution).sum(axis=1)
     return gains if gains.max() > 0.0 else np.ones(gains.size)
