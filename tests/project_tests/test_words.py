@@ -11,7 +11,7 @@ PACKAGES = ("dynamics", "trajopt", "problems")
 
 #: The first word of a docstring that begins with a clause in place of the thing or of a verb.
 CLAUSE = re.compile(
-    r'^\s*r?"""(?:Whether|What|Of|Which|How|Where|Why|When|Those|That|By|In|From|As|With|For|Without|If)\b(?!-)',
+    r'^ *r?"""(?:Whether|What|Of|Which|How|Where|Why|When|Those|That|By|In|From|As|With|For|Without|If)\b(?!-)',
     re.M,
 )
 

@@ -260,7 +260,7 @@ class SearchSettings(Thresholds):
         return solution.iterations * self.effort(solution.n_variables + solution.n_constraints)
 
     def effort(self, size: int) -> float:
-        """That of one iteration of a program with so many unknowns and rows."""
+        """Relative cost of one iteration for a program of this size."""
         return max(1.0, size / self.large_program) ** 1.5
 
     def __post_init__(self) -> None:
