@@ -18,7 +18,7 @@ from trajopt.problem.contacts.solids import Box
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from trajopt.graph.protocols.dynamics import CarriedFrames, Dynamics
+    from trajopt.graph.protocols.dynamics import Dynamics
 
 MOST_POINTS = 16  # of a sole
 
@@ -88,7 +88,7 @@ def contact_of(
     return Contact(frame, link, stands, surfaces, sole, mu, weight, axes, *flags, boxes)
 
 
-def link_of(dynamics: CarriedFrames, frame: str) -> str | None:
+def link_of(dynamics: Any, frame: str) -> str | None:
     """The link that carries a frame, None for the ground; raises for an unknown name."""
     pattern = dynamics.block([f"position:{frame}"]).pattern()
     return dynamics.carrier(frame) if any(np.any(depends) for depends in pattern.values()) else None
