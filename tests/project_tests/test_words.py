@@ -10,27 +10,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("dynamics", "trajopt", "problems")
 
 #: The first word of a docstring that begins with a clause in place of the thing or of a verb.
-WORDS = [
-    "Whether",
-    "What",
-    "Of",
-    "Which",
-    "How",
-    "Where",
-    "Why",
-    "When",
-    "Those",
-    "That",
-    "By",
-    "In",
-    "From",
-    "As",
-    "With",
-    "For",
-    "Without",
-    "If",
-]
-CLAUSE = re.compile(rf'^ *r?"""(?:{"|".join(WORDS)})\b(?!-)', re.M)
+WORDS = "Whether|What|Of|Which|How|Where|Why|When|Those|That|By|In|From|As|With|For|Without|If"
+CLAUSE = re.compile(rf'^ *r?"""(?:{WORDS})\b(?!-)', re.M)
 
 #: Room -> docstrings that may still begin with a clause: numbers that only fall. Other rooms have none.
 CLAUSES_LEFT: dict[str, int] = {
