@@ -145,7 +145,7 @@ def test_a_cart_that_first_swings_back_needs_less_than_the_published_optimum():
         assert objective == pytest.approx(57.9446, abs=2e-4)
 
 
-@pytest.mark.parametrize("robot", ["ur5", "panda"])
+@fast_first("robot", ["ur5", "panda"])
 def test_industrial_arms_move_in_minimum_time_within_all_limits(robot):
     solution = solved("urdf_arm", robot=robot, intervals=10)
     assert solution.verify().max_violation_nodes < 1e-6

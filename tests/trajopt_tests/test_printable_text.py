@@ -51,6 +51,7 @@ def test_a_name_with_an_escape_code_is_spelled_out_by_what_a_solution_prints():
     assert trajopt.plot.torques(solution)._suptitle.get_text().startswith(SPELLED)
 
 
+@pytest.mark.long
 def test_a_name_that_looks_like_a_formula_is_drawn_as_it_is():
     problem = problems.double_integrator.build(intervals=2)
     problem.name = r"$\frac{$ and $x^2$"

@@ -239,6 +239,7 @@ def test_no_arc_at_rest_holds_a_speed_limit():
     assert not fits_ends(solution, Structure(times, (bang, fast)), 5e-3)
 
 
+@pytest.mark.long
 def test_a_structure_that_cannot_be_right_is_refused():
     search, reason = attempt_from(lambda structure: structure.without(3).without(2))
     assert search.found is None and reason

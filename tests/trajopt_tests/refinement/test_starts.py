@@ -101,6 +101,7 @@ def test_a_guess_or_few_joints_are_solved_from_one_start():
     assert trajopt.solve(swing).starts is None
 
 
+@pytest.mark.long
 def test_a_problem_recommends_starts_that_look_for_better_optima_than_its_first_finds():
     problem = problems.sliding_mass.build(intervals=10)
     assert trajopt.solve(problem).starts is None

@@ -130,6 +130,7 @@ def test_limits_that_are_left_are_found_whatever_a_certificate_of_format_1_tells
     assert not trajopt.Solution.load(tmp_path / "x.npz").certificate.holds
 
 
+@pytest.mark.long
 def test_an_invented_structure_is_named(certified, tmp_path):
     def moved(header):
         times = header["certificate"]["structure"]["times"]

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tiers import fast_first
 
 import problems
 import trajopt
@@ -53,7 +52,8 @@ def least_fuel(intervals, points, duration=2.0, limit=2.2, over="path"):
     return trajopt.solve(problem), optimum
 
 
-@fast_first(("intervals", "points"), [(4, "lobatto"), (7, "radau"), (7, "gauss")])
+@pytest.mark.long
+@pytest.mark.parametrize(("intervals", "points"), [(4, "lobatto"), (7, "radau"), (7, "gauss")])
 def test_a_control_that_switches_at_a_kink_within_a_span_is_seen(intervals, points):
     """Thrust falls to zero along a whole span; its bounds are met at the ends alone."""
     solution, optimum = least_fuel(intervals, points)

@@ -96,6 +96,7 @@ def test_small_values_are_checked_by_their_own_size(plain, lower, upper):
     assert all(v.dense_relative <= 0.0 for v in held.violations if v.name == "small")
 
 
+@pytest.mark.long
 def test_a_limit_of_the_jerk_fails_where_the_acceleration_jumps():
     """Parabolas under a speed limit: between the knots the jerk is zero, at some it is infinite."""
     own = trajopt.ExpressionTerm(lambda node: 1.0 * node.jerk, "own")

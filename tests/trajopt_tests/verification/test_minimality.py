@@ -232,6 +232,7 @@ def test_an_effort_that_has_a_minimum_in_the_duration_passes():
     assert solution.duration == pytest.approx(36e3**0.25, rel=1e-4) and solution.verify().holds
 
 
+@pytest.mark.long
 def test_costs_that_vanish_leave_nothing_to_gain():
     """Rounding is neither a slope nor a gain: a motion without effort, however long, and a reached aim."""
     drifting = trajopt.Problem(PointMasses(), trajopt.Trajectory.uniform(8, duration=(0.1, 50.0)))

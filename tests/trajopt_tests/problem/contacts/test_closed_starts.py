@@ -21,6 +21,7 @@ def test_values_that_do_not_fit_move_to_the_loop_and_are_named():
     assert start.lower.tolist() == [START, -np.inf, -np.inf]
 
 
+@pytest.mark.long
 def test_velocities_and_accelerations_that_do_not_fit_are_named():
     problem, _ = linkage()
     with pytest.warns(LoopWarning, match="v at the start"):

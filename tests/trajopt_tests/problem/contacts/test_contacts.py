@@ -163,6 +163,7 @@ def test_what_is_no_contact_is_refused(arguments, error, message):
     assert not problem.contacts and not problem.loads
 
 
+@pytest.mark.long
 def test_a_point_that_others_on_its_link_hold_is_held_along_some_axes():
     """A heel and a toe of one body: three conditions and two, as their distance cannot change."""
     talos = dynamics.load_urdf(ROBOTS / "talos.urdf", floating_base="free")

@@ -145,6 +145,7 @@ def test_boundary_values_that_are_none_stay_free():
     assert solution.v(0.5)[0] == pytest.approx(1.0)
 
 
+@pytest.mark.long
 def test_bounds_and_costs_of_a_state_by_its_name():
     problem = trajopt.Problem(double_integrator(), trajopt.Trajectory.collocation(4, duration=2.0))
     problem.control("u", -1.0, 1.0)
