@@ -22,6 +22,7 @@ from trajopt.problem.systems.joint_path import points_and_chords
 if TYPE_CHECKING:
     from dynamics.model.kinematic_tree import KinematicTree
 
+SHORTEST = 0.1  # of a neighbouring chord: the part of s that a shorter one takes
 LOWEST_DEGREE = 3  # of the coefficients kept, so that a straight line has second derivatives, of zero
 
 
@@ -89,7 +90,8 @@ def path_of(
     """
     names = model.joint_names
     if isinstance(given, np.ndarray | list | tuple):
-        path = _through(*points_and_chords(given, "waypoint", names), model, smooth, ends)
+        points, chords = points_and_chords(given, "waypoint", names)
+        path = _through(points, _parameters(chords), model, smooth, ends)
     else:
         path = _of_spline(given, names)
     _check_smooth(path, names)
@@ -97,10 +99,24 @@ def path_of(
     return path
 
 
+def _parameters(chords: Array) -> Array:
+    """s at waypoints (k,): the length of the chords, a short one at least `SHORTEST` of its neighbours.
+
+    A spline cannot turn within a chord that is much shorter than those next to it: it made loops of any
+    length around waypoints that nearly coincide. Over a wider part of s it changes slowly there instead.
+    """
+    width = np.diff(chords)
+    for order in (1, -1):
+        part = width[::order]  # a view
+        for i in range(1, len(part)):
+            part[i] = max(part[i], SHORTEST * part[i - 1])
+    return chords if np.all(width == np.diff(chords)) else np.concatenate([[0.0], np.cumsum(width)])
+
+
 def _through(
     points: Array, s: Array, model: KinematicTree, smooth: bool, directions: tuple[Array | None, Array | None]
 ) -> SplinePath:
-    """The cubic spline with continuous second derivative through waypoints, s being the length of the chords.
+    """The cubic spline with continuous second derivative through waypoints at s.
 
     Its ends have no knot next to them ("not-a-knot"), as in toppra's SplineInterpolator, or a
     direction. `smooth`: the spline of degree five whose third and fourth derivatives are zero at both ends.

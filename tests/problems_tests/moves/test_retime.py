@@ -368,3 +368,24 @@ def test_speeds_at_ends_that_no_motion_has_are_refused(ends, error, message):
     straight = CubicSpline([0.0, 1.0], [[0.0], [REACH]])
     with pytest.raises(error, match=message):
         moves.retime(carriage(q=REACH, velocity=50.0), straight, acceleration=4.0, **ends)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("apart", [1e-2, 1e-4, 1e-9])
+@pytest.mark.parametrize("jerk", [None, 500.0])
+@pytest.mark.parametrize("which", [[0, 1, 1, 0], [0, 1, 1, 2, 3], [0, 1, 2, 2], [0, 0, 1, 2]])
+def test_waypoints_that_nearly_coincide_make_no_loops(which, jerk, apart):
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-1.0, 1.0, (4, 6))[which]
+    second = next(k for k in range(1, len(which)) if which[k] == which[k - 1])
+    points[second] += apart * rng.normal(size=6)
+    limits = {"acceleration": 15.0, "torque": 1e4, "jerk": jerk}
+    once, twice = (moves.retime(ur5(), each, **limits) for each in (np.delete(points, second, 0), points))
+    assert once.converged and twice.converged
+    assert twice.duration < 1.25 * once.duration
+
+
+def test_waypoints_with_chords_of_like_length_keep_their_path():
+    points = random_waypoints()
+    chords = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
+    np.testing.assert_array_equal(path_of(ur5(), points).waypoints, chords)
