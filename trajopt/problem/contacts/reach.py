@@ -48,12 +48,14 @@ def touching(problem: Any, contacts: Sequence[Contact], q: Array, arc: int) -> A
 
     Raises InfeasibleBoundsError, with the distances that are left, where none is found.
     """
-    feet, found = FeetOnGround(problem, contacts, arc), None
-    for start in (lambda: q, lambda: feet.best(q)):
-        found = feet.exact(start()) if found is None else found
+    feet = FeetOnGround(problem, contacts, arc)
+    found = feet.exact(q)
     if found is None:
-        nobody = np.zeros(q.size, dtype=bool)
-        raise InfeasibleBoundsError(feet.refusal(feet.best(q), f"in arc {arc}", nobody))
+        near = feet.best(q)
+        found = feet.exact(near)
+        if found is None:
+            nobody = np.zeros(q.size, dtype=bool)
+            raise InfeasibleBoundsError(feet.refusal(near, f"in arc {arc}", nobody))
     return found
 
 

@@ -1,7 +1,7 @@
 """Rows of a contact that repeat those of others which stand with it, found by rank at poses on the ground.
 
 Four points of one sole given as contacts of their own have 12 rows of rank 6, four edges under legs of three
-joints 20 rows of rank 16. Rows that repeat others at every pose looked at are not stated, since no forces
+joints 20 rows of rank 15. Rows that repeat others at every pose looked at are not stated, since no forces
 are determined by them; what they would hold is held by the others, and `verify` looks at all points. Of a
 contact that is held along all axes they are rows in axes of its link, as a heel holds its ball along their
 line, wherever the foot heads.
@@ -51,7 +51,8 @@ def _independent_rows(
     problem: Any, others: Sequence[Contact], contact: Contact, arc: int
 ) -> StatedRows | None:
     """None where all are, and where too few poses on the ground are found."""
-    if _moves_alone(problem.dynamics, others, contact, arc):
+    upwards = any(each.is_held_upwards(arc) for each in (*others, contact))
+    if not upwards or _moves_alone(problem.dynamics, others, contact, arc):
         return None
     rows = [_row(each, each.stated_velocity, arc) for each in others if each.velocity_units(arc)]
     own = _row(contact, contact.own_velocity, arc)
@@ -59,13 +60,12 @@ def _independent_rows(
     near, still = poses.near(pose_at(problem, START)), np.zeros(poses.n)
     if len(near) < FEWEST:
         return None
-    given, mine = (
-        np.array([poses.slope(q, still, [term.quantity for term in some], "v") for q in near])
-        for some in (rows, [own])
-    )
-    velocity = tuple(sorted(independent(mine, given)))
+    every = np.array([poses.slope(q, still, [each.quantity for each in (*rows, own)], "v") for q in near])
+    count = len(contact.rows_of(arc))
+    mine = every[:, -count:]
+    velocity = tuple(sorted(independent(mine, every[:, :-count])))
     heights = range(len(contact.corners))
-    if len(velocity) == mine.shape[1]:
+    if len(velocity) == count:
         return None
     if contact.is_held_upwards(arc):
         slopes = np.array([poses.misfit_slope(q) for q in near])

@@ -72,6 +72,20 @@ def test_points_of_feet_on_legs_of_their_own_keep_all_rows():
     assert stated(problem) == [3, 3, 3, 3] and not any(each.stated for each in problem.contacts.values())
 
 
+def test_a_sole_under_an_arm_of_two_joints_has_two_rows():
+    """Held alone, with no other contact; along axes that hold no height nothing is left out."""
+    rod = {"mass": 1.0, "centre_of_mass": np.array([0.0, 0.0, -0.1]), "inertia": 0.01 * np.eye(3)}
+    hip = dynamics.Joint("hip", axis=np.eye(3)[1], position=np.array([0.0, 0.0, 0.3]))
+    knee = dynamics.Joint("knee", axis=np.eye(3)[1], position=np.array([0.0, 0.0, -0.2]))
+    bodies = [dynamics.Body("thigh", hip, **rod), dynamics.Body("shank", knee, "thigh", **rod)]
+    robot = dynamics.RigidBodyModel(bodies, np.array([0.0, 0.0, -9.81]))
+    sole = -0.2 * np.eye(3)[2] + CORNERS
+    assert stated(standing(robot, ["shank"], sole)) == [2]
+    problem = trajopt.Problem(robot, trajopt.Schedule.standing(("a",), 0.4).trajectory(3))
+    problem.contact("shank", [0], held="x", sole=sole[:1])
+    assert stated(problem) == [1]
+
+
 @pytest.mark.long
 def test_a_foot_that_stands_alone_in_an_arc_has_all_rows_there():
     problem = trajopt.Problem(SOLO, trajopt.Schedule([(("a",), 0.2), (("a",), 0.2)]).trajectory(2))
