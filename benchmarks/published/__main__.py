@@ -16,7 +16,16 @@ import warnings
 from typing import Any
 
 import trajopt
-from benchmarks.published import aircraft, biology, descents, reactors, spacecraft, textbook, vehicles
+from benchmarks.published import (
+    aircraft,
+    biology,
+    collections,
+    descents,
+    reactors,
+    spacecraft,
+    textbook,
+    vehicles,
+)
 from benchmarks.published.published_problem import PublishedProblem
 from benchmarks.shared.arguments import pages, parser
 from benchmarks.shared.markdown import table
@@ -26,7 +35,7 @@ from trajopt.base import errors
 
 PROBLEMS = (
     *(*textbook.PROBLEMS, *reactors.PROBLEMS, *biology.PROBLEMS, *aircraft.PROBLEMS),
-    *(*vehicles.PROBLEMS, *spacecraft.PROBLEMS, *descents.PROBLEMS),
+    *(*vehicles.PROBLEMS, *spacecraft.PROBLEMS, *descents.PROBLEMS, *collections.PROBLEMS),
 )
 SECONDS, NEAR = 600.0, 1e-3  # wall seconds, ten times what the longest takes alone
 SMALLEST = ("two phases",)
