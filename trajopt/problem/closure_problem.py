@@ -104,7 +104,7 @@ class ClosureProblem(ContactProblem):
 
     def subject_to_periodic(
         self,
-        term: Term,
+        term: Term | None = None,
         signs: ArrayLike = 1.0,
         *,
         order: ArrayLike | None = None,

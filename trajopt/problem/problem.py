@@ -232,7 +232,7 @@ class ProblemData(ProblemParts):
 
     def subject_to_periodic(
         self,
-        term: Term,
+        term: Term | None = None,
         signs: ArrayLike = 1.0,
         *,
         order: ArrayLike | None = None,
@@ -241,8 +241,14 @@ class ProblemData(ProblemParts):
     ) -> None:
         """Add term(T)_i = signs_i * term(0)_order(i) + offset_i, a swap of left and right for instance.
 
-        q, v and additional curves are eliminated, other terms become rows and keep their order.
+        q, v and additional curves are eliminated, other terms become rows and keep their order. Raises
+        OptionError where no term is given.
         """
+        if term is None:
+            raise OptionError(
+                "subject_to_periodic has no term: name what is at the end as it was at the start, "
+                "subject_to_periodic(trajopt.q) and subject_to_periodic(trajopt.v)"
+            )
         width = self.width_of_term(term)
         refuse_kinks(term, "a periodicity")
         label = term_checks.label_of(name, term, " periodic")

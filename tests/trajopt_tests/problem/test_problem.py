@@ -76,6 +76,11 @@ def arm(intervals=5, **trajectory):
         (lambda p: p.minimize("duration"), errors.OptionError, "write trajopt.duration, without quotes"),
         (lambda p: p.minimize("fuel"), errors.OptionError, r"use trajopt.state\('fuel'\)"),
         (lambda p: p.maximize(trajopt.v), AttributeError, r"problem.minimize\(term, weight=-1.0\)"),
+        (
+            lambda p: p.subject_to_periodic(),
+            errors.OptionError,
+            r"has no term: name .* subject_to_periodic\(traj",
+        ),
         (lambda p: p.subject_to(trajopt.tau), errors.OptionError, "'tau' has no bound: give lower="),
         (lambda p: p.subject_to(trajopt.v, max=1.0), errors.OptionError, "no argument 'max': write upper="),
         (
