@@ -23,9 +23,8 @@ from __future__ import annotations
 import trajopt
 from problems.human.assessment.outputs import draw as draw
 from problems.human.assessment.outputs import remarks as remarks
-from problems.human.body.model import ACTIVE, TABLE_HEIGHT
-from problems.human.body.own_model import own_mass, own_skeleton
-from problems.human.body.person import Person, chosen_height
+from problems.human.body.model import ACTIVE
+from problems.human.body.own_model import person_and_body
 from problems.human.gait.formulation import DEFAULT, PREDICTED_CONTACT, chosen_contact, formulation
 from problems.human.gait.gait_problem import gait_problem
 from problems.human.gait.gait_solver import PATIENCE, imposed_gait_solver
@@ -66,7 +65,7 @@ def build(
     friction: float = 0.7,
     sole: float | None = None,
     contact: str | None = None,
-    tendons: bool = False,
+    tendons: bool | None = None,
     cost: str = "sourced",
     power: float | None = None,
     steadiness: float | None = None,
@@ -117,7 +116,7 @@ def build(
         7 degrees, 0 and 0.04 m, 0 and 0.015 m, 1e-6 s^4 and 0, "time" and "opposing"; foot_line is 0.05 and
         0.06 m for a height of 1.75 m. Predicted contact has the smoothness 3.2e-6 s^4
     tendons : with predicted contact, whether muscles of the ankle pull on a tendon that stretches, as in
-        `running`
+        `running`; None for True, and with imposed contact for False
     power, steadiness, force_rate : weights in the sourced cost, without unit; None for 4.5, 0.07, 0.03, and
         3, 0.07, 0.015 with imposed contact
     springs : whether passive stiffness and damping take their part of each torque
@@ -135,10 +134,8 @@ def build(
         which soles, strengths and the initial guess are chosen
     """
     contact = chosen_contact(locals())
-    if model:
-        mass, height = own_mass(model), TABLE_HEIGHT if height is None else height
-    height = chosen_height(height, mass)
-    person, own = Person(height, mass, backpack, slope=slope), formulation(cost, contact)
+    person, body = person_and_body(model, height, mass, backpack, slope)
+    height, mass, own = person.height, person.mass, formulation(cost, contact)
     intervals = own.chosen_intervals(intervals)
     step = Step(
         step_length, speed, height, mass, foot_flat, own.chosen("toe_off", toe_off), heel_off,
@@ -160,8 +157,7 @@ def build(
             "gait", person, (step,), limits, constraints=own.constraints,
             mesh=step_trajectory(step.duration, intervals), weights=weights,
             smoothness=smoothness, springs=springs, without=without, start=start,
-            tendons=achilles_tendons(person) if tendons else {},
-            body=own_skeleton(model, person) if model else None,
+            tendons={} if tendons is False else achilles_tendons(person), body=body,
         )  # fmt: skip
         if track:
             track_motion(problem, track, track_window, track_weight, track_names, track_model or model)
@@ -172,7 +168,7 @@ def build(
         "gait", person, (step,), limits,
         moving=ACTIVE, intervals=intervals, nodes_per_span=nodes_per_span, springs=springs,
         smoothness=smoothness, without=without, start=None if near else start, cost=cost, weights=weights,
-        body=own_skeleton(model, person) if model else None,
+        body=body,
     )  # fmt: skip
     if near:
         guess_solved_walk(problem, (step,), IMPOSED)

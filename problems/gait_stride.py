@@ -62,7 +62,7 @@ def build(
     friction: float = 0.7,
     sole: float | None = None,
     contact: str | None = None,
-    tendons: bool = False,
+    tendons: bool | None = None,
     cost: str = "sourced",
     power: float | None = None,
     steadiness: float | None = None,
@@ -107,7 +107,7 @@ def build(
             "gait_stride", person, steps, limits, constraints=own.constraints,
             mesh=step_trajectory(steps[0].duration, intervals, STRIDE), weights=weights,
             smoothness=smoothness, springs=springs, without=without, start=start,
-            stances=STRIDE, stiffer=stiffer, tendons=achilles_tendons(person) if tendons else {},
+            stances=STRIDE, stiffer=stiffer, tendons={} if tendons is False else achilles_tendons(person),
         )  # fmt: skip
         problem.recommend(predicted_solver(start, STRIDE, further=True), starts=own.starts)
         return problem

@@ -16,9 +16,7 @@ from __future__ import annotations
 import trajopt
 from problems.human.assessment.running import draw as draw
 from problems.human.assessment.running import remarks as remarks
-from problems.human.body.model import TABLE_HEIGHT
-from problems.human.body.own_model import own_mass, own_skeleton
-from problems.human.body.person import Person, chosen_height
+from problems.human.body.own_model import person_and_body
 from problems.human.gait.formulation import PREDICTED
 from problems.human.gait.sourced_cost import CostWeights
 from problems.human.gait.step import Step
@@ -77,20 +75,16 @@ def build(
     The other parameters are those of `gait`.
     """
     check_choice("start", start, (SOLVED, DRAWN))
-    if model:
-        mass, height = own_mass(model), TABLE_HEIGHT if height is None else height
-    height = chosen_height(height, mass)
+    person, body = person_and_body(model, height, mass, backpack, slope)
     length = speed / STEP_RATE if step_length is None else step_length
-    step = Step(length, speed, height, mass, line=foot_line, toe_out=toe_out)
-    person = Person(height, mass, backpack, slope=slope)
+    step = Step(length, speed, person.height, person.mass, line=foot_line, toe_out=toe_out)
     mesh = run_trajectory(step.duration, intervals, start == DRAWN)
     problem = predicted_step(
         "running", person, (step,), StepLimits(friction=friction, sole=PREDICTED.sole),
         constraints=(*PREDICTED.constraints, *OF_A_RUN), mesh=mesh,
         weights=CostWeights(power, steadiness, force_rate), smoothness=smoothness, without=without,
         start=running_guess if start == DRAWN else start, stored=RUNS, stances=RUN, parts=PARTS,
-        tendons=achilles_tendons(person) if tendons else {},
-        body=own_skeleton(model, person) if model else None,
+        tendons=achilles_tendons(person) if tendons else {}, body=body,
     )  # fmt: skip
     if track:
         track_motion(problem, track, track_window, track_weight, track_names, track_model or model)

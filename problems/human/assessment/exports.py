@@ -16,7 +16,7 @@ from problems.human.gait.cycle import each_time_once, gait_cycle
 from problems.human.opensim import setups
 from problems.human.opensim.osim_model import osim_model
 from problems.human.opensim.storage import DIGITS, write_storage
-from problems.human.opensim.tables import coordinates, ground_reactions, joint_forces, torques
+from problems.human.opensim.tables import coordinates, ground_reactions, joint_forces, loads, torques
 
 if TYPE_CHECKING:
     from trajopt import Solution
@@ -29,9 +29,10 @@ def export(solution: Solution, folder: str | os.PathLike[str], samples: int = SA
 
     `samples` times in each half of the cycle, of the whole skeleton, in OpenSim's names and signs
     (`problems.human.opensim.coordinates`). coordinates.mot is the motion, ground_reactions.mot the forces on
-    the feet, torques.sto N m (N), joint_forces.sto [force; moment] on the body about the joint in axes of the
-    body. body.osim is the skeleton on which the motion plays; external_loads.xml and inverse_dynamics.xml
-    are setups with which OpenSim finds the torques again. cycle.csv has the curves of the figures.
+    the feet to be looked at, loads.mot all loads on the links on which they act, torques.sto N m (N),
+    joint_forces.sto [force; moment] on the body about the joint in axes of the body. body.osim is the
+    skeleton on which the motion plays; external_loads.xml and inverse_dynamics.xml are setups with which
+    OpenSim finds the torques again. cycle.csv has the curves of the figures.
     """
     return export_body(whole_body(each_time_once(gait_cycle(solution, samples))), folder)
 
@@ -43,6 +44,7 @@ def export_body(body: WholeBody, folder: str | os.PathLike[str]) -> list[str]:
     tables = {
         setups.MOTION: coordinates(body),
         setups.REACTIONS: ground_reactions(body),
+        setups.LOADS: loads(body),
         "torques.sto": torques(body),
         "joint_forces.sto": joint_forces(body),
     }
@@ -51,7 +53,7 @@ def export_body(body: WholeBody, folder: str | os.PathLike[str]) -> list[str]:
     height = standing(model.joint_names, body.cycle.height)[model.joint_names.index("global_ty")]
     documents = {
         setups.MODEL: osim_model(model, float(height)),
-        setups.EXTERNAL_LOADS: setups.external_loads(),
+        setups.EXTERNAL_LOADS: setups.external_loads(body.cycle.loads),
         setups.INVERSE_DYNAMICS: setups.inverse_dynamics(body.cycle.duration),
     }
     for name, document in documents.items():

@@ -17,12 +17,12 @@ import numpy as np
 
 import dynamics
 from problems.human.body.model import ACTIVE, GLOBAL, TABLE_HEIGHT, skeleton, standing, tilted_gravity
-from problems.human.body.person import Person
+from problems.human.body.person import Person, chosen_height
 from problems.human.body.tables import contact_points, freedoms
 from problems.human.gait.step import SOLE_HALF_WIDTH
 from problems.human.opensim.coordinates import coordinates
 from trajopt.base.arguments import list_names
-from trajopt.base.errors import ProblemError
+from trajopt.base.errors import OptionError, ProblemError
 
 NEEDED = (*GLOBAL, *(f"{joint}_{side}_{way}" for side in "rl" for joint, way in (
     ("hip", "flex"), ("hip", "add"), ("knee", "flex"), ("ankle", "dorsi"),
@@ -100,6 +100,25 @@ def pelvis_zeros(plain: dynamics.OsimModel, height: float) -> dict[str, dynamics
         zero = float((value - own[i]) - (pelvis[i] - ankle[i]))
         found[f"pelvis_t{axis}"] = dynamics.OwnCoordinate(f"global_t{axis}", 1.0, zero)
     return found
+
+
+def person_and_body(
+    model: str, height: float | None, mass: float, backpack: float, slope: float
+) -> tuple[Person, Any]:
+    """The person who walks or runs, and the robot of their own `model`, a .osim file, or None for "".
+
+    The person of a file has its mass, and the height that is given or else 1.75 m. Raises OptionError for a
+    backpack on a model of one's own, and what `own_skeleton` raises.
+    """
+    if not model:
+        return Person(chosen_height(height, mass), mass, backpack, slope=slope), None
+    if backpack:
+        raise OptionError(
+            f"backpack is {backpack:g} kg, but the masses are those of '{model}': leave one of them out, or "
+            "give the model a body that is the pack"
+        )
+    person = Person(TABLE_HEIGHT if height is None else height, own_mass(model), slope=slope)
+    return person, own_skeleton(model, person)
 
 
 def own_mass(path: str | os.PathLike[str]) -> float:

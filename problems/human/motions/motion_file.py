@@ -81,7 +81,10 @@ def read_motion(path: str | os.PathLike[str], names: Collection[str] | None = No
 
 
 def refuse_other_kind(labels: Iterable[str], file: Path) -> None:
-    """OptionError where no label is a coordinate of OpenSim and most are forces, or muscles."""
+    """OptionError where no label is a coordinate of OpenSim and most are forces, or muscles.
+
+    labels : but for those of coordinates that never change, which files of forces may have, too
+    """
     given = list(labels)
     if {own.name for own in coordinates().values()} & set(given):
         return
@@ -132,7 +135,10 @@ def check_units(table: MotionTable, file: Path) -> None:
 
 def _stored(file: Path) -> MotionTable:
     table = _coordinates_of_states(read_storage(file))
-    refuse_other_kind(table.columns, file)
+    known = {own.name for own in coordinates().values()}
+    refuse_other_kind(
+        (name for name, x in table.columns.items() if name not in known or np.ptp(x) > 0.0), file
+    )
     angles = [name for name in table.columns if not name.endswith(TRANSLATIONS)]
     if table.in_degrees is None and angles:
         raise ProblemError(

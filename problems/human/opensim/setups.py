@@ -1,7 +1,8 @@
-"""Setups of OpenSim's tools: which reaction acts on which foot, and inverse dynamics of the files."""
+"""Setups of OpenSim's tools: which load acts on which link, and inverse dynamics of the files."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
@@ -10,27 +11,27 @@ from problems.human.opensim.osim_model import VERSION
 from problems.human.opensim.storage import DIGITS
 
 MODEL, MOTION, REACTIONS = "body.osim", "coordinates.mot", "ground_reactions.mot"
+LOADS = "loads.mot"
 EXTERNAL_LOADS, INVERSE_DYNAMICS = "external_loads.xml", "inverse_dynamics.xml"
-FEET = {"r": "hindfoot_r", "l": "hindfoot_l"}
 
 
-def external_loads() -> ElementTree:
-    """The force, centre of pressure and free moment of each foot, columns of ground_reactions.mot."""
+def external_loads(links: Iterable[str]) -> ElementTree:
+    """The force and moment on each of these links, columns of loads.mot."""
     document = Element("OpenSimDocument", Version=VERSION)
-    loads = SubElement(document, "ExternalLoads", name="ground_reactions")
+    loads = SubElement(document, "ExternalLoads", name="loads")
     forces = SubElement(loads, "objects")
-    for side, foot in FEET.items():
-        force = SubElement(forces, "ExternalForce", name=f"ground_on_{foot}")
+    for link in links:
+        force = SubElement(forces, "ExternalForce", name=f"load_on_{link}")
         for tag, text in {
-            "applied_to_body": foot,
+            "applied_to_body": link,
             "force_expressed_in_body": "ground",
             "point_expressed_in_body": "ground",
-            "force_identifier": f"ground_force_{side}_v",
-            "point_identifier": f"ground_force_{side}_p",
-            "torque_identifier": f"ground_torque_{side}_",
+            "force_identifier": f"{link}_v",
+            "point_identifier": f"{link}_p",
+            "torque_identifier": f"{link}_torque_",
         }.items():
             SubElement(force, tag).text = text
-    SubElement(loads, "datafile").text = REACTIONS
+    SubElement(loads, "datafile").text = LOADS
     indent(document, "  ")
     return ElementTree(document)
 

@@ -1,4 +1,4 @@
-"""Tables of a gait cycle in OpenSim's names and signs: coordinates, ground reactions, torques, joint forces.
+"""Tables of a gait cycle in OpenSim's names and signs: coordinates, ground reactions, loads, torques.
 
 A cycle has one row for every time (`problems.human.gait.cycle.each_time_once`).
 """
@@ -43,6 +43,19 @@ def ground_reactions(body: WholeBody) -> Storage:
         }
         columns |= parts
     return Storage("Ground reactions", body.cycle.time, columns)
+
+
+def loads(body: WholeBody) -> Storage:
+    """Force and moment about the world origin on every loaded link, world axes, with the origin as place.
+
+    The ground's on the links of the feet, toes too, and those of devices.
+    """
+    columns: dict[str, np.ndarray] = {}
+    for link, load in body.cycle.loads.items():
+        for name, values in ((f"{link}_v", load[:, 3:]), (f"{link}_p", 0.0 * load[:, 3:])):
+            columns |= {f"{name}{axis}": values[:, i] for i, axis in enumerate("xyz")}
+        columns |= {f"{link}_torque_{axis}": load[:, i] for i, axis in enumerate("xyz")}
+    return Storage("Loads", body.cycle.time, columns)
 
 
 def torques(body: WholeBody) -> Storage:

@@ -174,13 +174,14 @@ def _forces(problem: trajopt.Problem) -> list[str]:
 
 
 def _mirrored_force(name: str) -> str:
-    """The component on the other foot that pushes along the same edge of the friction cone, mirrored.
+    """The component on the other side; that of a foot pushes along the same edge of the cone, mirrored.
 
     Edges 0 and 1 push to the right and to the left.
     """
     curve, _, edge = name.rpartition(" ")
     kind, _, point = curve.partition(" ")
-    return f"{kind} {other_side(point)} {MIRRORED_EDGES.get(edge, edge)}"
+    edges = {} if curve.startswith(STRETCH) else MIRRORED_EDGES
+    return f"{kind} {other_side(point)} {edges.get(edge, edge)}"
 
 
 def _stretched(name: str, values: np.ndarray, step: Step, further: float) -> np.ndarray:

@@ -126,6 +126,17 @@ def test_files_of_forces_and_of_muscles_are_named(kind, name, tmp_path):
         read_motion(written(tmp_path / name, text))
 
 
+def test_forces_beside_coordinates_that_never_change_are_named_and_a_pose_is_a_motion(tmp_path):
+    """As SIMM writes a trial of force plates: a table of the whole model, whose coordinates are all zero."""
+    head = "name trial.mot\ndatacolumns 6\ndatarows 2\nendheader\n"
+    coordinates, forces = "time knee_angle_r pelvis_ty", " ground_force_vx ground_force_vy ground_torque_x"
+    rows = "0 0 0 1 700 2\n0.01 0 0 2 710 2\n"
+    with pytest.raises(OptionError, match="has forces, ground_force_vx, ground_force_vy"):
+        read_motion(written(tmp_path / "a.mot", f"{head}{coordinates}{forces}\n{rows}"))
+    pose = HEAD.format("yes") + "0\t30\n1\t30\n"
+    assert list(read_motion(written(tmp_path / "b.mot", pose)).columns) == ["knee_angle_r"]
+
+
 def test_labels_of_coordinates_are_no_other_kind(tmp_path):
     for label in (each.column for each in opensim_names()):
         table = f"time,{label} [rad]\n0,0.1\n1,0.2\n"

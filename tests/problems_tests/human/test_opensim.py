@@ -48,7 +48,10 @@ def folder(walk, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def waving(tmp_path_factory):
-    """All 55 joints swing smoothly, and both feet share what the ground must give: the body, the folder."""
+    """All 55 joints swing smoothly under loads on feet and toes and a device on a leg: the body, the folder.
+
+    Feet and toes share what the ground must give; what the device does to shank and thigh cancels.
+    """
     rng, time = np.random.default_rng(0), np.linspace(0.0, 1.0, 1001)
     person, n = Person(), len(freedoms())
     model = person.skeleton()
@@ -60,9 +63,12 @@ def waving(tmp_path_factory):
     v, a = size * rate * np.cos(angle), -size * rate**2 * np.sin(angle)
     total = dynamics.base_wrench(model, q, v, a)
     share = 0.5 + 0.3 * np.sin(5.0 * time)[:, None]
-    loads = {"hindfoot_r": share * total, "hindfoot_l": (1.0 - share) * total}
+    ground = {"hindfoot_r": 0.6 * share * total, "toes_r": 0.4 * share * total}
+    ground["hindfoot_l"] = (1.0 - share) * total
+    device = np.array([5.0, -3.0, 20.0, 40.0, 10.0, -15.0]) * np.cos(3.0 * time)[:, None]
+    loads = ground | {"shank_l": device, "thigh_l": -device}
     assert total[:, 4].min() > 0.2 * person.weight
-    body = whole_body(Cycle(model.joint_names, time, q, v, a, loads, loads, 1.0, 0.5, person))
+    body = whole_body(Cycle(model.joint_names, time, q, v, a, loads, ground, 1.0, 0.5, person))
     place = tmp_path_factory.mktemp("waving")
     export_body(body, place)
     run_opensim(place)
@@ -127,10 +133,10 @@ def test_the_motion_has_a_column_for_every_coordinate_of_the_model_and_no_other(
     assert len(read_storage(folder / "joint_forces.sto").columns) == 6 * len(model.joints)
 
 
-def test_external_loads_name_bodies_of_the_model_and_columns_of_the_reactions(folder):
-    model, columns = read_osim(folder / "body.osim"), read_storage(folder / "ground_reactions.mot").columns
+def test_external_loads_name_bodies_of_the_model_and_columns_of_their_file(folder):
+    model, columns = read_osim(folder / "body.osim"), read_storage(folder / "loads.mot").columns
     loads: Any = ElementTree.parse(folder / "external_loads.xml").getroot().find("ExternalLoads")
-    assert loads.findtext("datafile") == "ground_reactions.mot"
+    assert loads.findtext("datafile") == "loads.mot"
     named = set()
     for force in loads.find("objects"):
         assert force.findtext("applied_to_body") in model.bodies

@@ -10,7 +10,7 @@ import pytest
 
 import dynamics
 import trajopt
-from problems import gait
+from problems import gait, running
 from problems.human.body.model import ACTIVE, skeleton, standing
 from problems.human.body.own_model import own_mass, own_skeleton, range_of, ways
 from problems.human.body.person import Person
@@ -18,7 +18,7 @@ from problems.human.motions.names import joint_angles, read_frames
 from problems.human.motions.tracking import angles_of_markers
 from problems.human.opensim.coordinates import coordinates
 from problems.human.opensim.osim_model import osim_model
-from trajopt.base.errors import ProblemError
+from trajopt.base.errors import OptionError, ProblemError
 
 MODELS = Path(os.environ.get("OSIM_MODELS", "no folder"))
 
@@ -201,6 +201,12 @@ def test_markers_of_a_model_give_back_the_angles_that_moved_them(exported, tmp_p
         track_names=given[2],
     )  # fmt: skip
     assert "distance to the measured motion" in {cost.term.name for cost in problem.costs}
+
+
+@pytest.mark.parametrize("build", [gait.build, running.build])
+def test_a_backpack_on_a_model_of_ones_own_is_refused(build):
+    with pytest.raises(OptionError, match=r"backpack is 10 kg, but the masses are those of 'own\.osim'"):
+        build(model="own.osim", backpack=10.0)
 
 
 def test_a_table_of_markers_that_is_not_there_is_named(tmp_path):
