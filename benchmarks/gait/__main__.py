@@ -1,8 +1,8 @@
 """Walks, timed and varied: `python -m benchmarks.gait [run] [sweep] [between] [points] [starts] [casadi]`.
 
-With `--cost thesis` the first five are of the thesis's cost, else of the default one; `casadi` is always of
-the thesis's. `score`, `mesh`, `lengths` and `speeds` compare the default walk with people, `predicted`,
-`predicted_speeds`, `predicted_lengths` and `slopes` one whose contact is predicted; `impossible` asks for
+With `--cost thesis` the first five are of the thesis's cost, else of the cost with sources and imposed
+contact; `casadi` is always of the thesis's. `predicted`, `predicted_speeds`, `predicted_lengths` and `slopes`
+compare the default walk, whose contact is predicted, with people; `impossible` asks for
 steps that nobody can walk. Every part (all of them without a name) replaces its own numbers in
 docs/gait_benchmark.json; the page docs/gait_benchmark.md with its figures and the scoreboard in docs/gait.md
 are then written anew from all numbers (`page` alone: nothing is measured).
@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.gait import predicted, score, scoreboard, studies, walkable
+from benchmarks.gait import predicted, scoreboard, studies, walkable
 from benchmarks.gait.costs import COSTS, name_of
 from benchmarks.gait.page import write
 from benchmarks.gait.runs import default_run
@@ -39,12 +39,8 @@ OF_A_COST: dict[str, Callable[[str, Size], Any]] = {
 }
 OTHERS: dict[str, Callable[[Size], Any]] = {
     "casadi": casadi,
-    "score": score.scoreboard,
-    "mesh": score.meshes,
     "predicted": predicted.predicted,
     "slopes": predicted.slopes,
-    "lengths": score.preferred_lengths,
-    "speeds": walkable.speeds,
     "predicted_speeds": walkable.predicted_speeds,
     "predicted_lengths": predicted.lengths,
     "impossible": walkable.impossible,

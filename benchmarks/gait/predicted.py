@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import trajopt
-from benchmarks.gait.score import AT_TRIAL, AT_WINTER, as_table, headlined
+from benchmarks.gait.score import AT_TRIAL, AT_WINTER, as_table, headlined, null_models
 from benchmarks.gait.size import Size
 from problems import gait
 from problems.human.assessment.criteria import credibility
@@ -22,7 +22,7 @@ from problems.human.assessment.score import mean_correlation, scores
 from problems.human.assessment.slip import sinking, slip
 from problems.human.gait.formulation import PREDICTED
 
-MESHES = (2, 4, 5, 6, 8)  # intervals in each arc of single support
+MESHES = (2, 4, 6)  # intervals in each arc of single support
 EVENTS = ("foot-flat", "toe-off", "heel-off")
 ON_SLOPES: dict[str, Any] = {"speed": 1.2, "step_length": 0.65}
 MOVED = 0.2  # of its time, an event of the initial guess
@@ -36,7 +36,7 @@ def predicted(size: Size) -> dict[str, Any]:
     base = on(PREDICTED.intervals) if size.predicted_meshes is None else meshes[0]["name"]
     winter = row(size, f"{PREDICTED.intervals} intervals, at Winter's speed", AT_WINTER)
     moved = [row(size, *each) for each in moved_settings()[: size.moved]]
-    return {"meshes": meshes, "base": base, "winter": winter, "moved": moved}
+    return {"meshes": meshes, "base": base, "winter": winter, "moved": moved, "nulls": null_models()}
 
 
 def slopes(size: Size) -> list[dict[str, Any]]:

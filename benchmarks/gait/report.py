@@ -1,12 +1,12 @@
-"""Solves gaits, draws, exports and evaluates their cycles, and writes the tables and figures of docs/gait.md.
+"""Solves gaits, draws, exports and evaluates their cycles, and writes tables and figures of both their pages.
 
-python -m benchmarks.gait.report                       # every table and figure of the default cost
-python -m benchmarks.gait.report --cost thesis         # those of the thesis's cost
-python -m benchmarks.gait.report runs slopes           # these tables alone
+python -m benchmarks.gait.report                       # every table and figure of docs/gait.md
+python -m benchmarks.gait.report --cost thesis         # those of the thesis's cost, docs/gait_thesis.md
+python -m benchmarks.gait.report runs criteria         # these tables alone
 python -m benchmarks.gait.report figures               # the figures alone
 python -m benchmarks.gait.report --step-length 0.65    # one walk, into results/ alone
 
-The smallest size writes the identities of one walk.
+The smallest size writes the criteria of one walk.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from pathlib import Path
 import trajopt
 from benchmarks.gait.costs import COSTS
 from benchmarks.gait.report_tables import TABLES, side_by_side
-from benchmarks.gait.report_walks import LIMP, LONG, PACKS, STRIDES, TRIAL, predicted_limp, solved
+from benchmarks.gait.report_walks import LONG, TRIAL, predicted_limp, solved
 from benchmarks.shared.arguments import pages, parser
 from benchmarks.shared.page_rows import put_between_marks
-from problems import gait_stride
 from problems.human import plot
-from problems.human.assessment.identities import identities
+from problems.human.assessment.criteria import credibility
 from problems.human.assessment.outputs import FIGURES, draw
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "gait.md"
-PICTURES = ROOT / "docs" / "figures"
+PAGES = {"sourced": "gait.md", "thesis": "gait_thesis.md"}
+DOCS = ROOT / "docs"
+PICTURES = DOCS / "figures"
 
 
 def main() -> None:
@@ -40,8 +40,8 @@ def main() -> None:
         return
     if given.smallest:
         with pages(smallest=True) as docs:
-            table = side_by_side({"one walk": identities(solved(cost=given.cost, step_length=0.6))})
-            put_between_marks(docs / "gait.md", place_of("identities", given.cost), table)
+            table = side_by_side({"one walk": credibility(solved(cost=given.cost, step_length=0.6))})
+            put_between_marks(docs / PAGES[given.cost], "criteria", table)
         print(table)
         return
     known = [*TABLES[given.cost], "figures"]
@@ -52,33 +52,19 @@ def main() -> None:
         if name == "figures":
             pictures(given.cost)
         else:
-            put_between_marks(PAGE, place_of(name, given.cost), TABLES[given.cost][name]())
-
-
-def place_of(table: str, cost: str) -> str:
-    """The name of the marks around a table."""
-    return table if cost == COSTS[0] else f"{cost} {table}"
+            put_between_marks(DOCS / PAGES[given.cost], name, TABLES[given.cost][name]())
 
 
 def pictures(cost: str) -> None:
-    """The figures of one cost; with sources the default, the trial's, predicted contact, a pack, a limp."""
-    if cost == "thesis":
-        for name in FIGURES:
-            save_figure(solved(cost=cost, **LONG), name, f"gait_{name}_thesis")
-        return
+    """The figures of the page of a cost: a walk and its animation, and with sources a limp."""
+    walk, ending = (solved(cost=cost, **LONG), "thesis") if cost == "thesis" else (solved(**TRIAL), "trial")
     for name in FIGURES:
-        save_figure(solved(step_length=0.6), name, f"gait_{name}_60cm")
-        save_figure(solved(**TRIAL), name, f"gait_{name}_trial")
-    for name in ("snapshots", "torques", "reactions"):
-        save_figure(solved(**TRIAL), name, f"gait_{name}_predicted")
-    plot.animate(solved(**TRIAL), PICTURES / "gait_trial.gif")
-    limp, predicted = solved(gait_stride, contact="imposed", **LONG, **STRIDES[LIMP]), predicted_limp()
-    for whose, name, solution in (
-        ("pack", "snapshots", solved(**LONG, backpack=PACKS[-1])),
-        ("limp", "snapshots", limp), ("limp", "reactions", limp),
-        ("limp_predicted", "snapshots", predicted), ("limp_predicted", "reactions", predicted),
-    ):  # fmt: skip
-        save_figure(solution, name, f"gait_{whose}_{name}")
+        save_figure(walk, name, f"gait_{name}_{ending}")
+    if cost == "thesis":
+        return
+    plot.animate(walk, PICTURES / "gait_trial.gif")
+    for name in ("snapshots", "reactions"):
+        save_figure(predicted_limp(), name, f"gait_limp_predicted_{name}")
 
 
 def save_figure(solution: trajopt.Solution, name: str, file: str) -> None:

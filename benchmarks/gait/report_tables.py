@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.integrate import trapezoid
 
 import trajopt
 from benchmarks.gait.costs import COSTS
@@ -16,7 +15,6 @@ from benchmarks.gait.report_walks import (
     LONG,
     PACKS,
     STRIDES,
-    TRIAL,
     WALKS,
     headed,
     predicted_limp,
@@ -28,17 +26,12 @@ from benchmarks.gait.runs import active_count
 from problems import gait_stride
 from problems.human.assessment.criteria import Criterion, credibility
 from problems.human.assessment.identities import identities
-from problems.human.assessment.metabolic import measured_cost, metabolic_cost
-from problems.human.assessment.score import mean_correlation, scores
 from problems.human.assessment.slip import slip
 from problems.human.assessment.whole_body import inclination, step_lengths, whole_body
-from problems.human.body.model import GRAVITY
 from problems.human.gait.cycle import gait_cycle
 from problems.human.gait.step_constraints import STEP_CONSTRAINTS
 
 POINTS = (6, 8, 10)  # control points of each joint's curve, for criteria
-SLOPES = (-0.08, 0.0, 0.08)
-DRIFTS = (5e-3, 1.1e-3)  # m, how far standing points may be from their places, with ten control points
 BARMAN = ("330", "1726", "244", "", "34.10", "", "", "", "tolerance 1e-3", "", "", "", "", "")
 CHOICES: dict[str, dict[str, Any]] = {
     "as it is": {},
@@ -122,18 +115,15 @@ def ablations() -> str:
     return shortfalls({name: solved(cost="thesis", **LONG, **each) for name, each in CHOICES.items()})
 
 
-def backpacks(cost: str) -> str:
-    """A walk with and without a pack."""
-    packed = {f"{pack:g} kg": solved(cost=cost, **LONG, backpack=pack) for pack in PACKS}
+def backpacks() -> str:
+    """The thesis's walk with and without a pack."""
+    packed = {f"{pack:g} kg": solved(cost="thesis", **LONG, backpack=pack) for pack in PACKS}
     return columns({name: carried(solution) for name, solution in packed.items()})
 
 
-def strides(cost: str) -> str:
-    """Strides of a body whose sides are equal, and of some whose sides differ."""
-    found = {
-        name: solved(gait_stride, cost=cost, contact="imposed", **LONG, **changes)
-        for name, changes in STRIDES.items()
-    }
+def strides() -> str:
+    """The thesis's strides of a body whose sides are equal, and of some whose sides differ."""
+    found = {name: solved(gait_stride, cost="thesis", **LONG, **changes) for name, changes in STRIDES.items()}
     return columns({name: both_sides(solution) for name, solution in found.items()})
 
 
@@ -141,42 +131,6 @@ def predicted_stride() -> str:
     """Both legs of a limp with predicted contact, whose step lengths and times are free."""
     limp = predicted_limp()
     return columns({LIMP: both_sides(limp) | unequal_steps(limp)})
-
-
-def slopes() -> str:
-    """Work of joints in a step of 0.6 m at 1.2 m/s, downhill, level and uphill."""
-    found = {}
-    for slope in SLOPES:
-        solution = solved(slope=slope)
-        t = np.linspace(0.0, solution.duration, 801)
-        power = solution.tau(t) * solution.v(t)
-        gained = 75.0 * GRAVITY * 0.6 * np.sin(np.arctan(slope))
-        found[f"{slope:+.0%}" if slope else "level"] = {
-            "positive work of joints (J)": f"{trapezoid(np.maximum(power, 0.0).sum(axis=1), t):.0f}",
-            "negative work of joints (J)": f"{trapezoid(np.minimum(power, 0.0).sum(axis=1), t):.0f}",
-            "their sum (J)": f"{trapezoid(power.sum(axis=1), t):.1f}",
-            "gain of potential energy (J)": f"{gained:.1f}",
-            "metabolic cost (J per kg and m)": f"{metabolic_cost(solution):.2f}",
-            "of people (Minetti et al. 2002)": f"{measured_cost(slope):.2f}",
-            "objective": f"{solution.objective:.4f}",
-            "`verify`": solution.verify().verdict,
-        }
-    return columns(found)
-
-
-def drifts() -> str:
-    """The trial's walk with ten control points and standing feet held less and more closely."""
-    found = {}
-    for drift in DRIFTS:
-        solution, seconds = timed(**TRIAL, contact="imposed", intervals=7, contact_drift=drift)
-        found[f"within {1e3 * drift:g} mm"] = {
-            "largest slip of a standing point (mm)": f"{largest_slip(solution):.1f}",
-            "objective": f"{solution.objective:.4f}",
-            "mean correlation with the trial": f"{mean_correlation(scores(solution)):.3f}",
-            "iterations": iterations_of(solution),
-            "CPU seconds": f"{seconds:.0f}",
-        }
-    return columns(found)
 
 
 def constraints() -> str:
@@ -291,16 +245,12 @@ def side_by_side(found: dict[str, tuple[Criterion, ...]]) -> str:
     return "\n".join(lines)
 
 
-BOTH: dict[str, Callable[[str], str]] = {
-    "runs": runs,
-    "criteria": lambda cost: of_walks(cost, credibility),
-    "identities": lambda cost: of_walks(cost, identities),
-    "backpack": backpacks,
-    "strides": strides,
-}
+BOTH: dict[str, Callable[[str], str]] = {"runs": runs, "criteria": lambda cost: of_walks(cost, credibility)}
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     cost: {name: partial(written, cost) for name, written in BOTH.items()} for cost in COSTS
 }
-TABLES["sourced"] |= {"constraints": constraints, "slopes": slopes, "drifts": drifts}
 TABLES["sourced"]["predicted stride"] = predicted_stride
-TABLES["thesis"] |= {"finer": finer, "ablations": ablations}
+TABLES["thesis"] |= {
+    "identities": partial(of_walks, "thesis", identities), "backpack": backpacks, "strides": strides,
+    "finer": finer, "ablations": ablations, "constraints": constraints,
+}  # fmt: skip

@@ -12,11 +12,6 @@ from benchmarks.shared.markdown import table
 from benchmarks.shared.page_rows import between_marks
 from problems.human.assessment.score import TEN
 
-# Of other tools on the same ten curves, from their papers' data: PredSim 2022 (Falisse et al., 92
-# muscles) and two groups of people beside each other. Only these values are known.
-PREDSIM = {"mean": 0.758, "ankle angle": 0.02, "vertical reaction": 0.88}
-SMALL = 0.005  # of a correlation, a difference that neighbouring optima have as well
-
 
 def fill(page: Path, numbers: Mapping[str, Any]) -> None:
     """Write the tables whose numbers are there between their marks in the page."""
@@ -34,64 +29,6 @@ def texts(numbers: Mapping[str, Any]) -> dict[str, str]:
             about = f"*`python -m benchmarks.gait {name}`, {numbers[name]['machine']}.*"
             found[name] = f"{written(numbers[name]['found'])}\n\n{about}"
     return found
-
-
-def score(found: Mapping[str, Any]) -> str:
-    """Curve by curve beside the null models, then walk by walk."""
-    return f"{curves(found)}\n\n{worse(found)}\n\n{walks(found)}"
-
-
-def curves(found: Mapping[str, Any]) -> str:
-    """Correlation and root mean square of every curve: ours, the thesis's cost, null models, other people."""
-    nulls = found["nulls"]
-    sides = {"sourced": found["ours"]["curves"], "thesis": found["thesis"]["curves"], **nulls}
-    rows = []
-    for quantity in TEN:
-        rows.append([quantity, *(cell(side.get(quantity)) for side in sides.values())])
-    means = [f"**{found[name]['mean']:.3f}**" for name in ("ours", "thesis")]
-    return table(["correlation, RMS", *sides], [*rows, ["mean of ten", *means, *([""] * len(nulls))]])
-
-
-def worse(found: Mapping[str, Any]) -> str:
-    """The curves on which a null model comes closer than the prediction."""
-    ours, split = found["ours"]["curves"], found["nulls"]["body weight by the time split"]
-    flat = found["nulls"]["mean of each curve"]
-    lost = [name for name in split if split[name][0] > ours[name][0] + SMALL]
-    far = [name for name in flat if flat[name][1] < ours[name][1]]
-    return (
-        "Curves for which the time split correlates better than the prediction: "
-        f"{', '.join(lost) or 'none'}. Curves for which the measured mean has the smaller root mean square "
-        "difference: "
-        f"{', '.join(far) or 'none'}. PredSim 2022 with 92 muscles has a mean correlation of "
-        f"{PREDSIM['mean']:.3f} on these curves, {PREDSIM['ankle angle']:.2f} for the ankle angle and "
-        f"{PREDSIM['vertical reaction']:.2f} for the vertical reaction; two groups of people correlate .950 "
-        "with each other."
-    )
-
-
-def walks(found: Mapping[str, Any]) -> str:
-    """One line per walk: the best start, every start, what is removed, the other cost."""
-    named = {"best of the starts by objective": found["ours"]}
-    named |= {f"start {seed}": each for seed, each in enumerate(found["starts"])}
-    named |= {"thesis's cost": found["thesis"], "at Winter's speed, beside Winter": found["winter"]}
-    named |= {f"without {name}": each for name, each in found["removals"].items()}
-    return table(HEADINGS, [line(name, each) for name, each in named.items()])
-
-
-def lengths(found: Sequence[Mapping[str, Any]]) -> str:
-    """Cost per metre over step lengths, the length at which a parabola through them is least, and terms."""
-    return f"{preferred(found)}\n\n{terms_per_metre(found)}"
-
-
-def terms_per_metre(found: Sequence[Mapping[str, Any]]) -> str:
-    """Every term of the cost per metre, at each speed and step length."""
-    names = list(found[0]["terms"])
-    rows = []
-    for each in found:
-        length = each["step_length"]
-        terms = [f"{each['terms'][name] / length:.3f}" for name in names]
-        rows.append([f"{each['speed']} m/s, {length:.2f} m", *terms])
-    return table(["cost per metre", *names], rows)
 
 
 def metabolic_lengths(found: Sequence[Mapping[str, Any]]) -> str:
@@ -123,13 +60,8 @@ def least(length: list[float], cost: list[float]) -> str:
     return f"{at:.2f}"
 
 
-def mesh(found: Sequence[Mapping[str, Any]]) -> str:
-    """One line per number of control points."""
-    return table(HEADINGS, [line(f"{each['points']} control points", each) for each in found])
-
-
 def predicted(found: Mapping[str, Any]) -> str:
-    """Predicted contact: one line per mesh and for Winter's speed; the settings that are moved; curves."""
+    """One line per mesh and for Winter's speed; the settings that are moved; curves."""
     headings = [
         "walk", "ten curves of the trial", "five of Winter", "objective",
         "vertical reaction: peak, valley, peak (BW)", "foot-flat, heel-off, toe-off (% of the cycle)",
@@ -143,8 +75,9 @@ def predicted(found: Mapping[str, Any]) -> str:
     )
     every = [*found["meshes"], found["winter"], *found["moved"]]
     names = [each["name"] for each in found["meshes"]]
-    sides = [[quantity, *(cell(each["curves"][quantity]) for each in found["meshes"])] for quantity in TEN]
-    by_curve = table(["correlation, RMS", *names], sides)
+    columns = [*(each["curves"] for each in found["meshes"]), *found["nulls"].values()]
+    sides = [[quantity, *(cell(column.get(quantity)) for column in columns)] for quantity in TEN]
+    by_curve = table(["correlation, RMS", *names, *found["nulls"]], sides)
     return f"{table(headings, [predicted_line(each) for each in every])}\n\n{summary}\n\n{by_curve}"
 
 
@@ -205,29 +138,9 @@ def impossible(found: Sequence[Mapping[str, Any]]) -> str:
 
 
 TABLES = {
-    "score": score, "mesh": mesh, "predicted": predicted, "lengths": lengths, "speeds": speeds,
-    "predicted_speeds": speeds,
+    "predicted": predicted, "predicted_speeds": speeds,
     "predicted_lengths": metabolic_lengths, "slopes": slopes, "impossible": impossible,
 }  # fmt: skip
-HEADINGS = [
-    "walk", "mean correlation", "objective", "vertical reaction: peak, valley, peak (BW)",
-    "knee in swing (deg)", "pelvis yaw, list (deg)", "criteria not met", "iterations", "CPU s",
-]  # fmt: skip
-
-
-def line(name: str, each: Mapping[str, Any]) -> list[str]:
-    ending = "" if each["status"] == "converged" else f" ({each['status']})"
-    return [
-        name + ending,
-        f"{each['mean']:.3f}",
-        f"{each['objective']:.4f}",
-        ", ".join(f"{peak:.2f}" for peak in each["peaks"]),
-        f"{each['knee']:.1f}",
-        ", ".join(f"{angle:.1f}" for angle in each["pelvis"]),
-        "; ".join(each["not_met"]) or "none",
-        str(each["iterations"]),
-        f"{each['cpu_seconds']:.0f}",
-    ]
 
 
 def cell(values: list[float | None] | None) -> str:

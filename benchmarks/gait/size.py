@@ -21,14 +21,11 @@ class Size:
     control_points: Sequence[int] = (6, 8, 10)
     nodes_per_span: Sequence[int] = (5, 7, 9, 13)
     starts: int = 10
-    removals: int | None = None
-    meshes: Sequence[int] = (5, 7, 9, 11)
     people: Mapping[float, float] = field(default_factory=lambda: PEOPLE)
     parts_of_length: Sequence[float] = (0.84, 0.92, 1.0, 1.08, 1.16)  # of the length that people prefer
     predicted_meshes: Sequence[int] | None = None
     moved: int | None = None
     slopes: Sequence[float] = (-0.08, 0.0, 0.08)
-    walked: Sequence[float] = (0.8, 1.0, 1.2, 1.4, 1.6, 1.8)
     impossible: int | None = None
     casadi_seconds: float = 400.0  # of a solve
     max_iterations: int | None = None  # None: as many as the problem recommends
@@ -42,6 +39,4 @@ class Size:
         return replace(rounds, solver=replace(rounds.solver, max_iterations=self.max_iterations))
 
 
-SMALLEST = Size(
-    1, (1.2,), (0.6,), (6,), (5,), 1, 1, (3,), {1.2: 0.59}, (1.0,), (2,), 1, (0.0,), (1.2,), 1, 1.0, 2
-)
+SMALLEST = Size(1, (1.2,), (0.6,), (6,), (5,), 1, {1.2: 0.59}, (1.0,), (2,), 1, (0.0,), 1, 1.0, 2)

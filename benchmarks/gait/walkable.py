@@ -5,18 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import numpy as np
-
 import trajopt
 from benchmarks.gait import score
 from benchmarks.gait.runs import shown
-from benchmarks.gait.size import PEOPLE, Size
+from benchmarks.gait.size import Size
 from problems import gait
 from problems.human.assessment.criteria import credibility
 
-# Mean step lengths of ten people on a treadmill, van der Zee et al.; beyond 1.6 m/s on the line through the
-# last two.
-STEPS = PEOPLE | {1.8: 0.755}
 IMPOSSIBLE: tuple[dict[str, float], ...] = (
     {"speed": 4.0, "step_length": 0.7},
     {"speed": 1.2, "step_length": 1.2},
@@ -31,13 +26,8 @@ POSSIBLE = {
 TIME_LIMIT = 120.0  # s
 
 
-def speeds(size: Size) -> list[dict[str, Any]]:
-    """Walks at people's step lengths with eight control points, refined as the problem recommends."""
-    return [shown(walk(size, speed=v, step_length=people_step(v), contact="imposed")) for v in size.walked]
-
-
 def predicted_speeds(size: Size) -> list[dict[str, Any]]:
-    """Walks with predicted contact at people's step lengths, and the trial's, refined as by default."""
+    """Walks at people's step lengths, and the trial's, refined as by default."""
     steps = [*size.people.items(), (score.AT_TRIAL["speed"], score.AT_TRIAL["step_length"])]
     return [shown(walk(size, speed=v, step_length=length)) for v, length in steps]
 
@@ -46,11 +36,6 @@ def impossible(size: Size) -> list[dict[str, Any]]:
     """Steps that nobody can walk: how each solve ends, after how long, and what its message names."""
     steps = (POSSIBLE, *IMPOSSIBLE)[: size.impossible] if size.impossible else IMPOSSIBLE
     return [shown({"asked": asked, **walk(size, **asked)}) for asked in steps]
-
-
-def people_step(speed: float) -> float:
-    """The step length that people take at a speed, m."""
-    return float(np.interp(speed, list(STEPS), list(STEPS.values())))
 
 
 def walk(size: Size, **parameters: Any) -> dict[str, Any]:

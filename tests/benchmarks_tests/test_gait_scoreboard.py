@@ -13,24 +13,27 @@ WALK = {
     "step_length": 0.6, "points": 8, "people": 0.59,
     "curves": {name: [0.9, 2.0, None] for name in TEN},
 }  # fmt: skip
+PREDICTED = WALK | {
+    "name": "4 intervals", "winter": 0.95, "slip": 1e-4, "sinking": 2e-4, "missing": 2e-3,
+    "events": {"foot-flat": 8.0, "toe-off": 62.0, "heel-off": 33.0},
+}  # fmt: skip
 FOUND = {
-    "ours": WALK, "thesis": WALK | {"mean": 0.8}, "winter": WALK,
-    "starts": [WALK, WALK | {"status": "infeasible"}],
-    "removals": {"clearance": WALK | {"not_met": ["knee, peak in swing 40"]}},
-    "nulls": {
-        "body weight by the time split": {"vertical reaction": [0.97, 0.1, None]},
-        "mean of each curve": {name: [None, 1.0 if name == "hip angle" else 9.0, None] for name in TEN},
-        "Winter's adults": {"knee angle": [0.99, 5.0, 0.9]},
-    },
+    "meshes": [PREDICTED], "base": "4 intervals", "winter": PREDICTED | {"name": "at Winter's speed"},
+    "moved": [PREDICTED | {"mean": mean, "status": status, "name": f"power to {mean}"}
+              for mean, status in ((0.88, "converged"), (0.91, "infeasible"))],
+    "nulls": {"mean of each curve": {name: [None, 9.0, None] for name in TEN},
+              "Winter's adults": {"knee angle": [0.99, 5.0, 0.9]}},
 }  # fmt: skip
 
 
-def test_null_models_that_are_closer_are_named():
-    text = scoreboard.score(FOUND)
-    assert "time split correlates better than the prediction: vertical reaction." in text
-    assert "has the smaller root mean square difference: hip angle." in text
-    assert "**0.900**" in text and "**0.800**" in text
-    assert "start 1 (infeasible)" in text and "| knee, peak in swing 40 |" in text
+SLOPE = {"slope": 0.0, "cost": 2.6, "people": 2.5, "objective": 0.4, "iterations": 20}
+
+
+def test_null_models_stand_beside_the_walk_and_moved_settings_are_summed_up():
+    text = scoreboard.predicted(FOUND)
+    assert "the worst has a mean correlation that is 0.020 lower, the best one 0.010 higher" in text
+    assert "power to 0.91 (infeasible)" in text and "| 0.1, 0.2 |" in text
+    assert "| hip angle | 0.90, 2 | 0, 9 |  |" in text and "| 0.99, 5 |" in text
 
 
 def test_the_least_cost_per_metre_is_found_between_step_lengths_or_at_their_end():
@@ -38,13 +41,7 @@ def test_the_least_cost_per_metre_is_found_between_step_lengths_or_at_their_end(
     assert scoreboard.least([0.5, 0.6, 0.7], parabola) == "0.62"
     assert scoreboard.least([0.5, 0.6, 0.7], [1.0, 2.0, 3.1]) == "below 0.50"
     assert scoreboard.least([0.5, 0.6, 0.7], [3.0, 2.0, 1.5]) in ("above 0.70", "0.70")
-    rows = [
-        WALK | {"step_length": x, "objective": x * (1.0 + y), "terms": {"effort": x, "power": x * y}}
-        for x, y in zip((0.5, 0.6, 0.7), parabola, strict=True)
-    ]
-    text = scoreboard.lengths(rows)
-    assert "| 0.62 | 0.59 |" in text
-    assert "| cost per metre | effort | power |" in text and "m/s, 0.50 m | 1.000 | 0.014 |" in text
+    rows = [WALK | {"step_length": x} for x in (0.5, 0.6, 0.7)]
     metabolic = [row | {"objective": 1.0, "cost": 2.0 + y} for row, y in zip(rows, parabola, strict=True)]
     text = scoreboard.metabolic_lengths(metabolic)
     assert "| 0.62 | 0.59 |" in text and "0.50 m: 2.014" in text
@@ -52,15 +49,15 @@ def test_the_least_cost_per_metre_is_found_between_step_lengths_or_at_their_end(
 
 def test_tables_are_filled_where_the_page_has_a_place_for_them(tmp_path):
     page = tmp_path / "gait.md"
-    page.write_text("a\n<!-- scoreboard mesh -->\nold\n<!-- end -->\nb\n")
-    numbers = {"mesh": {"machine": "a machine", "found": [WALK, WALK | {"points": 14}]}}
+    page.write_text("a\n<!-- scoreboard predicted -->\nold\n<!-- end -->\nb\n")
+    numbers = {"predicted": {"machine": "a machine", "found": FOUND}}
     for _ in range(2):
         scoreboard.fill(page, numbers)
     text = page.read_text()
     assert "old" not in text and text.startswith("a\n") and text.endswith("\nb\n")
-    assert text.count("| 14 control points |") == 1 and text.count("a machine") == 1
-    with pytest.raises(ValueError, match="no place for 'scoreboard score'"):
-        scoreboard.fill(page, numbers | {"score": {"machine": "m", "found": FOUND}})
+    assert text.count("| at Winter's speed |") == 1 and text.count("a machine") == 1
+    with pytest.raises(ValueError, match="no place for 'scoreboard slopes'"):
+        scoreboard.fill(page, numbers | {"slopes": {"machine": "m", "found": [SLOPE]}})
 
 
 def test_the_page_of_walking_has_a_place_for_every_part():
