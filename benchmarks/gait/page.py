@@ -17,13 +17,13 @@ Written by `python -m benchmarks.gait`, one part alone for example by `python -m
 cost of Barman's thesis with `--cost thesis`; one BLAS thread. The gait itself, with its criteria and
 pictures, is on [its own page](gait.md). All numbers: [gait_benchmark.json](gait_benchmark.json). Solves are
 without limit nodes, but for those between the nodes."""
-DEFAULT = """The cost with sources, the default of `gait`. The default run starts from a stored walk, all
-others from the measured start."""
+DEFAULT = """The cost with sources, with imposed contact (`contact="imposed"`). The default run starts from a
+stored walk, all others from the measured start."""
 OF_THE_THESIS = """## The thesis's cost
 
 `cost="thesis"`, six control points. All but the part between the nodes was measured before the gaits got
 seven more nodes for their limits: 29 nodes and 1802 rows here are 36 and 2191 today, and efforts differ by
-1.6 % at L = 0.6 m ([its own page](gait.md#the-thesiss-cost) has the present runs)."""
+1.6 % at L = 0.6 m ([its own page](gait_thesis.md) has the present runs)."""
 UNKNOWNS = {
     "sourced": "Symmetry leaves 228 of 304 control points; the spline of the reaction has 24 more, and the "
     "opposing force 3",

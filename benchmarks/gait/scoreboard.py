@@ -70,15 +70,19 @@ def predicted(found: Mapping[str, Any]) -> str:
     base = next(each for each in found["meshes"] if each["name"] == found["base"])
     lost = [base["mean"] - each["mean"] for each in found["moved"]]
     summary = (
-        f"Of the {len(lost)} moved settings, on {base['name']}, the worst has a mean correlation that is "
-        f"{max(lost):.3f} lower, the best one {-min(lost):.3f} higher."
+        ""
+        if not lost
+        else (
+            f"Of the {len(lost)} moved settings, on {base['name']}, the worst has a mean correlation that is "
+            f"{max(lost):.3f} lower, the best one {-min(lost):.3f} higher.\n\n"
+        )
     )
     every = [*found["meshes"], found["winter"], *found["moved"]]
     names = [each["name"] for each in found["meshes"]]
     columns = [*(each["curves"] for each in found["meshes"]), *found["nulls"].values()]
     sides = [[quantity, *(cell(column.get(quantity)) for column in columns)] for quantity in TEN]
     by_curve = table(["correlation, RMS", *names, *found["nulls"]], sides)
-    return f"{table(headings, [predicted_line(each) for each in every])}\n\n{summary}\n\n{by_curve}"
+    return f"{table(headings, [predicted_line(each) for each in every])}\n\n{summary}{by_curve}"
 
 
 def slopes(found: Sequence[Mapping[str, Any]]) -> str:

@@ -14,10 +14,16 @@ FIGURES = ("angles", "torques", "reactions", "forces", "snapshots")
 def draw(solution: Solution, folder: Path, ending: str) -> list[str]:
     """Write figures of the gait cycle, an animation, exports and tables of criteria; names of the files.
 
-    They are of our skeleton: of a walk with a model of the user's own there are none.
+    They are of our skeleton: of a walk with a model of the user's own there is the motion alone, in the names
+    and signs of the model.
     """
     if of_own_model(solution):
-        return []
+        from problems.human.motions.own_motion import own_motion
+        from problems.human.opensim.setups import MOTION
+        from problems.human.opensim.storage import write_storage
+
+        write_storage(folder / MOTION, own_motion(solution))
+        return [MOTION]
     from problems.human import plot
     from problems.human.assessment.criteria import credibility, table
     from problems.human.assessment.exports import export

@@ -54,9 +54,7 @@ def own_skeleton(path: str | os.PathLike[str], person: Person) -> Any:
     what `dynamics.load_osim` raises.
     """
     plain = dynamics.load_osim(path)
-    names = matched_coordinates(plain)
-    check_walks(names)
-    names |= pelvis_zeros(plain, person.height)
+    names = own_coordinates(plain, person.height)
     bodies = {
         old.replace("SIDE", side): new.replace("SIDE", side) for old, new in BODIES.items() for side in "rl"
     }
@@ -64,6 +62,13 @@ def own_skeleton(path: str | os.PathLike[str], person: Person) -> Any:
     spoken = dynamics.OsimNames({old: new for old, new in bodies.items() if old in known}, names)
     held = [name for name in plain.robot.joint_names if name not in names]
     return with_strength_and_soles(dynamics.load_osim(path, held, spoken), person)
+
+
+def own_coordinates(plain: dynamics.OsimModel, height: float) -> dict[str, dynamics.OwnCoordinate]:
+    """Coordinate of the file -> ours, those of the pelvis counted from the ground; ProblemError for none."""
+    names = matched_coordinates(plain)
+    check_walks(names)
+    return names | pelvis_zeros(plain, height)
 
 
 def matched_coordinates(plain: dynamics.OsimModel) -> dict[str, dynamics.OwnCoordinate]:

@@ -5,13 +5,15 @@ import pytest
 
 import dynamics
 import trajopt
+from problems import gait
+from problems.human.assessment.outputs import draw
 from problems.human.body.model import ACTIVE, skeleton
 from problems.human.body.own_model import matched_coordinates, own_skeleton
 from problems.human.body.person import Person
 from problems.human.motions.names import opensim_names, write_names
 from problems.human.motions.tracking import track_motion
 from problems.human.opensim.osim_model import osim_model
-from problems.human.opensim.storage import Storage, write_storage
+from problems.human.opensim.storage import Storage, read_storage, write_storage
 from trajopt.base.errors import ProblemError
 
 NAMES = opensim_names()
@@ -25,6 +27,10 @@ def model_file(path, turned):
         if axis.findtext("coordinates") in turned:
             place = axis.find("axis")
             place.text = " ".join(str(-float(each)) for each in place.text.split())
+    for coordinate in document.iter("Coordinate"):
+        if coordinate.get("name") in turned:
+            ends = coordinate.find("range")
+            ends.text = " ".join(str(-float(each)) for each in reversed(ends.text.split()))
     document.write(path, encoding="utf-8", xml_declaration=True)
     return str(path)
 
@@ -113,3 +119,24 @@ def test_zeros_turn_with_the_way_a_coordinate_counts(turned_model):
         if each.column in found:
             own = found[each.column]
             assert (own.sign, own.zero) == (-each.sign, pytest.approx(each.sign * each.zero)), each
+
+
+@pytest.mark.long
+def test_a_walk_of_a_model_is_written_in_its_signs_and_read_again(turned_model, tmp_path):
+    """The targets of a walk that tracks the first step of the file are the angles of the walk."""
+    problem = gait.build(model=turned_model, intervals=1)
+    walk = trajopt.solve(problem, trajopt.Ipopt(max_iterations=1), refine=None, progress="silent")
+    assert draw(walk, tmp_path, "png") == ["coordinates.mot"]
+    file, step = str(tmp_path / "coordinates.mot"), (0.0, walk.duration)
+    again = gait.build(model=turned_model, intervals=1, track=file, track_window=step)
+    progress = np.linspace(0.0, 1.0, 11)
+    targets, joints = again.datasets["measured angles"], again.dynamics.joint_names
+    named = [each.joint for each in NAMES if each.joint in joints]
+    found = np.stack(
+        [np.interp(progress, targets.times, column) for column in targets.values.T], axis=1
+    )
+    expected = walk.q(progress * walk.duration)[:, [joints.index(name) for name in named]]
+    assert np.abs(found - expected).max() < np.deg2rad(0.1)
+    plain, columns = dynamics.load_osim(turned_model), read_storage(file).columns
+    assert set(columns) == set(plain.robot.joint_names)
+    assert columns["knee_angle_r"].min() < -30.0  # bent, as the file counts extension
