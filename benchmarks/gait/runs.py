@@ -56,7 +56,7 @@ class Logged(trajopt.Ipopt):
 
 
 def default_run(cost: str, size: Size) -> dict[str, Any]:
-    """Everything about the default step by one cost, contact imposed: the last of several runs, and the least CPU seconds."""
+    """The default step by one cost with imposed contact: the last of several runs, the least CPU seconds."""
     solved(size, cost=cost, contact="imposed")  # compiles
     best, solution, split = np.inf, None, {}
     for _ in range(size.repeats):

@@ -132,9 +132,7 @@ def test_a_walk_of_a_model_is_written_in_its_signs_and_read_again(turned_model, 
     progress = np.linspace(0.0, 1.0, 11)
     targets, joints = again.datasets["measured angles"], again.dynamics.joint_names
     named = [each.joint for each in NAMES if each.joint in joints]
-    found = np.stack(
-        [np.interp(progress, targets.times, column) for column in targets.values.T], axis=1
-    )
+    found = np.stack([np.interp(progress, targets.times, column) for column in targets.values.T], axis=1)
     expected = walk.q(progress * walk.duration)[:, [joints.index(name) for name in named]]
     assert np.abs(found - expected).max() < np.deg2rad(0.1)
     plain, columns = dynamics.load_osim(turned_model), read_storage(file).columns
