@@ -78,6 +78,9 @@ BENCHMARKS = (
         ("problems", "bad ends", "solved", "proved", "duration s"),
         needs=("coal",),
     ),
+    Command(
+        "pose_to_pose", "--smallest", ("pairs", "torques hold", "converged", "seconds"), needs=("ruckig",)
+    ),
     Command("optimum_errors", columns=("problem", "intervals", "a third of them", "twice as many")),
     Command(
         "papers",
