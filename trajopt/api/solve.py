@@ -23,7 +23,7 @@ from trajopt.problem.problem_parts import checked_problem
 from trajopt.problem.refinement_protocol import Refinement, check_refinement
 from trajopt.refinement.mesh_levels import levels
 from trajopt.refinement.other_solvers import other_solvers
-from trajopt.refinement.refinements import refinements
+from trajopt.refinement.refined import refinements
 from trajopt.refinement.starts.several_starts import retries, several_starts
 from trajopt.refinement.starts.start_rules import default_refinement
 from trajopt.solution.journal import Journal

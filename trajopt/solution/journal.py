@@ -253,6 +253,19 @@ class Journal:
             raise SolvesStopped(INTERRUPTED)
         return entry.answer
 
+    def other_optima(self) -> list[Entry]:
+        """The answers of starts on the user's mesh at other optima than the best one, the lowest first."""
+        lowest = self.best.value
+        others = [
+            each
+            for each in self.entries
+            if each.attempt.own_mesh
+            and np.isfinite(each.value)
+            and not same_optimum(each.value, lowest)
+            and self.same_as.get(each.attempt.number) is None
+        ]
+        return sorted(others, key=lambda each: each.value)
+
     def note(self, attempt: Attempt, answer: Answer, before: Answer) -> Entry:
         """The entry of an answer that others found from one of this journal, with what they took for it."""
         iterations, seconds = answer.iterations - before.iterations, answer.seconds - before.seconds

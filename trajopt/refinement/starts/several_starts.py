@@ -231,17 +231,3 @@ def _value_on(mesh: Mesh, journal: Journal) -> float:
         else []
     )
     return min((each.value for each in solved if each.row.spans == spans), default=np.inf)
-
-
-def other_optima(journal: Journal) -> list[Entry]:
-    """The answers of starts on the user's mesh at other optima than the best one, the lowest first."""
-    lowest = journal.best.value
-    others = [
-        entry
-        for entry in journal.entries
-        if entry.attempt.own_mesh
-        and np.isfinite(entry.value)
-        and not same_optimum(entry.value, lowest)
-        and journal.same_as.get(entry.attempt.number) is None
-    ]
-    return sorted(others, key=lambda each: each.value)
