@@ -25,7 +25,6 @@ from trajopt.splines.node_sets import MotionSamples
 from trajopt.terms.nonsmooth import exact_of
 
 PER_DEGREE = 3  # times per span at which equations are evaluated, per degree of the curves
-STRICTER = 0.1  # of the tolerance: that of gains where an equation is missed by more at single times
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +34,13 @@ class ErrorEstimate:
     equations : largest |value - bound| of a path equation over its scale, or size of the residual
         force over that of the largest real one (`checks/residual_forces.py`)
     optimality : what finer knots could gain in the span, relative to the objective
-    pointwise : largest error of a path equation at a single time, where that is more than `equations` hold
+    pointwise : largest error of a path equation at a single time, where `equations` hold what residuals of
+        rates change of states; else as `equations`
     """
 
     equations: tuple[Array, ...]
     optimality: tuple[Array, ...]
-    pointwise: float = 0.0
+    pointwise: tuple[Array, ...]
 
     @property
     def of_equations(self) -> float:
@@ -58,43 +58,47 @@ class ErrorEstimate:
         worst = max(self.of_equations, self.of_optimality)
         return np.inf if np.isnan(worst) else worst
 
-    def within(self, tol: float) -> bool:
-        """True if both errors are at most tol; that of optimality a tenth where `pointwise` exceeds it.
-
-        A residual at single times is no error where a control jumps, and one where it gains something.
-        """
-        return self.largest <= tol and self.of_optimality <= self._most_gain(tol)
+    @property
+    def at_single_times(self) -> float:
+        """The largest relative error of a path equation at a single time."""
+        return max(float(values.max()) for values in self.pointwise)
 
     def marks(self, tol: float, share: float) -> list[Array]:
         """The spans to halve, one boolean per span and arc.
 
-        Of each error that exceeds its tolerance, the spans with more than a share of the largest one.
+        Of each error that exceeds its tolerance, the spans with more than a share of the largest one. Where
+        both are below tol, errors at single times count, and gains above `little_gain`.
         """
         marks = [np.zeros(values.size, dtype=bool) for values in self.equations]
-        for errors, size, most in (
-            (self.equations, self.of_equations, tol),
-            (self.optimality, self.of_optimality, self._most_gain(tol)),
-        ):
+        errors = [(self.equations, self.of_equations, tol), (self.optimality, self.of_optimality, tol)]
+        if self.largest <= tol:
+            errors = [
+                (self.pointwise, self.at_single_times, tol),
+                (self.optimality, self.of_optimality, little_gain(tol)),
+            ]
+        for of_spans, size, most in errors:
             if not size > most:
                 continue
-            largest = max(float(values.max()) for values in errors)
-            for mark, values in zip(marks, errors, strict=True):
+            largest = max(float(values.max()) for values in of_spans)
+            for mark, values in zip(marks, of_spans, strict=True):
                 mark |= values >= share * largest
         return marks
 
-    def _most_gain(self, tol: float) -> float:
-        return STRICTER * tol if self.pointwise > tol else tol
+
+def little_gain(tol: float) -> float:
+    """Gain of the objective, or change by a round, below which residuals at single times are no error."""
+    return 0.1 * tol
 
 
 def estimated(solution: SolutionData, optimality: bool = True) -> ErrorEstimate:
     """The error estimate of a solution on its own mesh; without `optimality` its gains count as zero."""
     equations = tuple(equation_errors(solution))
     if not optimality:
-        return ErrorEstimate(equations, tuple(np.zeros_like(values) for values in equations))
+        return ErrorEstimate(equations, tuple(np.zeros_like(values) for values in equations), equations)
     limits, finer = gains_of_limits(solution), gains_of_halving(solution)
     total = solution.size_of_costs or 1.0
     gains = limits if finer is None else [a + b for a, b in zip(limits, finer, strict=True)]
-    return ErrorEstimate(equations, tuple(values / total for values in gains))
+    return ErrorEstimate(equations, tuple(values / total for values in gains), equations)
 
 
 def estimated_between_nodes(solution: SolutionData) -> ErrorEstimate:
@@ -111,7 +115,7 @@ def estimated_between_nodes(solution: SolutionData) -> ErrorEstimate:
             changes += np.where(np.isfinite(cost), np.abs(cost), 0.0).sum(axis=1)
     total = solution.size_of_costs or 1.0
     by_arc = _by_arc(changes / total, solution.curve.knot_times_of_arcs)
-    return ErrorEstimate(tuple(equations), tuple(by_arc), pointwise)
+    return ErrorEstimate(tuple(equations), tuple(by_arc), tuple(pointwise))
 
 
 def equation_errors(solution: SolutionData) -> list[Array]:
@@ -124,7 +128,7 @@ def equation_errors(solution: SolutionData) -> list[Array]:
     return _equation_errors(solution)[0]
 
 
-def _equation_errors(solution: SolutionData, integrated: bool = False) -> tuple[list[Array], float]:
+def _equation_errors(solution: SolutionData, integrated: bool = False) -> tuple[list[Array], list[Array]]:
     """The errors of `equation_errors`, and the largest one at a single time whatever the length of its span.
 
     integrated : residuals of rates count by what they change of states alone, as in `verify`
@@ -132,7 +136,8 @@ def _equation_errors(solution: SolutionData, integrated: bool = False) -> tuple[
     equations, curve = path_equations(solution.problem), solution.curve
     edges = curve.knot_times_of_arcs
     if not equations:
-        return [np.zeros(times.size - 1) for times in edges], 0.0
+        none = [np.zeros(times.size - 1) for times in edges]
+        return none, none
     count = max(GAUSS_POINTS, PER_DEGREE * max(basis.degree for basis in curve.bases))
     fractions = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, count))
     fractions = np.clip(fractions, SAME_TIME, 1.0 - SAME_TIME)  # residuals jump at the ends of spans
@@ -144,12 +149,12 @@ def _equation_errors(solution: SolutionData, integrated: bool = False) -> tuple[
     scales = equation_scales(solution, equations, here, forces)
     lengths = np.diff(solution.knot_times)
     shorter = np.minimum(1.0, EQUAL * lengths / lengths.mean())
-    worst, pointwise = np.zeros(times.size), 0.0
+    worst, pointwise = np.zeros(times.size), np.zeros(times.size)
     for constraint in equations:
         equal, value = constraint.lower == constraint.upper, values[constraint.term.quantity]
         error = np.abs(value - np.where(equal, constraint.lower, 0.0)) / scales[constraint]
         error = np.where(equal & constraint.over.mask(here)[:, None], error, 0.0)
-        pointwise = max(pointwise, float(np.nan_to_num(error).max(initial=0.0)))
+        pointwise = np.fmax(pointwise, np.nan_to_num(error).max(axis=1))
         if constraint.of_rates and integrated:
             changed = interval_errors(solution, constraint, scales[constraint], times, value)
             error = np.minimum(error, np.repeat(changed, count, axis=0))
@@ -161,7 +166,8 @@ def _equation_errors(solution: SolutionData, integrated: bool = False) -> tuple[
         worst = np.fmax(worst, np.where(np.isnan(error), np.inf, error))
     for together in forces:
         worst[together.at] = np.fmax(worst[together.at], together.missing / together.largest)
-    return _by_arc(worst.reshape(-1, count).max(axis=1), edges), pointwise
+    of_spans = (_by_arc(each.reshape(-1, count).max(axis=1), edges) for each in (worst, pointwise))
+    return next(of_spans), next(of_spans)
 
 
 def quadrature_errors(solution: SolutionData) -> list[Array]:

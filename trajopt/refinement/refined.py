@@ -13,7 +13,7 @@ from trajopt.base.arguments import check_choice, check_count, check_positive, pl
 from trajopt.base.arrays import Array
 from trajopt.base.tolerances import BETWEEN
 from trajopt.problem.refinement_protocol import Refinement
-from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_between_nodes
+from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_between_nodes, little_gain
 from trajopt.refinement.knots import split
 from trajopt.refinement.limit_nodes import LimitNodes
 from trajopt.solution.journal import (
@@ -80,25 +80,28 @@ class Refined:
     def attempts(self, journal: Journal, first: Entry) -> Policy[Entry]:
         """Halve spans of the last answer until its errors are small, and return the best, with its record."""
         run = Run(max_iterations=iterations_on(journal.iterations), start_kind=StartKind.NEAR_START)
-        best, last, note = first, first, ""
+        best, last, note, change = first, first, "", np.inf
         errors = least = self._measured(first)
         rounds, notes = [_row(first, errors, note)], [note]
-        while not (reason := self._end(last, errors, least, notes)):
-            finer = self._finer(last.answer, errors)
+        while not (reason := self._end(last, errors, least, notes, change)):
+            finer, before = self._finer(last.answer, errors), last.value
             try:
                 last = yield Attempt(finer, None, run, policy=SPANS, number=first.attempt.number)
             except SolvesStopped as stop:
                 reason = str(stop)
                 break
-            errors = self._measured(last)
+            errors, change = (
+                self._measured(last),
+                abs(last.value - before) / (last.answer.size_of_costs or 1.0),
+            )
             note = objection(best, last)
             best, least = (best, least) if note else (last, errors)
             rounds.append(_row(last, errors, note))
             notes.append(note)
         if best is first and self.is_silent(rounds):
             return first
-        before = first.answer.refinement
-        all_rounds = tuple(rounds) if before is None else (*before.rounds, *rounds[1:])
+        former = first.answer.refinement
+        all_rounds = tuple(rounds) if former is None else (*former.rounds, *rounds[1:])
         record = RefinementRecord(self.tol, all_rounds, reason)
         return replace(best, answer=replace(best.answer, refinement=record))
 
@@ -132,7 +135,7 @@ class Refined:
         return ErrorEstimate(
             tuple(values for one in errors for values in one.equations),
             tuple(share * values for share, one in each for values in one.optimality),
-            max(one.pointwise for one in errors),
+            tuple(values for one in errors for values in one.pointwise),
         )
 
     def _finer(self, answer: Answer, errors: ErrorEstimate) -> Any:
@@ -144,10 +147,16 @@ class Refined:
             del left[:arcs]
         return answer.asked_on(*meshes)
 
-    def _end(self, last: Entry, errors: ErrorEstimate, least: ErrorEstimate, notes: Sequence[str]) -> str:
+    def _end(
+        self, last: Entry, errors: ErrorEstimate, least: ErrorEstimate, notes: Sequence[str], change: float
+    ) -> str:
         """Reason why no further round is needed or allowed; empty where one is.
 
+        A residual at single times is no error where a control jumps, and one where halving its spans changes
+        the objective by more than a little, or may.
+
         least : the errors of the best answer;  notes : of every round, why it did not replace the best one
+        change : of the objective by the last round, relative to the size of the costs
         """
         rounds, status = len(notes) - 1, last.answer.status.value
         if not rounds and not last.converged:
@@ -156,7 +165,10 @@ class Refined:
             without_gain = all(notes[-MOST_WITHOUT_GAIN:])
             if not last.converged or errors.largest < least.largest or without_gain:
                 return f"the finer answer was not better: {notes[-1]}"
-        if errors.within(self.tol):
+        changes = max(change, errors.of_optimality)
+        if errors.largest <= self.tol and (
+            errors.at_single_times <= self.tol or changes <= little_gain(self.tol)
+        ):
             return "the errors are below the tolerance"
         most = max(values.size for values in errors.equations)
         if most >= self.most:

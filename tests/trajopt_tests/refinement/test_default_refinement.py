@@ -107,7 +107,7 @@ def test_a_mesh_that_is_fine_enough_stays():
 
 
 @pytest.mark.long
-def test_a_jump_whose_residual_no_mesh_reduces_is_not_refined():
+def test_a_jump_whose_residual_no_mesh_reduces_is_refined_once():
     """A thrust that burns mass by its square jumps inside an interval: 12 % of the rate, 1e-7 of the cost."""
 
     def rates(node):
@@ -120,8 +120,48 @@ def test_a_jump_whose_residual_no_mesh_reduces_is_not_refined():
     problem.end_at(x=[10.0, 0.0, None])
     problem.minimize(trajopt.duration)
     found = trajopt.solve(problem)
-    assert estimated_between_nodes(found).pointwise > 0.1
-    assert found.refinement is None and found.verify().holds
+    assert estimated_between_nodes(found).at_single_times > 0.1
+    assert len(found.refinement.rounds) == 2 and found.verify().holds
+    coarse, fine = (each.objective for each in found.refinement.rounds)
+    assert fine == pytest.approx(coarse, rel=1e-3)
+
+
+@pytest.mark.long
+def test_residuals_at_single_times_are_refined_where_that_changes_the_objective():
+    """At a corner residuals of 4 % change states by 1e-4, and halved spans the objective by 5 %."""
+    found = trajopt.solve(corner_in_two_phases())
+    assert found.objective == pytest.approx(1.04168615, rel=1e-5)  # of 160 intervals
+
+
+def corner_in_two_phases():
+    """PSOPT's manual, two-phase path tracking, on 10 intervals for each second."""
+
+    def tracking(x, y, vx, vy):
+        def deviation(node):
+            place = (node.x - x(node.t)) ** 2 + (node.y - y(node.t)) ** 2
+            return 100.0 * place + 500.0 * ((node.vx - vx) ** 2 + (node.vy - vy) ** 2)
+
+        return trajopt.ExpressionTerm(deviation, "deviation")
+
+    states, controls = ("x", "y", "vx", "vy"), ("ux", "uy")
+    costs = (
+        tracking(lambda t: t / 2.0, lambda t: 0.0, 0.5, 0.0),
+        tracking(lambda t: 0.5, lambda t: t / 2.0, 0.0, 0.5),
+    )
+    parts = []
+    for name, cost in zip(("along", "up"), costs, strict=True):
+        system = trajopt.system(states, controls, lambda node: [node.vx, node.vy, node.ux, node.uy])
+        part = trajopt.Problem(system, trajopt.Trajectory.collocation(10, 4, duration=1.0), name=name)
+        for control in controls:
+            part.control(control, -10.0, 10.0)
+        part.minimize(cost)
+        parts.append(part)
+    along, up = parts
+    along.start_at(x=[0.0, 0.0, 0.5, 0.0])
+    up.end_at(x=[0.5, 0.5, 0.0, 0.5])
+    both = trajopt.Phases(along, up)
+    both.link(trajopt.q, along.at("end"), up.at("start"))
+    return both
 
 
 @pytest.mark.long
