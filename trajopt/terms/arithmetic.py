@@ -71,8 +71,8 @@ class Arithmetic:
 
     def __getitem__(self, key: Any) -> Any:
         raise OptionError(
-            f"{short_repr(self)} has no entry {short_repr(key)}: a state or control is one number, use it as "
-            "it is; components of q, v, a and tau are terms, trajopt.q[0]; take others inside a @trajopt.term"
+            f"{short_repr(self)} has no entry {short_repr(key)}: components of q, v, a, tau and states are "
+            "terms, trajopt.q[0]; take others inside a @trajopt.term"
         )
 
     __iter__ = None  # else Python would loop over entries without end

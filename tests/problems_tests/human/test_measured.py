@@ -120,8 +120,8 @@ def test_labels_of_states_are_read_as_coordinates(folder, osim, motion, tmp_path
 @pytest.mark.parametrize(
     ("old", "new", "error", "message"),
     [
-        ("ground_force_r_v", "ground_force_q_v", UnknownNameError, "the columns 'ground_force_q_vx'"),
-        ("ground_reactions.mot", "elsewhere.mot", ProblemError, "elsewhere.mot', which is not there"),
+        ("hindfoot_r_v", "hindfoot_q_v", UnknownNameError, "the columns 'hindfoot_q_vx'"),
+        ("loads.mot", "elsewhere.mot", ProblemError, "elsewhere.mot', which is not there"),
         ("ExternalForce", "Else", ProblemError, "has no ExternalForce"),
         ("<applied_to_body>hindfoot_r", "<applied_to_body>", ProblemError, "name one in applied_to_body"),
         ("</objects>", "", ProblemError, "is no setup of external loads"),
@@ -129,7 +129,7 @@ def test_labels_of_states_are_read_as_coordinates(folder, osim, motion, tmp_path
 )  # fmt: skip
 def test_setups_that_do_not_fit_their_table_are_refused(folder, tmp_path, old, new, error, message):
     (tmp_path / SETUP).write_text((folder / SETUP).read_text().replace(old, new))
-    (tmp_path / "ground_reactions.mot").write_text((folder / "ground_reactions.mot").read_text())
+    (tmp_path / "loads.mot").write_text((folder / "loads.mot").read_text())
     with pytest.raises(error, match=message):
         read_external_loads(tmp_path / SETUP)
 

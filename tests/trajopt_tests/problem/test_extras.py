@@ -163,5 +163,5 @@ def test_a_control_that_jumps_has_no_rate():
     trajectory = trajopt.Trajectory.collocation(4, order=3, duration=1.0)
     problem = trajopt.Problem(PointMasses(1, 1.0), trajectory)
     problem.control("push", degree=1)
-    with pytest.raises(errors.TrajoptError, match="rate:push"):
+    with pytest.raises(errors.TrajoptError, match="'push' may jump, so it has no rate"):
         problem.minimize(trajopt.ExpressionTerm(lambda node: node.rate("push")[0], "haste"))

@@ -97,7 +97,6 @@ def test_a_distance_from_numbers_is_that_of_a_term_written_by_hand():
         (lambda: math.sin(trajopt.state("u")), "NumPy's functions take terms, np.sin"),
         (lambda: np.floor(trajopt.state("u")), "np.floor was called with a term: write it inside one"),
         (lambda: np.sin(trajopt.q, where=[True]), "np.sin was called with a term"),
-        (lambda: trajopt.state("u")[0], "has no entry 0: a state or control is one number, use it as it is"),
         (lambda: (trajopt.q + trajopt.v)[1], "has no entry 1"),
         (lambda: 1.0 / trajopt.state("u"), "1.0 was divided by a term: write it inside one @trajopt.term"),
         (lambda: np.array([1.0, 2.0]) / trajopt.q, "was divided by a term"),
