@@ -222,7 +222,7 @@ def walk(
 
 
 def step(path: Path) -> trajopt.Problem:
-    """Of H1, whose narrow feet are edges: under legs of five joints whole soles hold its base sideways."""
+    """H1, whose narrow feet are edges: under legs of five joints whole soles hold its base sideways."""
 
     def edge(problem: trajopt.Problem, foot: str, arcs: Sequence[int]) -> None:
         problem.contact(foot, arcs, 0.6, 0.04, sole=H1_EDGE)
