@@ -25,7 +25,7 @@ def arm():
 
 
 # A step of 4e-3 is no small one where drag grows with exp(-500 h), and where the power of muscles turns.
-SHORTER = {"goddard_in_phases": 0.1, "gait_stride": 0.1}
+SHORTER = {"goddard_in_phases": 0.1, "gait": 0.1, "gait_stride": 0.03}
 FRAME, INNER = "wrist_3_link", "forearm_link"
 
 

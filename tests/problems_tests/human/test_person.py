@@ -77,9 +77,12 @@ def test_a_mass_without_a_height_keeps_the_proportions_and_says_so(build):
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore::problems.human.gait.formulation.ImposedContactWarning")
 def test_a_packed_walker_is_told_in_weights_of_the_body_and_balances():
     """Not optimal after one iteration, but periodic: on average the ground carries body and pack."""
-    step = trajopt.solve(gait.build(backpack=15.0), trajopt.Ipopt(max_iterations=1), progress="silent")
+    step = trajopt.solve(
+        gait.build(backpack=15.0, contact="imposed"), trajopt.Ipopt(max_iterations=1), progress="silent"
+    )
     cycle = gait_cycle(step, 61)
     assert cycle.mass == pytest.approx(75.0) and cycle.person.total_mass == pytest.approx(90.0)
     assert all(each.met for each in identities(step))
@@ -88,10 +91,13 @@ def test_a_packed_walker_is_told_in_weights_of_the_body_and_balances():
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore::problems.human.gait.formulation.ImposedContactWarning")
 @pytest.mark.parametrize("slope", [-0.1, 0.08])
 def test_on_a_slope_the_ground_carries_the_weight_along_and_across_it(slope):
     """One iteration is not optimal, but periodic: the mean reaction is the weight in axes of the ground."""
-    step = trajopt.solve(gait.build(slope=slope), trajopt.Ipopt(max_iterations=1), progress="silent")
+    step = trajopt.solve(
+        gait.build(slope=slope, contact="imposed"), trajopt.Ipopt(max_iterations=1), progress="silent"
+    )
     assert all(each.met for each in identities(step))
     body = whole_body(gait_cycle(step, 11))
     assert body.model.gravity[0] / body.model.gravity[1] == pytest.approx(slope)
@@ -198,7 +204,8 @@ def test_no_posture_spans_more_than_the_longest_step(toes_bend):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("parameters", [{"speed": 6.0}])
+@pytest.mark.filterwarnings("ignore::problems.human.gait.formulation.ImposedContactWarning")
+@pytest.mark.parametrize("parameters", [{"speed": 6.0, "contact": "imposed"}])
 def test_a_step_that_nobody_can_take_ends_and_says_where_it_fails(parameters):
     """IPOPT ends where the violation is least or creeps along a flat valley of it: rounding decides which."""
     with pytest.warns(UntestedSpeedWarning):

@@ -133,6 +133,8 @@ def curves(problem):
 def image_of(name):
     """The curve on the other side that is this one in the mirror: friction edges 0 and 1 change places."""
     swapped = other_side(name.replace(" ", "_0_")).replace("_0_", " ")
+    if name.startswith("stretch"):
+        return swapped
     if not name.startswith("push"):
         return name
     return swapped[:-1] + {"0": "1", "1": "0"}.get(swapped[-1], swapped[-1])
