@@ -147,7 +147,10 @@ class DataBlock:
 
     def table_arguments(self, u: Mapping[str, Array]) -> Iterator[tuple[str, int | None, Array, Array]]:
         """Its times, or their progress, at which it is read, as `ExpressionBlock` gives arguments."""
-        yield f"data '{self.data.name}'", None, self.data.times[[0, -1]], self._argument(u)[0]
+        ends, argument = self.data.times[[0, -1]], self._argument(u)[0]
+        if self.data.interpolation == "steps":  # the last one goes on
+            ends[1] = max(ends[1], argument.max())
+        yield f"data '{self.data.name}'", None, ends, argument
 
     def pattern(self) -> Pairs:
         return {(self.target, name): np.ones((self.data.width, 1), bool) for name in self.inputs}

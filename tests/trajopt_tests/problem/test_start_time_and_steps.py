@@ -24,6 +24,7 @@ def breakpoints(problem):
     return problem.trajectory.arcs[0].basis.breakpoints
 
 
+@pytest.mark.filterwarnings("ignore::trajopt.base.errors.OutsideTableWarning")  # the last value goes on
 @pytest.mark.long
 @pytest.mark.parametrize("points", ["radau", "gauss"])
 @pytest.mark.parametrize("interpolation", ["steps", "linear"])
@@ -87,6 +88,7 @@ def test_a_free_start_is_found():
     assert solution.verify().verdict == "PASS"
 
 
+@pytest.mark.filterwarnings("ignore::trajopt.base.errors.OutsideTableWarning")  # the last value goes on
 @pytest.mark.long
 def test_time_goes_on_through_phases_and_files(tmp_path):
     names, durations = ("first", "second"), (2.0, (1.0, 3.0))
