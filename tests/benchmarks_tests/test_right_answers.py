@@ -9,7 +9,7 @@ from benchmarks.attacks.right_answers import FAMILIES
 
 @pytest.mark.parametrize(("family", "seed"), [("right: rest", 1), ("right: idle pushes", 8)])
 def test_states_that_rest_away_from_zero_pass(family, seed):
-    """What rounding left of a rate was compared with itself."""
+    """The rate that rounding leaves is not compared with itself."""
     judgement = attacked(FAMILIES[family][0], family, seed)
     assert judgement.verdict == "right", judgement.what
 

@@ -9,15 +9,14 @@ import pytest
 from library_solutions import solved_at_defaults
 from numpy.polynomial import Chebyshev
 from osim_files import OPENSIM, read_osim, run_opensim  # pyright: ignore  (tests/support is on the path)
+from swinging_person import swinging_person  # pyright: ignore
 
 import dynamics
 import trajopt
 from problems import gait
 from problems.human.assessment.exports import export, export_body
-from problems.human.assessment.whole_body import whole_body
 from problems.human.body.person import Person
-from problems.human.body.tables import contact_points, freedoms, segments
-from problems.human.gait.cycle import Cycle
+from problems.human.body.tables import contact_points, segments
 from problems.human.opensim.coordinates import coordinate_values
 from problems.human.opensim.osim_model import osim_model
 from problems.human.opensim.storage import read_storage
@@ -48,27 +47,8 @@ def folder(walk, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def waving(tmp_path_factory):
-    """All 55 joints swing smoothly under loads on feet and toes and a device on a leg: the body, the folder.
-
-    Feet and toes share what the ground must give; what the device does to shank and thigh cancels.
-    """
-    rng, time = np.random.default_rng(0), np.linspace(0.0, 1.0, 1001)
-    person, n = Person(), len(freedoms())
-    model = person.skeleton()
-    phase, rate = rng.uniform(0.0, 2.0 * np.pi, n), rng.uniform(2.0, 8.0, n)
-    size = np.where([joint.kind == "prismatic" for joint in freedoms().values()], 0.05, 0.25)
-    angle = rate * time[:, None] + phase
-    q = size * np.sin(angle)
-    q[:, model.joint_names.index("global_ty")] += 0.95
-    v, a = size * rate * np.cos(angle), -size * rate**2 * np.sin(angle)
-    total = dynamics.base_wrench(model, q, v, a)
-    share = 0.5 + 0.3 * np.sin(5.0 * time)[:, None]
-    ground = {"hindfoot_r": 0.6 * share * total, "toes_r": 0.4 * share * total}
-    ground["hindfoot_l"] = (1.0 - share) * total
-    device = np.array([5.0, -3.0, 20.0, 40.0, 10.0, -15.0]) * np.cos(3.0 * time)[:, None]
-    loads = ground | {"shank_l": device, "thigh_l": -device}
-    assert total[:, 4].min() > 0.2 * person.weight
-    body = whole_body(Cycle(model.joint_names, time, q, v, a, loads, ground, 1.0, 0.5, person))
+    """A person all of whose joints swing, and the folder in which OpenSim has computed the torques."""
+    body = swinging_person(1001)
     place = tmp_path_factory.mktemp("waving")
     export_body(body, place)
     run_opensim(place)

@@ -244,16 +244,14 @@ def test_a_six_axis_arm_with_rotors_is_identified():
 
 @pytest.mark.long
 def test_intervals_widen_with_noise_of_positions():
-    """Of a milliradian, which hides accelerations: the intervals of 95 % hold 9 of 10 values and more."""
+    """A milliradian hides accelerations: intervals of 95 % hold 9 of 10 true values and more."""
     model = planar_arm()
-    true = dynamics.base_parameters(model, True).values(dynamics.dynamic_parameters(model))
     errors = []
-    for seed in range(30):
+    for seed in range(40):
         data = measured(model, seed, position_noise=1e-3)
         errors.append(deviations(identification.estimate(another(model), data, bandwidth=6.0), model))
     assert np.mean(np.abs(errors) < 1.96) > 0.9
     assert np.abs(np.mean(errors, axis=0)).max() < 0.7  # 0.2 is chance; without a correction of bias 2
-    assert true.size == len(errors[0])
 
 
 def test_a_joint_without_measured_torques_is_refused_by_name():

@@ -8,6 +8,7 @@ import pytest
 
 import problems
 import trajopt
+from benchmarks.published.textbook import two_phases
 from trajopt.refinement.error_estimate import estimated_between_nodes
 from trajopt.refinement.knots import split
 from trajopt.refinement.refined import RefinedUntilVerified
@@ -129,39 +130,8 @@ def test_a_jump_whose_residual_no_mesh_reduces_is_refined_once():
 @pytest.mark.long
 def test_residuals_at_single_times_are_refined_where_that_changes_the_objective():
     """At a corner residuals of 4 % change states by 1e-4, and halved spans the objective by 5 %."""
-    found = trajopt.solve(corner_in_two_phases())
+    found = trajopt.solve(two_phases(10))
     assert found.objective == pytest.approx(1.04168615, rel=1e-5)  # of 160 intervals
-
-
-def corner_in_two_phases():
-    """PSOPT's manual, two-phase path tracking, on 10 intervals for each second."""
-
-    def tracking(x, y, vx, vy):
-        def deviation(node):
-            place = (node.x - x(node.t)) ** 2 + (node.y - y(node.t)) ** 2
-            return 100.0 * place + 500.0 * ((node.vx - vx) ** 2 + (node.vy - vy) ** 2)
-
-        return trajopt.ExpressionTerm(deviation, "deviation")
-
-    states, controls = ("x", "y", "vx", "vy"), ("ux", "uy")
-    costs = (
-        tracking(lambda t: t / 2.0, lambda t: 0.0, 0.5, 0.0),
-        tracking(lambda t: 0.5, lambda t: t / 2.0, 0.0, 0.5),
-    )
-    parts = []
-    for name, cost in zip(("along", "up"), costs, strict=True):
-        system = trajopt.system(states, controls, lambda node: [node.vx, node.vy, node.ux, node.uy])
-        part = trajopt.Problem(system, trajopt.Trajectory.collocation(10, 4, duration=1.0), name=name)
-        for control in controls:
-            part.control(control, -10.0, 10.0)
-        part.minimize(cost)
-        parts.append(part)
-    along, up = parts
-    along.start_at(x=[0.0, 0.0, 0.5, 0.0])
-    up.end_at(x=[0.5, 0.5, 0.0, 0.5])
-    both = trajopt.Phases(along, up)
-    both.link(trajopt.q, along.at("end"), up.at("start"))
-    return both
 
 
 @pytest.mark.long
