@@ -36,6 +36,7 @@ from trajopt.splines.gauss_rules import gauss
 from trajopt.splines.node_sets import START, ArcNodes, Neighbours
 from trajopt.splines.trajectory import SHORTEST_ARC, Arc, Trajectory
 from trajopt.terms import term as terms
+from trajopt.terms.arithmetic import Squared
 
 FREE_JOINT_EFFORT = "effort of joints that the optimum leaves free"  # name of the added cost
 BETWEEN = "between Gauss points"
@@ -164,7 +165,7 @@ def _minimize_free_effort(
             weight = part * abs(motion.objective) / (motion.duration * size**2)
             for number in np.flatnonzero(free):
                 window = (number / len(free), (number + 1) / len(free))
-                arcs.minimize(limit.term**2, weight=weight, over=window, name=FREE_JOINT_EFFORT)
+                arcs.minimize(Squared(limit.term), weight=weight, over=window, name=FREE_JOINT_EFFORT)
 
 
 def _bound_duration(arcs: ProblemData, problem: ProblemData) -> None:

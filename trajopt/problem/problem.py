@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -297,7 +297,9 @@ class ProblemData(ProblemParts):
         self.parameters[name] = Parameter(name, *given, arguments.unit(unit, f"'{name}'"))
         return terms.parameter(name)
 
-    def design(self, name: str, value: ArrayLike | Term) -> None:
+    def design(
+        self, name: str, value: ArrayLike | Term | Sequence[Term | float] | Callable[..., object]
+    ) -> None:
         """Let a property such as "forearm.mass" follow from parameters, as all of its quantities do.
 
         name : see `dynamics.RigidBodyModel.with_properties`; value : a term of parameters, a function of a

@@ -225,7 +225,7 @@ def _of_ground(solution: Solution) -> dict[str, Any]:
     }
     found = {}
     for link, load in problem.loads.items():
-        parts = [part for part in operands_of(load) or (load,) if part.name in names]
+        parts: list[Any] = [part for part in operands_of(load) or (load,) if part.name in names]
         if parts:
             found[link] = sum(parts[1:], parts[0])
     return found

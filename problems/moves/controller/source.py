@@ -160,7 +160,7 @@ def _of_solution(solution: SolutionData) -> MotionSource:
 
     problem, n = problem_of(solution), len(solution.joint_names)
     robot = None if problem is None else problem.dynamics
-    if not isinstance(robot, KinematicTree):
+    if problem is None or not isinstance(robot, KinematicTree):
         raise OptionError(
             "a controller takes joints of a robot, and this solution has none: its problem cannot be built "
             "again, or its dynamics is no RigidBodyModel"
