@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from dynamics.errors import ModelError as ModelError
     from dynamics.errors import MujocoError as MujocoError
     from dynamics.errors import MujocoWarning as MujocoWarning
+    from dynamics.errors import MuscleError as MuscleError
+    from dynamics.errors import MuscleWarning as MuscleWarning
     from dynamics.errors import OsimError as OsimError
     from dynamics.errors import ShapeError as ShapeError
     from dynamics.errors import ShapeWarning as ShapeWarning
@@ -86,6 +88,7 @@ if TYPE_CHECKING:
     from dynamics.model.shape import hull as hull
     from dynamics.model.shape import point_cloud as point_cloud
     from dynamics.model.shape import sphere as sphere
+    from dynamics.muscles.fibres import Fibres as Fibres
     from dynamics.papers.safeea.christoffel_recursion import (
         christoffel_symbols_serial as christoffel_symbols_serial,
     )
@@ -139,12 +142,15 @@ export_lazily(
         "MujocoError": "dynamics.errors",
         "MeshWarning": "dynamics.errors",
         "MujocoWarning": "dynamics.errors",
+        "MuscleError": "dynamics.errors",
+        "MuscleWarning": "dynamics.errors",
         "ShapeError": "dynamics.errors",
         "ShapeWarning": "dynamics.errors",
         "SourceError": "dynamics.errors",
         "TreeError": "dynamics.errors",
         "UnknownNameError": "dynamics.errors",
         "UrdfError": "dynamics.errors",
+        "Fibres": "dynamics.muscles.fibres",
         "Joint": "dynamics.model.joint",
         "JointLimits": "dynamics.model.joint_limits",
         "ball_joint": "dynamics.model.rotation_joint",

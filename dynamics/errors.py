@@ -8,6 +8,7 @@ DynamicsError (ValueError)
     ├── JointError      kind, axis, frame, limits, rotor
     ├── InertiaError    mass, inertia, a leaf without mass, a singular mass matrix
     ├── CouplingError   joints that follow functions of coordinates
+    ├── MuscleError     muscles: their paths, fibres and tendons
     └── SourceError     a table or file a model is read from
         ├── DhError     rows of Denavit-Hartenberg parameters
         ├── UrdfError   a URDF
@@ -55,6 +56,10 @@ class CouplingError(ModelError):
     """A joint does not follow a coordinate by a function that can be: its name, its points, its order."""
 
 
+class MuscleError(ModelError):
+    """A muscle cannot exist: its path, its numbers, or how it is to drive a robot."""
+
+
 class SourceError(ModelError):
     """A table or file does not describe a model."""
 
@@ -97,3 +102,7 @@ class MujocoWarning(UserWarning):
 
 class InertiaWarning(UserWarning):
     """An inertia of a file is one that no body can have, but it is harmless (merged away) or repaired."""
+
+
+class MuscleWarning(UserWarning):
+    """The equations of a muscle reward what no muscle does, or are used beyond what they describe."""

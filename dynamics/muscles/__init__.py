@@ -1,0 +1,1 @@
+"""Muscles on a robot: paths over points and surfaces, surrogates, fibres and tendons, forces in joints."""
