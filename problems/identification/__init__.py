@@ -9,3 +9,6 @@ from problems.identification.least_squares import NotExcitingError as NotExcitin
 from problems.identification.measurements import Measurements as Measurements
 from problems.identification.measurements import measurements as measurements
 from problems.identification.measurements import read_measurements as read_measurements
+from trajopt.base.arguments import check_calls as _check_calls
+
+_check_calls(globals(), "problems")

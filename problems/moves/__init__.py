@@ -26,3 +26,6 @@ from problems.moves.tasks.task import Task as Task
 from problems.moves.timing.smooth_motion import SmoothMotion as SmoothMotion
 from problems.moves.view.view import View as View
 from problems.moves.view.view import view as view
+from trajopt.base.arguments import check_calls as _check_calls
+
+_check_calls(globals(), "problems")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from trajopt.base.errors import near_matches
 from trajopt.problem.closure_problem import ClosureProblem
 from trajopt.problem.problem import ProblemData
 
@@ -36,6 +37,5 @@ class Problem(ClosureProblem):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            instead = "write problem.minimize(term, weight=-1.0)" if name == "maximize" else ""
-            hint = f": {instead}" if instead else ""
-            raise AttributeError(f"a problem has no '{name}'{hint}")
+            hint = ": write problem.minimize(term, weight=-1.0)" if name == "maximize" else ""
+            raise AttributeError(f"a problem has no '{name}'{hint or near_matches(name, dir(self))}")

@@ -7,15 +7,18 @@ checks of arrays with the errors of that package: the two packages do not import
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable
-from functools import cache
-from typing import TypeGuard, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache, wraps
+from inspect import Parameter, signature
+from types import FunctionType
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.errors import (
     LONGEST_NAME,
+    CallError,
     NotFiniteError,
     OptionError,
     ShapeError,
@@ -211,3 +214,105 @@ def check_count(
         raise error(f"{what} = {short_repr(value)}: expected a whole number, {least} or more")
     if value > most:
         raise error(f"{what} = {short_repr(value)}: expected a whole number, {most} at most")
+
+
+# What to write, where a function takes that, and the words of users and other programs for it
+INSTEAD = {
+    "upper": "max maximum most ub upper_bound",
+    "lower": "min minimum least lb lower_bound",
+    "equals": "equal equal_to value eq",
+    "over": "at when where nodes",
+    "q": "position positions angle angles joints",
+    "v": "velocity velocities speed speeds qd dq",
+    "a": "acceleration accelerations qdd ddq",
+    "x": "state states",
+    "weight": "factor scale",
+    "intervals": "n N nodes spans steps segments",
+    "duration": "T t tf time seconds",
+    "time_limit": "timeout max_time max_seconds",
+    "progress='auto'": "verbose print_level disp",
+    "max_iterations": "max_iter maxiter iterations",
+    "tolerance": "tol",
+    "solver=trajopt.Ipopt(max_iterations=300)": "max_iter maxiter iterations max_iterations",
+    "solver=trajopt.Ipopt(tolerance=1e-8)": "tol tolerance",
+    "solver=trajopt.Ipopt()": "method",
+}
+_COLLECTING = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+CHECKED = "__checked_calls__"
+
+
+def with_checked_calls(given: P, package: str) -> P:
+    """A function whose calls with arguments that it does not take raise CallError; other values themselves.
+
+    Of a class the constructor and the public methods are replaced in place, those that it inherits from
+    classes of the package too.
+    """
+    checked: Any = given
+    if isinstance(given, FunctionType):
+        checked, home = _with_checked_calls(given), vars(sys.modules[given.__module__])
+        if home.get(given.__name__) is given:
+            home[given.__name__] = checked  # where other processes look for it
+    if isinstance(given, type) and not issubclass(given, BaseException):
+        for kind in given.__mro__:
+            if kind.__module__.partition(".")[0] == package:
+                _check_methods(kind)
+    return checked
+
+
+def check_calls(exported: dict[str, object], package: str) -> None:
+    """Make all functions and classes among the names of a module `with_checked_calls`."""
+    for name, value in list(exported.items()):
+        if not name.startswith("_"):
+            exported[name] = with_checked_calls(value, package)
+
+
+def _check_methods(kind: type) -> None:
+    public = {name: member for name, member in vars(kind).items() if not name.startswith("_")}
+    for name, member in {**public, "__init__": vars(kind).get("__init__")}.items():
+        if isinstance(member, FunctionType):
+            setattr(kind, name, _with_checked_calls(member))
+        elif isinstance(member, classmethod | staticmethod) and isinstance(member.__func__, FunctionType):
+            setattr(kind, name, type(member)(_with_checked_calls(member.__func__)))
+
+
+@cache
+def _with_checked_calls(function: FunctionType) -> Callable[..., object]:
+    if hasattr(function, CHECKED):
+        return function
+
+    @wraps(function)
+    def call(*args: object, **keywords: object) -> object:
+        try:
+            return function(*args, **keywords)
+        except TypeError as error:
+            if (reason := _refusal(function, args, keywords)) is None:
+                raise
+            refused = CallError(reason)
+            refused.__cause__ = error
+        raise refused
+
+    setattr(call, CHECKED, True)
+    return call
+
+
+def _refusal(function: FunctionType, args: tuple[object, ...], keywords: Mapping[str, object]) -> str | None:
+    """The arguments that a function does not take, in words; None where it takes these."""
+    whole = signature(function)
+    try:
+        whole.bind(*args, **keywords)
+    except TypeError as error:
+        reason = str(error)
+    else:
+        return None
+    called = type(args[0]).__name__ if function.__name__ == "__init__" else function.__name__
+    single = (p.name for p in whole.parameters.values() if p.kind not in _COLLECTING)
+    taken = [name for name in single if name not in ("self", "cls")]
+    takes = f"it takes {', '.join(taken) or 'none'}"
+    unknown = next((name for name in keywords if name not in taken), None)
+    if unknown is None:
+        return f"{called}: {reason}: {takes}"
+    meant = (text for text, words in INSTEAD.items() if unknown in words.split())
+    instead = next((text for text in meant if text.partition("=")[0] in taken), "")
+    if instead:
+        return f"{called} has no argument '{unknown}': write {instead}{'=' * ('=' not in instead)}"
+    return f"{called} has no argument '{unknown}'{near_matches(unknown, taken)}: {takes}"

@@ -4,6 +4,7 @@ TrajoptError (a ValueError)
 ├── ShapeError                 an array whose shape does not fit what it is for
 ├── NotFiniteError             NaN or infinity in data where a number is needed
 ├── OptionError                an unknown option, or a value of the wrong type or out of range
+│   └── CallError              a call with arguments that a function does not take; also a TypeError
 ├── ProblemError               a problem that cannot be transcribed
 │   ├── UnknownNameError       a joint, link, quantity or parameter that does not exist
 │   ├── InfeasibleBoundsError  a lower bound above its upper bound, or a boundary value outside its limits
@@ -56,6 +57,10 @@ class NotFiniteError(TrajoptError):
 
 class OptionError(TrajoptError):
     """An option is unknown, or its value has the wrong type or lies out of range."""
+
+
+class CallError(OptionError, TypeError):
+    """A function was called with an argument that it does not take, or without one that it needs."""
 
 
 class ProblemError(TrajoptError):

@@ -13,6 +13,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from trajopt.base.errors import near_matches
+
 
 def export_lazily(package: str) -> None:
     """Give `package` its `__all__`, and each name of it at the first use.
@@ -26,10 +28,17 @@ def export_lazily(package: str) -> None:
     class LazyPackage(ModuleType):
         def __getattr__(self, name: str) -> Any:
             if name not in homes:
-                raise AttributeError(f"module '{package}' has no attribute {name!r}")
+                near = near_matches(name, homes) if not name.startswith("_") else ""
+                raise AttributeError(f"module '{package}' has no attribute {name!r}{near}")
             if homes[name] == package:
                 return import_module(f"{package}.{name}")
-            value = getattr(import_module(homes[name]), name)
+            from trajopt.base.arguments import with_checked_calls  # loads NumPy
+
+            home = import_module(homes[name])
+            for exported in homes.keys() & vars(home).keys():  # among them classes that its functions return
+                if isinstance(kind := vars(home)[exported], type):
+                    with_checked_calls(kind, package)
+            value = with_checked_calls(getattr(home, name), package)
             self.__dict__[name] = value
             return value
 

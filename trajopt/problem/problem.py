@@ -123,7 +123,6 @@ class ProblemData(ProblemParts):
         name: str | None = None,
         hold: Literal["nodes", "hull"] = "nodes",
         scale: float | None = None,
-        **others: Any,
     ) -> None:
         """Add lower <= term <= upper, or term = equals, with bounds (width,) or a number for all components.
 
@@ -138,7 +137,7 @@ class ProblemData(ProblemParts):
         Raises ShapeError, NotFiniteError, InfeasibleBoundsError or OptionError for what cannot be meant.
         """
         called = getattr(term, "name", "") if name is None else name
-        term_checks.check_bounds_are_given(called, (lower, upper, equals), others)
+        term_checks.check_bounds_are_given(called, (lower, upper, equals))
         if isinstance(term, Integral):
             term.check_over(over, PATH)
             term_checks.check_hold(hold, term.name, has_hull=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -68,19 +68,8 @@ def label_of(given: object, term: Any, ending: str = "") -> str:
     return arguments.name(given, "name")
 
 
-INSTEAD = {
-    **dict.fromkeys(("max", "maximum", "most", "ub", "upper_bound"), "upper"),
-    **dict.fromkeys(("min", "minimum", "least", "lb", "lower_bound"), "lower"),
-    **dict.fromkeys(("equal", "equal_to", "value", "eq"), "equals"),
-    **dict.fromkeys(("at", "when", "where", "nodes"), "over"),
-}
-
-
-def check_bounds_are_given(label: str, given: Sequence[Any], others: Mapping[str, Any]) -> None:
-    """OptionError for keywords that `subject_to` does not have, and where all bounds are None."""
-    for name in others:
-        meant = f"write {INSTEAD[name]}=" if name in INSTEAD else "it takes lower, upper, equals and over"
-        raise OptionError(f"subject_to has no argument '{name}': {meant}")
+def check_bounds_are_given(label: str, given: Sequence[Any]) -> None:
+    """OptionError where all bounds are None."""
     if all(each is None for each in given):
         raise OptionError(f"'{label}' has no bound: give lower=, upper= or equals=")
 
