@@ -88,7 +88,7 @@ def on_limits(solution: trajopt.Solution) -> str:
 
 def iterations_of(solution: trajopt.Solution) -> str:
     """Number of iterations of all solves, those with limit nodes included."""
-    count = sum(len(each.iterations) - 1 for each in solution.solves)
+    count = sum(len(each.iterations) - 1 for each in solution.journal.histories)
     return f"{count}" if solution.converged else f"{count} (not converged)"
 
 

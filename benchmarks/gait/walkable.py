@@ -49,7 +49,7 @@ def walk(size: Size, **parameters: Any) -> dict[str, Any]:
         "step_length": parameters["step_length"],
         "status": solution.status.name.lower(),
         "detail": solution.detail,
-        "iterations": sum(len(each.iterations) - 1 for each in solution.solves),
+        "iterations": sum(len(each.iterations) - 1 for each in solution.journal.histories),
         "cpu_seconds": seconds,
     }
     if not solution.converged:

@@ -101,7 +101,7 @@ def solved(problem: trajopt.Problem, refine: Literal["auto"] | None = None) -> t
 def events_of(solution: trajopt.Solution, seconds: float) -> list[Any]:
     """The first column of a run: events, how it ended, its verdict, iterations, seconds."""
     found = run_events(solution)
-    iterations = sum(len(each.iterations) - 1 for each in solution.solves)
+    iterations = sum(len(each.iterations) - 1 for each in solution.journal.histories)
     outcome = [solution.status.name.lower(), solution.verify().verdict, iterations, seconds]
     return [found.duty_factor, found.flight, found.peak, *outcome]
 

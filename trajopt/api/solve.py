@@ -90,6 +90,7 @@ def solve(
 
     Any objective that falls far below its scale is scaled anew. Of two answers the better one is decided by
     `trajopt/solution/journal.py`, which also makes the sums: iterations and seconds count all attempts.
+    `solution.journal` is their table.
 
     solver : `trajopt.Ipopt(...)` for instance, without other solvers after it; None: the one that the problem
         recommends, else IPOPT with its defaults
@@ -98,10 +99,10 @@ def solve(
         `trajopt.Refined(...)` halves spans until estimated errors are small, then 6.
         `trajopt.Certified(tol=1e-6)` makes the limits hold for all t and, where the switching structure can
         be confirmed, finds the true optimum; the solution then has a `certificate`
-    starts : in place of 2; the solution has the table, `solution.starts`. 1: neither starts nor retries.
-        "auto": as above, or what the problem recommends, where its first start finds an optimum
-    coarse_to_fine : in place of the condition of 1. The table is `solution.levels`. False: starts, too, are
-        left out unless their number is given
+    starts : in place of 2; the table is `solution.journal.starts`. 1: neither starts nor retries. "auto": as
+        above, or what the problem recommends, where its first start finds an optimum
+    coarse_to_fine : in place of the condition of 1. The table is `solution.journal.levels`. False: starts are
+        left out, too, unless their number is given
     time_limit : wall seconds for everything together; None: that of the solver for 1 to 3 together, and
         for each further solve
     progress : "auto" (a live line on a terminal, plain lines elsewhere), "silent", or a function called with

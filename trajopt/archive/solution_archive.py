@@ -82,7 +82,7 @@ def _saved_elsewhere(target: Path, arrays: Mapping[str, Any]) -> Path | None:
 
 def contents(answer: Answer) -> dict[str, Any]:
     """All arrays of the file of a solution, or of a solution of phases, its header among them."""
-    arrays = {"history": answer.history, "solves": table_of(answer.solves)}
+    arrays = {"history": answer.history, "solves": table_of(answer.journal.histories)}
     arrays |= {f"multipliers_{i}": values for i, values in enumerate(answer.multipliers.values())}
     if answer.point is not None:
         arrays |= {f"point_{name}": getattr(answer.point, name) for name in POINT}

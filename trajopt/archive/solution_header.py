@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 
 from trajopt.base.errors import OptionError
 from trajopt.problem.costs_and_constraints import Recipe
-from trajopt.solution.records import Certification, SolveRecord
+from trajopt.solution.records import Certification, JournalTable, SolveRecord
 from trajopt.solution.solution import Answer
 
 VERSION = 2  # up to 1 certificates held violations, which are computed from the motion now
@@ -38,6 +38,7 @@ class SavedSolve(SolveRecord):
 
     multipliers : names of what has multipliers, in the order of their arrays
     has_point : whether the solver's own unknowns are there
+    journal : without histories, which are an array; None in files of 0.2, see `FormerTables`
     """
 
     FORMAT: ClassVar[str]
@@ -45,6 +46,7 @@ class SavedSolve(SolveRecord):
     multipliers: tuple[str, ...]
     status: str
     has_point: bool
+    journal: JournalTable | None = None
 
     @classmethod
     def of(cls: type[HeaderT], answer: Answer, **others: Any) -> HeaderT:
@@ -54,6 +56,7 @@ class SavedSolve(SolveRecord):
             "multipliers": tuple(answer.multipliers),
             "status": answer.status.name,
             "has_point": answer.point is not None,
+            "journal": dataclasses.replace(answer.journal, histories=()),
         }
         names = (key.name for key in dataclasses.fields(cls))
         return cls(**{name: others[name] if name in others else getattr(answer, name) for name in names})
@@ -61,7 +64,7 @@ class SavedSolve(SolveRecord):
     def shared(self, *others: str) -> dict[str, Any]:
         """The attributes of the solution that stand in the header as they are, but for `others`."""
         names = {key.name for key in dataclasses.fields(self)}
-        names -= {"multipliers", "status", "has_point", *others}
+        names -= {"multipliers", "status", "has_point", "journal", *others}
         return {name: getattr(self, name) for name in names}
 
 

@@ -26,7 +26,7 @@ from trajopt.base.errors import OptionError, ShapeError, SolutionFileError
 from trajopt.base.files.array_file import ArrayFile
 from trajopt.base.tolerances import AGREEMENT, NOT_ZERO
 from trajopt.solution.phases_solution import PhasesSolutionData
-from trajopt.solution.records import histories_of
+from trajopt.solution.records import FormerTables, histories_of
 from trajopt.solution.solution import SolutionData
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SplineBasis
@@ -72,7 +72,9 @@ def solve_of(file: ArrayFile, header: SavedSolve, *shape: None) -> dict[str, Any
             for i, name in enumerate(header.multipliers)
         },
         "history": file.numbers("history", (None, 3), finite=False),
-        "solves": histories_of(file),
+        "journal": dataclasses.replace(
+            header.journal or file.record(FormerTables).journal, histories=histories_of(file)
+        ),
         "point": _warm_start(file) if header.has_point else None,
         "scaling": _scaling(file),
     }

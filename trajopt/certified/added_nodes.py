@@ -87,7 +87,7 @@ class NodeRefinement:
             tried.append(self._certificate(last, reason, margins))
             if last.converged and _violated(tried[-1]) < _violated(least):
                 best, least = last, tried[-1]
-        best = replace(best, recipe=solution.recipe, refinement=solution.refinement)
+        best = replace(best, recipe=solution.recipe, journal=solution.journal)
         noted: Any = {"rounds": len(tried) - 1, "reason": _joined(reason, ended)}
         if isinstance(least, PhasesCertificate):
             return replace(best, certification=replace(least.certification, **noted))

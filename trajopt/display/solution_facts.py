@@ -22,7 +22,8 @@ SAMPLES = WIDTH // 4  # a small plot shows no more
 
 def solution_facts(solution: Any) -> Facts:
     """Status of the solve, costs, durations, parameters, and what is known of the answer."""
-    certificate, refinement = solution.certificate, solution.refinement
+    certificate, starts = solution.certificate, solution.journal.starts
+    refinement = solution.journal.refinement
     rows = [
         ("message", "" if solution.converged else solution.detail),
         ("warning", solution.warning),
@@ -47,7 +48,7 @@ def solution_facts(solution: Any) -> Facts:
             f"KKT error {solution.kkt.error:.1e}",
         ),
         ("program", f"{solution.n_variables} unknowns, {solution.n_constraints} rows"),
-        ("starts", "" if solution.starts is None else solution.starts.known),
+        ("starts", "" if starts is None else starts.known),
         ("refinement", "" if refinement is None else refinement.verdict().partition("\n")[0]),
         ("certificate", "" if certificate is None else f"by {certificate.method}; print it for its verdict"),
         ("run", "" if solution.run is None else f"{solution.run.started}, {solution.run.id}"),

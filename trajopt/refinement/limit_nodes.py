@@ -111,10 +111,11 @@ class LimitNodes:
             newton = newton and journal.iterations - before <= MOST_STEPS
             count, peaks = count + 1, self._measured(last)
             best, least = (best, least) if objection(best, last) else (last, peaks)
-        refinement, warning = first.answer.refinement, self._warning(best.answer, least, count, reason)
+        warning = self._warning(best.answer, least, count, reason)
         if best is first and warning == first.answer.warning:
             return first
-        return replace(best, answer=replace(best.answer, warning=warning, refinement=refinement))
+        answer = best.answer.refined_by(first.answer.journal.refinement)
+        return replace(best, answer=replace(answer, warning=warning))
 
     def _measured(self, entry: Entry) -> list[LimitPeaks]:
         """The peaks of all parts of an answer, which its entry is judged by."""

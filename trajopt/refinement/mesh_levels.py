@@ -12,7 +12,8 @@ from typing import Any
 from trajopt.base.errors import TrajoptError
 from trajopt.problem.links.phases import Asked, Phases
 from trajopt.problem.problem import ProblemData
-from trajopt.solution.journal import LEVELS, Attempt, Journal, Policy
+from trajopt.solution.journal import Attempt, Journal, Policy
+from trajopt.solution.records import LEVELS
 from trajopt.solvers.run import without_checkpoints
 from trajopt.solvers.solver import Solver
 from trajopt.splines.trajectory import Trajectory

@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from trajopt.base.errors import TrajoptError
-from trajopt.solution.journal import OTHER_SOLVERS, Attempt, Journal, Policy, iterations_on
+from trajopt.solution.journal import Attempt, Journal, Policy, iterations_on
+from trajopt.solution.records import OTHER_SOLVERS
 from trajopt.solution.solution import Answer
 from trajopt.solvers.ipopt import Ipopt
 from trajopt.solvers.slsqp import Slsqp

@@ -47,8 +47,8 @@ class Refined:
 
     Two relative errors are estimated in every span: that of path equations between nodes, and what finer
     knots could gain of the objective. An answer is replaced only by one whose larger error is smaller;
-    `solution.refinement` says what was tried, and whether the tolerance was reached. `LimitNodes()` follows
-    in `solve`.
+    `solution.journal.refinement` says what was tried, and whether the tolerance was reached. `LimitNodes()`
+    follows in `solve`.
 
     tol : relative error below which refinement ends
     rounds : largest number of rounds in which spans are halved
@@ -100,10 +100,10 @@ class Refined:
             notes.append(note)
         if best is first and self.is_silent(rounds):
             return first
-        former = first.answer.refinement
+        former = first.answer.journal.refinement
         all_rounds = tuple(rounds) if former is None else (*former.rounds, *rounds[1:])
         record = RefinementRecord(self.tol, all_rounds, reason)
-        return replace(best, answer=replace(best.answer, refinement=record))
+        return replace(best, answer=best.answer.refined_by(record))
 
     def is_silent(self, rounds: Sequence[RefinementRound]) -> bool:
         """True if an answer that needed no finer mesh gets no record."""
@@ -235,7 +235,7 @@ def _in_turn(journal: Journal, refine: Refinement | None, first: Entry) -> Polic
         return best
     count = len(journal.entries)
     held = yield from _by(LimitNodes(), journal, best)
-    if len(journal.entries) == count or not getattr(held.answer.refinement, "reached", True):
+    if len(journal.entries) == count or not getattr(held.answer.journal.refinement, "reached", True):
         return held
     count = len(journal.entries)
     finer = yield from _by(refine, journal, held)

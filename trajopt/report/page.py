@@ -115,7 +115,7 @@ def html(
         section("Cost", table(("term", "value", "share"), _cost_rows(solution))),
         *middle,
         own_figures(figures),
-        text_section("Refinement", solution.refinement),
+        text_section("Refinement", solution.journal.refinement),
         text_section("Certificate", solution.certificate),
         text_section("Checks", _without_title(solution)),
         section("Convergence", _solves(solution) + _charts(_history_charts(solution), script)),
@@ -147,9 +147,10 @@ def _of_motion(solution: SolutionData, script: bool, whose: str = "") -> Iterabl
 
 def _solves(solution: Answer) -> str:
     """The tables of starts and meshes, where there were several solves."""
-    tables = [] if solution.starts is None else [str(solution.starts)]
-    if len(solution.levels) > 1:
-        tables.append("\n".join([HEADER, *map(str, solution.levels)]))
+    journal, starts = solution.journal, solution.journal.starts
+    tables = [] if starts is None else [str(starts)]
+    if len(journal.levels) > 1:
+        tables.append("\n".join([HEADER, *map(str, journal.levels)]))
     return "".join(f"<pre>{escape(table)}</pre>" for table in tables)
 
 
@@ -201,13 +202,13 @@ def _multiplier_charts(solution: SolutionData) -> Iterator[Chart]:
 
 def _history_charts(solution: Answer) -> Iterator[Chart]:
     """Objective and violation over the iterations of all solves, with a gap between one and the next."""
-    solves = [solve.iterations for solve in solution.solves] or [solution.history]
+    solves = [solve.iterations for solve in solution.journal.histories] or [solution.history]
     if sum(map(len, solves)) < 2:
         return
     gap = np.full((1, 3), np.nan)
     rows = np.concatenate([part for solve in solves for part in (solve, gap)][:-1])
     number = np.arange(len(rows))
-    count, scaled = len(solves), "" if solution.solves else "scaled "
+    count, scaled = len(solves), "" if solution.journal.histories else "scaled "
     of_all = f", {count} solves one after the other" if count > 1 else ""
     yield Chart(number, {"": rows[:, 1]}, "iteration", f"{scaled}objective{of_all}")
     yield Chart(number, {"": rows[:, 2]}, "iteration", f"largest scaled violation{of_all}", logarithmic=True)

@@ -21,7 +21,7 @@ from trajopt.base.tolerances import ESTIMATED, NOT_ZERO, SAME_OPTIMUM
 from trajopt.problem.guess import Motion
 from trajopt.problem.links.phases import Asked
 from trajopt.solution.answers import answer_at, program_of
-from trajopt.solution.records import MeshSolve, RunRecord, SolveHistory, StartSolves, StartTable
+from trajopt.solution.records import OTHER_SOLVERS, JournalTable, MeshSolve, RunRecord, SolveHistory
 from trajopt.solution.solution import Answer
 from trajopt.solvers.run import OUT_OF_TIME, SolvesStopped, run_solver, without_checkpoints
 from trajopt.solvers.solver import Callback, Iteration, Result, Run, Solver, StartKind, Status, WarmStart
@@ -33,7 +33,6 @@ T = TypeVar("T")
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
 INTERRUPTED = "the refinement was interrupted"
-LEVELS, STARTS, RETRIES, OTHER_SOLVERS = "levels", "starts", "retries", "other solvers"
 FALLEN, RAISED = 1e-5, 1e-2  # a scaled objective below the first is scaled to the second
 RESCALED = 3  # times at most
 FOLLOWED = 100  # iterations of each at most: towards an optimum of zero every further one gains something
@@ -73,7 +72,8 @@ class Entry:
         at, and how much of it is allowed
     explains_rise : whether an excess says how far the objective may rise on a finer mesh
     interrupted : whether Ctrl-C ended it
-    solves : objective and violation by iteration, of several where others made them
+    histories : objective and violation by iteration, of several solves where others made them
+    noted : the rows of those
     solved : program and result, until the attempt is over
     """
 
@@ -84,7 +84,8 @@ class Entry:
     accuracy: float = 0.0
     explains_rise: bool = False
     interrupted: bool = False
-    solves: tuple[SolveHistory, ...] = ()
+    histories: tuple[SolveHistory, ...] = ()
+    noted: tuple[MeshSolve, ...] = ()
     solved: tuple[NLP | LinkedProgram, Result] | None = None
 
     @property
@@ -97,16 +98,15 @@ class Entry:
         return self.answer.objective if self.converged else np.inf
 
     @property
-    def row(self) -> MeshSolve:
-        """The line of tables."""
+    def rows(self) -> tuple[MeshSolve, ...]:
+        """Its line of the table, or those of the solves that others made."""
+        attempt = self.attempt
+        known = {"policy": attempt.policy, "number": attempt.number, "final_mesh": attempt.own_mesh}
         if self.answer is None:
-            return MeshSolve(0, self.error, False, float("nan"), 0, 0.0)
-        line = MeshSolve.of(self.answer)
-        return replace(line, status=f"{line.status} ({self.attempt.note})") if self.is_other_solver else line
-
-    @property
-    def is_other_solver(self) -> bool:
-        return self.attempt.policy == OTHER_SOLVERS
+            return (MeshSolve(0, self.error, False, float("nan"), 0, 0.0, **known),)
+        row = MeshSolve.of(self.answer)
+        note = f" ({attempt.note})" * (attempt.policy == OTHER_SOLVERS)
+        return self.noted or (replace(row, status=row.status + note, **known),)
 
 
 Policy = Generator[Attempt, Entry, T]
@@ -143,7 +143,7 @@ class Journal:
     def after(answer: Answer, solver: Solver, run: Run | None = None) -> Journal:
         """The journal of what follows an answer, its first entry."""
         journal = Journal(answer.asked, solver, run or Run(), origin=answer)
-        journal.chosen = Entry(Attempt(journal.asked), answer, solves=answer.solves)
+        journal.chosen = Entry(Attempt(journal.asked), answer, histories=answer.journal.histories)
         journal.entries.append(journal.chosen)
         return journal
 
@@ -232,7 +232,7 @@ class Journal:
                 solver, program, start, replace(run, deadline=0.0 if self.interrupted else run.deadline)
             )
             entry.solved = program, result
-            entry.solves = (SolveHistory.of(program, result),) * bool(len(result.history))
+            entry.histories = (SolveHistory.of(program, result),) * bool(len(result.history))
             answer = answer_at(attempt.asked, program, result)
         except TrajoptError as error:
             entry.error = str(error)
@@ -269,60 +269,36 @@ class Journal:
     def note(self, attempt: Attempt, answer: Answer, before: Answer) -> Entry:
         """The entry of an answer that others found from one of this journal, with what they took for it."""
         iterations, seconds = answer.iterations - before.iterations, answer.seconds - before.seconds
-        known = len(before.solves)
-        solves = answer.solves[known:] if answer.solves[:known] == before.solves else answer.solves
         of_these = {"iterations": iterations, "seconds": seconds, "timings": {}}
-        entry = Entry(attempt, replace(answer, **of_these), solves=solves)
+        rows = _further(before.journal.rows, answer.journal.rows)
+        histories = _further(before.journal.histories, answer.journal.histories)
+        entry = Entry(attempt, replace(answer, **of_these), histories=histories, noted=rows)
         self.entries.append(entry)
         return entry
 
     def solution(self, entry: Entry) -> Any:
-        """The answer of an entry with the sums and the tables of the journal."""
+        """The answer of an entry with the sums and the table of the journal."""
         timings: Counter[str] = Counter()
         for each in self.entries:
             timings.update({} if each.answer is None else each.answer.timings)
-        of_all = {
-            "iterations": self.iterations,
-            "seconds": self.seconds,
-            "timings": dict(timings),
-            "solves": tuple(history for each in self.entries for history in each.solves),
-        }
+        of_all = {"iterations": self.iterations, "seconds": self.seconds, "timings": dict(timings)}
         if self.origin is not None:
-            kept = {name: getattr(self.origin, name) for name in ("levels", "starts", "run", "recipe")}
-            return replace(entry.answer, **of_all, **kept)
-        answer = replace(
-            entry.answer,
-            **of_all,
-            levels=tuple(each.row for each in self._way_to(entry)),
-            starts=self._starts(entry) if self.several else None,
-            run=self.record,
-            recipe=self.asked.recipe,
-        )
+            kept = {name: getattr(self.origin, name) for name in ("run", "recipe")}
+            return replace(entry.answer, **of_all, **kept, journal=self._table(entry))
+        known = {"journal": self._table(entry), "run": self.record, "recipe": self.asked.recipe}
+        answer = replace(entry.answer, **of_all, **known)
         return answer.as_instance_of(*self.classes) if self.classes else answer
 
-    def _way_to(self, entry: Entry) -> list[Entry]:
-        """The solves that led to an answer, from the coarsest mesh to the user's own, before refinements."""
-        others = [each for each in self.entries if each.is_other_solver]
-        number = 0 if others else entry.attempt.number
-        on_mesh = [each for each in self.entries if each.attempt.own_mesh and each.attempt.number == number]
-        policy = on_mesh[-1].attempt.policy if on_mesh else ""
-        way = [e for e in self.entries if (e.attempt.policy, e.attempt.number) == (policy, number)]
-        return [each for each in way if each.answer is not None] + others
-
-    def _starts(self, chosen: Entry) -> StartTable:
-        """The table of all starts; other solvers are one more."""
-        solves: dict[int, list[Entry]] = {}
-        for each in self.entries:
-            if each.attempt.policy in (LEVELS, STARTS, RETRIES, OTHER_SOLVERS):
-                solves.setdefault(each.attempt.number, []).append(each)
-        rows = []
-        for number, entries in sorted(solves.items()):
-            answered = [each for each in entries if each.answer is not None] or entries[-1:]
-            on_mesh = any(each.attempt.own_mesh for each in answered)
-            rows.append(
-                StartSolves(number, tuple(e.row for e in answered), self.same_as.get(number), on_mesh)
-            )
-        return StartTable(tuple(rows), chosen.attempt.number)
+    def _table(self, entry: Entry) -> JournalTable:
+        """The table of a solution: its rows, after those of the answer that a refinement begins with."""
+        histories = tuple(history for each in self.entries for history in each.histories)
+        known: Any = {"histories": histories, "refinement": entry.answer.journal.refinement}
+        if self.origin is None:
+            rows = [replace(r, same_as=self.same_as.get(r.number)) for e in self.entries for r in e.rows]
+            return JournalTable(tuple(rows), entry.attempt.number, self.several, **known)
+        before = self.origin.journal
+        further = (row for each in self.entries[1:] for row in each.rows)
+        return replace(before, rows=(*before.rows, *further), **known)
 
     def _watched(self, callback: Callback | None) -> Callback | None:
         """The callback, whose exceptions are noted."""
@@ -451,6 +427,11 @@ def same_optimum(one: float, other: float) -> bool:
 def iterations_on(first: int = 0) -> int:
     """The most iterations of a solve on a finer mesh after one of so many."""
     return 2 * max(first, LEAST_ITERATIONS)
+
+
+def _further(before: tuple[T, ...], now: tuple[T, ...]) -> tuple[T, ...]:
+    """The values after those that were there before; all of them where these are others."""
+    return now[len(before) :] if now[: len(before)] == before else now
 
 
 def _start_of(attempt: Attempt, program: NLP | LinkedProgram) -> WarmStart | None:

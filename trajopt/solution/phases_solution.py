@@ -28,7 +28,7 @@ class PhasesSolutionData(Answer):
     multipliers : link -> (width,) objective per unit of the link
     cost_terms : "PHASE: COST" -> weighted value; their sum is `objective`
     kkt : of all phases together
-    point, scaling, levels, starts, refinement, solves, run : how they were found, see `Answer`
+    point, scaling, journal, run : how they were found, see `Answer`
     certification : how `certificate` was asked for, or None
     """
 

@@ -11,7 +11,7 @@ import platform
 import sys
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -34,6 +34,8 @@ BLAS_SETTINGS = ("OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS")
 MOST_WRITTEN = 100  # numbers of an array: longer ones are shortened
 COLUMNS = ("solve", "iteration", "objective", "violation")  # of the table of solves that a file holds
 HEADER = f"{'spans':>6} {'objective':>16} {'iter.':>6} {'seconds':>9}  outcome"
+LEVELS, STARTS, RETRIES, OTHER_SOLVERS = "levels", "starts", "retries", "other solvers"
+OF_STARTS = (LEVELS, STARTS, RETRIES, OTHER_SOLVERS)  # policies whose solves are those of starts
 NO_STRUCTURE = "switching structures are searched for in single problems"
 
 
@@ -149,10 +151,14 @@ def histories_of(file: ArrayFile) -> tuple[SolveHistory, ...]:
 
 @dataclass(frozen=True)
 class MeshSolve:
-    """One solve on one mesh.
+    """One solve on one mesh, a row of `solution.journal`.
 
-    spans : knot spans over all arcs
+    spans : knot spans over all arcs, 0 where there is no answer
     status : how it ended, or the message of what it raised
+    policy : what asked for it, "levels", "starts" or "limit nodes" for instance
+    number : of the start that it belongs to; 0 is the problem's own guess
+    final_mesh : whether it solved the problem on the user's own mesh, before refinements
+    same_as : number of the earlier start that found the same optimum, None where none did
     """
 
     spans: int
@@ -161,6 +167,10 @@ class MeshSolve:
     objective: float
     iterations: int
     seconds: float
+    policy: str = ""
+    number: int = 0
+    final_mesh: bool = False
+    same_as: int | None = None
 
     @staticmethod
     def of(answer: Any) -> MeshSolve:
@@ -311,6 +321,83 @@ class RefinementRecord:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True, repr=False)
+class JournalTable:
+    """All solves that led to a solution, in their order; prints, and `trajopt.plot.journal` draws it.
+
+    chosen : number of the start whose solution was returned
+    several : whether several starts were asked for
+    refinement : estimated errors of the rounds in which spans were halved, if any were
+    histories : iterations of every solve of which they are known
+    """
+
+    rows: tuple[MeshSolve, ...] = ()
+    chosen: int = 0
+    several: bool = False
+    refinement: RefinementRecord | None = None
+    histories: tuple[SolveHistory, ...] = field(default=(), compare=False)
+
+    @property
+    def levels(self) -> tuple[MeshSolve, ...]:
+        """The solves that led to the answer, from the coarsest mesh to the user's own, before refinements."""
+        others = [row for row in self.rows if row.policy == OTHER_SOLVERS]
+        number = 0 if others else self.chosen
+        final = [row.policy for row in self.rows if row.final_mesh and row.number == number]
+        way = (final[-1] if final else "", number)
+        return (*(row for row in self.rows if (row.policy, row.number) == way and row.spans), *others)
+
+    @property
+    def starts(self) -> StartTable | None:
+        """The table of all starts, where several were asked for; other solvers are one more."""
+        solves: dict[int, list[MeshSolve]] = {}
+        for row in self.rows:
+            if row.policy in OF_STARTS:
+                solves.setdefault(row.number, []).append(row)
+        each = []
+        for number, rows in sorted(solves.items()):
+            answered = tuple(row for row in rows if row.spans) or tuple(rows[-1:])
+            finished = any(row.final_mesh for row in answered)
+            each.append(StartSolves(number, answered, rows[-1].same_as, finished))
+        return StartTable(tuple(each), self.chosen) if self.several and each else None
+
+    def __str__(self) -> str:
+        width = max((len(row.policy) for row in self.rows), default=0)
+        lines = [f"{'start':>5} {'':{width}} {HEADER}"]
+        lines += [f"{row.number:>5} {row.policy:{width}} {row}" for row in self.rows]
+        starts = self.starts
+        lines += [] if starts is None else [starts.known]
+        return "\n".join([*lines, *([] if self.refinement is None else [str(self.refinement)])])
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class FormerTables:
+    """The tables in place of a journal that files of 0.2 hold."""
+
+    levels: tuple[MeshSolve, ...] = ()
+    starts: StartTable | None = None
+    refinement: RefinementRecord | None = None
+
+    @property
+    def journal(self) -> JournalTable:
+        """The rows of these tables as a journal, with the same levels and starts."""
+        if self.starts is None:
+            last = len(self.levels) - 1
+            rows = [replace(row, policy=LEVELS, final_mesh=k == last) for k, row in enumerate(self.levels)]
+            return JournalTable(tuple(rows), refinement=self.refinement)
+        rows = []
+        for start in self.starts.starts:
+            size, policy = len(start.solves), STARTS if start.number else LEVELS
+            if size < len(self.levels) and start.number and self.levels[-size:] == start.solves:
+                policy = OTHER_SOLVERS
+            for k, row in enumerate(start.solves):
+                final = start.finished and k == size - 1
+                place = {"policy": policy, "number": start.number, "same_as": start.same_as}
+                rows.append(replace(row, final_mesh=final, **place))
+        return JournalTable(tuple(rows), self.starts.chosen, True, self.refinement)
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SolveRecord:
     """Fields that a solution has and its file holds as they are, of one motion or of phases.
@@ -318,9 +405,7 @@ class SolveRecord:
     Those with a default were added after the first version of the format.
 
     recipe : the name of the problem in the library, and the values of its parameters
-    levels : the solves that led here, from the coarsest mesh to this one; iterations and seconds count those
-        of all starts and of a refinement; with its checks where it is `Certified`
-    starts : the table of all starts, where several were asked for
+    iterations, seconds : of all solves that led here; with the checks of a certification
     run : versions, processor, solver and options of the call that found it; its id stands in all its files
     warning : which limit is exceeded between nodes where a refinement could not mend it, or which link turns
         further than its rotation vector holds; else empty
@@ -335,9 +420,6 @@ class SolveRecord:
     n_variables: int
     n_constraints: int
     timings: Mapping[str, float]
-    levels: tuple[MeshSolve, ...] = ()
-    starts: StartTable | None = None
-    refinement: RefinementRecord | None = None
     run: RunRecord | None = None
     warning: str = ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import operator
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,7 @@ from trajopt.problem.constraints.designs import as_built
 from trajopt.problem.problem import ProblemData
 from trajopt.problem.problem_graph import graph_of
 from trajopt.solution.rebuilt_problem import rebuilt_problem
-from trajopt.solution.records import SolveRecord
+from trajopt.solution.records import JournalTable, RefinementRecord, SolveRecord
 from trajopt.solvers.solver import Status, WarmStart
 from trajopt.splines.basis import SAME_TIME
 from trajopt.splines.curve import Curve
@@ -33,7 +34,6 @@ from trajopt.terms import term as terms
 
 if TYPE_CHECKING:
     from trajopt.graph.protocols.term import Term
-    from trajopt.solution.records import SolveHistory
     from trajopt.transcription.nlp import Scaling
 
 # What users ask a solution for by name -> the quantity of a robot.
@@ -46,20 +46,31 @@ QUANTITIES = {
 }
 
 
+def _former(name: str, now: str) -> property:
+    """An attribute of 0.2 as a property that is computed from the journal, with a FutureWarning."""
+
+    def value(answer: Answer) -> Any:
+        sentence = f"solution.{name} is solution.journal.{now} since 0.3, and goes in 0.4"
+        warnings.warn(sentence, FutureWarning, stacklevel=2)
+        return getattr(answer.journal, now)
+
+    return property(value)
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Answer(SolveRecord, ABC):
     """The answer of a solve: the motion of a problem, or those of phases; `status` says whether it converged.
 
     asked : the problem, or the phases, that were solved
     named_parts : (name, solution) of every phase; of a single problem its own solution, without a name
+    journal : the table of all solves that led here
     point : the solver's own unknowns and all multipliers, scaled; a start for another solve
     scaling : the factors of that program's rows and objective, by which multipliers fit one scaled otherwise
-    solves : iterations of all solves that led here, those of starts and refinement rounds included
     """
 
     status: Status
+    journal: JournalTable = field(default_factory=JournalTable)
     history: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
-    solves: tuple[SolveHistory, ...] = ()
     point: WarmStart | None = None
     scaling: Scaling | None = None
     if TYPE_CHECKING:
@@ -106,7 +117,8 @@ class Answer(SolveRecord, ABC):
         ended = self.ended
         if self.status in (Status.NOT_ENOUGH_FREEDOM, Status.UNBOUNDED, Status.NO_BEST_DURATION):
             ended += f": {self.detail};"
-        known = "" if self.starts is None else f"; {self.starts.known}"
+        starts, refinement = self.journal.starts, self.journal.refinement
+        known = "" if starts is None else f"; {starts.known}"
         lines = [
             f"{self.name}: {ended} in {pluralize(self.iterations, 'iteration')}, {self.seconds:.3f} s; "
             f"duration {self.duration:.7g} s, objective {self.objective:.7g}{known}"
@@ -114,7 +126,7 @@ class Answer(SolveRecord, ABC):
         for name, part in self.named_parts:
             if name:
                 lines.append(f"  {name}: duration {part.duration:.7g} s, objective {part.objective:.7g}")
-        lines += [] if self.refinement is None else [self.refinement.verdict()]
+        lines += [] if refinement is None else [refinement.verdict()]
         lines += [f"warning: {self.warning}"] * bool(self.warning)
         return "\n".join(lines)
 
@@ -128,6 +140,14 @@ class Answer(SolveRecord, ABC):
         single : a subclass of `SolutionData`
         several : one of `PhasesSolutionData`, for phases, whose parts are then of the class `single`
         """
+
+    def refined_by(self, record: RefinementRecord | None) -> Any:
+        """This answer with another record of the rounds of its refinement."""
+        return replace(self, journal=replace(self.journal, refinement=record))
+
+    if not TYPE_CHECKING:  # names of 0.2
+        levels, starts = _former("levels", "levels"), _former("starts", "starts")
+        solves, refinement = _former("solves", "histories"), _former("refinement", "refinement")
 
     def asked_on(self, *trajectories: Trajectory) -> Any:
         """The problem, or the phases, on other trajectories of as many arcs, guessed by these motions."""
@@ -144,7 +164,7 @@ class SolutionData(Answer):
         where an upper limit holds the optimum back, negative at a lower one; of "state equations" they are
         -lambda w T with the costate lambda, the node's weight w and the arc's duration T
     cost_terms : cost name -> its weighted value; their sum is `objective`
-    point, scaling, levels, starts, solves, run : how it was found, see `Answer`
+    point, scaling, journal, run : how it was found, see `Answer`
     altered : contradictions within the file that this was read from; empty where there are none
     statement : what a script stated, of a file that holds it, see `archive/problem_statement.py`
     """

@@ -83,7 +83,7 @@ def verify(solution: SolutionData, accuracy: float | None = None) -> Report:
         unbuilt=solution.unbuilt,
         unsaved=tuple(f"{name} ({reason})" for name, reason in problem.unsaved.items()),
         unmended=bool(solution.warning),
-        refined=solution.refinement is not None,
+        refined=solution.journal.refinement is not None,
         rounding=0.0 if program is None else ZERO_COST / program.nlp.objective_scale,
         **fields_of(solution, solution.title, kkt, accuracy),
     )

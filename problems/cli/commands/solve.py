@@ -137,8 +137,8 @@ def solve(
     output.answer(str(report))
     for line in source.remarks(solution):
         output.answer(f"\n{line}")
-    if solution.starts is not None:
-        output.answer(f"\n{solution.starts}")
+    if (starts := solution.journal.starts) is not None:
+        output.answer(f"\n{starts}")
     if solution.certificate is not None:
         output.answer(f"\n{solution.certificate}")
     output.answer(f"\nwritten to {folder}: " + ", ".join(names) + how_to_open(folder, names))

@@ -402,6 +402,6 @@ def test_an_answer_that_is_wrong_between_nodes_is_told_by_solve_and_refused_by_v
 def test_starts_and_a_time_limit_can_be_asked_for(tmp_path):
     outcome = run("solve", "cart_pole", "--set", "intervals=10", "--starts", "3", "--out", tmp_path)
     assert "best of 3 starts" in outcome.stdout
-    assert trajopt.Solution.load(tmp_path / "solution.npz").starts is not None
+    assert trajopt.Solution.load(tmp_path / "solution.npz").journal.starts is not None
     outcome = run("solve", "two_link_rr", "--time-limit", "0", "--out", tmp_path)
     assert outcome.exit_code != 0 and "time_limit = 0.0: expected a finite number above 0" in outcome.stderr

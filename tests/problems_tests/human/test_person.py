@@ -212,7 +212,7 @@ def test_a_step_that_nobody_can_take_ends_and_says_where_it_fails(parameters):
         problem = gait.build(**parameters)
     solution = trajopt.solve(problem, progress="silent")
     assert solution.status in (trajopt.Status.INFEASIBLE, trajopt.Status.ITERATION_LIMIT)
-    assert solution.starts is None  # another minute for each further guess would find nothing
+    assert solution.journal.starts is None  # another minute for each further guess would find nothing
     report = solution.verify()
     torques = [each for each in report.violations if each.name == "torque limits"]
     worst = max(torques, key=lambda each: max(each.node_relative, each.dense_relative))

@@ -358,13 +358,13 @@ def test_a_walk_passes_verify_on_its_first_mesh(speed, length):
     """One solve by the defaults: no interval is halved, no node added."""
     problem = gait.build(contact="predicted", speed=speed, step_length=length)
     walk = trajopt.solve(problem, progress="silent")
-    assert len(walk.solves) == 1 and walk.iterations < 60 and walk.verify().holds
+    assert len(walk.journal.histories) == 1 and walk.iterations < 60 and walk.verify().holds
 
 
 @pytest.mark.long
 def test_a_walk_on_too_few_intervals_passes_verify_as_those_are_halved_where_its_equations_miss():
     problem = gait.build(step_length=0.65, intervals=2, tendons=False)
     walk = trajopt.solve(problem, progress="silent")
-    first, last = (walk.refinement.rounds[place] for place in (0, -1))
+    first, last = (walk.journal.refinement.rounds[place] for place in (0, -1))
     assert first.equation_error > 1e-2 > last.equation_error and last.spans > first.spans
     assert walk.verify().holds

@@ -315,14 +315,14 @@ def test_a_sourced_walk_is_human_without_demands_on_its_posture():
 def test_a_walk_from_the_stored_one_is_as_good_as_the_best_of_two_starts_in_fewer_iterations():
     problem = gait.build(contact="imposed", start="measured")
     found = trajopt.solve(problem, refine=None)
-    table = found.starts.starts
+    table = found.journal.starts.starts
     assert len(table) == problem.starts == 2 and found.converged
     assert found.objective <= table[0].solves[-1].objective * (1.0 + 1e-9)
     for slower in ({"cost": "thesis"}, {"intervals": 7}, {"contact_drift": 1.1e-3}):
         assert gait.build(**dict({"contact": "imposed", "start": "measured"}, **slower)).starts == 1
     near = trajopt.solve(gait.build(contact="imposed"), refine=None)
     assert near.converged and near.objective <= found.objective * (1.0 + 1e-3)
-    assert near.iterations < 0.5 * found.iterations and near.starts is None
+    assert near.iterations < 0.5 * found.iterations and near.journal.starts is None
 
 
 @pytest.mark.long

@@ -185,6 +185,8 @@ def test_systems_tables_of_starts_and_pages_show_themselves_in_few_words():
     implicit = trajopt.system(("x",), residuals=lambda node: [node.rate("x") + node.x])
     assert repr(implicit) == "System 0 = g(x', x, u): states x; controls none"
     solution = trajopt.solve(problems.two_link_rr.build(intervals=4), starts=2)
-    assert solution.starts is not None and repr(solution.starts) == str(solution.starts)
+    assert solution.journal.starts is not None and repr(solution.journal.starts) == str(
+        solution.journal.starts
+    )
     page = trajopt.report.html(solution, interactive=False)
     assert page.startswith("<!doctype html>") and len(repr(page)) < 100

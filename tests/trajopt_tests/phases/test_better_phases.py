@@ -49,7 +49,7 @@ def test_refined_phases_reach_the_exact_optimum():
     coarse = trajopt.solve(swing(order=3), refine=None)
     assert abs(coarse.objective / least_effort() - 1.0) > 0.05
     fine = trajopt.solve(swing(order=3), refine=trajopt.Refined(tol=1e-2))
-    record = fine.refinement
+    record = fine.journal.refinement
     assert record is not None and record.reached, record
     assert record.before.error > 5e-2 and record.after.error <= 1e-2
     assert fine.objective == pytest.approx(least_effort(), rel=2e-3)
@@ -59,10 +59,10 @@ def test_refined_phases_reach_the_exact_optimum():
 @pytest.mark.long
 def test_a_refinement_keeps_the_answer_that_it_cannot_better(tmp_path):
     exact = trajopt.solve(swing(order=8, intervals=3), refine=trajopt.Refined(tol=1e-4))
-    assert exact.refinement is not None and len(exact.refinement.rounds) == 1
+    assert exact.journal.refinement is not None and len(exact.journal.refinement.rounds) == 1
     exact.save(tmp_path / "swing.npz")
     again = trajopt.PhasesSolution.load(tmp_path / "swing.npz", swing(order=8, intervals=3))
-    assert str(again.refinement) == str(exact.refinement)
+    assert str(again.journal.refinement) == str(exact.journal.refinement)
     assert again.verify().holds
 
 
@@ -98,7 +98,7 @@ def test_several_starts_find_the_shorter_way():
     assert above.converged and below.converged and below.objective < 0.95 * above.objective
     best = trajopt.solve(around(1.0), starts=5, refine=None)
     assert best.objective == pytest.approx(below.objective, rel=1e-6)
-    table = best.starts
+    table = best.journal.starts
     assert table is not None and table.chosen > 0
     assert table.starts[0].solves[0].objective == pytest.approx(above.objective, rel=1e-9)
     assert best.iterations == sum(start.solves[0].iterations for start in table.starts)
@@ -107,11 +107,11 @@ def test_several_starts_find_the_shorter_way():
 @pytest.mark.long
 def test_the_table_of_starts_is_saved(tmp_path):
     solution = trajopt.solve(swing(order=4), starts=3)
-    assert solution.starts is not None
-    assert [start.same_as for start in solution.starts.starts] == [None, 0, 0]  # a convex problem
+    assert solution.journal.starts is not None
+    assert [start.same_as for start in solution.journal.starts.starts] == [None, 0, 0]  # a convex problem
     solution.save(tmp_path / "swing.npz")
     again = trajopt.PhasesSolution.load(tmp_path / "swing.npz", swing(order=4))
-    assert again.starts == solution.starts
+    assert again.journal.starts == solution.journal.starts
 
 
 @pytest.mark.long
@@ -181,13 +181,13 @@ def test_phases_are_solved_on_coarse_meshes_first(tmp_path):
     both = both.on(both.parts[0].trajectory, trajopt.Trajectory.collocation(6, 3, duration=1.0))
     direct = trajopt.solve(both)
     found = trajopt.solve(both, coarse_to_fine=True)
-    assert [level.spans for level in found.levels] == [16, 26, 46]
+    assert [level.spans for level in found.journal.levels] == [16, 26, 46]
     assert found.converged and found.verify().holds and found.known is both
     assert found.objective == pytest.approx(direct.objective, rel=1e-9)
-    assert found.iterations == sum(level.iterations for level in found.levels)
-    assert str(found.levels[0]) in trajopt.report.html(found)
+    assert found.iterations == sum(level.iterations for level in found.journal.levels)
+    assert str(found.journal.levels[0]) in trajopt.report.html(found)
     found.save(tmp_path / "swing.npz")
-    assert trajopt.PhasesSolution.load(tmp_path / "swing.npz", both).levels == found.levels
+    assert trajopt.PhasesSolution.load(tmp_path / "swing.npz", both).journal.levels == found.journal.levels
 
 
 def test_links_of_several_phases_hold_on_every_mesh():
@@ -197,7 +197,7 @@ def test_links_of_several_phases_hold_on_every_mesh():
     ends = [part.at("end") for part in parts]
     both.link(lambda one, other: one.duration - other.duration, *ends, name="equal times")
     direct, found = trajopt.solve(both), trajopt.solve(both, coarse_to_fine=True)
-    assert found.converged and [level.spans for level in found.levels] == [20, 40]
+    assert found.converged and [level.spans for level in found.journal.levels] == [20, 40]
     assert found.objective == pytest.approx(direct.objective, rel=1e-9)
     assert found.multipliers.keys() == {"equal times"}
 

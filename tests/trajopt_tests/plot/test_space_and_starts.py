@@ -110,10 +110,23 @@ def test_starts_of_both_kinds_are_drawn_and_others_refused():
     problem = problems.two_link_rr.build(intervals=8)
     solution = trajopt.solve(problem, starts=2)
     table = trajopt.multistart(problem, starts=2, processes=1)
-    for result in (solution, solution.starts, table):
+    for result in (solution, solution.journal.starts, table):
         assert trajopt.plot.starts(result).axes[0].get_xlabel() == "start"
     with pytest.raises(OptionError, match="there is no table of starts in"):
         trajopt.plot.starts(trajopt.solve(problem, starts=1))
+
+
+@pytest.mark.long
+def test_all_solves_of_a_journal_are_drawn_by_what_asked_for_them():
+    solution = trajopt.solve(problems.two_link_rr.build(intervals=8), starts=3, refine=None)
+    objective, iterations = trajopt.plot.journal(solution).axes
+    drawn = {line.get_label(): list(line.get_ydata()) for line in objective.lines}
+    rows = solution.journal.rows
+    assert drawn["levels"] == [rows[0].objective]
+    assert drawn["starts"] == [row.objective for row in rows[1:]]
+    assert iterations.lines[0].get_ydata()[0] == rows[0].iterations
+    with pytest.raises(OptionError, match="is empty: it is a motion that no solve led to"):
+        trajopt.plot.journal(replace(solution, journal=replace(solution.journal, rows=())))
 
 
 @pytest.mark.long
@@ -121,10 +134,10 @@ def test_the_rounds_of_a_refinement_are_drawn_as_their_record_says():
     problem = problems.van_der_pol.build(intervals=4)
     solution = trajopt.solve(problem, refine=trajopt.Refined(tol=1e-4))
     spans, errors = trajopt.plot.refinement(solution).axes
-    record = solution.refinement
+    record = solution.journal.refinement
     assert np.array_equal(spans.lines[0].get_ydata(), [each.spans for each in record.rounds])
     drawn = {line.get_label(): line.get_ydata() for line in errors.lines}
     assert np.array_equal(drawn["equations"], [each.equation_error for each in record.rounds])
     assert np.array_equal(drawn["optimality"], [each.optimality_error for each in record.rounds])
     with pytest.raises(OptionError, match="was not refined: solve it with refine="):
-        trajopt.plot.refinement(replace(solution, refinement=None))
+        trajopt.plot.refinement(replace(solution, journal=replace(solution.journal, refinement=None)))

@@ -54,7 +54,7 @@ def test_equations_hold_between_nodes_by_default():
     assert coarse.objective > 10.0 and str(coarse.verify().verdict) == "FAIL"
     assert found.objective == pytest.approx(1.3308, rel=1e-3)
     assert str(found.verify().verdict) == "PASS"
-    assert found.refinement.rounds[0].spans == 50 < found.refinement.rounds[-1].spans
+    assert found.journal.refinement.rounds[0].spans == 50 < found.journal.refinement.rounds[-1].spans
 
 
 def weighed_effort(bounded):
@@ -96,14 +96,14 @@ def test_integrals_that_the_mesh_misses_are_refined_by_default(bounded):
     assert found.objective == pytest.approx(optimum, abs=report.error_of_optimum)
     assert found.objective == pytest.approx(optimum, rel=0.02)
     spans = np.diff(found.curve.bases[0].breakpoints)
-    assert found.refinement.rounds[0].spans == 8 and spans.max() == 0.125  # halved at the peak alone
+    assert found.journal.refinement.rounds[0].spans == 8 and spans.max() == 0.125  # halved at the peak alone
 
 
 @pytest.mark.long
 def test_a_mesh_that_is_fine_enough_stays():
     problem = rayleigh()
     fine = trajopt.solve(problem.on(trajopt.Trajectory.collocation(80, 3, duration=4.5)))
-    assert fine.refinement is None
+    assert fine.journal.refinement is None
     assert [basis.span_count for basis in fine.curve.bases] == [80]
 
 
@@ -122,8 +122,8 @@ def test_a_jump_whose_residual_no_mesh_reduces_is_refined_once():
     problem.minimize(trajopt.duration)
     found = trajopt.solve(problem)
     assert estimated_between_nodes(found).at_single_times > 0.1
-    assert len(found.refinement.rounds) == 2 and found.verify().holds
-    coarse, fine = (each.objective for each in found.refinement.rounds)
+    assert len(found.journal.refinement.rounds) == 2 and found.verify().holds
+    coarse, fine = (each.objective for each in found.journal.refinement.rounds)
     assert fine == pytest.approx(coarse, rel=1e-3)
 
 
@@ -190,23 +190,23 @@ def test_other_ways_follow_a_default_solve_that_stops_short(monkeypatch, starts)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = trajopt.solve(rayleigh(), refine=None, starts=starts)
-    assert found.converged and (found.starts is None) is (starts == 1)
-    if found.starts is not None:
-        last = found.starts.starts[-1]
-        assert found.starts.chosen == last.number == starts and last.finished
+    assert found.converged and (found.journal.starts is None) is (starts == 1)
+    if found.journal.starts is not None:
+        last = found.journal.starts.starts[-1]
+        assert found.journal.starts.chosen == last.number == starts and last.finished
         assert [solve.converged for solve in last.solves] == [False, True]
-    assert [level.status.partition(" (")[2] for level in found.levels] == [
+    assert [level.status.partition(" (")[2] for level in found.journal.levels] == [
         "",
         "barrier never monotone)",
         "SLSQP from there)",
     ]
-    assert found.iterations == sum(by_ipopt) + found.levels[-1].iterations
+    assert found.iterations == sum(by_ipopt) + found.journal.levels[-1].iterations
 
 
 def test_no_other_way_follows_a_solver_of_the_users_choice():
     found = trajopt.solve(rayleigh(), trajopt.Ipopt(max_iterations=3), refine=None)
     assert found.status is Status.ITERATION_LIMIT
-    assert len(found.levels) == 1
+    assert len(found.journal.levels) == 1
 
 
 @dataclass(frozen=True)
@@ -231,9 +231,9 @@ class Halved:
 def test_a_second_refinement_is_noted_behind_the_first():
     one = trajopt.solve(rayleigh(), refine=trajopt.Refined(tol=1e-3))
     finer = trajopt.Refined(tol=1e-6, rounds=1).refine(one, trajopt.Ipopt())
-    earlier, rounds = one.refinement.rounds, finer.refinement.rounds
+    earlier, rounds = one.journal.refinement.rounds, finer.journal.refinement.rounds
     assert rounds[: len(earlier)] == earlier and len(rounds) == len(earlier) + 1 > 2
-    assert finer.refinement.tolerance == 1e-6
+    assert finer.journal.refinement.tolerance == 1e-6
 
 
 @pytest.mark.long

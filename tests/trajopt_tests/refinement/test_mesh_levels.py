@@ -27,7 +27,7 @@ class FailsBelow:
 
 
 def spans(solution):
-    return [level.spans for level in solution.levels]
+    return [level.spans for level in solution.journal.levels]
 
 
 @pytest.mark.parametrize(("intervals", "expected"), [(10, [10]), (25, [13, 25]), (80, [10, 20, 40, 80])])
@@ -58,8 +58,8 @@ def test_the_answer_is_one_of_the_own_problem_on_its_own_mesh():
     solution = trajopt.solve(problem, refine=None)
     assert solution.problem is problem
     assert spans(solution) == [10, 20, 40]
-    assert solution.iterations == sum(level.iterations for level in solution.levels)
-    assert solution.seconds == pytest.approx(sum(level.seconds for level in solution.levels))
+    assert solution.iterations == sum(level.iterations for level in solution.journal.levels)
+    assert solution.seconds == pytest.approx(sum(level.seconds for level in solution.journal.levels))
     assert solution.verify(accuracy=1e-2).holds  # limits between the nodes of the mesh
 
 
@@ -117,6 +117,6 @@ def test_other_words_for_coarse_to_fine_are_refused(given):
 def test_the_page_and_the_timings_count_all_meshes():
     solution = trajopt.solve(problems.sliding_mass.build(intervals=40))
     assert sum(solution.timings.values()) <= solution.seconds * 1.01
-    assert sum(solution.timings.values()) > solution.levels[-1].seconds
+    assert sum(solution.timings.values()) > solution.journal.levels[-1].seconds
     page = trajopt.report.html(solution)
-    assert all(str(level) in page for level in solution.levels)
+    assert all(str(level) in page for level in solution.journal.levels)

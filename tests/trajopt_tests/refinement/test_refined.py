@@ -40,7 +40,7 @@ def test_the_cart_pole_converges_from_coarse_meshes(intervals):
     problem = problems.cart_pole.build(intervals=intervals)
     refined = trajopt.solve(problem, starts=1, refine=trajopt.Refined(tol=1e-4))
     assert refined.converged and abs(refined.objective - SWING_UP) < 0.01
-    record = refined.refinement
+    record = refined.journal.refinement
     assert record.reached and record.after.equation_error < 0.1 * record.before.equation_error
     assert max(error.max() for error in equation_errors(refined)) < 1e-4
     assert "reached" in str(refined) and f"{record.after.objective:.10g}" in str(record)
@@ -50,7 +50,9 @@ def test_the_cart_pole_converges_from_coarse_meshes(intervals):
 def test_the_cart_pole_reaches_the_default_tolerance():
     """On more than a hundred spans the rounding of coefficients hides the gradient below 5e-9."""
     refined = trajopt.solve(problems.cart_pole.build(), refine=trajopt.Refined(), progress="silent")
-    assert refined.refinement.reached and refined.converged and refined.verify().holds, refined.refinement
+    assert refined.journal.refinement.reached and refined.converged and refined.verify().holds, (
+        refined.journal.refinement
+    )
 
 
 def test_new_knots_are_repeated_as_often_as_the_others():
@@ -107,7 +109,7 @@ def test_the_optimality_error_sees_boundary_layers_without_any_limit():
 def test_stiff_motions_get_knots_where_they_are_stiff():
     problem, optimum = boundary_layers(100.0, 5)
     refined = trajopt.solve(problem, refine=trajopt.Refined(tol=1e-6, rounds=8))
-    assert refined.refinement.reached and abs(refined.objective / optimum - 1.0) < 1e-6
+    assert refined.journal.refinement.reached and abs(refined.objective / optimum - 1.0) < 1e-6
     spans = np.diff(refined.knot_times)
     assert spans[0] < 0.01 and spans[-1] < 0.01 and spans[spans.size // 2] > 0.05
 
@@ -115,8 +117,8 @@ def test_stiff_motions_get_knots_where_they_are_stiff():
 def test_a_refinement_that_ends_at_the_cap_of_spans_says_so():
     problem, optimum = boundary_layers(1000.0, 4)
     refined = trajopt.solve(problem, refine=trajopt.Refined(most=8))
-    assert refined.objective > 1.01 * optimum and not refined.refinement.reached
-    assert "NOT REACHED" in str(refined) and "the most allowed are 8" in refined.refinement.reason
+    assert refined.objective > 1.01 * optimum and not refined.journal.refinement.reached
+    assert "NOT REACHED" in str(refined) and "the most allowed are 8" in refined.journal.refinement.reason
 
 
 def test_a_motion_that_the_spline_holds_exactly_is_left_alone():
@@ -125,7 +127,7 @@ def test_a_motion_that_the_spline_holds_exactly_is_left_alone():
     problem.end_at(q=1.0, v=0.0)
     problem.minimize(trajopt.a**2)
     solution = trajopt.solve(problem, refine=trajopt.Refined())
-    assert len(solution.refinement.rounds) == 1 and solution.refinement.reached
+    assert len(solution.journal.refinement.rounds) == 1 and solution.journal.refinement.reached
     assert sum(gains.sum() for gains in gains_of_halving(solution)) < 1e-9 * solution.objective
 
 
@@ -183,7 +185,7 @@ def test_an_answer_that_only_gets_worse_is_returned_as_it_was(monkeypatch):
     monkeypatch.setattr(journal, "answer_at", worse)
     kept = trajopt.Refined().refine(solution, trajopt.Ipopt())
     assert kept.objective == solution.objective and np.array_equal(kept.knot_times, solution.knot_times)
-    assert "was not better" in kept.refinement.reason and not kept.refinement.reached
+    assert "was not better" in kept.journal.refinement.reason and not kept.journal.refinement.reached
 
 
 def test_the_record_survives_saving(tmp_path):
@@ -191,7 +193,7 @@ def test_the_record_survives_saving(tmp_path):
     solution = trajopt.solve(problem, refine=trajopt.Refined(tol=1e-3))
     solution.save(tmp_path / "refined.npz")
     loaded = trajopt.Solution.load(tmp_path / "refined.npz", problem=problem)
-    assert loaded.refinement == solution.refinement and str(loaded) == str(solution)
+    assert loaded.journal.refinement == solution.journal.refinement and str(loaded) == str(solution)
     assert "<h2>Refinement</h2>" in html(solution)
 
 
@@ -208,7 +210,7 @@ def test_robots_with_few_motors_get_no_worse(build, tol, optimum):
     """The crane's 1.9153 became 2.0607: new knots took single multiplicity. Optima: fine meshes."""
     solution = trajopt.solve(build(8), refine=None)
     refined = trajopt.solve(build(8), refine=trajopt.Refined(tol=tol))
-    assert refined.refinement.after.error < 0.2 * refined.refinement.before.error
+    assert refined.journal.refinement.after.error < 0.2 * refined.journal.refinement.before.error
     assert equation_errors(refined)[0].max() < 0.2 * equation_errors(solution)[0].max()
     assert abs(refined.objective / optimum - 1.0) < 2e-5
 
@@ -219,7 +221,7 @@ def test_certification_refines_knots_where_equations_are_missed():
     problem = problems.cart_pole.build(intervals=6)
     certified = trajopt.solve(problem, starts=1, refine=trajopt.Certified(tol=1e-4))
     assert certified.certificate.holds and abs(certified.objective - SWING_UP) < 1e-3
-    assert certified.refinement.before.objective < 56.0 and certified.refinement.reached
+    assert certified.journal.refinement.before.objective < 56.0 and certified.journal.refinement.reached
 
 
 @pytest.mark.long

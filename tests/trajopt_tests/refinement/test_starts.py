@@ -33,7 +33,7 @@ def test_the_best_of_several_starts_is_never_worse_than_one(swing):
 @pytest.mark.long
 def test_the_table_tells_every_start(swing):
     _, one, best = swing
-    table = best.starts
+    table = best.journal.starts
     assert [start.number for start in table.starts] == [0, 1, 2, 3]
     assert table.starts[0].solves[-1].objective == pytest.approx(one.objective, rel=1e-9)
     chosen = table.starts[table.chosen]
@@ -44,7 +44,7 @@ def test_the_table_tells_every_start(swing):
 
 
 def test_a_start_that_repeats_an_optimum_names_the_first_one():
-    table = trajopt.solve(problems.sliding_mass.build(intervals=10), starts=3).starts
+    table = trajopt.solve(problems.sliding_mass.build(intervals=10), starts=3).journal.starts
     assert [start.same_as for start in table.starts] == [None, 0, 0]
     assert table.chosen == 0
     assert "1 different optimum" in table.known
@@ -55,8 +55,8 @@ def test_files_keep_the_tables(swing, tmp_path):
     _, _, best = swing
     best.save(tmp_path / "swing.npz")
     loaded = trajopt.Solution.load(tmp_path / "swing.npz")
-    assert loaded.starts == best.starts
-    assert loaded.levels == best.levels
+    assert loaded.journal.starts == best.journal.starts
+    assert loaded.journal.levels == best.journal.levels
     assert loaded.verify().holds
 
 
@@ -84,8 +84,8 @@ def reach():
 def test_many_joints_with_a_free_duration_have_several_starts_by_default(reach):
     problem, found = reach
     one = trajopt.solve(problem, starts=1, refine=None)
-    assert one.starts is None
-    assert 3 <= len(found.starts.starts) <= 8
+    assert one.journal.starts is None
+    assert 3 <= len(found.journal.starts.starts) <= 8
     assert found.problem is problem
     assert found.objective <= one.objective * (1.0 + 1e-6)
     assert found.verify().holds_at_nodes
@@ -93,26 +93,28 @@ def test_many_joints_with_a_free_duration_have_several_starts_by_default(reach):
 
 @pytest.mark.long
 def test_a_guess_or_few_joints_are_solved_from_one_start():
-    assert trajopt.solve(problems.three_link_arm.build(intervals=10)).starts is None
+    assert trajopt.solve(problems.three_link_arm.build(intervals=10)).journal.starts is None
     problem = moved_arm(10, "ur5", 3, torque_alone=True)
     problem.guess(duration=1.0)
-    assert trajopt.solve(problem).starts is None
+    assert trajopt.solve(problem).journal.starts is None
     swing = problems.cart_pole.build(intervals=10, swing_back=True)
-    assert trajopt.solve(swing).starts is None
+    assert trajopt.solve(swing).journal.starts is None
 
 
 @pytest.mark.long
 def test_a_problem_recommends_starts_that_look_for_better_optima_than_its_first_finds():
     problem = problems.sliding_mass.build(intervals=10)
-    assert trajopt.solve(problem).starts is None
+    assert trajopt.solve(problem).journal.starts is None
     problem.recommend(trajopt.Ipopt(), starts=3)
     assert "from 3 starts" in repr(problem)
     found = trajopt.solve(problem)
-    assert len(found.starts.starts) == 3 and trajopt.solve(problem, starts=1).starts is None
+    assert len(found.journal.starts.starts) == 3 and trajopt.solve(problem, starts=1).journal.starts is None
     short = trajopt.solve(problem, trajopt.Ipopt(max_iterations=1))
-    assert not short.converged and short.starts is None
+    assert not short.converged and short.journal.starts is None
     problem.guess(found)
-    assert trajopt.solve(problem).starts is None  # a guess of the user's own says which optimum is wanted
+    assert (
+        trajopt.solve(problem).journal.starts is None
+    )  # a guess of the user's own says which optimum is wanted
     for wrong in (0, 2.5, True, "8"):
         with pytest.raises(OptionError, match=r"the recommended number of starts = .* a whole number"):
             problem.recommend(trajopt.Ipopt(), starts=wrong)
@@ -123,7 +125,7 @@ def test_joints_without_motors_have_several_starts_by_default(swing):
     """The pole may swing to either side first."""
     problem, one, _ = swing
     found = trajopt.solve(problem)
-    assert len(found.starts.starts) > 1
+    assert len(found.journal.starts.starts) > 1
     assert found.objective < one.objective * 0.99
     written = problems.cart_pole.build(intervals=24)
     written.constraints = [c for c in written.constraints if c.name != "no motor at pole"]
@@ -136,7 +138,7 @@ def test_a_long_turn_in_a_free_duration_has_several_starts_by_default():
     """Two links that turn by 2.5 and 3 rad: the straight guess leads to one 3 % slower than others do."""
     far = problems.two_link_rr.build(q_start=(0.0, 1.5), q_end=(2.5, -1.5))
     one, found = (trajopt.solve(far, starts=starts, refine=None) for starts in (1, "auto"))
-    assert one.starts is None and one.converged
+    assert one.journal.starts is None and one.converged
     assert found.objective < one.objective * 0.975 and found.verify().holds_at_nodes
     slide = problems.two_link_rr.build(duration=(0.6, 0.6), q_start=(0.0, 1.5), q_end=(2.5, -1.5))
     assert start_rule(slide, trajopt.Ipopt()) == ONE  # nothing is free that another way could shorten
@@ -158,12 +160,12 @@ def test_the_default_is_never_worse_than_one_start():
     problem = moved_arm(20, "ur5", 35, torque_alone=True)
     one, found = (trajopt.solve(problem, starts=starts, refine=None) for starts in (1, "auto"))
     assert found.objective <= one.objective * (1.0 + 1e-9)
-    assert found.starts.starts[0].solves[-1].objective == one.objective
+    assert found.journal.starts.starts[0].solves[-1].objective == one.objective
 
 
 @pytest.mark.long
 def test_an_interrupted_start_leaves_what_an_earlier_one_found(reach):
-    first = reach[1].starts.starts[0].solves[0]
+    first = reach[1].journal.starts.starts[0].solves[0]
     problem, seen = reach[0], []
 
     def stop(iteration):
@@ -173,7 +175,7 @@ def test_an_interrupted_start_leaves_what_an_earlier_one_found(reach):
 
     stopped = trajopt.solve(problem, progress=stop)
     assert stopped.converged
-    assert [start.number for start in stopped.starts.starts] == [0, 1]
+    assert [start.number for start in stopped.journal.starts.starts] == [0, 1]
     assert stopped.objective == first.objective
     assert stopped.problem is problem
 
@@ -183,7 +185,7 @@ def test_time_that_is_over_ends_the_starts(reach):
     problem, _ = reach
     stopped = trajopt.solve(problem, time_limit=1e-3)
     assert stopped.status is Status.TIME_LIMIT
-    assert len(stopped.starts.starts) == 1
+    assert len(stopped.journal.starts.starts) == 1
     assert stopped.problem is problem
 
 
@@ -194,8 +196,8 @@ def test_a_guess_that_leads_nowhere_is_followed_by_others():
     found = trajopt.solve(problem, refine=None)
     assert found.converged and found.verify().holds_at_nodes
     assert found.problem is problem
-    assert not found.starts.starts[0].solves[-1].converged
-    assert found.starts.chosen > 0
+    assert not found.journal.starts.starts[0].solves[-1].converged
+    assert found.journal.starts.chosen > 0
     assert "the problem's own guess did not (converged to a point where the violation is smallest" in str(
         found
     )
@@ -208,7 +210,7 @@ def test_starts_that_lead_nowhere_on_a_coarse_mesh_are_followed_by_others_on_the
     assert not trajopt.solve(problem, starts=1).converged
     found = trajopt.solve(problem, starts=3, refine=None)
     assert found.converged and found.verify().holds_at_nodes
-    table = found.starts
+    table = found.journal.starts
     assert not any(start.solves[0].converged for start in table.starts[:3])
     assert len({start.number for start in table.starts}) == len(table.starts)
     assert table.starts[table.chosen].solves[-1].objective == found.objective
@@ -223,10 +225,14 @@ def test_of_several_optima_the_best_once_its_limits_hold_between_nodes_is_return
     problem = moved_arm(20, "ur5", 16, torque_alone=True)
     one, best = trajopt.solve(problem, starts=1), trajopt.solve(problem, starts=8)
     assert best.verify().holds and best.objective <= one.objective * (1.0 + 1e-6)
-    rows = {start.number: start.solves[-1].objective for start in best.starts.starts if start.finished}
-    assert rows[best.starts.chosen] > min(rows.values())
-    assert "was lower before its limits held between nodes" in best.starts.known
-    assert best.iterations > sum(level.iterations for start in best.starts.starts for level in start.solves)
+    rows = {
+        start.number: start.solves[-1].objective for start in best.journal.starts.starts if start.finished
+    }
+    assert rows[best.journal.starts.chosen] > min(rows.values())
+    assert "was lower before its limits held between nodes" in best.journal.starts.known
+    assert best.iterations > sum(
+        level.iterations for start in best.journal.starts.starts for level in start.solves
+    )
 
 
 @pytest.mark.long
@@ -237,7 +243,7 @@ def test_a_weak_motor_swings_up_by_guesses_that_swing(intervals):
     assert found.converged and found.verify().holds_at_nodes
     assert found.objective < 4.7  # 3.88 s on fine meshes
     swings = found.q(np.linspace(0.0, found.duration, 200))
-    assert swings.min() < -0.5 and found.starts.chosen > 0  # it goes back before it goes up
+    assert swings.min() < -0.5 and found.journal.starts.chosen > 0  # it goes back before it goes up
 
 
 def test_swings_keep_both_ends_of_a_guess_and_grow_in_between():
@@ -258,8 +264,8 @@ def test_what_no_guess_solves_says_so():
     problem = problems.two_link_rr.build(intervals=4, duration=(0.05, 0.1))
     found = trajopt.solve(problem)
     assert not found.converged
-    assert found.starts.known == f"none of {len(found.starts.starts)} starts converged"
-    assert found.starts.chosen == 0
+    assert found.journal.starts.known == f"none of {len(found.journal.starts.starts)} starts converged"
+    assert found.journal.starts.chosen == 0
 
 
 @pytest.mark.long
@@ -268,7 +274,7 @@ def test_on_one_mesh_starts_are_ranked_and_the_best_two_solved():
     problem = problems.cart_pole.build(intervals=10)
     solver = trajopt.ConstraintGeneration(trajopt.Ipopt(), newton=1e-3)
     one, best = (trajopt.solve(problem, solver, starts=count) for count in (1, 5))
-    others = best.starts.starts[1:]
+    others = best.journal.starts.starts[1:]
     assert best.converged and best.objective <= one.objective * (1.0 + 1e-9)
     assert 1 <= sum(start.finished for start in others) <= 2
     assert all(len(start.solves) == 1 for start in others if not start.finished)

@@ -193,7 +193,7 @@ def test_a_spatial_motion_can_be_turned_and_has_its_obstacles():
 @pytest.mark.long
 def test_all_iterations_of_all_solves_are_shown():
     solution = trajopt.solve(problems.two_link_rr.build(intervals=10), refine=trajopt.Certified(tol=1e-6))
-    assert len(solution.solves) > 1
+    assert len(solution.journal.histories) > 1
     (chart,) = [
         each
         for each in plots(trajopt.report.html(solution, interactive=True))
@@ -201,7 +201,7 @@ def test_all_iterations_of_all_solves_are_shown():
     ]
     values = chart["data"][0]["y"]
     assert len([value for value in values if value is not None]) == sum(
-        len(each.iterations) for each in solution.solves
+        len(each.iterations) for each in solution.journal.histories
     )
-    assert values.count(None) == len(solution.solves) - 1  # a gap between one solve and the next
+    assert values.count(None) == len(solution.journal.histories) - 1  # a gap between one solve and the next
     assert values[-1] == pytest.approx(solution.objective, rel=1e-6)

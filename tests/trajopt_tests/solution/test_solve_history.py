@@ -1,5 +1,7 @@
 """The iterations of all solves that an answer came from, in memory and in files."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -13,10 +15,10 @@ def test_the_iterations_of_all_solves_are_kept(tmp_path):
     solution = trajopt.solve(problems.two_link_rr.build(intervals=8), starts=3)
     solution.save(tmp_path / "arm.npz")
     again = trajopt.Solution.load(tmp_path / "arm.npz")
-    assert len(again.solves) == len(solution.solves) > 2
-    for one, other in zip(solution.solves, again.solves, strict=True):
+    assert len(again.journal.histories) == len(solution.journal.histories) > 2
+    for one, other in zip(solution.journal.histories, again.journal.histories, strict=True):
         assert np.array_equal(one.iterations, other.iterations)
-    assert sum(len(each.iterations) - 1 for each in solution.solves) == solution.iterations
+    assert sum(len(each.iterations) - 1 for each in solution.journal.histories) == solution.iterations
 
 
 @pytest.mark.long
@@ -24,8 +26,8 @@ def test_phases_keep_the_iterations_of_all_their_solves_too(tmp_path):
     solution = trajopt.solve(problems.goddard_in_phases.build(), starts=2)
     solution.save(tmp_path / "rocket.npz")
     again = trajopt.PhasesSolution.load(tmp_path / "rocket.npz")
-    assert len(again.solves) == len(solution.solves) == 2
-    last = solution.solves[0].iterations[-1]
+    assert len(again.journal.histories) == len(solution.journal.histories) == 2
+    last = solution.journal.histories[0].iterations[-1]
     assert last[1] == pytest.approx(solution.objective, rel=1e-3)  # of the problem, not scaled
 
 
@@ -38,3 +40,42 @@ def test_numbers_of_solves_that_do_not_rise_are_refused(tmp_path):
         np.savez(file, **arrays)
     with pytest.raises(SolutionFileError, match="the numbers of solves do not rise"):
         trajopt.Solution.load(tmp_path / "arm.npz")
+
+
+# problems.two_link_rr.build(intervals=8), solved with starts=2 and refine=Refined(tol=1e-2, rounds=1), and
+# saved while files held tables of levels, starts and rounds in place of a journal
+FORMER = Path(__file__).parents[2] / "support" / "solution_of_former_tables.npz"
+
+
+def test_a_file_of_before_journals_has_its_tables_in_one():
+    solution = trajopt.Solution.load(FORMER)
+    journal, table = solution.journal, solution.journal.starts
+    assert [row.policy for row in journal.rows] == ["levels", "starts"]
+    assert [start.same_as for start in table.starts] == [None, 0] and table.chosen == 0
+    assert [start.finished for start in table.starts] == [True, True]
+    assert [level.objective for level in journal.levels] == [table.starts[0].solves[0].objective]
+    assert [each.spans for each in journal.refinement.rounds] == [8, 12] and len(journal.histories) == 4
+
+
+def test_names_of_before_are_computed_from_the_journal_with_a_warning():
+    solution = trajopt.Solution.load(FORMER)
+    journal = solution.journal
+    for name, value in {
+        "levels": journal.levels,
+        "starts": journal.starts,
+        "refinement": journal.refinement,
+        "solves": journal.histories,
+    }.items():
+        with pytest.warns(FutureWarning, match=f"solution.{name} is solution.journal"):
+            assert getattr(solution, name) == value
+
+
+def test_the_journal_is_saved_and_prints_every_solve(tmp_path):
+    solution = trajopt.solve(problems.two_link_rr.build(intervals=6), starts=2)
+    solution.save(tmp_path / "arm.npz")
+    again = trajopt.Solution.load(tmp_path / "arm.npz").journal
+    assert again == solution.journal and len(again.rows) == len(again.histories)
+    assert sum(row.iterations for row in again.rows) == solution.iterations
+    lines = str(again).splitlines()
+    assert all(str(row) in line for row, line in zip(again.rows, lines[1:], strict=False))
+    assert lines[-1] == again.starts.known

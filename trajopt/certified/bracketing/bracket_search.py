@@ -158,7 +158,7 @@ class BracketSearch:
             self.effort += self.settings.effort_of(found)
             found = converged_to_rounding(found, self.settings)
             if found.converged:
-                return replace(found, recipe=before.recipe, refinement=before.refinement)
+                return replace(found, recipe=before.recipe, journal=before.journal)
             status = found.status.value
         raise _NoFurtherMesh(f"a finer mesh did not converge ({status})")
 

@@ -36,8 +36,9 @@ from trajopt.refinement.starts.start_rules import (
     worth_retrying,
 )
 from trajopt.solution.answers import program_of
-from trajopt.solution.journal import LEVELS, STARTS, Attempt, Entry, Journal, Policy, same_optimum
-from trajopt.solution.journal import RETRIES as AGAIN
+from trajopt.solution.journal import Attempt, Entry, Journal, Policy, same_optimum
+from trajopt.solution.records import LEVELS, STARTS
+from trajopt.solution.records import RETRIES as AGAIN
 from trajopt.solvers.solver import Run, StartKind
 from trajopt.splines.curve import Curve
 from trajopt.transcription.nlp import NLP
@@ -230,4 +231,4 @@ def _value_on(mesh: Mesh, journal: Journal) -> float:
         if journal.best.converged
         else []
     )
-    return min((each.value for each in solved if each.row.spans == spans), default=np.inf)
+    return min((each.value for each in solved if each.rows[0].spans == spans), default=np.inf)

@@ -137,7 +137,7 @@ def test_newtons_method_from_the_answer_needs_no_further_solve():
     solution = trajopt.solve(fastest(), progress=lambda iteration: seen.append(iteration.iteration))
     assert any(solution.limit_points) and "Newton steps" in solution.detail
     assert plain.iterations < solution.iterations <= plain.iterations + 6
-    assert [len(solve.iterations) for solve in solution.solves] == [
+    assert [len(solve.iterations) for solve in solution.journal.histories] == [
         plain.iterations + 1,
         solution.iterations - plain.iterations + 1,
     ]
@@ -210,7 +210,7 @@ def test_what_a_callback_raises_while_nodes_are_added_leaves_the_solve():
 def test_a_refinement_of_knots_is_followed_by_limit_nodes():
     problem = limited(speed, -np.inf, 1.2)
     solution = trajopt.solve(problem, refine=trajopt.Refined(tol=1e-2, rounds=1))
-    assert solution.refinement is not None and solution.limit_excess <= 1e-3
+    assert solution.journal.refinement is not None and solution.limit_excess <= 1e-3
 
 
 @pytest.mark.long

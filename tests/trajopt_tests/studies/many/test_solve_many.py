@@ -123,7 +123,7 @@ def test_failures_stand_in_their_rows_and_the_rest_is_solved():
 
 def test_options_of_solve_reach_the_workers():
     study = trajopt.solve_many([moved(1.0)], trajopt.Ipopt(tol=1e-6), processes=1, starts=2)
-    assert len(study.solutions[0].starts.starts) == 2 and "1e-06" in study.solutions[0].run.solver
+    assert len(study.solutions[0].journal.starts.starts) == 2 and "1e-06" in study.solutions[0].run.solver
 
 
 @pytest.mark.long
