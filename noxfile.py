@@ -19,7 +19,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def long(session: nox.Session) -> None:
-    """The long tests."""
+    """The long tests, `nox -s long -- -m thorough` those that `.ci/run --full` alone runs."""
     run_pytest(session, "-m", "long")
 
 

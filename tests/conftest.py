@@ -1,5 +1,6 @@
 """Modules shared by tests stand in `support`; benchmarks run from the root, last on the path."""
 
+import functools
 import gc
 import itertools
 import os
@@ -34,6 +35,15 @@ def pytest_configure(config):
     if sys.dont_write_bytecode and cache and not hasattr(config, "workerinput"):
         os.environ["PYTHONPYCACHEPREFIX"] = str(cache.mkdir("bytecode"))
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Where long tests are left out a file that has no others is not even imported: the one of Hypothesis,
+    which looks for constants in all modules that it finds imported, was a tenth of the collection."""
+    named = any(".py" in str(argument) for argument in config.args)
+    if named or "not long" not in config.option.markexpr or collection_path.suffix != ".py":
+        return None
+    return "\npytestmark = pytest.mark.long\n" in collection_path.read_text(encoding="utf-8") or None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -80,6 +90,16 @@ def looks_take_a_second(monkeypatch, pass_time):
 
     looks = itertools.count()
     monkeypatch.setattr(solver, "time", SimpleNamespace(monotonic=lambda: float(next(looks))))
+
+
+@pytest.fixture
+def few_pictures(monkeypatch):
+    """Films of the command line have 5 pictures per second, each drawn as one of 25 is."""
+    from problems.human import plot
+    from problems.moves.view import view
+
+    monkeypatch.setattr(plot, "animate", functools.partial(plot.animate, rate=5))
+    monkeypatch.setattr(view, "FILM_RATE", 5)
 
 
 @pytest.fixture(autouse=True)

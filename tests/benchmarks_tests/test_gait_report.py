@@ -31,7 +31,7 @@ def test_every_step_constraint_is_told_with_the_equation_it_stems_from():
 
 
 @pytest.mark.long
-def test_a_walk_is_reported_whole(tmp_path):
+def test_a_walk_is_reported_whole(tmp_path, few_pictures):
     solution = report_walks.solved(cost="thesis")
     assert report_walks.solved(cost="thesis", step_length=0.6) is solution  # solved once
     report.report(solution, tmp_path)

@@ -11,6 +11,7 @@ pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
 
 import pinocchio
+from tiers import every
 
 import dynamics
 from benchmarks.dynamics.robot_files import AGREES, main, pinocchio_difference, read_urdf
@@ -37,7 +38,7 @@ def test_a_folder_of_files_is_counted_by_how_they_load(tmp_path, capsys):
     assert mjcf.startswith(".xml: 2 files, 2 that the peer loads, 2 that agree (100.0 %; 2 as it is)")
 
 
-@pytest.mark.parametrize("file", sorted(ROBOTS.glob("*.urdf")), ids=lambda file: file.stem)
+@every("file", sorted(ROBOTS.glob("*.urdf")), fast=3)
 def test_robots_of_the_tests_agree(file):
     found = read_urdf(file)
     assert found.agrees and found.difference <= AGREES

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tiers import every
 from urdf_text import joint, link, robot
 
 import dynamics
@@ -69,8 +70,8 @@ def test_the_table_of_functions_holds_those_of_a_model():
     assert OF_A_MODEL["rnea"] == 3 and OF_A_MODEL["rnea_second_derivatives"] == 4
 
 
-@pytest.mark.parametrize("wrong", [None, 5, "arm", np.zeros(2), dynamics.RigidBodyModel, [ARM]], ids=str)
-@pytest.mark.parametrize("name", OF_A_MODEL)
+@every("wrong", [None, 5, "arm", np.zeros(2), dynamics.RigidBodyModel, [ARM]])
+@every("name", OF_A_MODEL)
 def test_a_model_that_is_none_is_named(name, wrong):
     with pytest.raises(dynamics.DynamicsError, match="give a RigidBodyModel"):
         call(name, *[RIGHT] * OF_A_MODEL[name], model=wrong)
@@ -81,8 +82,8 @@ def test_what_holds_a_model_is_no_model_itself():
         dynamics.crba(SimpleNamespace(model=ARM), np.zeros(ARM.n))
 
 
-@pytest.mark.parametrize("wrong", NO_NUMBERS.values(), ids=list(NO_NUMBERS))
-@pytest.mark.parametrize("name", [name for name, count in OF_A_MODEL.items() if count])
+@every("wrong", NO_NUMBERS.values())
+@every("name", [name for name, count in OF_A_MODEL.items() if count])
 def test_an_argument_that_is_no_array_of_numbers_is_named(name, wrong):
     count = OF_A_MODEL[name]
     for place in range(count):
@@ -91,8 +92,8 @@ def test_an_argument_that_is_no_array_of_numbers_is_named(name, wrong):
             call(name, *arrays)
 
 
-@pytest.mark.parametrize("wrong", [5, b"lower", ["lower"], np.array(["lower"]), None, ("q", "v")], ids=str)
-@pytest.mark.parametrize("argument", ["frame", "start", "end"])
+@every("wrong", [5, b"lower", ["lower"], np.array(["lower"]), None, ("q", "v")])
+@every("argument", ["frame", "start", "end"])
 def test_a_name_that_is_none_is_an_unknown_name(argument, wrong):
     name = "frame_jacobian" if argument == "frame" else "point_spring"
     with pytest.raises(dynamics.UnknownNameError, match="no link or frame"):

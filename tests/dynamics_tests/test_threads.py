@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 from random_trees import random_state, random_tree
+from tiers import every
 
 import dynamics
 
 MODEL = random_tree(2, rotors=True)
 
 
-@pytest.mark.parametrize("nodes", [0, 5, 64, 101])
-@pytest.mark.parametrize("threads", [1, 2, 3])
+@every("nodes", [0, 5, 64, 101])
+@every("threads", [1, 2, 3])
 def test_threads_give_bit_for_bit_the_same(nodes, threads):
     q, v, a = random_state(MODEL, nodes)
     found = dynamics.in_threads(dynamics.rnea_derivatives, MODEL, q, v, a, threads=threads)

@@ -1,18 +1,20 @@
-"""Every problem of the library, at its default parameters, holds between its nodes as `verify` asks."""
+"""Every problem of the library, at its defaults, holds between its nodes as `verify` asks, and is drawn."""
 
 import pytest
-from library_solutions import solved_at_defaults
+from library_solutions import AT_DEFAULTS, check_script_at_defaults, solved_at_defaults
 
 from problems import catalogue
 
 #: which pass in tests of their own
 ELSEWHERE = {
     "biped_step",
+    "gait",
     "one_legged_hopper",
     "quadruped_bound",
     "quadruped_gap",
     "quadruped_jump",
     "running",
+    "two_arms",
 }
 SLOW = {
     "acrobot",
@@ -25,7 +27,6 @@ SLOW = {
     "double_pendulum_cart",
     "five_link_walker",
     "four_bar",
-    "gait",
     "gait_stride",
     "goddard_in_phases",
     "goddard_rocket",
@@ -43,7 +44,6 @@ SLOW = {
     "six_axis_arm",
     "space_shuttle",
     "three_link_arm",
-    "two_arms",
     "urdf_arm",
     "van_der_pol",
 }
@@ -53,6 +53,8 @@ NAMES = [name for name in catalogue.names() if name not in ELSEWHERE]
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in NAMES]
 )
-def test_a_problem_at_its_defaults_passes(name):
-    report = solved_at_defaults(name).verify()
+def test_a_problem_at_its_defaults_passes_and_its_script_draws_it(name):
+    solution = solved_at_defaults(name)
+    report = solution.verify()
     assert report.verdict == "PASS", report.reason
+    assert check_script_at_defaults(solution) == (name in AT_DEFAULTS)

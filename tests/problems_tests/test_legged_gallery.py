@@ -1,10 +1,9 @@
 """Bound, jump over a gap, a humanoid's step and a hopper: the ground alone moves them, as mechanics says."""
 
-import functools
-
 import numpy as np
 import pytest
 from feet import missing_at_base, slip
+from library_solutions import AT_DEFAULTS, check_script_at_defaults, solved_at_defaults
 from scipy.integrate import trapezoid
 
 import dynamics
@@ -14,11 +13,6 @@ from problems.gallery.legged import biped_step
 
 pytestmark = pytest.mark.long
 NAMES = ("biped_step", "one_legged_hopper", "quadruped_bound", "quadruped_gap")
-
-
-@functools.cache
-def solved(name):
-    return trajopt.solve(getattr(problems, name).build(), progress="silent")
 
 
 def times_in(solution, arc, count=201):
@@ -35,14 +29,15 @@ def weight_of(solution):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_passes(name):
-    report = solved(name).verify()
+def test_it_passes_and_its_script_draws_it(name):
+    report = solved_at_defaults(name).verify()
     assert report.verdict == "PASS", report.reason
+    assert check_script_at_defaults(solved_at_defaults(name)) == (name in AT_DEFAULTS)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_ground_alone_moves_the_base(name):
-    solution = solved(name)
+    solution = solved_at_defaults(name)
     feet = solution.asked.contacts.values()
     for arc in arcs_of(solution):
         t = times_in(solution, arc)
@@ -55,7 +50,7 @@ def test_the_ground_alone_moves_the_base(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_impulse_of_the_ground_is_weight_times_time(name):
     """Vertical momentum is the same at both ends, by rest or by period."""
-    solution, impulse = solved(name), 0.0
+    solution, impulse = solved_at_defaults(name), 0.0
     for arc in arcs_of(solution):
         t = times_in(solution, arc, 2001)
         for foot in solution.asked.contacts.values():
@@ -64,7 +59,7 @@ def test_the_impulse_of_the_ground_is_weight_times_time(name):
 
 
 def test_a_bound_is_the_same_on_both_sides_and_goes_straight():
-    solution = solved("quadruped_bound")
+    solution = solved_at_defaults("quadruped_bound")
     robot, t = solution.problem.dynamics, np.linspace(0.0, solution.duration, 101)
     signs, order = robot.mirrored({"FL": "FR", "HL": "HR"})
     q = solution.q(t)
@@ -74,7 +69,7 @@ def test_a_bound_is_the_same_on_both_sides_and_goes_straight():
 
 
 def test_no_foot_lands_in_the_gap():
-    solution = solved("quadruped_gap")
+    solution = solved_at_defaults("quadruped_gap")
     first, last = problems.quadruped_gap.build().recipe.parameters["gap"]
     for foot in solution.asked.contacts:
         x = [solution.value(trajopt.position(foot), times_in(solution, arc))[:, 0] for arc in (0, 2)]
@@ -84,7 +79,7 @@ def test_no_foot_lands_in_the_gap():
 
 def test_the_centre_of_pressure_of_the_step_is_inside_the_sole():
     """By the moments of the ground about the frame of the foot, in its axes."""
-    solution = solved("biped_step")
+    solution = solved_at_defaults("biped_step")
     sole = np.array(biped_step.SOLE)
     for contact in solution.asked.contacts.values():
         for arc in contact.arcs:
@@ -103,7 +98,7 @@ def test_the_centre_of_pressure_of_the_step_is_inside_the_sole():
 
 
 def test_a_step_is_as_long_as_asked_and_the_foot_clears_the_ground():
-    solution = solved("biped_step")
+    solution = solved_at_defaults("biped_step")
     right = solution.value(trajopt.position(biped_step.RIGHT), times_in(solution, 1))
     assert right[-1, 0] - right[0, 0] == pytest.approx(0.2, abs=1e-6)
     assert right[100, 2] > 0.04 + 0.035 - 1e-6
@@ -111,7 +106,7 @@ def test_a_step_is_as_long_as_asked_and_the_foot_clears_the_ground():
 
 def test_a_hopper_flies_as_long_as_its_height_says():
     """Its centre of mass falls freely, and neither duration is at a bound."""
-    solution = solved("one_legged_hopper")
+    solution = solved_at_defaults("one_legged_hopper")
     stance, flight = np.diff(solution.curve.starts)
     assert 0.055 < stance < 0.75 and 0.1 < flight < 0.75
     t = times_in(solution, 1)

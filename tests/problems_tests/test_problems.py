@@ -29,7 +29,8 @@ def test_the_catalogue_finds_every_problem_by_its_recipe():
     assert all(len(text) > 20 for text in catalogue.descriptions().values())
 
 
-LARGE = {"four_bar", "gait", "gait_stride", "running", "two_arms"}
+LARGE = {"biped_step", "four_bar", "gait", "gait_stride", "running", "two_arms"}
+LARGE |= {"quadruped_bound", "quadruped_gap", "quadruped_jump"}
 
 
 @pytest.mark.parametrize(
@@ -80,6 +81,7 @@ def test_gravity_across_the_plane_loads_the_bearings_and_not_the_motors():
     assert wrench[5] == pytest.approx(1.0 * 9.81)  # two links of half a kilogram
 
 
+@pytest.mark.long
 def test_minimum_time_approaches_the_bang_bang_optimum_from_above_with_order_two():
     durations = [
         trajopt.solve(problems.two_link_rr.build(intervals=n), trajopt.Ipopt(tol=1e-10)).duration

@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 from feet import missing_at_base, slip
+from library_solutions import check_script_at_defaults, solved_at_defaults
 from scipy.integrate import trapezoid
+from tiers import long_first
 
 import dynamics
 import trajopt
 from problems.gallery.legged.quadruped_jump import build
 from problems.gallery.legged.solo import BASE, FEET, STANDING
 
-pytestmark = pytest.mark.long
-
 
 @pytest.fixture(scope="module")
 def jump():
-    return trajopt.solve(build(), progress="silent")
+    return solved_at_defaults("quadruped_jump")
 
 
 def times_in(solution, arc, count=401):
@@ -27,6 +27,7 @@ def weight_of(solution):
     return 9.81 * solution.problem.dynamics.total_mass
 
 
+@pytest.mark.long
 def test_it_converges_and_passes(jump):
     report = jump.verify()
     assert jump.converged and report.verdict == "PASS", report.reason
@@ -35,6 +36,12 @@ def test_it_converges_and_passes(jump):
     assert np.abs(jump.value(trajopt.tau[BASE:], t)).max() < 2.7 * 1.001
 
 
+@pytest.mark.long
+def test_its_script_draws_it(jump):
+    assert check_script_at_defaults(jump)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("arc", [0, 1, 2])
 def test_the_ground_alone_moves_the_base(jump, arc):
     missing = missing_at_base(jump, times_in(jump, arc)) / weight_of(jump)
@@ -42,6 +49,7 @@ def test_the_ground_alone_moves_the_base(jump, arc):
     assert np.abs(missing[:, 3:]).max() < 1e-2 * STANDING[2]
 
 
+@pytest.mark.long
 def test_the_impulse_of_the_ground_is_weight_times_time(jump):
     """At rest at both ends."""
     impulse = 0.0
@@ -52,6 +60,7 @@ def test_the_impulse_of_the_ground_is_weight_times_time(jump):
     assert impulse == pytest.approx(weight_of(jump) * jump.duration, rel=1e-3)
 
 
+@pytest.mark.long
 def test_in_flight_the_centre_of_mass_falls_freely(jump):
     t = times_in(jump, 1)
     height = dynamics.centre_of_mass(jump.problem.dynamics, jump.q(t))[:, 2]
@@ -59,6 +68,7 @@ def test_in_flight_the_centre_of_mass_falls_freely(jump):
     assert 2.0 * fall == pytest.approx(-9.81, rel=5e-3)
 
 
+@pytest.mark.long
 def test_feet_stand_still_and_fly(jump):
     for contact in jump.asked.contacts.values():
         assert max(slip(jump, contact, times_in(jump, arc)) for arc in (0, 2)) < 1e-4
@@ -66,7 +76,7 @@ def test_feet_stand_still_and_fly(jump):
         assert height[200] > 0.02 * (1.0 - 1e-6) and height.min() > -1e-5
 
 
-@pytest.mark.parametrize("seed", range(3))
+@long_first("seed", range(3))
 def test_starts_far_apart_find_one_optimum(jump, seed):
     rng, problem = np.random.default_rng(seed), build()
     places, turns = rng.uniform(-0.1, 0.1, (4, 3)), rng.uniform(-0.3, 0.3, (4, 3))
@@ -78,5 +88,6 @@ def test_starts_far_apart_find_one_optimum(jump, seed):
     assert found.converged and found.objective == pytest.approx(jump.objective, rel=1e-4)
 
 
+@pytest.mark.long
 def test_feet_are_those_of_the_robot():
     assert set(build().contacts) == {f"{foot}_FOOT" for foot in FEET}

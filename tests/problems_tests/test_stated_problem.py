@@ -6,7 +6,7 @@ import json
 import casadi
 import numpy as np
 import pytest
-from tiers import fast_first
+from tiers import every, fast_first
 
 import dynamics
 import trajopt
@@ -71,6 +71,7 @@ def test_a_loaded_solution_has_torques_and_a_report_without_its_script(solved, t
     assert trajopt.Solution.load(tmp_path / "again.npz").statement == loaded.statement
 
 
+@pytest.mark.long
 def test_the_rebuilt_problem_has_the_same_program(solved):
     """Not only the same optimum: the same objective, rows and multipliers away from it."""
     solution, path = solved
@@ -121,7 +122,7 @@ def test_a_term_that_reads_a_table_is_named_and_passes_for_unchecked(tmp_path):
     trajopt.plot.torques(loaded)
 
 
-@pytest.mark.parametrize("name", [*UNARY, *BINARY])
+@every("name", [*UNARY, *BINARY])
 def test_every_operation_is_read_back_as_it_was_written(name):
     code = getattr(casadi, f"OP_{name}")
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from library_solutions import check_script_at_defaults, solved_at_defaults
 from numpy.testing import assert_allclose
 
 import dynamics
-import problems
 import trajopt
 
 pytestmark = pytest.mark.long
@@ -15,7 +15,7 @@ SIDES = ("left", "right")
 
 @pytest.fixture(scope="module")
 def lifted():
-    return trajopt.solve(problems.two_arms.build(), progress="silent", starts=1)
+    return solved_at_defaults("two_arms")
 
 
 def collocation_times(solution):
@@ -48,6 +48,7 @@ def test_the_motion_passes_and_the_loops_stay_closed(lifted):
     report = lifted.verify()
     assert lifted.converged and report.verdict == "PASS", report.reason
     t = np.linspace(0.0, lifted.duration, 5001)
+    assert check_script_at_defaults(lifted)
     for grasp in grasps(lifted):
         assert grasp.left_out == ()
         assert np.abs(lifted.value(grasp.misfit, t)).max() < 1e-6

@@ -3,16 +3,15 @@
 import inspect
 import os
 import re
-import runpy
 import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
-import matplotlib.pyplot as plt
 import pytest
-from matplotlib.figure import Figure
+from library_solutions import AT_DEFAULTS, SCRIPTS, check_script
+from tiers import every
 
 import problems
 from problems.cli.command_line import main
@@ -75,17 +74,13 @@ def test_the_page_on_many_problems_runs_as_a_file(tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("script", sorted((DOCS / "gallery").glob("*.py")), ids=lambda path: path.stem)
-def test_a_script_of_the_gallery_draws_a_converged_solution(script):
-    plt.switch_backend("agg")
-    names = runpy.run_path(str(script))
-    open_figures = plt.get_fignums()
-    plt.close("all")
-    assert open_figures or any(isinstance(value, Figure) for value in names.values())
-    assert names["solution"].converged if "solution" in names else names["front"][-1].solution.converged
+@pytest.mark.parametrize("name", sorted(SCRIPTS.keys() - AT_DEFAULTS.values()))
+def test_a_script_of_the_gallery_draws_a_converged_solution(name):
+    """The others run with the problems that they draw, in tests of these."""
+    check_script(name)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@every("page", PAGES)
 def test_links_lead_to_files_that_exist(page):
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
@@ -102,7 +97,7 @@ def test_longer_paths_that_are_public_can_be_imported():
     assert len(paths) > 3 and all(import_module(path) for path in paths)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@every("page", PAGES)
 def test_lines_of_code_fit_into_the_column_of_a_page(page):
     lines = [line for block in blocks(page, "python") for line in block.splitlines()]
     assert not [line for line in lines if len(line) > 100]
@@ -134,7 +129,7 @@ def test_no_page_holds_both_sides_of_a_conflict():
     assert len(pages) > 20 and not [(page, line) for page, line in lines if line.startswith(marks)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@every("page", PAGES)
 def test_commands_of_a_page_exist_with_their_options(page):
     lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
     for line in lines:

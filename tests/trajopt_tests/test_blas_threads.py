@@ -22,28 +22,32 @@ from problems import two_link_rr
 
 problem = two_link_rr.build()
 trajopt.solve(problem)  # IPOPT and its BLAS are loaded
-def threads():
-    return {each["filepath"]: each["num_threads"] for each in threadpoolctl.threadpool_info()
-            if each["user_api"] == "blas"}
-
-before, during = threads(), []
 compiled = trajopt.compile(problem)
+during = []
+
+def threads(prefix=""):
+    return {each["filepath"]: each["num_threads"] for each in threadpoolctl.threadpool_info()
+            if each["user_api"] == "blas" and each["prefix"].startswith(prefix)}
+
 def watch(iteration):
     during.append(threads())
 
-%s
-assert threads() == before, (before, threads())
-print(max(max(each.values()) for each in during), min(before.values()), len(before))
+def tell(before):
+    assert threads() == before, (before, threads())
+    print(max(max(each.values()) for each in during), min(before.values()), len(before))
+    during.clear()
 """
 
 
-def _printed(statement: str, **environment: str) -> list[int]:
+def printed(*statements: str, **environment: str) -> list[list[int]]:
+    """Most threads in a solve, least afterwards, libraries: of each statement, all in one process."""
     inherited = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    code = WATCHED + "".join(f"\nbefore = threads()\n{statement}\ntell(before)\n" for statement in statements)
     run = subprocess.run(
-        [sys.executable, "-c", WATCHED % statement],
+        [sys.executable, "-c", code],
         env=inherited | environment, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    return [int(word) for word in run.stdout.split()]
+    return [[int(word) for word in line.split()] for line in run.stdout.splitlines()]
 
 
 def test_a_solve_has_one_thread_and_gives_back_the_number_that_there_was(monkeypatch):
@@ -63,72 +67,30 @@ def test_a_solve_has_one_thread_and_gives_back_the_number_that_there_was(monkeyp
     assert during and {count for each in during for count in each.values()} == {1}
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "trajopt.solve(problem, progress=watch)",
-        "compiled.solve(progress=watch)",
-        "trajopt.Ipopt().solve(compiled.program()[0], run=Run(callback=watch))",
-    ],
-    ids=["solve", "compiled", "ipopt alone"],
-)
-def test_every_blas_has_one_thread_in_a_solve_and_its_own_number_afterwards(statement):
-    during, before, libraries = _printed(statement)
-
-    assert during == 1
-    assert before > 1  # the claim is about something
-    assert libraries >= 3  # NumPy's, SciPy's, and that of IPOPT
-
-
-@pytest.mark.long
-def test_the_dense_method_limits_the_blas_that_it_calls():
-    during, before, _ = _printed(
-        "def threads():\n"
-        "    return {each['filepath']: each['num_threads'] for each in threadpoolctl.threadpool_info()\n"
-        "            if each['prefix'] == 'libscipy_openblas'}\n"
-        "before = threads()\n"
-        "trajopt.solve(problem, trajopt.DenseInteriorPoint(), progress=watch)"
-    )
-
-    assert during == 1 and before > 1
-
-
-@pytest.mark.long
-def test_what_the_user_has_set_stays():
-    during, before, _ = _printed("trajopt.solve(problem, progress=watch)", OPENBLAS_NUM_THREADS="2")
-
-    assert during == before == 2
-
-
-@pytest.mark.long
-def test_a_failed_solve_restores_the_threads():
-    failing = """
+DENSE = """
+watched, threads = threads, lambda: watched("libscipy_openblas")  # the BLAS that it calls
+trajopt.solve(problem, trajopt.DenseInteriorPoint(), progress=watch)
+threads = watched
+"""
+FAILED = """
 def refuse(iteration):
-    during.append(threads())
+    watch(iteration)
     raise KeyError("by the callback")
 try:
     trajopt.solve(problem, progress=refuse)
 except KeyError:
     pass
 """
-    during, before, _ = _printed(failing)
-
-    assert during == 1 and before > 1
-
-
-@pytest.mark.long
-def test_overlapping_solves_in_threads_end_with_the_threads_of_before():
-    """The second solve begins within the first and ends after it, in another thread."""
-    overlapping = """
+#: the second solve begins within the first and ends after it, in another thread
+OVERLAPPING = """
 from threading import Event, Thread
 began, ended = Event(), Event()
 def second(iteration):
     began.set()
     assert ended.wait(3600.0)
-    during.append(threads())
+    watch(iteration)
 def first(iteration):
-    during.append(threads())
+    watch(iteration)
     assert began.wait(3600.0)
 waiting = Thread(target=trajopt.solve, args=(two_link_rr.build(),), kwargs={"progress": second})
 def start_the_second(iteration):
@@ -139,14 +101,8 @@ trajopt.solve(problem, progress=start_the_second)
 ended.set()
 waiting.join()
 """
-    during, before, _ = _printed(overlapping)
-
-    assert during == 1 and before > 1
-
-
-@pytest.mark.long
-def test_a_search_for_libraries_that_ctrl_c_ends_leaves_no_limit_behind():
-    interrupted = """
+#: Ctrl-C ends the search for libraries
+INTERRUPTED = """
 from trajopt.base import blas_threads
 search = blas_threads._libraries
 def stop(loaded):
@@ -159,9 +115,31 @@ except KeyboardInterrupt:
 blas_threads._libraries = search
 trajopt.solve(problem, progress=watch)
 """
-    during, before, _ = _printed(interrupted)
+STATEMENTS = {
+    "solve": "trajopt.solve(problem, progress=watch)",
+    "compiled": "compiled.solve(progress=watch)",
+    "ipopt alone": "trajopt.Ipopt().solve(compiled.program()[0], run=Run(callback=watch))",
+    "dense": DENSE,
+    "failed": FAILED,
+    "overlapping": OVERLAPPING,
+    "interrupted": INTERRUPTED,
+}
 
-    assert during == 1 and before > 1
+
+@pytest.mark.long
+def test_every_blas_has_one_thread_in_a_solve_and_its_own_number_afterwards():
+    found = printed(*STATEMENTS.values())
+    for name, (during, before, libraries) in zip(STATEMENTS, found, strict=True):
+        assert during == 1, name
+        assert before > 1, name  # the claim is about something
+        assert libraries >= 3, name  # NumPy's, SciPy's, and that of IPOPT
+
+
+@pytest.mark.long
+def test_what_the_user_has_set_stays():
+    ((during, before, _),) = printed("trajopt.solve(problem, progress=watch)", OPENBLAS_NUM_THREADS="2")
+
+    assert during == before == 2
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
@@ -191,6 +169,6 @@ forked.set()
 other.join()
 assert status == 0, status
 """
-    during, before, _ = _printed(forked)
+    ((during, before, _),) = printed(forked)
 
     assert during == 1 and before > 1

@@ -3,13 +3,13 @@
 from itertools import pairwise
 
 import numpy as np
-import pytest
+from tiers import every
 
 from trajopt.base.arrays import runs
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 1.0])
-@pytest.mark.parametrize("count", [0, 1, 40])
+@every("share", [0.0, 0.3, 0.7, 1.0])
+@every("count", [0, 1, 40])
 def test_runs_cover_the_mask_and_do_not_touch(count, share):
     mask = np.random.default_rng(3).random(count) < share
     found = runs(mask)

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.interpolate import make_interp_spline
-from scipy.signal import butter, filtfilt
 
 from dynamics import OsimModel
 from problems.human.measured.external_loads import MeasuredForce, wrenches_on_links
@@ -158,6 +157,8 @@ def _filtered(time: np.ndarray, q: np.ndarray, cutoff: float | None) -> np.ndarr
         )
     if cutoff >= 0.5 * rate:
         raise OptionError(f"cutoff is {cutoff:g} Hz: below half of the {rate:g} rows per second, or None")
+    from scipy.signal import butter, filtfilt  # imports scipy.stats, a second
+
     numerator, denominator = butter(ORDER, 2.0 * cutoff / rate)
     return filtfilt(numerator, denominator, q, axis=0, padtype="odd", padlen=time.size // 2)
 

@@ -5,6 +5,7 @@ import pytest
 from random_trees import SEEDS, random_state, random_tree, relative_error
 from slopes import both_ways, columns
 from spanning_tree import spanning_tree
+from tiers import every
 
 import dynamics
 from dynamics.papers.echeandia_wensing.christoffel_algorithm import christoffel_algorithm
@@ -35,7 +36,7 @@ def test_a_bead_on_a_turning_rod_has_the_symbols_of_polar_coordinates():
 
 
 @both_ways
-@pytest.mark.parametrize("seed", SEEDS)
+@every("seed", SEEDS, fast=12)
 def test_symbols_of_a_geared_tree_are_what_their_definition_says(seed, slope):
     model = coupled_tree(seed)
     q, v = random_state(model, count=2)
@@ -48,7 +49,7 @@ def test_symbols_of_a_geared_tree_are_what_their_definition_says(seed, slope):
     np.testing.assert_array_equal(symbols, symbols.transpose(0, 2, 1))
 
 
-@pytest.mark.parametrize("seed", SEEDS[::3])
+@every("seed", SEEDS[::3])
 def test_geared_symbols_are_the_reduced_symbols_of_the_spanning_tree(seed):
     model = random_tree(seed, rotors=True, mimic=True)
     tree, G, offset = spanning_tree(model, with_offset=True)

@@ -5,6 +5,7 @@ import pytest
 from random_trees import SEEDS, random_state, random_tree, relative_error
 from slopes import both_ways, columns
 from spanning_tree import spanning_tree
+from tiers import every
 
 import dynamics
 from dynamics.papers.echeandia_wensing.coriolis_algorithm import coriolis_algorithm
@@ -37,7 +38,7 @@ def test_two_links_have_the_matrix_of_the_textbook():
     np.testing.assert_allclose(found.Mdot, expected + expected.T, atol=1e-14)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every("seed", SEEDS, fast=12)
 def test_every_matrix_of_a_geared_tree_is_that_of_algorithm_1(seed):
     model = coupled_tree(seed)
     q, v = random_state(model, count=2)
@@ -85,7 +86,7 @@ def three_on_a_branch(model):
     return bool((related[:, :, None] & related[:, None, :] & related[None, :, :]).any())
 
 
-@pytest.mark.parametrize("seed", SEEDS[::3])
+@every("seed", SEEDS[::3])
 def test_geared_matrix_is_the_reduced_matrix_of_the_spanning_tree(seed):
     model = random_tree(seed, rotors=True, mimic=True)
     tree, G, offset = spanning_tree(model, with_offset=True)

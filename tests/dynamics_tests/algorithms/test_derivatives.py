@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from random_trees import random_state, random_tree, random_wrenches, relative_error
 from slopes import STEP, both_ways, columns
+from tiers import every
 
 import dynamics
 
@@ -24,7 +25,7 @@ def coupled():
 
 
 @both_ways
-@pytest.mark.parametrize("loaded", [False, True], ids=["free", "loaded"])
+@every("loaded", [False, True])
 def test_first_derivatives_of_torques_and_wrenches_are_exact(model, loaded, slope):
     check_first_derivatives(model, random_wrenches(model) if loaded else None, slope)
 
@@ -63,7 +64,7 @@ def test_wrenches_of_chosen_joints_are_those_of_all_in_the_order_asked_for(model
 
 
 @both_ways
-@pytest.mark.parametrize("outputs", ["tau", "wrenches", "all"])
+@every("outputs", ["tau", "wrenches", "all"])
 def test_contracted_second_derivatives_are_exact(model, outputs, slope):
     check_second_derivatives(model, outputs, slope)
 

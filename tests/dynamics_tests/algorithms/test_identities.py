@@ -1,6 +1,7 @@
 """What mechanics says about every robot, on fifty seeded random trees with and without rotors."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,20 +15,16 @@ from random_trees import (
 )
 from slopes import both_ways, columns
 from spanning_tree import spanning_tree
+from tiers import every
 
 import dynamics
 from dynamics.model.checks.mass_check import mass_matrix
 
-TREES = [(random_tree, seed, seed % 2 == 1) for seed in SEEDS]
-FLOATING = [(floating_tree, seed, seed % 2 == 1) for seed in SEEDS[:10]]
 
-
-@pytest.fixture(
-    params=[*TREES, *FLOATING], ids=lambda tree: "-".join(map(str, (tree[0].__name__, *tree[1:])))
-)
-def model(request):
-    make, seed, rotors = request.param
-    return make(seed, rotors=rotors)
+@cache
+def models():
+    trees = [(random_tree, seed) for seed in SEEDS] + [(floating_tree, seed) for seed in SEEDS[:10]]
+    return [make(seed, rotors=seed % 2 == 1) for make, seed in trees]
 
 
 def times(matrix, vector):
@@ -42,6 +39,7 @@ def gravity(model, q):
     return dynamics.rnea(model, q, np.zeros_like(q), np.zeros_like(q))
 
 
+@every("model", models)
 def test_torques_are_mass_times_acceleration_plus_coriolis_plus_gravity(model):
     q, v, a = random_state(model, 2)
     C, M = dynamics.coriolis_matrix(model, q, v).C, dynamics.crba(model, q)
@@ -49,6 +47,7 @@ def test_torques_are_mass_times_acceleration_plus_coriolis_plus_gravity(model):
     assert relative_error(dynamics.rnea(model, q, v, a), expected) < 1e-12
 
 
+@every("model", models)
 def test_forward_dynamics_inverts_inverse_dynamics_under_external_wrenches(model):
     q, v, a = random_state(model, 2)
     W = random_wrenches(model, 2)
@@ -59,6 +58,7 @@ def test_forward_dynamics_inverts_inverse_dynamics_under_external_wrenches(model
 
 
 @both_ways
+@every("model", models)
 def test_coriolis_matrix_is_symbols_times_velocity_and_half_the_slope_of_the_bias(model, slope):
     q, v, a = random_state(model, 2)
     found, symbols = dynamics.coriolis_matrix(model, q, v), dynamics.christoffel_symbols(model, q)
@@ -69,6 +69,7 @@ def test_coriolis_matrix_is_symbols_times_velocity_and_half_the_slope_of_the_bia
 
 
 @both_ways
+@every("model", models)
 def test_symbols_are_symmetric_and_are_slopes_of_the_mass_matrix(model, slope):
     (q,) = random_state(model, count=1)
     symbols = dynamics.christoffel_symbols(model, q)
@@ -77,6 +78,7 @@ def test_symbols_are_symmetric_and_are_slopes_of_the_mass_matrix(model, slope):
     assert relative_error(symbols + np.swapaxes(symbols, 0, 1), slopes) < 1e-11
 
 
+@every("model", models)
 def test_products_of_the_coriolis_matrix_need_no_matrix(model):
     q, v, w = random_state(model, 2)
     C = dynamics.coriolis_matrix(model, q, v).C
@@ -85,6 +87,7 @@ def test_products_of_the_coriolis_matrix_need_no_matrix(model):
     assert relative_error(transposed, times(np.swapaxes(C, -1, -2), w)) < 1e-11
 
 
+@every("model", models)
 def test_entries_between_branches_are_exactly_zero(model):
     q, v, a = random_state(model, 2)
     apart = ~model.packed.same_branch
@@ -105,6 +108,7 @@ def test_entries_between_branches_are_exactly_zero(model):
 
 
 @both_ways
+@every("model", models)
 def test_power_of_the_torques_is_the_rate_of_the_energy(model, slope):
     q, v, a = random_state(model)
 
@@ -119,6 +123,7 @@ def test_power_of_the_torques_is_the_rate_of_the_energy(model, slope):
 
 
 @both_ways
+@every("model", models)
 def test_base_wrench_is_rate_of_momentum_less_weight_and_external_wrenches(model, slope):
     q, v, a = random_state(model)
     W = random_wrenches(model)
@@ -177,7 +182,7 @@ def link_momentum(model, i, q, v):
     return np.concatenate([spin + np.cross(poses.position[i] + lever, linear), linear])
 
 
-@pytest.mark.parametrize("seed", SEEDS[:12])
+@every("seed", SEEDS[:12])
 def test_geared_robot_is_its_spanning_tree_seen_through_the_gears(seed):
     geared = random_tree(seed, rotors=True)
     tree, G = spanning_tree(geared)
@@ -220,7 +225,7 @@ def test_armature_adds_the_squared_ratio_to_the_diagonal_and_the_mass_to_the_par
     assert relative_error(dynamics.aba(armature, q, v, tau), a) < 1e-10
 
 
-@pytest.mark.parametrize("seed", SEEDS[:6])
+@every("seed", SEEDS[:6])
 def test_mimic_joints_share_a_coordinate_anywhere_in_the_tree(seed):
     model = random_tree(seed, n=6, mimic=True)
     tree, G, offset = spanning_tree(model, with_offset=True)

@@ -5,6 +5,7 @@ import pytest
 from complex_number import Number
 from random_trees import random_state, random_tree
 from slopes import STEP
+from tiers import every
 
 from dynamics.blocks.kinematics import KinematicsBlock
 
@@ -23,7 +24,7 @@ def both(model, q, v):
     return np.concatenate([values[0] for values in of_kernel.values()]), np.concatenate(flat)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@every("seed", range(12))
 def test_every_quantity_is_that_of_the_kernels(seed):
     model = random_tree(seed, rotors=seed % 2 == 0, mimic=seed % 4 == 3)
     q, v, _ = random_state(model, seed=seed)

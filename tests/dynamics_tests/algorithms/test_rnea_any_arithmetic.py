@@ -5,6 +5,7 @@ import pytest
 from complex_number import Number
 from random_trees import random_state, random_tree
 from slopes import STEP
+from tiers import every
 
 from dynamics.algorithms.rnea import inverse_dynamics, motion_batch
 from dynamics.algorithms.rnea_any_arithmetic import rnea_any_arithmetic
@@ -22,8 +23,8 @@ def both(model, q, v, a):
     return of_kernel, np.array(flat, dtype=complex)
 
 
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("rotors", [False, True])
+@every("seed", range(12))
+@every("rotors", [False, True])
 def test_torques_and_wrenches_are_those_of_the_kernel(seed, rotors):
     model = random_tree(seed, rotors=rotors, mimic=seed % 4 == 3)
     q, v, a = random_state(model, seed=seed)

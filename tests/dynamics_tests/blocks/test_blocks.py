@@ -22,8 +22,9 @@ KINEMATIC = [
 CASES = [*INVERSE, *((outputs, ()) for outputs in (*KINEMATIC, *ALONE))]
 
 
-ROBOTS = [(random_tree, 2, "exact"), (random_tree, 3, "none"), (random_tree, 4, "armature")]
-ROBOTS += [(floating_tree, 2, "exact"), pytest.param((floating_tree, 4, "armature"), marks=pytest.mark.long)]
+ROBOTS = [(random_tree, 4, "armature"), (floating_tree, 2, "exact")]
+MORE_ROBOTS = [(random_tree, 2, "exact"), (random_tree, 3, "none"), (floating_tree, 4, "armature")]
+ROBOTS += [pytest.param(robot, marks=pytest.mark.long) for robot in MORE_ROBOTS]
 
 
 @pytest.fixture(params=ROBOTS, ids=lambda robot: "-".join(map(str, (robot[0].__name__, *robot[1:]))))

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tiers import every
 
 from dynamics import (
     DegreesWarning,
@@ -201,8 +202,8 @@ def test_limits_friction_and_mimicry_reach_the_joint():
 GOOD = DhRow(a=0.4, mass=1.0, centre_of_mass=(-0.2, 0, 0), inertia=ROD)
 
 
-@pytest.mark.parametrize(
-    ("rows", "error", "message"),
+@every(
+    "rows, error, message",
     [
         ([], DhError, "the table has no rows"),
         ([(0, 0, 1, 0)], DhError, r"row 1 is \(0, 0, 1, 0\); give a DhRow or a mapping"),
@@ -220,7 +221,7 @@ GOOD = DhRow(a=0.4, mass=1.0, centre_of_mass=(-0.2, 0, 0), inertia=ROD)
         ([replace(GOOD, rotor="big")], JointError, "rotor of joint 'joint1': it is 'big'; give a Rotor"),
     ],
 )
-@pytest.mark.parametrize("make", [from_dh, from_modified_dh])
+@every("make", [from_dh, from_modified_dh])
 def test_a_bad_row_is_refused_by_name(make, rows, error, message):
     with pytest.raises(error, match=message):
         make(rows)

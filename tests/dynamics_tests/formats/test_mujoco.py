@@ -13,6 +13,8 @@ from dynamics.formats.mujoco.mujoco_source import compiled as compiled_file
 
 mujoco = pytest.importorskip("mujoco")
 
+from tiers import every  # noqa: E402
+
 from benchmarks.dynamics.mujoco_models import inverse_dynamics_error, mujoco_state  # noqa: E402
 
 EXACT = 1e-12  # of the largest force
@@ -232,7 +234,7 @@ ROBOTS = sorted((Path(__file__).parents[2] / "support" / "robots").glob("*.urdf"
 REFUSED = {"human": "larger than mjMINVAL"}  # it has massless links that move
 
 
-@pytest.mark.parametrize("file", ROBOTS, ids=lambda file: file.stem)
+@every("file", ROBOTS, fast=5)
 def test_known_robots_against_mujocos_inverse_dynamics(file):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MujocoWarning)

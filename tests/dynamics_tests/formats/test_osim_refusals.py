@@ -2,6 +2,7 @@
 
 import pytest
 from osim_text import body, constant, coupler, joint, linear, osim_text, spatial_transform, spline
+from tiers import every
 
 from dynamics import InertiaError, OsimError, load_osim
 
@@ -93,7 +94,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "message"), CASES.values(), ids=CASES)
+@every("text, message", CASES.values())
 def test_what_no_robot_can_be_is_refused(text, message):
     with pytest.raises(OsimError, match=message):
         load_osim(text)

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from tiers import every
 from urdf_text import INERTIAL, joint, link, robot
 
 import dynamics
@@ -50,7 +51,7 @@ def test_a_mass_on_the_ground_moves_nothing():
     assert model.has_no_mass and model.limits.torque_upper[0] == np.inf and model.ground_mass == 1.0
 
 
-@pytest.mark.parametrize(
+@every(
     "compute",
     [
         lambda model, x: dynamics.rnea(model, x, x, x),

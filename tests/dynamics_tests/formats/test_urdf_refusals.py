@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from tiers import every
 from urdf_text import INERTIAL, joint, link, one_joint, robot, transmission
 
 from dynamics import DegreesWarning, InertiaError, InertiaWarning, JointError, UrdfError, load_urdf
@@ -12,8 +13,8 @@ from dynamics.formats import xml_source
 LAUGHS = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10 if i else "ha"}">' for i in range(9))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
+@every(
+    "text, message",
     [
         ("<robot", "the XML string is not well-formed XML"),
         ("<robot></robbot>", "the XML string is not well-formed XML"),

@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from random_trees import floating_tree, random_state, random_tree, random_wrenches
+from tiers import every
 
 import dynamics
 from dynamics.kernels.node_batch import Batch
@@ -25,9 +26,9 @@ def test_leading_axes_broadcast_and_come_back():
     assert slopes.dq.shape == (4, 1, 1, 6, 3)
 
 
-@pytest.mark.parametrize("kind", [float, complex])
-@pytest.mark.parametrize("widths", [(3, 2), (8,), (5, 3, 7)])
-@pytest.mark.parametrize("nodes", [0, 1, 7, 8, 9, 33])
+@every("kind", [float, complex])
+@every("widths", [(3, 2), (8,), (5, 3, 7)])
+@every("nodes", [0, 1, 7, 8, 9, 33])
 def test_results_with_nodes_last_become_arrays_with_nodes_first(nodes, widths, kind):
     batch = Batch((np.zeros((nodes, 1)),), (nodes,), np.dtype(kind))
     slots = batch.slots(*widths)

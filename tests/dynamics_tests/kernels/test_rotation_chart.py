@@ -16,6 +16,7 @@ from random_trees import (
 )
 from scipy.spatial.transform import Rotation
 from slopes import both_ways
+from tiers import every
 
 import dynamics
 from dynamics.kernels.rotation_vectors.polynomial import MONOMIALS
@@ -42,8 +43,8 @@ def test_functions_of_the_squared_length_are_exact_near_zero_and_far_from_it(s):
     np.testing.assert_allclose(found, exact, rtol=2e-13, atol=1e-15)
 
 
-@pytest.mark.parametrize("length", [0.0, 1e-9, 0.7, pi / 2, pi, 5.0])
-@pytest.mark.parametrize("degree", [1, 2, 3, 4])
+@every("length", [0.0, 1e-9, 0.7, pi / 2, pi, 5.0])
+@every("degree", [1, 2, 3, 4])
 def test_the_serial_chart_is_approached_with_the_order_of_its_polynomials(length, degree):
     """The remainder of degree d falls by 2^(d+1) when the step is halved."""
     p = length * np.array([[0.36, -0.48, 0.8]])

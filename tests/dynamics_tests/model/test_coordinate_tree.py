@@ -1,8 +1,8 @@
 """The tree of the coordinates against paths that are walked body by body."""
 
 import numpy as np
-import pytest
 from random_trees import SEEDS, random_tree
+from tiers import every
 
 from dynamics.model.coordinate_tree import coordinate_tree
 
@@ -16,7 +16,7 @@ def path_of(model, coordinate):
     return found
 
 
-@pytest.mark.parametrize("seed", SEEDS[:12])
+@every("seed", SEEDS[:12])
 def test_paths_and_what_two_of_them_share_are_those_of_the_robot(seed):
     model = random_tree(seed, rotors=True)
     tree = model.packed.coordinate_tree
@@ -30,7 +30,7 @@ def test_paths_and_what_two_of_them_share_are_those_of_the_robot(seed):
             assert tree.reached[i, c] == sum(tree.related[k, c] for k in a)
 
 
-@pytest.mark.parametrize("seed", SEEDS[:12])
+@every("seed", SEEDS[:12])
 def test_what_a_coordinate_carries_stands_last_among_its_relatives(seed):
     model = random_tree(seed, rotors=True)
     tree = model.packed.coordinate_tree

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tiers import every
 
 from dynamics import (
     Body,
@@ -68,7 +69,7 @@ def test_every_float_of_an_awkward_model_comes_back_bit_for_bit():
     assert back.gravity.tolist() == [0, -9.80665, 1 / 3]
 
 
-@pytest.mark.parametrize("path", ROBOTS, ids=lambda path: path.stem)
+@every("path", ROBOTS, fast=4)
 def test_real_robots_come_back_bit_for_bit(path):
     text = load_urdf(path).to_json()
     back = RigidBodyModel.from_json(text).to_json()
@@ -90,8 +91,8 @@ def edited(edit):
     return json.dumps(content)
 
 
-@pytest.mark.parametrize(
-    ("text", "error", "message"),
+@every(
+    "text, error, message",
     [
         ("", JsonError, "this is not JSON text"),
         ("{", JsonError, "this is not JSON text"),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from random_trees import SEEDS, random_tree
+from tiers import every
 from urdf_text import joint, link, robot
 
 import dynamics
@@ -28,7 +29,7 @@ def chain(count, order=1):
     return robot(*links[::order], *joints[::order])
 
 
-@pytest.mark.parametrize("seed", SEEDS[:12])
+@every("seed", SEEDS[:12])
 def test_pivots_and_diagonal_are_those_of_the_mass_matrix(seed):
     """M = U D U' with U upper triangular: factorised from the last joint to the first, D are the pivots."""
     model = random_tree(seed)

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from tiers import every
 
 import dynamics
 from dynamics import (
@@ -210,8 +211,8 @@ def test_a_model_prints_itself_as_a_table():
 # --- what is refused ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
+@every(
+    "make, error, message",
     [
         (
             lambda: Joint("j", axis=(0, 0, 0)),
@@ -291,8 +292,8 @@ def mimicking(name, target, **joint):
 ROTOR = Rotor(50.0, 0.3, np.diag([1e-4, 1e-4, 2e-4]))
 
 
-@pytest.mark.parametrize(
-    ("bodies", "error", "message"),
+@every(
+    "bodies, error, message",
     [
         ((), ModelError, "a model needs at least one body"),
         (("rod",), ModelError, "bodies holds 'rod'; give Body objects"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from random_trees import floating_tree, random_state, random_tree, relative_error
 from slopes import both_ways
+from tiers import every
 
 import dynamics
 from dynamics import Body, Joint, RigidBodyModel, Rotor
@@ -52,8 +53,8 @@ def test_columns_of_links_agree_with_pinocchio(seed):
         assert relative_error(ours, theirs) < 1e-12
 
 
-@pytest.mark.parametrize("rotors", ["none", "armature", "exact"])
-@pytest.mark.parametrize("seed", SEEDS)
+@every("rotors", ["none", "armature", "exact"])
+@every("seed", SEEDS)
 def test_regressor_times_parameters_is_inverse_dynamics(seed, rotors):
     model = balanced(random_tree(seed, rotors=True, mimic=seed % 2 == 1)).with_rotors(rotors)
     motion = random_state(model, 9)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from interrupts import hears_ctrl_c
+from tiers import every
 
 import trajopt
 from problems.cli.command_line import main
@@ -300,8 +301,8 @@ def test_an_interrupt_of_the_check_keeps_the_solution(tmp_path, monkeypatch):
     assert (tmp_path / "solution.npz").is_file()
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
+@every(
+    "text, value",
     [
         ("40", 40),
         ("-1e-3", -1e-3),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tiers import every
 
 import problems
 from problems.cli.command_line import main
@@ -71,7 +72,7 @@ def test_a_problem_file_is_read_and_not_run(tmp_path, monkeypatch):
     assert not (tmp_path / "was_run").exists()
 
 
-@pytest.mark.parametrize("name", problems.__all__)
+@every("name", problems.__all__)
 def test_parameters_in_the_source_are_those_of_the_function(name):
     module = getattr(problems, name)
     source = Path(module.__file__).read_text(encoding="utf-8")

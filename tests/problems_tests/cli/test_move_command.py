@@ -41,7 +41,7 @@ def test_a_table_and_a_trajectory_are_written(tmp_path):
 
 
 @pytest.mark.long
-def test_a_film_is_written_beside_a_c_header(tmp_path):
+def test_a_film_is_written_beside_a_c_header(tmp_path, few_pictures):
     header = tmp_path / "2 moves.h"  # no name of C
     done = run(tmp_path, STEPS, "--json", "--view", str(tmp_path / "motion.gif"), "--out", str(header))
     assert done.exit_code == 0, done.output

@@ -13,6 +13,7 @@ import tempfile
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from tiers import long_first
 
 import trajopt
 from problems.cli import result_files
@@ -144,14 +145,14 @@ def test_without_a_home_and_with_a_clock_that_stands_in_1970(tmp_path):
     assert {"solution.npz", "torques.png"} <= names(tmp_path)
 
 
-@pytest.mark.long
 @pytest.mark.faults
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
-def test_kills_leave_the_old_result_or_the_new_one_whole(tmp_path):
+@long_first("kills", [10, int(os.environ.get("TRAJOPT_KILLS", "50"))], ids=["some", "many"])
+def test_kills_leave_the_old_result_or_the_new_one_whole(tmp_path, kills):
     """At random moments of a process that solves and writes; motions of 1 and 4 kg take 2 and 4 s.
 
-    50 of them, or as many as the environment variable TRAJOPT_KILLS tells, and more, later ones, where the
-    machine has become so slow that no turn has ended. A process that has imported
+    Many are 50, or as many as the environment variable TRAJOPT_KILLS tells; there are more, later ones, where
+    the machine has become so slow that no turn has ended. A process that has imported
     everything forks those that are killed. How long a turn takes is measured, so that moments of all its
     parts are met on a slow machine too.
     """
@@ -178,7 +179,7 @@ def test_kills_leave_the_old_result_or_the_new_one_whole(tmp_path):
     rng = random.Random(0)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
     command = [sys.executable, "-c", code, str(tmp_path)]
-    found, kills = set(), int(os.environ.get("TRAJOPT_KILLS", "50"))
+    found = set()
     with subprocess.Popen(command, env=environment(), **pipes) as run:
         for kill in itertools.count():
             if kill >= kills and found == {1.0, 4.0}:

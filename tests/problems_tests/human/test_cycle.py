@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from library_solutions import solved_at_defaults
+from tiers import every
 
 import dynamics
 import trajopt
@@ -191,7 +192,7 @@ def test_motions_of_others_have_no_cycle(solution):
         gait_cycle(trajopt.solve(two_link_rr.build(intervals=4), progress="silent"))
 
 
-@pytest.mark.parametrize("quantity", quantities())
+@every("quantity", quantities())
 def test_measured_curves_cover_the_cycle(quantity):
     for curve in measured(quantity):
         assert curve.percent[0] == 0.0 and curve.percent[-1] in (98.0, 100.0)

@@ -91,7 +91,7 @@ def test_in_the_middle_where_torques_jump_stands_the_mean_of_both_sides(folder, 
 
 
 @pytest.mark.long
-def test_the_command_line_writes_everything_of_a_walk(solution, tmp_path):
+def test_the_command_line_writes_everything_of_a_walk(solution, tmp_path, few_pictures):
     from problems.cli.figures import draw, how_to_open
 
     names = draw(solution, tmp_path, "png")

@@ -107,7 +107,7 @@ def test_a_weaker_joint_has_smaller_limits_and_a_load_hangs_in_the_right_hand():
     assert sum(gained.values()) == pytest.approx(4.0)
 
 
-@pytest.mark.long
+@pytest.mark.thorough("test_a_mirrored_step_and_its_image_are_a_stride_of_equal_sides stands for it")
 def test_equal_sides_walk_as_the_mirrored_step_does():
     """By the thesis's cost, whose strides are solved in a quarter of the time."""
     solution = trajopt.solve(gait.build(cost="thesis"), progress="silent", refine=None)
@@ -120,7 +120,7 @@ def test_equal_sides_walk_as_the_mirrored_step_does():
     assert alone.converged and alone.objective == pytest.approx(2.0 * solution.objective, rel=2e-2)
 
 
-@pytest.mark.long
+@pytest.mark.thorough("the limp of test_predicted_stride stands for it")
 def test_a_limp_is_a_cycle_with_its_own_halves():
     stride = trajopt.solve(gait_stride.build(cost="thesis", ankle_strength=0.4), progress="silent")
     assert stride.converged and all(each.met for each in identities(stride))

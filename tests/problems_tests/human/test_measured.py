@@ -65,6 +65,7 @@ def test_without_forces_the_pelvis_carries_what_they_would(folder, osim, motion)
     assert "residual" in str(found) and "the residual force reaches" not in str(found)
 
 
+@pytest.mark.long
 def test_a_part_of_the_forces_leaves_a_residual_that_is_told(folder, osim, motion):
     forces = read_external_loads(folder / SETUP)
     assert "the residual force reaches" in str(joint_moments(osim, motion, forces[:1]))

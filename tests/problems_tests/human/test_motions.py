@@ -346,9 +346,9 @@ def test_a_motion_without_any_joint_that_moves_is_refused(tmp_path):
         gait.build(cost="thesis", track=str(path), track_weight=0.0)
 
 
-@pytest.mark.long
+@pytest.mark.thorough("test_tracking stands for it")
 def test_a_walk_comes_nearer_to_the_measured_one_the_heavier_it_weighs(tmp_path):
-    plain = trajopt.solve(gait.build(cost="thesis"), progress="silent")
+    plain = trajopt.solve(gait.build(cost="thesis"), refine=None, progress="silent")
     t = np.linspace(0.0, plain.duration, 41)
     place = plain.joint_names.index("knee_r_flex")
     knee = np.rad2deg(plain.q(t)[:, place]) + 6.0 * np.sin(np.pi * t / t[-1]) ** 2
@@ -358,7 +358,7 @@ def test_a_walk_comes_nearer_to_the_measured_one_the_heavier_it_weighs(tmp_path)
     apart = [6.0 * np.sqrt(3.0 / 8.0)]  # of the walk without tracking, by the mean of sin^4
     for weight in (0.1, 10.0):
         problem = gait.build(cost="thesis", track=str(tmp_path / "m.mot"), track_weight=weight)
-        walk = trajopt.solve(problem, progress="silent")
+        walk = trajopt.solve(problem, refine=None, progress="silent")
         assert walk.converged
         apart.append(np.sqrt(np.mean((np.rad2deg(walk.q(t)[:, place]) - knee) ** 2)))
     assert apart[0] > 2.0 * apart[1] > 2.0 * apart[2]

@@ -180,7 +180,7 @@ def test_opensim_finds_a_walk_balanced(folder):
     assert np.abs(joints[:, away > 5]).max() < 0.5
 
 
-@pytest.mark.long
+@pytest.mark.thorough("the walk in the plane stands for it")
 def test_a_walk_in_three_dimensions_balances_for_pinocchio_and_for_opensim(tmp_path):
     pytest.importorskip("pinocchio")
     held = {"intervals": 7, "contact_drift": 1.1e-3}

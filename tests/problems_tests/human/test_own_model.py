@@ -135,10 +135,10 @@ def test_models_without_legs_or_with_turned_feet_are_refused(exported):
         own_skeleton(bent, Person())
 
 
-@pytest.mark.long
+@pytest.mark.thorough("test_our_exported_skeleton_walks_with_predicted_contact_as_ours_does stands for it")
 def test_the_exported_skeleton_walks_as_ours_does(exported):
-    ours = trajopt.solve(gait.build(cost="thesis"), progress="silent", starts=1)
-    own = trajopt.solve(gait.build(cost="thesis", model=str(exported)), progress="silent", starts=1)
+    ours = trajopt.solve(gait.build(cost="thesis"), progress="silent", refine=None)
+    own = trajopt.solve(gait.build(cost="thesis", model=str(exported)), progress="silent", refine=None)
     assert ours.converged and own.converged
     assert own.objective == pytest.approx(ours.objective, rel=2e-2)
 

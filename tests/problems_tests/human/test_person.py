@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tiers import every
 
 import dynamics
 import trajopt
@@ -107,8 +108,8 @@ def test_on_a_slope_the_ground_carries_the_weight_along_and_across_it(slope):
 
 
 @pytest.mark.filterwarnings("ignore::problems.human.gait.formulation.ImposedContactWarning")
-@pytest.mark.parametrize(
-    ("parameters", "kind", "message"),
+@every(
+    "parameters, kind, message",
     [
         ({"backpack": -1.0}, ProblemError, r"the backpack is -1 kg: give a number from 0 to 2 times"),
         ({"backpack": 200.0}, ProblemError, r"the backpack is 200 kg"),
@@ -170,6 +171,7 @@ def test_on_a_slope_the_ground_carries_the_weight_along_and_across_it(slope):
         ),
         ({"contact": "imposed", "heel_off": 0.2}, ProblemError, "the events of the step are foot flat"),
     ],
+    fast=6,
 )
 def test_people_and_steps_that_cannot_be_are_refused(parameters, kind, message):
     with pytest.raises(kind, match=message):
@@ -203,7 +205,7 @@ def test_no_posture_spans_more_than_the_longest_step(toes_bend):
     assert low.sum() > 20 and spans.max() < longest_step(step)
 
 
-@pytest.mark.long
+@pytest.mark.thorough("test_what_cannot_be_walked_ends_early_and_names_joint_and_phase stands for it")
 @pytest.mark.filterwarnings("ignore::problems.human.gait.formulation.ImposedContactWarning")
 @pytest.mark.parametrize("parameters", [{"speed": 6.0, "contact": "imposed"}])
 def test_a_step_that_nobody_can_take_ends_and_says_where_it_fails(parameters):

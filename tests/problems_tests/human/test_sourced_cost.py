@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 from taylor_slopes import slopes
+from tiers import every
 
 import trajopt
 from problems import gait, gait_stride
@@ -227,8 +228,8 @@ def test_the_sourced_walk_demands_no_posture_and_clears_the_ground(build):
     )
 
 
-@pytest.mark.parametrize(
-    ("parameters", "kind", "message"),
+@every(
+    "parameters, kind, message",
     [
         ({"cost": "sorced"}, OptionError, r"no cost of a gait is called 'sorced' \(did you mean 'sourced'"),
         ({"cost": ""}, OptionError, "no cost of a gait is called ''"),
@@ -260,6 +261,7 @@ def test_the_sourced_walk_demands_no_posture_and_clears_the_ground(build):
         ({"height": 0.9}, ProblemError, r"the height of the person is 0\.9 m: give 1\.1 to 2 m"),
         ({"height": 2.3}, ProblemError, r"the height of the person is 2\.3"),
     ],
+    fast=6,
 )
 def test_costs_and_persons_out_of_range_are_refused(parameters, kind, message):
     with pytest.raises(kind, match=message):
@@ -282,6 +284,7 @@ def test_the_cost_decides_the_control_points_unless_they_are_given(build):
     assert build().recipe.parameters["cost"] == DEFAULT == "sourced"
 
 
+@pytest.mark.long
 def test_weights_of_zero_leave_their_terms_out():
     assert CostWeights() == CostWeights(3.0, 0.07, 0.015)
     weights = dict.fromkeys(("power", "steadiness", "force_rate", "smoothness"), 0.0)
@@ -291,7 +294,7 @@ def test_weights_of_zero_leave_their_terms_out():
     assert not imposed.extras  # no spline of the reaction
 
 
-@pytest.mark.long
+@pytest.mark.thorough("the imposed walks of test_gait stand for it")
 def test_a_sourced_walk_is_human_without_demands_on_its_posture():
     """The Rajagopal trial's speed and step length, eight control points: nothing of its curves is given."""
     solution = trajopt.solve(gait.build(contact="imposed", speed=1.253, step_length=0.717), starts=1)
@@ -311,7 +314,7 @@ def test_a_sourced_walk_is_human_without_demands_on_its_posture():
     assert largest_share_on_limits(solution) < 0.10
 
 
-@pytest.mark.long
+@pytest.mark.thorough("the imposed walks of test_gait stand for it")
 def test_a_walk_from_the_stored_one_is_as_good_as_the_best_of_two_starts_in_fewer_iterations():
     problem = gait.build(contact="imposed", start="measured")
     found = trajopt.solve(problem, refine=None)
@@ -325,7 +328,7 @@ def test_a_walk_from_the_stored_one_is_as_good_as_the_best_of_two_starts_in_fewe
     assert near.iterations < 0.5 * found.iterations and near.journal.starts is None
 
 
-@pytest.mark.long
+@pytest.mark.thorough("the imposed walks of test_gait stand for it")
 @pytest.mark.parametrize("start", ["measured", "solved"])
 @pytest.mark.parametrize("intervals", [7, 11])
 def test_walks_on_finer_motions_are_found_from_the_measured_start_and_from_a_stored_walk(intervals, start):
@@ -335,7 +338,7 @@ def test_walks_on_finer_motions_are_found_from_the_measured_start_and_from_a_sto
     ).converged
 
 
-@pytest.mark.long
+@pytest.mark.thorough("the imposed walks of test_gait stand for it")
 def test_a_backpack_leaves_the_arms_hanging():
     """With springs of 5 N m/rad and nothing else they swung up to the horizontal under 15 kg."""
     solution = trajopt.solve(gait.build(contact="imposed", backpack=15.0), starts=1)
@@ -351,7 +354,7 @@ def largest_share_on_limits(solution):
     return np.mean((q <= limits.q_lower + near) | (q >= limits.q_upper - near), axis=0).max()
 
 
-@pytest.mark.long
+@pytest.mark.thorough("the imposed walks of test_gait stand for it")
 def test_a_finer_motion_pushes_no_harder():
     """Twelve control points: without a cost of the rate of force the second peak is 1.49 body weights."""
     parameters = {"contact": "imposed", "intervals": 9, "speed": 1.253, "step_length": 0.717}
@@ -364,7 +367,7 @@ def test_a_finer_motion_pushes_no_harder():
     assert np.allclose(solution.value(trajopt.Quantity(f"extra:{REACTION}"), t), exact, atol=0.15)
 
 
-@pytest.mark.long
+@pytest.mark.thorough("the imposed walks of test_gait stand for it")
 def test_muscles_lift_the_body_uphill_and_do_less_work_downhill():
     """Positive work up 8 % is at least the gain of potential energy; down it is less than on the level."""
     work = {}
@@ -386,6 +389,10 @@ def test_what_cannot_be_walked_ends_early_and_names_joint_and_phase():
     assert fast.status is trajopt.Status.INFEASIBLE and fast.iterations <= PATIENCE
     named = r"torque limits, (hip|knee|ankle|shoulder)_[rl]_\w+ in (double|single) support with the right"
     assert fast.detail.startswith("no such step was found: ") and re.search(named, fast.detail)
+
+
+@pytest.mark.thorough("test_what_cannot_be_walked_ends_early_and_names_joint_and_phase stands for it")
+def test_a_clearance_that_nobody_reaches_ends_the_search_early_and_is_named():
     high = trajopt.solve(gait.build(contact="imposed", clearance=0.5))
     assert high.status is trajopt.Status.INFEASIBLE and high.iterations <= 2 * PATIENCE
     assert "_l clears the ground, y in single support with the right foot on the ground" in high.detail

@@ -85,7 +85,7 @@ def test_a_footprint_is_the_sole_about_the_line_of_the_foot(side):
     assert pushed[0] * along[1] - pushed[1] * along[0] == pytest.approx(0.0)
 
 
-@pytest.mark.long
+@pytest.mark.thorough("the imposed walks of test_gait stand for it")
 def test_a_standing_foot_rolls_onto_its_edge_unless_its_sole_has_a_width():
     """Heel, ball and toe lie on one line: without a width, nothing but the ankle keeps it from rolling."""
     on_a_line, flat = (
@@ -97,7 +97,7 @@ def test_a_standing_foot_rolls_onto_its_edge_unless_its_sole_has_a_width():
     assert SOLE_HALF_WIDTH * rise_of_lateral_axis(flat).max() < drift + 1e-6
 
 
-@pytest.mark.long
+@pytest.mark.thorough("the imposed walks of test_gait stand for it")
 def test_feet_of_a_walk_point_outward_and_elbows_are_beside_the_trunk():
     solution = trajopt.solve(gait.build(contact="imposed"), starts=1)
     t = np.linspace(0.2, 0.65, 101) * solution.duration  # the right foot is flat

@@ -1,7 +1,7 @@
 """Bounds of distances for all times, attacked: solids that turn fast, thin walls, locked joints, loads."""
 
 import numpy as np
-import pytest
+from tiers import fast_first
 
 import dynamics
 from problems import moves
@@ -66,9 +66,7 @@ def random_curve(rng, n, size):
     return Curve((basis,), (rng.uniform(-size, size, (basis.count, n)),), np.array([1.0]))
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(3), *(pytest.param(k, marks=pytest.mark.long) for k in range(3, 40))]
-)
+@fast_first("seed", range(40), 3, 7)
 def test_no_distance_falls_below_the_bound_of_its_span(seed):
     rng = np.random.default_rng(seed)
     model = random_arm(rng)
@@ -88,9 +86,7 @@ def test_no_distance_falls_below_the_bound_of_its_span(seed):
     assert told > 0
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(2), *(pytest.param(k, marks=pytest.mark.long) for k in range(2, 30))]
-)
+@fast_first("seed", range(30), 2, 6)
 def test_what_is_proved_is_met_at_ten_thousand_times(seed):
     """Of slow and fast motions, pairs that touch at the start being allowed to."""
     rng = np.random.default_rng(100 + seed)

@@ -1,5 +1,6 @@
 """`moves.retime` against closed forms, toppra, our own optimal control, and the structure of the optimum."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from retimed_robots import MASS, REACH, carriage, random_waypoints, ur5, with_joints
 from scipy.interpolate import BSpline, CubicSpline, PPoly, make_interp_spline
 from scipy.optimize import brentq
+from tiers import long_first
 
 import dynamics
 import trajopt
@@ -370,10 +372,11 @@ def test_speeds_at_ends_that_no_motion_has_are_refused(ends, error, message):
         moves.retime(carriage(q=REACH, velocity=50.0), straight, acceleration=4.0, **ends)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("apart", [1e-2, 1e-4, 1e-9])
-@pytest.mark.parametrize("jerk", [None, 500.0])
-@pytest.mark.parametrize("which", [[0, 1, 1, 0], [0, 1, 1, 2, 3], [0, 1, 2, 2], [0, 0, 1, 2]])
+NEARLY_TWICE = [[0, 1, 1, 0], [0, 1, 1, 2, 3], [0, 1, 2, 2], [0, 0, 1, 2]]
+COINCIDING = list(itertools.product(NEARLY_TWICE, [None, 500.0], [1e-2, 1e-4, 1e-9]))
+
+
+@long_first(("which", "jerk", "apart"), sorted(COINCIDING, key=lambda case: COINCIDING.index(case) % 4), 6)
 def test_waypoints_that_nearly_coincide_make_no_loops(which, jerk, apart):
     rng = np.random.default_rng(0)
     points = rng.uniform(-1.0, 1.0, (4, 6))[which]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from retimed_robots import REACH, carriage, ur5
 from scipy.interpolate import CubicSpline, PPoly, make_interp_spline
+from tiers import every
 
 from problems import moves
 from trajopt.base import errors
@@ -51,7 +52,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "error", "message"), BAD)
+@every("changes, error, message", BAD)
 def test_bad_input_is_named(changes, error, message):
     given = {"waypoints": [[0.0] * 6, [0.5] * 6], **changes}
     with pytest.raises(error, match=message):

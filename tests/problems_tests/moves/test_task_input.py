@@ -4,6 +4,7 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
+from tiers import every
 
 import dynamics
 from problems import moves
@@ -68,7 +69,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("call", "error", "message"), BAD)
+@every("call, error, message", BAD)
 def test_bad_input_is_named_where_it_is_written(call, error, message):
     with pytest.raises(error, match=message):
         call(started())

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hand_written import PointMasses
+from tiers import every
 
 import problems
 import trajopt
@@ -82,6 +83,10 @@ def assert_same_program(one, other):
 
 
 CASES = {
+    "several": (
+        {"q_end": 0.1, "weight_effort": 2.0, "duration": 1.5},
+        {"q_end": (0.1, 0.1), "weight": 2.0, "duration": 1.5},
+    ),
     "boundary values": ({"q_start": (0.1, -0.3), "q_end": [0.4, 0.6]},) * 2,
     "one number for all joints": ({"q_end": 0.3}, {"q_end": (0.3, 0.3)}),
     "an acceleration at a fixed duration": ({"a_end": 1.5},) * 2,
@@ -94,14 +99,10 @@ CASES = {
     "data": ({"measured": (DATA[0], 2.0 * DATA[1])}, {"measured": (DATA[0], 2.0 * DATA[1])}),
     "values alone": ({"measured": 2.0 * DATA[1]}, {"measured": (DATA[0], 2.0 * DATA[1])}),
     "the duration": ({"duration": 0.9},) * 2,
-    "several": (
-        {"q_end": 0.1, "weight_effort": 2.0, "duration": 1.5},
-        {"q_end": (0.1, 0.1), "weight": 2.0, "duration": 1.5},
-    ),
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@every("case", CASES, fast=4)
 def test_other_values_give_the_program_of_the_problem_that_is_stated_with_them(case):
     values, stated = CASES[case]
     compiled = trajopt.compile(build())

@@ -5,6 +5,7 @@ from decimal import Decimal, getcontext
 
 import numpy as np
 import pytest
+from tiers import every
 
 from trajopt.taylor_models.taylor_model import ORDER, TaylorModel
 
@@ -113,8 +114,8 @@ def random_pair(rng, width, centre):
     return TaylorModel(x, np.zeros(PIECES)), TaylorModel(y[: ORDER // 2], np.zeros(PIECES))
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("width", [0.4, 0.05, 1e-3])
+@every("width", [0.05, 0.4, 1e-3], fast=1)
+@every("name", FUNCTIONS)
 def test_no_value_leaves_the_enclosure(name, width):
     on_models, exactly, centre = FUNCTIONS[name]
     rng = np.random.default_rng(sorted(FUNCTIONS).index(name))
@@ -130,7 +131,7 @@ def test_no_value_leaves_the_enclosure(name, width):
             assert miss <= Decimal(float(found.radius[piece])), (piece, s)
 
 
-@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in BROKEN + STEEP])
+@every("name", [name for name in FUNCTIONS if name not in BROKEN + STEEP])
 def test_radii_fall_with_the_order_of_the_models(name):
     """Halving a piece divides what is left out by 2^ORDER, until rounding is all that is left."""
     on_models, _, centre = FUNCTIONS[name]

@@ -6,6 +6,7 @@ from typing import Any
 import casadi
 import numpy as np
 import pytest
+from tiers import every
 
 from trajopt.graph.trace import trace
 from trajopt.taylor_models.taylor_model import TaylorModel
@@ -21,8 +22,8 @@ def in_models(function, x=POINT) -> Any:
     return found if isinstance(found, float) else (float(found.coefficients[0, 0]), float(found.radius[0]))
 
 
-@pytest.mark.parametrize(
-    ("function", "expected"),
+@every(
+    "function, expected",
     [
         (lambda x: 2.0 * x + 3.0 - x, POINT + 3.0),
         (lambda x: -x * x, -(POINT**2)),

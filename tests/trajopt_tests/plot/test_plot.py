@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hand_written import PointMasses
 from matplotlib.figure import Figure
+from tiers import every
 
 import problems
 import trajopt
@@ -204,8 +205,8 @@ def test_a_notebook_is_given_a_picture_of_the_whole_figure(rr, name):
     assert np.allclose([width, height], 100.0 * figure.get_size_inches(), atol=1.0)
 
 
-@pytest.mark.parametrize("name", [*FIGURES, "states"])
-@pytest.mark.parametrize("wrong", ["solution.npz", None, problems.two_link_rr])
+@every("name", [*FIGURES, "states"])
+@every("wrong", ["solution.npz", None, problems.two_link_rr])
 def test_what_is_no_solution_is_refused(name, wrong):
     with pytest.raises(OptionError, match=r"is no solution: give what trajopt.solve\(problem\) returned"):
         getattr(trajopt.plot, name)(wrong)

@@ -4,6 +4,7 @@ import casadi
 import numpy as np
 import pytest
 from hand_written import PointMasses, TwoLinkArm, two_link_minimum_time
+from tiers import every
 
 import trajopt
 from trajopt.base import errors
@@ -14,8 +15,8 @@ def arm(intervals=5, **trajectory):
     return trajopt.Problem(TwoLinkArm(), trajopt.Trajectory.uniform(intervals, **trajectory))
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
+@every(
+    "call, error, message",
     [
         (
             lambda p: p.start_at(q=[1.0]),

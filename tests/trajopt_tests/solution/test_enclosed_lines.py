@@ -6,7 +6,7 @@ import casadi
 import numpy as np
 import pytest
 from hand_written import PointMasses
-from tiers import fast_first
+from tiers import every, fast_first
 
 import dynamics
 import problems
@@ -94,8 +94,8 @@ def largest(solution, term):
     return solution.value(term, np.linspace(0.0, 1.0, 100_001)).max(axis=0)
 
 
-@pytest.mark.parametrize("offset", [-1e-5, 1e-5])
-@pytest.mark.parametrize("name", ["corners", "curved", "place", "velocity", "obstacle", "energy"])
+@every("name", ["curved", "velocity", "corners", "place", "obstacle", "energy"], fast=2)
+@every("offset", [-1e-5, 1e-5])
 def test_what_taylor_models_enclose_is_proved_or_refused(name, offset):
     solution, link = arm(), "joint2_tip"
 

@@ -19,6 +19,7 @@ from small_nlps import (
     slow,
     unconstrained,
 )
+from tiers import every
 
 from trajopt import Checkpointed, ConstraintGeneration
 from trajopt.base.errors import (
@@ -72,7 +73,7 @@ def solver_with(request, tmp_path):
     return made
 
 
-@pytest.mark.parametrize("problem", [hs071, rosenbrock, equality_quadratic])
+@every("problem", [hs071, rosenbrock, equality_quadratic])
 def test_known_optima_satisfy_the_kkt_conditions(solver_with, problem):
     nlp = problem()
     result = solver_with().solve(nlp)
@@ -97,8 +98,8 @@ def test_a_result_describes_its_own_point_and_cannot_be_changed(solver_with):
         result.y[0] = 0.0
 
 
-@pytest.mark.parametrize(
-    ("row", "bounds", "multipliers"),
+@every(
+    "row, bounds, multipliers",
     [
         ((-INF, 1.0), (-INF, INF), (2.0, 0.0, 0.0)),
         ((5.0, INF), (-INF, INF), (-2.0, 0.0, 0.0)),
@@ -107,7 +108,6 @@ def test_a_result_describes_its_own_point_and_cannot_be_changed(solver_with):
         ((-INF, 9.0), (-INF, 1.0), (0.0, 0.0, 2.0)),
         ((-INF, 9.0), (5.0, INF), (0.0, 2.0, 0.0)),
     ],
-    ids=["row at upper", "row at lower", "equality from above", "equality from below", "upper", "lower"],
 )
 def test_signs_of_multipliers_are_those_of_the_protocol(solver_with, row, bounds, multipliers):
     """minimize (y - 3)^2 / 2: at y = 1 the gradient is -2, at y = 5 it is 2."""
@@ -156,7 +156,7 @@ def test_a_derivative_that_becomes_nan_is_a_status_that_names_it(solver_with):
     assert np.isfinite(result.y).all() and np.isfinite(result.objective)
 
 
-@pytest.mark.parametrize("kind", FUNCTIONS)
+@every("kind", FUNCTIONS)
 def test_nan_from_any_function_is_a_status_that_names_it(solver_with, kind):
     result = solver_with().solve(failing(hs071(), kind, 3, lambda: np.nan))
     assert result.status is Status.EVALUATION_ERROR
@@ -165,14 +165,14 @@ def test_nan_from_any_function_is_a_status_that_names_it(solver_with, kind):
     assert np.isfinite(result.row_multipliers).all()
 
 
-@pytest.mark.parametrize("kind", FUNCTIONS)
+@every("kind", FUNCTIONS)
 def test_nan_at_the_start_is_an_error(solver_with, kind):
     named = "rows entries 0, 1 are" if kind == "rows" else f"{kind}.*"
     with pytest.raises(EvaluationError, match=f"{named} not finite at the starting point: start elsewhere"):
         solver_with().solve(failing(hs071(), kind, 0, lambda: np.nan))
 
 
-@pytest.mark.parametrize("kind", FUNCTIONS)
+@every("kind", FUNCTIONS)
 def test_what_a_function_raises_leaves_solve_unchanged(solver_with, kind):
     def outcome():
         raise ZeroDivisionError("in the model")

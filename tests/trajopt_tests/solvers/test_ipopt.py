@@ -21,6 +21,7 @@ from small_nlps import (
     sluggish,
     unbounded,
 )
+from tiers import every
 
 from trajopt.base.errors import OptionError
 from trajopt.solvers import bundled_ipopt
@@ -250,8 +251,8 @@ def test_nothing_is_printed(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
+@every(
+    "settings, message",
     [
         ({"tol": 0.0}, "tol = 0.0: expected a finite number above 0"),
         ({"tol": "small"}, "tol = 'small': expected a finite number above 0"),

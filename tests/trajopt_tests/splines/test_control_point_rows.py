@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tiers import every
 
 import trajopt
 from tests.support.hand_written import PointMasses
@@ -23,9 +24,9 @@ def moved(degree, quantity, bound, multiplicity=1, nodes_per_span=5, hold="hull"
     return problem
 
 
-@pytest.mark.parametrize("order", [2, 3])
-@pytest.mark.parametrize("multiplicity", [1, 2, 3])
-@pytest.mark.parametrize("degree", [3, 4, 5, 6])
+@every("order", [2, 3])
+@every("multiplicity", [1, 2, 3])
+@every("degree", [3, 4, 5, 6])
 def test_rows_are_the_control_points_of_every_piece(order, multiplicity, degree):
     if multiplicity > degree - 1:
         pytest.skip("the velocity would jump")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hand_written import two_link_minimum_time
 from taylor_slopes import slope_and_difference_of_rows
+from tiers import every
 
 import trajopt
 from trajopt.base import errors
@@ -20,7 +21,7 @@ def solution():
     return trajopt.solve(two_link_minimum_time(6))
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@every("name", FUNCTIONS)
 def test_a_function_of_a_term_has_the_functions_values(solution, name):
     """On a range where every one of them is defined: cosines of angles, moved above 1 for arccosh."""
     function, t = getattr(np, name), np.linspace(0.0, solution.duration, 9)
@@ -91,8 +92,8 @@ def test_a_distance_from_numbers_is_that_of_a_term_written_by_hand():
     assert other == pytest.approx(one, rel=1e-7) and one > 1.01 * best
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
+@every(
+    "call, message",
     [
         (lambda: math.sin(trajopt.state("u")), "NumPy's functions take terms, np.sin"),
         (lambda: np.floor(trajopt.state("u")), "np.floor was called with a term: write it inside one"),
@@ -114,8 +115,8 @@ def test_what_terms_do_not_have_says_what_to_write(call, message):
         call()
 
 
-@pytest.mark.parametrize("compare", [operator.lt, operator.le, operator.gt, operator.ge])
-@pytest.mark.parametrize("bound", [1.0, np.ones(2), trajopt.v])
+@every("compare", [operator.lt, operator.le, operator.gt, operator.ge])
+@every("bound", [1.0, np.ones(2), trajopt.v])
 def test_a_comparison_is_pointed_to_bounds(compare, bound):
     with pytest.raises(errors.OptionError, match=r"problem\.subject_to"):
         compare(trajopt.q, bound)

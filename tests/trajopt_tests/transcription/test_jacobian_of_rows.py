@@ -1,7 +1,7 @@
 """The Jacobian of some rows alone is that part of the whole one."""
 
 import numpy as np
-import pytest
+from tiers import every
 
 import trajopt
 from problems import catalogue
@@ -9,8 +9,8 @@ from problems import catalogue
 PROBLEMS = ["cart_pole", "hop", "minimum_acceleration", "two_link_pr", "urdf_arm"]
 
 
-@pytest.mark.parametrize("share", [0.0, 0.2, 1.0])
-@pytest.mark.parametrize("name", PROBLEMS)
+@every("share", [0.2, 0.0, 1.0], fast=1)
+@every("name", PROBLEMS)
 def test_rows_that_are_kept_have_the_entries_of_the_whole_jacobian(name, share):
     nlp = trajopt.transcribe(catalogue.build(name, {}))
     rng = np.random.default_rng(3)

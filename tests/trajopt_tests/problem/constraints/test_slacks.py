@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hand_written import two_link_minimum_time
 from taylor_slopes import slope_and_difference_of_rows
-from tiers import fast_first
+from tiers import every, fast_first
 
 import problems
 import trajopt
@@ -254,8 +254,8 @@ def test_derivatives_of_programs_with_slacks_are_exact():
 # -- what is not convex, and bad input ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("state", "message"),
+@every(
+    "state, message",
     [
         (
             lambda p: p.minimize(FUEL, weight=-1.0),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from feet import missing_at_base
 from scipy.integrate import trapezoid
+from tiers import every
 
 import dynamics
 import trajopt
@@ -126,8 +127,8 @@ def test_a_sole_holds_its_orientation_and_pushes_at_its_points():
     assert by_name["left_sole_link touches down, arc 0"].lower.size == 3
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+@every(
+    "arguments, error, message",
     [
         ({"frame": "FL_TOE"}, dynamics.UnknownNameError, "FL_TOE"),
         ({"arcs": [2]}, OptionError, "2 arcs count from 0"),

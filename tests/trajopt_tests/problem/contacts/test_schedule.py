@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tiers import every
 
 import trajopt
 from trajopt.base.errors import OptionError, UnknownNameError
@@ -43,8 +44,8 @@ def test_the_mesh_has_one_arc_per_stance_with_its_duration():
     )
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
+@every(
+    "wrong, message",
     [
         (lambda: trajopt.Schedule([]), "one pair"),
         (lambda: trajopt.Schedule("left"), "one pair"),

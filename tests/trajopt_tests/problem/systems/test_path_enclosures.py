@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline, PchipInterpolator
+from tiers import every
 
 import dynamics
 import trajopt
@@ -31,8 +32,8 @@ def pieces(rng, count=150):
     return 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
 
 
-@pytest.mark.parametrize("kind", PATHS)
-@pytest.mark.parametrize("order", [0, 1, 2])
+@every("kind", PATHS)
+@every("order", [0, 1, 2])
 def test_models_of_a_path_hold_its_values_and_are_sharp_beside_its_breakpoints(kind, order):
     path = path_of(PATHS[kind], (0.0, 1.0), ("x", "y"))
     centre, half = pieces(np.random.default_rng(order))

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from hand_written import PointMasses
+from tiers import long_first
 
 import problems
 import trajopt
@@ -98,11 +99,13 @@ def test_knots_are_placed_around_the_centre_of_the_gain_one_deviation_apart():
 
 
 #: Those of `benchmarks.certified` but the slowest, and half of the drawn arms.
-COVERED = [name for name in cases() if not re.search("gravity|axis|seed [23567]", name)]
+FEW = ["sliding_mass, 3 m/s", "two_link_pr, u = 0.01", "two links drawn, seed 0"]  # in the long tests
+COVERED = FEW + [
+    name for name in cases() if name not in FEW and not re.search("gravity|axis|seed [23567]", name)
+]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", COVERED)
+@long_first("name", COVERED, len(FEW))
 def test_estimates_cover_the_known_optimum_on_every_mesh(name):
     found = coverage(name, cases()[name])
     if found is None:
@@ -110,8 +113,7 @@ def test_estimates_cover_the_known_optimum_on_every_mesh(name):
     assert found.contained, f"{found.optimum}: {found.meshes}"
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("seed", [2, 3, 8])
+@long_first("seed", [8, 2, 3])
 def test_one_mesh_that_hardly_narrows_the_bracket_does_not_end_the_search(seed):
     """The brackets of these arms ended at 4e-6, 3e-5 and 8e-7 with one mesh, or with two starts."""
     plain = trajopt.solve(drawn_arm(seed))

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tiers import every
 
 from trajopt.solvers.newton.quadratic_program import QuadraticProgram, minimum_by_homotopy
 
@@ -28,7 +29,7 @@ def assert_optimal(program, found):
     assert np.all(found.multipliers[free & (values < program.upper - 1e-7)] <= 1e-9)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@every("seed", range(20))
 def test_a_minimum_is_reached_from_any_active_set_that_is_independent(seed):
     rng = np.random.default_rng(seed)
     one, other = random_program(rng), random_program(rng)
@@ -67,7 +68,7 @@ def test_many_limits_that_are_violated_at_first_are_met_without_cycling(seed):
     assert_optimal(program, found)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@every("seed", range(20), fast=5)
 def test_no_more_constraints_are_active_than_there_are_unknowns_however_ill_conditioned_the_program(seed):
     rng = np.random.default_rng(seed)
     program = random_program(rng, 12, 45)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 from small_nlps import DenseNLP, infeasible, violated
+from tiers import every
 
 import trajopt
 from trajopt.base.errors import OptionError
@@ -41,10 +42,8 @@ def linear_optimum(program):
     return linprog(cost, A_ub=rows, b_ub=limits, bounds=box, method="highs").fun
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize(
-    "spread", [0.1, 1.0, 5.0]
-)  # limits that contradict each other, that bind, that do not
+@every("seed", range(5))
+@every("spread", [0.1, 1.0, 5.0])  # limits that contradict each other, that bind, that do not
 def test_linear_programs_have_the_optimum_of_highs(seed, spread):
     program = random_program(seed, np.zeros((N, N)), spread)
     step = program.solved(1e-10)

@@ -131,7 +131,7 @@ def kill_at_random(workers, kills, chance, ended, killed):
             killed.append(time.monotonic())
 
 
-@pytest.mark.long
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_workers_that_are_killed_at_random_cost_nothing(distributed, tmp_path, monkeypatch):
     import dask
