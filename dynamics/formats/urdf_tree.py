@@ -79,6 +79,7 @@ class Assembly:
             joint.damping,
             joint.friction,
             rotor_of(self.gears.get(joint.name), joint, pose),
+            continuous=joint.kind == "continuous",
         )
         parts.add_body(joint.child, made, on.body, joint.parent)
         return Place(joint.child, IDENTITY)

@@ -74,6 +74,7 @@ class Joint:
     friction : Coulomb friction, N m or N
     stiffness, rest : of a spring beside the motor, N m/rad or N/m, and the displacement where it is relaxed
     rotor : None, or the rotor that drives the joint, carried by the parent
+    continuous : of a turning joint, True where it turns without end, so that any angle may be meant
     centre : of the first joint of a rotation vector, (3, 3) the rotation at p = 0; None elsewhere
 
     Raises JointError, InertiaError or ShapeError, each naming the joint. Warns (DegreesWarning) of limits of
@@ -95,6 +96,7 @@ class Joint:
     stiffness: float = 0.0
     rest: float = 0.0
     centre: np.ndarray | None = None
+    continuous: bool = False
 
     def __post_init__(self) -> None:
         what = f"joint {checked_name(self.name, 'a joint')!r}:"
@@ -115,6 +117,8 @@ class Joint:
             "limits": checked_limits(self.limits, what),
             "rotor": None if self.rotor is None else checked_rotor(self.rotor, self.name),
         }
+        if not isinstance(self.continuous, bool):
+            raise JointError(f"{what} continuous is {short_repr(self.continuous)}; it must be True or False")
         if checked["ratio"] == 0.0:
             raise JointError(f"{what} ratio is 0, so the joint cannot move; make it part of its parent")
         if abs(checked["ratio"]) < 1.0 / LARGEST:

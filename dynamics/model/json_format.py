@@ -41,8 +41,9 @@ def plain(value: Any) -> Any:
         if entries.get("ground_mass") == 0.0:
             del entries["ground_mass"]
         entries.pop("source", None)  # a path of this machine
-        if entries.get("may_lack_mass") is False:
-            del entries["may_lack_mass"]
+        for key in ("may_lack_mass", "continuous"):
+            if entries.get(key) is False:
+                del entries[key]
         for key in ("shapes", "allowed_pairs", "points", "left_out"):
             if key in entries and len(entries[key]) == 0:
                 del entries[key]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import numbers, short_repr
-from trajopt.base.errors import OptionError, ReachWarning, ShapeError
+from trajopt.base.errors import OptionError, ReachWarning, ShapeError, warn_user
 from trajopt.graph.protocols.dynamics import Dynamics
 from trajopt.graph.quantities import described_joints
 from trajopt.problem.dynamics_check import check_dynamics
@@ -75,11 +74,10 @@ def _warn_of_misses(missed: NDArray, owners: list[str], tolerance: float) -> Non
         size[name] = float(np.hypot(size[name], part))
     worst = max(size, key=lambda name: size[name])
     if size[worst] > max(FEASIBILITY, tolerance):
-        warnings.warn(
+        warn_user(
             f"no pose was found that reaches the target of {worst}: the nearest one misses it by "
             f"{size[worst]:.4g}; move the target, or start from another pose",
             ReachWarning,
-            stacklevel=3,
         )
 
 

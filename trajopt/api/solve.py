@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -16,7 +15,7 @@ from trajopt.api.problem import Problem
 from trajopt.api.solution import Solution
 from trajopt.base.arguments import MOST_STARTS, check_count, check_flag, check_positive
 from trajopt.base.blas_threads import one_blas_thread
-from trajopt.base.errors import OptionError, OutsideTableWarning
+from trajopt.base.errors import OptionError, OutsideTableWarning, warn_user
 from trajopt.checks.outside_tables import outside_tables
 from trajopt.problem.links.phases import Phases
 from trajopt.problem.problem_parts import checked_problem
@@ -153,7 +152,7 @@ def solve(
         journal.improve(refinements(journal, refine))
         answer = journal.solution(journal.best)
     for sentence in dict.fromkeys(each for part in answer.parts for each in outside_tables(part)):
-        warnings.warn(sentence, OutsideTableWarning, stacklevel=2)
+        warn_user(sentence, OutsideTableWarning)
     return answer
 
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from trajopt.base.errors import OptionError
+from trajopt.base.errors import OptionError, warn_user
 from trajopt.problem.costs_and_constraints import Recipe
 from trajopt.solution.records import Certification, JournalTable, SolveRecord
 from trajopt.solution.solution import Answer
@@ -118,6 +117,6 @@ def _recorded_recipe(recipe: Recipe | None) -> Recipe | None:
     try:
         check_savable(recipe)
     except OptionError as error:
-        warnings.warn(f"saved without its recipe, to load it pass problem=...: {error}", stacklevel=6)
+        warn_user(f"saved without its recipe, to load it pass problem=...: {error}")
         return None
     return None if recipe is None else Recipe(recipe.problem, dict(recipe.parameters))

@@ -20,6 +20,7 @@ TrajoptError (a ValueError)
 ├── SolutionFileError          a file that is not a saved solution, or one of another problem or version
 └── ShadowedPackageError       a user's file that has the name of a package and hides it; also an ImportError
 
+DegreesWarning (UserWarning)   angles that look like degrees where radians are meant
 KinkWarning (UserWarning)      a term whose value or slope jumps, which solvers cannot differentiate
 LoopWarning (UserWarning)      values of joints of a closed loop that do not fit each other
 OutsideTableWarning (UserWarning)  a table, or data, that a solution reads beyond its ends
@@ -29,11 +30,14 @@ ReachWarning (UserWarning)     a pose that is nearest to a target, which it does
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable
 
 from trajopt.base.printable_text import printable
 
 LONGEST_NAME = 200  # characters; names are repeated in messages and files
+OWN_PACKAGES = ("trajopt", "dynamics", "problems")
 MOST_NEAR = 3  # names that a message suggests
 
 
@@ -119,6 +123,10 @@ class ShadowedPackageError(TrajoptError, ImportError):
     """A user's own file, such as `dynamics.py`, has the name of a package and is imported in its place."""
 
 
+class DegreesWarning(UserWarning):
+    """A value of a revolute joint of more than two turns: degrees, perhaps, where radians are meant."""
+
+
 class KinkWarning(UserWarning):
     """The value or the slope of a traced term jumps near the motion that a solve starts from."""
 
@@ -133,6 +141,14 @@ class OutsideTableWarning(UserWarning):
 
 class ReachWarning(UserWarning):
     """No pose was found that reaches a target: the nearest one is given."""
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """A warning at the line of the first caller that is no function of the packages."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in OWN_PACKAGES:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def _begin_alike(one: str, other: str) -> bool:

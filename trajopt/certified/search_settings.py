@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trajopt.base.arguments import check_count, check_positive
-from trajopt.base.errors import OptionError
+from trajopt.base.errors import OptionError, warn_user
 from trajopt.checks.optimality.gain_indicator import SAMPLES_PER_SPAN, SIGNIFICANT_DENSITY
 from trajopt.refinement.refined import MARKED_SHARE, Refined
 from trajopt.solution.solution import Answer
@@ -291,11 +290,7 @@ def _taking_thresholds(init: Callable[..., None]) -> Callable[..., None]:
             _check(name, Thresholds.__annotations__[name], value, getattr(Thresholds, name))
             object.__setattr__(self, name, value)
         if former:
-            warnings.warn(
-                f"{', '.join(former)}: fixed thresholds since 0.3, no settings any more",
-                FutureWarning,
-                stacklevel=2,
-            )
+            warn_user(f"{', '.join(former)}: fixed thresholds since 0.3, no settings any more", FutureWarning)
 
     return taking
 

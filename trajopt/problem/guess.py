@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import finite_numbers, implements, numbers
 from trajopt.base.errors import NotFiniteError, OptionError, ShapeError
+from trajopt.problem.constraints.coordinate_bounds import warn_of_degrees
 from trajopt.splines.curve import Curve
 
 GuessedCurve = Callable[[Any], Any]  # normalised times (k,) -> (k, n), or with the additional curves
@@ -81,6 +82,8 @@ def start_from(problem: Any, q: Any, x: Any, duration: ArrayLike | None) -> None
         return
     durations = None if duration is None else durations_of(duration, arcs)
     curve = problem.guessed_curve if q is None else curve_of(q, problem.dynamics.n)
+    if isinstance(curve, SampledGuess):
+        warn_of_degrees(problem.dynamics, "the guess", curve.samples)
     problem.guessed_curve, problem.guessed_durations = curve, durations
 
 

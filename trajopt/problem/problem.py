@@ -15,7 +15,12 @@ from trajopt.graph.data import Interpolation, data_of
 from trajopt.graph.quantities import EXTRA, SPLINE_LEAVES, is_extra
 from trajopt.problem import input_checks, term_checks
 from trajopt.problem.constraints.continuity import lower_continuity, periodicity_of
-from trajopt.problem.constraints.coordinate_bounds import boundary_values, joint_limits, locked_bounds
+from trajopt.problem.constraints.coordinate_bounds import (
+    boundary_values,
+    joint_limits,
+    locked_bounds,
+    warn_of_degrees,
+)
 from trajopt.problem.constraints.designs import design_of
 from trajopt.problem.constraints.integrals import Integral
 from trajopt.problem.constraints.passive_joints import of_motors, passive_torques, refuse_late_spring
@@ -51,6 +56,7 @@ from trajopt.splines.over import Over, node_set
 from trajopt.terms import term as terms
 from trajopt.terms.arithmetic import added
 from trajopt.terms.nonsmooth import has_kinks, refuse_kinks
+from trajopt.terms.term import ComponentTerm, SliceTerm
 
 if TYPE_CHECKING:
     from trajopt.graph.protocols.term import Term
@@ -153,6 +159,9 @@ class ProblemData(ProblemParts):
         names = self.component_names(term.quantity, width)
         low, high = input_checks.bounds_or_value(lower, upper, equals, width, label, names)
         term, low, high = term_checks.on_whole_quantity(term, low, high, self.quantities)
+        if term.quantity == "q" or (isinstance(term, ComponentTerm | SliceTerm) and term.base == "q"):
+            components = terms.components_read(term, self.dynamics.n)[1]
+            warn_of_degrees(self.dynamics, label, np.array([low, high]), components)
         over = node_set(over)
         self.trajectory = over.placed_on(self.trajectory)
         term_checks.check_whole_arc(over, low, high, self.trajectory, label)

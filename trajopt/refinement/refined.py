@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
@@ -11,6 +10,7 @@ import numpy as np
 
 from trajopt.base.arguments import check_choice, check_count, check_positive, pluralize
 from trajopt.base.arrays import Array
+from trajopt.base.errors import warn_user
 from trajopt.base.tolerances import BETWEEN
 from trajopt.problem.refinement_protocol import Refinement
 from trajopt.refinement.error_estimate import ErrorEstimate, estimated, estimated_between_nodes, little_gain
@@ -258,10 +258,9 @@ def _by(refine: Any, journal: Journal, entry: Entry) -> Policy[Entry]:
     except Exception as error:  # whatever it is, the finished solve must not be lost
         if any(error is each for each in journal.raised):
             raise
-        warnings.warn(
+        warn_user(
             f"the refinement ended in an error, the solution is as it was before ({type(error).__name__}: "
-            f"{error})",
-            stacklevel=2,
+            f"{error})"
         )
         return entry
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 
 from trajopt.base.arrays import Array
-from trajopt.base.errors import KinkWarning
+from trajopt.base.errors import KinkWarning, warn_user
 from trajopt.graph.any_arithmetic import Border
 from trajopt.graph.expression import ExpressionBlock
 from trajopt.graph.kinks import Kink, kink_of
@@ -33,7 +32,7 @@ def warn_of_kinks(
     """
     found = kink_of(block, values, given_quantities(problem))
     if found is not None:
-        warnings.warn(_warning_of(block, found, components), KinkWarning, stacklevel=2)
+        warn_user(_warning_of(block, found, components), KinkWarning)
 
 
 def given_quantities(problem: ProblemData) -> set[str]:

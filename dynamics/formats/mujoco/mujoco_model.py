@@ -216,6 +216,7 @@ class Reading:
             else None,
             stiffness=0.0 if is_off(mj, "SPRING") else float(mj.jnt_stiffness[j]),
             rest=float(mj.qpos_spring[mj.jnt_qposadr[j]]) - start,
+            continuous=kind != SLIDE and not is_limited,
         )
 
     def sites(self, taken: set[str]) -> list[Frame]:

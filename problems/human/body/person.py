@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -14,7 +13,7 @@ import dynamics
 from dynamics.model.mass_properties import MassProperties
 from problems.human.body.model import GRAVITY, TABLE_HEIGHT, TABLE_MASS, other_side, skeleton
 from trajopt.base.arguments import short_repr
-from trajopt.base.errors import OptionError, ProblemError
+from trajopt.base.errors import OptionError, ProblemError, warn_user
 
 # Our own choices. The pack is a box of even density behind the upper thorax, its centre in parts of H from
 # the origin of that body; the load in the hand an even ball, below the wrist.
@@ -39,11 +38,10 @@ def chosen_height(height: Any, mass: float) -> float:
     if height is None:
         height = proportional_height(mass)
         if mass != TABLE_MASS:
-            warnings.warn(
+            warn_user(
                 f"no height was given for {mass:g} kg: {height:.3g} m keeps the proportions of "
                 f"{TABLE_HEIGHT:g} m and {TABLE_MASS:g} kg",
                 ProportionsWarning,
-                stacklevel=2,
             )
     if isinstance(height, bool) or not isinstance(height, int | float):
         raise OptionError(f"the height of the person is {short_repr(height)}: give a number in m, or None")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -13,7 +12,7 @@ from problems.human.gait.sourced_cost import CostWeights
 from problems.human.gait.step import SOLE_HALF_WIDTH
 from problems.human.gait.step_constraints import STEP_CONSTRAINTS, omitted_constraints
 from trajopt.base.arguments import check_known, short_repr
-from trajopt.base.errors import OptionError
+from trajopt.base.errors import OptionError, warn_user
 
 DEFAULT = "sourced"  # the cost of `gait` and `gait_stride`
 LEG_LENGTH = 0.53  # of the body's height, hip over the ground (Drillis and Contini)
@@ -144,11 +143,10 @@ def chosen_contact(given: Mapping[str, Any]) -> str:
     elif given["tendons"]:
         raise OptionError("tendons are for contact='predicted' only: leave out one of them")
     elif cost == DEFAULT:
-        warnings.warn(
+        warn_user(
             "contact='imposed' prescribes when feet touch and where they press on the ground: leave it out "
             "for predicted contact, whose walks are more like people's, or take cost='thesis'",
             ImposedContactWarning,
-            stacklevel=4,
         )
     return contact
 

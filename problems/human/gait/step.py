@@ -6,7 +6,6 @@ steps each is an arc of its own, led by the other leg and a step length further 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +17,7 @@ import trajopt
 from problems.human.body.model import GRAVITY, other_side
 from problems.human.body.tables import contact_points
 from problems.human.gait.ground_reaction import REACTION, OpposingForce, ratio_weight, time_weight
-from trajopt.base.errors import OptionError, ProblemError
+from trajopt.base.errors import OptionError, ProblemError, warn_user
 
 SPLITS = ("time", "opposing", "ratio", "one place")
 NODES_APART = 1e-6  # of normalised time: closer ones are the same, and windows leave an end out by as much
@@ -49,11 +48,10 @@ def warn_of_untested_speed(speed: float) -> None:
     """Warn with UntestedSpeedWarning of a speed in m/s outside TESTED_SPEEDS."""
     slowest, fastest = TESTED_SPEEDS
     if not slowest <= speed <= fastest:
-        warnings.warn(
+        warn_user(
             f"walks were compared with people at {slowest:g} to {fastest:g} m/s, not at {speed:g} m/s: what "
             "is found there may be no walk of people",
             UntestedSpeedWarning,
-            stacklevel=4,
         )
 
 

@@ -15,7 +15,6 @@ import os
 import shutil
 import tempfile
 import uuid
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -25,7 +24,7 @@ import filelock
 import msgspec
 
 from trajopt.base.arguments import shorten
-from trajopt.base.errors import ResultFolderError
+from trajopt.base.errors import ResultFolderError, warn_user
 from trajopt.base.files.atomic_file import write_text
 
 MANIFEST, LOCK, STAGE = "run.json", ".trajopt.lock", ".unfinished"
@@ -104,7 +103,7 @@ class RunFolder:
         if (self.stage / LAST).exists():
             kept = self.folder / f"killed-run-{uuid.uuid4().hex[:8]}"
             os.replace(self.stage, kept)
-            warnings.warn(f"an earlier run was killed after its solve: its files are in {kept}", stacklevel=3)
+            warn_user(f"an earlier run was killed after its solve: its files are in {kept}")
         shutil.rmtree(self.stage, ignore_errors=True)
         self.stage.mkdir()
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajopt.base.arguments import check_flag
-from trajopt.base.errors import InfeasibleBoundsError, OptionError, ShapeError
+from trajopt.base.errors import DegreesWarning, InfeasibleBoundsError, OptionError, ShapeError, warn_user
 from trajopt.graph.protocols.dynamics import Dynamics
-from trajopt.graph.quantities import slices_of
+from trajopt.graph.quantities import described_joints, slices_of
 from trajopt.problem.constraints.passive_joints import TORQUE_LIMITS, sprung_joints
 from trajopt.problem.input_checks import equal_to, index_of
 from trajopt.problem.systems.augmented_dynamics import AugmentedDynamics
@@ -19,6 +19,8 @@ from trajopt.problem.systems.robot_on_path import RobotOnPath
 from trajopt.problem.systems.state_equations import StateEquations
 from trajopt.terms import term as terms
 
+# rad: real joints that do not turn without end hardly turn further; what is beyond is said as "no limit"
+TWO_TURNS, NO_LIMIT = 4.0 * np.pi, 720.0
 Limit = tuple[terms.Quantity, NDArray, NDArray, Literal["nodes", "hull"], str]
 
 
@@ -49,6 +51,32 @@ def boundary_values(
         for name, own in slices_of(dynamics.states).items():
             if np.any(np.isfinite(lower[own])):
                 yield terms.extra(name), lower[own], upper[own], f"{name} at the {place}"
+
+
+def warn_of_degrees(
+    dynamics: Dynamics, label: str, values: NDArray[np.float64], components: NDArray[np.int64] | None = None
+) -> None:
+    """DegreesWarning for the largest of values of q (k, n) above two turns, of revolute joints alone.
+
+    components : of q, of which values (k, m) are given in place of all n
+    Joints that turn without end, such as "continuous" ones of a URDF, may have any.
+    """
+    limited = {
+        joint.name
+        for joint in described_joints(dynamics)
+        if joint.kind == "revolute" and not getattr(joint, "continuous", False)
+    }
+    names = [dynamics.joint_names[i] for i in (range(dynamics.n) if components is None else components)]
+    turns, sizes = np.array([name in limited for name in names]), np.abs(values)
+    suspected = np.where(turns & (sizes > TWO_TURNS) & (sizes <= NO_LIMIT), sizes, 0.0).max(axis=0)
+    worst = int(np.argmax(suspected))
+    if angle := float(suspected[worst]):
+        warn_user(
+            f"'{label}' has {angle:.6g} rad, {angle / (2.0 * np.pi):.3g} turns, for the revolute joint "
+            f"'{names[worst]}': degrees? Angles are in rad, {angle:.6g} degrees are "
+            f"{np.deg2rad(angle):.4g}; a joint that turns without end is dynamics.Joint(continuous=True)",
+            DegreesWarning,
+        )
 
 
 def _listed(dynamics: Any, values: Any, label: str) -> Any:

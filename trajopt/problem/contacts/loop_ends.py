@@ -7,7 +7,6 @@ value first, then those without motors, then the last ones. Values of joints tha
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from trajopt.base.arrays import Array
-from trajopt.base.errors import LoopWarning
+from trajopt.base.errors import LoopWarning, warn_user
 from trajopt.base.tolerances import AGREEMENT
 from trajopt.problem.contacts.loop_poses import LoopPoses
 from trajopt.problem.costs_and_constraints import Constraint
@@ -121,11 +120,10 @@ def _release(problem: Any, quantity: str, place: NodeSet, released: Array, found
         names = np.array(problem.dynamics.joint_names)[moved]
         each = zip(names, value[moved], found[moved], strict=True)
         text = ", ".join(f"{name} from {old:.6g} to {new:.6g}" for name, old, new in each)
-        warnings.warn(
+        warn_user(
             f"{quantity} at the {place.written} does not fit the closed loops, which move {text}: give "
             "values that fit, or None for joints that follow from others",
             LoopWarning,
-            stacklevel=7,
         )
     for number, each in list(_boundaries(problem, quantity, place)) if released.any() else ():
         lower, upper = np.where(released, -np.inf, each.lower), np.where(released, np.inf, each.upper)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajopt.base.arguments import check_positive
-from trajopt.base.errors import OptionError, SolutionFileError
+from trajopt.base.errors import OptionError, SolutionFileError, warn_user
 from trajopt.base.files.array_file import ArrayFile, file_path
 from trajopt.base.files.atomic_file import whole_file
 from trajopt.base.tolerances import AGREEMENT
@@ -97,10 +96,9 @@ class Checkpointed:
             write(self.path, content, y, iteration)
         except OSError as error:
             if not self._failing:
-                warnings.warn(
+                warn_user(
                     f"the checkpoint {self.path} cannot be written ({error.strerror or error}): the solve "
-                    "goes on without; make room, or let its folder be written",
-                    stacklevel=2,
+                    "goes on without; make room, or let its folder be written"
                 )
             self._failing = True
             return

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
 from typing import Any
 
 from trajopt.base.arguments import check_count, short_repr
-from trajopt.base.errors import OptionError
+from trajopt.base.errors import OptionError, warn_user
 from trajopt.studies.workers import cluster
 from trajopt.studies.workers.worker_processes import ThisProcess, WorkerProcesses
 
@@ -69,10 +68,9 @@ class Workers:
             self._executor.shutdown()
 
     def _replace(self) -> None:
-        warnings.warn(
+        warn_user(
             f"a process of the executor died, which breaks it as a whole: {self.count} processes of "
-            "trajopt's own solve what is left; without `executor`, one that dies costs its own point only",
-            stacklevel=2,
+            "trajopt's own solve what is left; without `executor`, one that dies costs its own point only"
         )
         self._executor, self._own = WorkerProcesses(self.count), True
 
