@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from library_solutions import solved_at_defaults
+from library_solutions import built_at_defaults, solved_at_defaults
 from tiers import fast_first
 
 import dynamics
@@ -202,7 +202,7 @@ GALLERY = [
 
 @pytest.mark.parametrize("name", GALLERY)
 def test_systems_of_the_gallery_have_units_or_say_that_there_are_none(name):
-    built, page = catalogue.build(name, {}), catalogue.module(name).__doc__
+    built, page = built_at_defaults(name), catalogue.module(name).__doc__
     for problem in getattr(built, "problems", (built,)):
         system = problem.dynamics
         if hasattr(system, "control_widths"):  # a robot may have further states, too

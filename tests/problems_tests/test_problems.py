@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from library_solutions import built_at_defaults
 
 import problems
 import trajopt
@@ -37,7 +38,7 @@ LARGE |= {"quadruped_bound", "quadruped_gap", "quadruped_jump"}
     "name", [pytest.param(name, marks=[pytest.mark.long] * (name in LARGE)) for name in catalogue.names()]
 )
 def test_a_problem_is_built_again_from_its_recipe_as_json(name):
-    first = catalogue.build(name, {})
+    first = built_at_defaults(name)
     kept = json.loads(json.dumps(dict(first.recipe.parameters)))
     again = catalogue.build(first.recipe.problem, kept)
     assert again.recipe == first.recipe and again.name == first.name

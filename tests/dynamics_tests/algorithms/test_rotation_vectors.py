@@ -19,7 +19,8 @@ from random_trees import (
 import dynamics
 
 URDFS = sorted((Path(__file__).parents[2] / "support" / "robots").glob("*.urdf"))
-LARGE = ("centauro", "g1", "human", "simple_humanoid")  # for derivatives column by column
+LARGE = ("centauro", "g1", "human", "simple_humanoid")
+ROBOTS = [pytest.param(path, marks=[pytest.mark.long] * (path.stem in LARGE), id=path.stem) for path in URDFS]
 STEP = 1e-30
 
 
@@ -125,7 +126,7 @@ def tangent_rate(centre, q, v, a):
     return found
 
 
-@pytest.fixture(params=URDFS, ids=lambda path: path.stem)
+@pytest.fixture(params=ROBOTS, scope="module")
 def case(request):
     pinocchio = pytest.importorskip("pinocchio")
     model = dynamics.load_urdf(request.param, floating_base="free").with_rotors("none")
@@ -161,11 +162,6 @@ def test_forward_dynamics_of_floating_robots_agrees_with_pinocchio(case):
         assert relative_error(found[k], expected) < 1e-12 * np.linalg.cond(M)
 
 
-@pytest.mark.parametrize(
-    "case",
-    [pytest.param(path, marks=[pytest.mark.long] * (path.stem in LARGE), id=path.stem) for path in URDFS],
-    indirect=True,
-)
 def test_derivatives_of_floating_robots_agree_with_pinocchio(case):
     """Those of tau = T' tau_tangent(q, T v, d(T v)/dt), chained through T."""
     model, centre, peer, q, v, a = case

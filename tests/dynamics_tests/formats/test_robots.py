@@ -10,7 +10,6 @@ from dynamics.model.checks.mass_check import mass_matrix
 
 pinocchio = pytest.importorskip("pinocchio")
 ROBOTS = sorted((Path(__file__).parents[2] / "support" / "robots").glob("*.urdf"))
-IDS = [path.stem for path in ROBOTS]
 
 
 class Oracle:
@@ -67,7 +66,11 @@ def floating(request):
     return request.param
 
 
-@pytest.fixture(params=ROBOTS, ids=IDS, scope="module")
+LARGE = ("centauro", "g1", "human", "simple_humanoid")
+CASES = [pytest.param(path, marks=[pytest.mark.long] * (path.stem in LARGE), id=path.stem) for path in ROBOTS]
+
+
+@pytest.fixture(params=CASES, scope="module")
 def robot(request, floating):
     model = dynamics.load_urdf(request.param, floating_base=floating)
     return model.with_rotors("none"), Oracle(request.param, model, floating)

@@ -54,7 +54,7 @@ def test_a_limit_that_is_stated_twice_is_one():
     np.testing.assert_allclose(found.row_multipliers[:2].sum(), 2.0, atol=1e-8)
 
 
-@every("seed", range(30))
+@every("seed", range(30), fast=8)
 def test_a_vertex_with_more_limits_than_unknowns_is_an_optimum_like_any_other(seed):
     """The point of a polyhedron nearest to a target, all sides but a few going through one vertex."""
     rng = np.random.default_rng(seed)
