@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tiers import long_first
 
 import dynamics
 import trajopt
@@ -140,8 +141,7 @@ def test_the_most_different_of_some_motions():
     assert _most_different(motions, 9) == [0, 2, 3, 1]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("starts", ["auto", pytest.param(8, marks=pytest.mark.long)])
+@long_first("starts", ["auto", 8])
 def test_the_fighter_finds_the_published_optimum(starts):
     found = trajopt.solve(fighter(), starts=starts)
     assert found.converged
@@ -153,8 +153,7 @@ def test_one_start_of_the_fighter_is_where_the_line_leads():
     assert trajopt.solve(fighter(), starts=1).objective > 5.0
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("intervals", "best"), [(10, 5.403), (15, 4.597), (40, 3.948)])
+@long_first(("intervals", "best"), [(10, 5.403), (15, 4.597), (40, 3.948)])
 def test_weak_motors_swing_up_as_fast_as_is_known(intervals, best):
     """Perturbed guesses and growing swings lead to 5.600, 4.674 and 4.028 s."""
     found = trajopt.solve(quick_pendulum(intervals, torque=3.0), refine=None)

@@ -35,13 +35,13 @@ def test_integrals_of_narrow_bumps_and_fast_waves_are_told_as_they_are():
     check_integrals(integrals.sampled_integral, range(4), "holds, sampled")
 
 
-@pytest.mark.long
+@pytest.mark.thorough("four of each kind stand for them")
 def test_more_integrals_of_narrow_bumps_and_fast_waves():
     check_integrals(integrals.bounded_integral, ONCE_WRONG, "proved")
     check_integrals(integrals.sampled_integral, range(60), "holds, sampled")
 
 
-@pytest.mark.long
+@pytest.mark.thorough("the first 24 stand for them")
 def test_three_hundred_planted_violations():
     outcomes = [outcome(seed) for seed in range(300)]
     check(outcomes)
