@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dynamics.algorithms.rnea_derivatives import rnea_derivatives as rnea_derivatives
     from dynamics.algorithms.rnea_second_derivatives import RneaSecondDerivatives as RneaSecondDerivatives
     from dynamics.algorithms.rnea_second_derivatives import rnea_second_derivatives as rnea_second_derivatives
-    from dynamics.couplings.coupled_model import CoupledModel as CoupledModel
+    from dynamics.coupled_model import CoupledModel as CoupledModel
     from dynamics.couplings.coupled_tree import Follower as Follower
     from dynamics.couplings.joint_function import JointFunction as JointFunction
     from dynamics.errors import CouplingError as CouplingError
@@ -89,6 +89,8 @@ if TYPE_CHECKING:
     from dynamics.model.shape import point_cloud as point_cloud
     from dynamics.model.shape import sphere as sphere
     from dynamics.muscles.fibres import Fibres as Fibres
+    from dynamics.muscles.muscle_paths import MusclePaths as MusclePaths
+    from dynamics.muscles.muscles import Muscles as Muscles
     from dynamics.papers.safeea.christoffel_recursion import (
         christoffel_symbols_serial as christoffel_symbols_serial,
     )
@@ -122,7 +124,7 @@ if TYPE_CHECKING:
 export_lazily(
     __name__,
     {  # exported name -> module that defines it
-        "CoupledModel": "dynamics.couplings.coupled_model",
+        "CoupledModel": "dynamics.coupled_model",
         "Follower": "dynamics.couplings.coupled_tree",
         "JointFunction": "dynamics.couplings.joint_function",
         "OsimModel": "dynamics.formats.opensim.osim_model",
@@ -131,6 +133,8 @@ export_lazily(
         "load_osim": "dynamics.formats.opensim.osim_model",
         "CouplingError": "dynamics.errors",
         "OsimError": "dynamics.errors",
+        "MusclePaths": "dynamics.muscles.muscle_paths",
+        "Muscles": "dynamics.muscles.muscles",
         "DegreesWarning": "dynamics.errors",
         "DhError": "dynamics.errors",
         "DynamicsError": "dynamics.errors",

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from dynamics.arguments import list_names, short_repr
-from dynamics.blocks.declared_quantities import QUANTITIES
 from dynamics.couplings.joint_function import JointFunction
 from dynamics.errors import CouplingError
 from dynamics.model.body import floating_joints
@@ -188,11 +187,6 @@ class CoupledTree:
         """The coordinates of a floating base, translations first; empty where it is held or coupled."""
         found = floating_joints(self.tree.bodies)
         return () if any(name in self.followers for name in found) else found
-
-    @property
-    def quantities(self) -> Mapping[str, Any]:
-        """The quantities that `block` computes, as in `RigidBodyModel`."""
-        return QUANTITIES
 
     def carrier(self, frame: str) -> str:
         """The link that carries a frame; UnknownNameError where the ground does, or for another name."""

@@ -44,13 +44,11 @@ class Point:
     radius: float = 0.0
 
 
-def muscles_of(model: Element) -> dict[str, float]:
-    """Muscle -> largest isometric force, N."""
-    return {
-        name_of(force, "a force"): number_of(force, MUSCLE, None, f"muscle '{force.get('name')}'")
-        for force in objects(model, "ForceSet")
-        if force.find(MUSCLE) is not None
-    }
+def muscle_names(model: Element) -> list[str]:
+    """Names of all muscles."""
+    return [
+        name_of(force, "a force") for force in objects(model, "ForceSet") if force.find(MUSCLE) is not None
+    ]
 
 
 def actuator_limits(model: Element, coordinates: Collection[str]) -> dict[str, tuple[float, float]]:
@@ -115,7 +113,7 @@ def _point(
 
 def left_out(model: Element, other: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
     """Parts of a model that the robot leaves out, in words -> names: forces and so on, then `other`."""
-    found: dict[str, list[str]] = {"muscles": list(muscles_of(model))}
+    found: dict[str, list[str]] = {}
     for force in objects(model, "ForceSet"):
         if force.find(MUSCLE) is None and force.tag not in ACTUATORS:
             found.setdefault(f"forces ({force.tag})", []).append(name_of(force, "a force"))

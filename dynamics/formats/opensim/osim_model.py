@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from dynamics.arguments import list_names, names_of, short_repr
-from dynamics.couplings.coupled_model import CoupledModel
+from dynamics.coupled_model import CoupledModel
 from dynamics.couplings.joint_function import polynomial
 from dynamics.errors import OsimError, UrdfError
 from dynamics.formats.opensim.elements import (
@@ -31,15 +31,17 @@ from dynamics.formats.opensim.forces import (
     contact_spheres,
     left_out,
     markers_of,
-    muscles_of,
+    muscle_names,
 )
 from dynamics.formats.opensim.functions import function_below
 from dynamics.formats.opensim.joints import OsimCoordinate, joints_of
+from dynamics.formats.opensim.muscles import OnRobot, read_muscles
 from dynamics.formats.opensim.naming import OsimNames
 from dynamics.formats.opensim.older_versions import JOINTS_BESIDE_BODIES, rewrite
 from dynamics.formats.opensim.tree import Couplings, Reading, mass_properties, outward, range_of
 from dynamics.formats.urdf_parts import Parts
 from dynamics.model.body import Body, Frame
+from dynamics.muscles.muscles import Muscles
 from dynamics.rigid_body_model import RigidBodyModel
 
 
@@ -51,7 +53,7 @@ class OsimModel:
     coordinates : those of the robot by name, with range, default value and lock
     coupled : dependent coordinate -> the one that it follows
     markers : frames of the robot;  spheres : of contact, whose centres are frames of the robot
-    muscles : name -> largest isometric force, N; they pull on no joint of the robot
+    muscles : with their paths, where `load_osim` was asked for them; they pull on no joint of the robot
     left_out : what is no part of the robot, in words -> names
     """
 
@@ -60,7 +62,7 @@ class OsimModel:
     coupled: Mapping[str, str]
     markers: tuple[str, ...]
     spheres: tuple[ContactSphere, ...]
-    muscles: Mapping[str, float]
+    muscles: Muscles | None
     left_out: Mapping[str, tuple[str, ...]]
 
     @property
@@ -90,6 +92,7 @@ def load_osim(
     hold: Mapping[str, float] | Iterable[str] = (),
     names: OsimNames | None = None,
     repair_inertia: bool = False,
+    muscles: bool = False,
 ) -> OsimModel:
     """The robot of a model file of OpenSim (.osim), version 2 to 4, a path or XML from "<" on.
 
@@ -97,6 +100,8 @@ def load_osim(
     names : other names of bodies and coordinates for the robot, and other signs and zeros of coordinates
     repair_inertia : whether an inertia that no body can have, as of toes in many models, is replaced by the
         nearest that one can have, with a warning; else it is an InertiaError
+    muscles : whether the muscles are read, too, with points, conditional and moving points and wraps of their
+        paths; Thelen's, Millard's and De Groote's muscles become those parameters that all have
 
     Bodies, markers and spheres have the poses that OpenSim gives them, and tau of inverse dynamics is what
     its tool finds without forces; where coordinates are coupled, tau of one counts those that follow it.
@@ -105,11 +110,12 @@ def load_osim(
     joints with functions of one coordinate (constant, linear, polynomial, piecewise linear, SimmSpline and
     multiples), couplers of one coordinate, and the limits of coordinate actuators as limits of torque. Ball
     and free joints turn by three angles about x, y and z whose forces are along the rates of these angles.
-    Ranges are limits whether or not they are clamped. Muscles, other forces and controllers are left out and
-    named; moment arms are not computed.
+    Ranges are limits whether or not they are clamped. Other forces and controllers are left out and named, as
+    are muscles that apply no force or pass no joint but those that are held.
 
     Raises OsimError for what no tree can be: loops, bodies without joints, constraints, unknown joints or
-    functions, negative masses, files of OpenSim 1; InertiaError for links that no robot can have.
+    functions, negative masses, files of OpenSim 1; InertiaError for links that no robot can have; of muscles
+    MuscleError for paths that pass no joint, surfaces without size, strengths and lengths of zero.
     """
     (model, version), own = model_element(path_or_xml), names or OsimNames()
     if version < JOINTS_BESIDE_BODIES:
@@ -151,9 +157,12 @@ def load_osim(
         "functions of time that prescribe coordinates": [k for k, x in coordinates.items() if x.prescribed],
         "coordinates, held at a value": held,
     }
+    on = OnRobot(frames, reading.places, own, couplings, written)
+    read = read_muscles(model, robot, on) if muscles else None
+    unread = [name for name in muscle_names(model) if read is None or name not in read.names]
     return OsimModel(
         robot, free, {name: str(source) for name, (source, _) in couplings.items() if source},
-        called["marker"], spheres, muscles_of(model), left_out(model, other),
+        called["marker"], spheres, read, left_out(model, {"muscles": unread} | other),
     )  # fmt: skip
 
 

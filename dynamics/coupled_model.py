@@ -15,7 +15,8 @@ import numpy as np
 from dynamics.algorithms.crba import crba
 from dynamics.algorithms.rnea import rnea
 from dynamics.arguments import list_names, number_array
-from dynamics.couplings.coupled_block import CoupledBlock
+from dynamics.blocks.coupled_block import CoupledBlock
+from dynamics.blocks.declared_quantities import QUANTITIES
 from dynamics.couplings.coupled_motion import CoupledMotion
 from dynamics.couplings.coupled_tree import CoupledTree
 from dynamics.errors import InertiaError, ShapeError
@@ -37,6 +38,11 @@ class CoupledModel(CoupledTree):
     It offers what an optimization asks of a robot (`trajopt.Dynamics`); for everything else `tree` with
     `tree_motion` and `forces`. Raises CouplingError for joints that do not exist or that follow each other.
     """
+
+    @property
+    def quantities(self) -> Mapping[str, Any]:
+        """The quantities that `block` computes, as in `RigidBodyModel`."""
+        return QUANTITIES
 
     def block(self, outputs: Iterable[str], loads: Iterable[str] = ()) -> Any:
         """A block that evaluates these outputs with exact derivatives, as in `RigidBodyModel`."""

@@ -1,0 +1,152 @@
+"""Paths of muscles as arrays for the kernels of `wrapped_paths`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynamics.couplings.coupled_motion import CoupledMotion
+from dynamics.couplings.coupled_tree import CoupledTree, Follower
+from dynamics.errors import MuscleError
+from dynamics.model.joint import JOINT_TYPES
+from dynamics.model.kinematic_tree import KinematicTree
+from dynamics.muscles.geometry_path import QUADRANTS, SIZES, GeometryPath, WrapSurface
+from dynamics.muscles.wrapped_paths import path_points, pulls, tree_arms
+from dynamics.quantities.kinematics import forward_kinematics
+
+Array = np.ndarray
+METHODS = ("hybrid", "midpoint", "axial")
+NEAR_CONDITION = 1e-5  # rad or m, by which a conditional point counts beyond its ends, as in OpenSim
+
+
+@dataclass(frozen=True, eq=False)
+class PathsInPoses:
+    """Paths in K poses: what `path_points` returns, and the poses of the links, the ground last.
+
+    lengths : (K, m);  counts : (K, m) points of each path, wraps included
+    links : (K, m, points) of each point, that of the ground as the number of links;  rows : its row among the
+        points of the paths, -1 on a surface;  places : (K, m, points, 3) in the world
+    """
+
+    lengths: Array
+    counts: Array
+    links: Array
+    rows: Array
+    places: Array
+    ends: Array
+    rotations: Array
+    positions: Array
+    motion: CoupledMotion | None
+
+
+class PackedPaths:
+    """Arrays of the paths on a robot, made once; raises MuscleError naming links and coordinates it lacks."""
+
+    def __init__(self, model: KinematicTree | CoupledTree, paths: Sequence[GeometryPath], keep: bool) -> None:
+        self.keep = keep
+        self.model, self.tree = model, model.tree if isinstance(model, CoupledTree) else model
+        if self.tree.rotation_joints:
+            raise MuscleError(
+                "the robot has a ball joint; paths of muscles need joints of one coordinate each"
+            )
+        points = [point for path in paths for point in path.points]
+        wraps = [wrap for path in paths for wrap in path.wraps]
+        surfaces = list({id(wrap.surface): wrap.surface for wrap in wraps}.values())
+        places = {id(surface): i for i, surface in enumerate(surfaces)}
+        self.local = np.array([point.position for point in points]).reshape(-1, 3)
+        self.links = np.array([self._link(point.link) for point in points], np.int64)
+        self.moves = [(i, point.moves) for i, point in enumerate(points) if point.moves]
+        self.moving = np.full(len(points), -1, np.int64)
+        self.moving[[i for i, _ in self.moves]] = np.arange(len(self.moves))
+        self.conditions = [point.condition for point in points if point.condition is not None]
+        held = np.cumsum([point.condition is not None for point in points])
+        conditional = np.array([point.condition is not None for point in points], bool)
+        self.conditional = np.where(conditional, held - 1, -1).astype(np.int64)
+        rows = [(places[id(w.surface)], w.first, w.last, METHODS.index(w.method)) for w in wraps]
+        self.wraps = np.array(rows, np.int64).reshape(-1, 4)
+        self.surfaces = self._packed_surfaces(surfaces)
+        counts, wrap_counts = [len(p.points) for p in paths], [len(p.wraps) for p in paths]
+        widest = max((n + 2 * w for n, w in zip(counts, wrap_counts, strict=True)), default=0)
+        self.spans = (
+            np.cumsum([0, *counts]).astype(np.int64),
+            np.cumsum([0, *wrap_counts]).astype(np.int64),
+            widest,
+        )
+        self.joints = (
+            np.asarray(self.tree.parent, np.int64),
+            np.array([joint.axis for joint in self.tree.joints]).reshape(-1, 3),
+            np.array([JOINT_TYPES[joint.kind].turn != 0.0 for joint in self.tree.joints]),
+        )
+        ratios = np.array([joint.ratio for joint in self.tree.joints])
+        self.displacement = np.eye(self.tree.n)[self.tree.coordinate] * ratios[:, None]
+
+    def _link(self, name: str | None) -> int:
+        return self.tree.link_count if name is None else self.tree.link_index(name)
+
+    def _packed_surfaces(self, surfaces: Sequence[WrapSurface]) -> tuple[Array, ...]:
+        sizes = np.zeros((len(surfaces), 3))
+        for i, surface in enumerate(surfaces):
+            sizes[i, : len(surface.sizes)] = surface.sizes
+        return (
+            np.array([list(SIZES).index(surface.kind) for surface in surfaces], np.int64),
+            sizes,
+            np.array([QUADRANTS[s.quadrant.lower()] for s in surfaces], np.int64).reshape(-1, 2),
+            np.array([self._link(surface.link) for surface in surfaces], np.int64),
+            np.array([surface.rotation.T for surface in surfaces], order="C").reshape(-1, 3, 3),
+            np.array([surface.position for surface in surfaces]).reshape(-1, 3),
+        )
+
+    def values(self, follower: Follower, q: Array, order: int) -> Array:
+        """(order + 1, K): a function of a coordinate of the robot and its derivatives."""
+        return follower.function.derivatives(q[:, self.column(follower)], order)
+
+    def column(self, follower: Follower) -> int:
+        """The coordinate that a function takes; MuscleError where the robot has none of its name."""
+        names = self.model.joint_names
+        if follower.coordinate not in names:
+            raise MuscleError(f"a path follows '{follower.coordinate}', which is no coordinate of the robot")
+        return names.index(follower.coordinate)
+
+    def at(self, q: Array) -> PathsInPoses:
+        """The paths in poses (K, n)."""
+        motion = CoupledMotion(self.model, {"q": q}, 1) if isinstance(self.model, CoupledTree) else None
+        poses = forward_kinematics(self.tree, q if motion is None else motion.arrays["q"])
+        ground = np.broadcast_to(np.eye(3), (len(q), 1, 3, 3)), np.zeros((len(q), 1, 3))
+        rotations = np.ascontiguousarray(np.concatenate([poses.rotation, ground[0]], axis=1))
+        positions = np.ascontiguousarray(np.concatenate([poses.position, ground[1]], axis=1))
+        moved = np.zeros((len(q), len(self.moves), 3))
+        for i, (row, moves) in enumerate(self.moves):
+            moved[:, i] = self.local[row]
+            for direction, follower in moves:
+                moved[:, i] += self.values(follower, q, 0)[0][:, None] * direction
+        active = np.zeros((len(q), len(self.conditions)), bool)
+        for i, condition in enumerate(self.conditions):
+            value = self.values(condition.value, q, 0)[0]
+            lower, upper = condition.lower - NEAR_CONDITION, condition.upper + NEAR_CONDITION
+            active[:, i] = (value >= lower) & (value <= upper)
+        tables = (self.local, self.links, self.moving, self.conditional, self.wraps)
+        lengths, counts, links, rows, places, ends = path_points(
+            rotations, positions, moved, active, tables, self.surfaces, self.spans, self.keep
+        )
+        return PathsInPoses(lengths, counts, links, rows, places, ends, rotations, positions, motion)
+
+    def forces(self, now: PathsInPoses) -> Array:
+        """(K, m, points, 3) forces of a tension of 1 N on the points, in the world."""
+        return pulls(now.counts, now.links, now.rows, now.ends, self.moving)
+
+    def arms(self, now: PathsInPoses, q: Array) -> Array:
+        """(K, m, n) generalized forces of a tension of 1 N."""
+        of_links, on_moving = tree_arms(
+            now.counts, now.links, now.rows, now.places, self.forces(now), self.moving, len(self.moves),
+            now.rotations, now.positions, self.joints,
+        )  # fmt: skip
+        arms = of_links @ self.displacement
+        if now.motion is not None:
+            arms = now.motion.gathered(arms * now.motion.f[1][:, None, :])
+        for i, (_, moves) in enumerate(self.moves):
+            for direction, follower in moves:
+                slope = self.values(follower, q, 1)[1]
+                arms[:, :, self.column(follower)] += on_moving[:, :, i] @ direction * slope[:, None]
+        return arms

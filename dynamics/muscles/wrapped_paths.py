@@ -1,0 +1,279 @@
+"""Kernels: the points of paths in a pose, with those on surfaces, and what a pull along the paths does.
+
+Surfaces are tried one after the other on every straight part of their range, and the part that lengthens the
+path least, or the first that cuts the surface, is replaced; with several surfaces the round is repeated until
+the length changes by less than 0.5 mm, at most eight times. These are the rules of OpenSim's GeometryPath:
+where the number of rounds changes, lengths jump by what the last round was worth. OpenSim's points moreover
+keep their place in the world from the first time that it is asked for, so that later rounds move the ends on
+a surface, and the length on it, but not the straight parts: `keep` does the same.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dynamics.kernels.compile import inlined, kernel, subroutine
+from dynamics.kernels.spatial_algebra import add, cross, dot, rotate, rotate_back, sub
+from dynamics.muscles.wraps.cylinder import INSIDE, MANDATORY, NO_WRAP, WRAPPED, cylinder
+
+ROUNDS = 8
+SETTLED = 5e-4  # m
+CYLINDER, SPHERE, ELLIPSOID, TORUS = 0, 1, 2, 3
+
+
+@inlined
+def row3(a, i):
+    return a[i, 0], a[i, 1], a[i, 2]
+
+
+@subroutine
+def distance(a, b):
+    d = sub(a, b)
+    return math.sqrt(dot(d, d))
+
+
+@inlined
+def frame_of(rotations, k, link):
+    """Columns of a link's rotation matrix."""
+    return (
+        (rotations[k, link, 0, 0], rotations[k, link, 1, 0], rotations[k, link, 2, 0]),
+        (rotations[k, link, 0, 1], rotations[k, link, 1, 1], rotations[k, link, 2, 1]),
+        (rotations[k, link, 0, 2], rotations[k, link, 1, 2], rotations[k, link, 2, 2]),
+    )
+
+
+@subroutine
+def wrapped(p1, p2, origin, axes, surface, kinds, sizes, quadrants, method, alone):
+    """How a straight part in world axes wraps over a surface: answer, length on it, both tangent points."""
+    a, b = rotate_back(axes, sub(p1, origin)), rotate_back(axes, sub(p2, origin))
+    axis, side = quadrants[surface, 0], quadrants[surface, 1]
+    answer, length, r1, r2 = cylinder(a, b, sizes[surface, 0], sizes[surface, 1], axis, side, alone)
+    return answer, length, add(origin, rotate(axes, r1)), add(origin, rotate(axes, r2))
+
+
+@subroutine
+def without(order, count, first):
+    """Take the two points of a wrap out of a path; how many stay."""
+    for i in range(count):
+        if order[i] == first:
+            for j in range(i, count - 2):
+                order[j] = order[j + 2]
+            return count - 2
+    return count
+
+
+@subroutine
+def length_of(order, count, ends, seen, surface_of, on_surface):
+    """Length of a path, with the stored lengths on surfaces; its points are seen then."""
+    total = 0.0
+    for i in range(count):
+        seen[order[i]] = True
+    for i in range(1, count):
+        a, b = order[i - 1], order[i]
+        if surface_of[a] >= 0 and surface_of[a] == surface_of[b]:
+            total += on_surface[b]
+        else:
+            total += distance(row3(ends, a), row3(ends, b))
+    return total
+
+
+@subroutine
+def apply_wraps(
+    order, count, points, active, at, ends, seen, surface_of, on_surface, wraps, surfaces, frames, origins,
+    keep,
+):  # fmt: skip
+    """Put the points of a path on its surfaces into `order`; their number then, and the path's length.
+
+    points : how many the path has;  wraps : (w, 4) surface, first and last point, method
+    at : (points + 2 w, 3) places, those of wrap i in rows points + 2 i and the next
+    ends : the same, from which straight parts are measured;  keep : whether these stay once they were seen
+    frames, origins : of the surfaces in the world
+    """
+    kinds, sizes, quadrants = surfaces
+    w = len(wraps)
+    turn = np.arange(w)
+    answers = np.zeros(w, np.int64)
+    last_length = math.inf
+    length = 0.0
+    for round_ in range(ROUNDS if w > 1 else 1):
+        for i in range(w):
+            answers[i] = NO_WRAP
+            own = turn[i]
+            surface, first = wraps[own, 0], points + 2 * own
+            count = without(order, count, first)
+            begin, end = wraps[own, 1], wraps[own, 2]
+            while begin <= end and not active[begin]:
+                begin += 1
+            while end >= begin and not active[end]:
+                end -= 1
+            if begin > end:
+                return count, length_of(order, count, ends, seen, surface_of, on_surface)
+            start = stop = 0
+            for j in range(count):
+                if order[j] == begin:
+                    start = j
+                if order[j] == end:
+                    stop = j
+            place, best, best_length = -1, math.inf, 0.0
+            best1 = best2 = (0.0, 0.0, 0.0)
+            axes = row3(frames[own], 0), row3(frames[own], 1), row3(frames[own], 2)
+            for j in range(start, stop):
+                a, b = order[j], order[j + 1]
+                if surface_of[a] >= 0 and surface_of[a] == surface_of[b]:
+                    continue
+                p1, p2 = row3(at, a), row3(at, b)
+                answer, along, r1, r2 = wrapped(
+                    p1, p2, row3(origins, own), axes, surface, kinds, sizes, quadrants, wraps[own, 3], w == 1
+                )
+                answers[i] = answer
+                if answer == MANDATORY:
+                    place, best_length, best1, best2 = j + 1, along, r1, r2
+                    break
+                if answer == WRAPPED:
+                    e1, e2 = row3(ends, a), row3(ends, b)
+                    longer = distance(e1, r1) + along + distance(e2, r2) - distance(e1, e2)
+                    if longer < best:
+                        best = longer
+                        place, best_length, best1, best2 = j + 1, along, r1, r2
+            if place >= 0:
+                for j in range(count - 1, place - 1, -1):
+                    order[j + 2] = order[j]
+                order[place], order[place + 1] = first, first + 1
+                count += 2
+                at[first, 0], at[first, 1], at[first, 2] = best1
+                at[first + 1, 0], at[first + 1, 1], at[first + 1, 2] = best2
+                for row in (first, first + 1):
+                    if not (keep and seen[row]):
+                        ends[row, 0], ends[row, 1], ends[row, 2] = row3(at, row)
+                on_surface[first + 1] = best_length
+        length = length_of(order, count, ends, seen, surface_of, on_surface)
+        if abs(length - last_length) < SETTLED:
+            break
+        last_length = length
+        if round_ == 0 and w > 1 and answers[0] == NO_WRAP and answers[1] == INSIDE:
+            turn[0], turn[1] = 1, 0
+            count = without(order, count, points)
+    return count, length
+
+
+@kernel
+def path_points(rotations, positions, moved, active, tables, surfaces, spans, keep):
+    """Paths in K poses: lengths (K, m), how many points each has; link, row, place and end of each.
+
+    rotations, positions : (K, links + 1, ...) of the links, the ground last;  moved : (K, moving points, 3)
+    active : (K, conditions);  tables, surfaces, spans : as `PackedPaths` makes them
+    keep : whether straight parts end where the first round of wraps put them
+    """
+    local, links, moving, conditions, wraps = tables
+    kinds, sizes, quadrants, surface_links, surface_frames, surface_origins = surfaces
+    point_spans, wrap_spans, widest = spans
+    poses, m = len(rotations), len(point_spans) - 1
+    lengths, counts = np.zeros((poses, m)), np.zeros((poses, m), np.int64)
+    found_links = np.full((poses, m, widest), -1, np.int64)
+    found_rows = np.full((poses, m, widest), -1, np.int64)
+    found, found_ends = np.zeros((poses, m, widest, 3)), np.zeros((poses, m, widest, 3))
+    ends, seen = np.zeros((widest, 3)), np.zeros(widest, np.bool_)
+    at, order = np.zeros((widest, 3)), np.zeros(widest, np.int64)
+    on, surface_of, on_surface = np.zeros(widest, np.bool_), np.zeros(widest, np.int64), np.zeros(widest)
+    frames, origins = np.zeros((widest, 3, 3)), np.zeros((widest, 3))
+    for k in range(poses):
+        for path in range(m):
+            first, points = point_spans[path], point_spans[path + 1] - point_spans[path]
+            own_wraps = wraps[wrap_spans[path] : wrap_spans[path + 1]]
+            count = 0
+            seen[:] = False
+            for i in range(points):
+                row = first + i
+                on[i] = conditions[row] < 0 or active[k, conditions[row]]
+                surface_of[i] = -1
+                if on[i]:
+                    place = row3(moved[k], moving[row]) if moving[row] >= 0 else row3(local, row)
+                    axes = frame_of(rotations, k, links[row])
+                    at[i, 0], at[i, 1], at[i, 2] = add(row3(positions[k], links[row]), rotate(axes, place))
+                    ends[i, 0], ends[i, 1], ends[i, 2] = row3(at, i)
+                    order[count] = i
+                    count += 1
+            for i in range(len(own_wraps)):
+                surface = own_wraps[i, 0]
+                axes = frame_of(rotations, k, surface_links[surface])
+                origin = row3(positions[k], surface_links[surface])
+                origins[i, 0], origins[i, 1], origins[i, 2] = add(
+                    origin, rotate(axes, row3(surface_origins, surface))
+                )
+                for j in range(3):
+                    column = rotate(axes, row3(surface_frames[surface], j))
+                    frames[i, j, 0], frames[i, j, 1], frames[i, j, 2] = column
+                surface_of[points + 2 * i] = surface_of[points + 2 * i + 1] = surface
+            if len(own_wraps):
+                count, length = apply_wraps(
+                    order, count, points, on, at, ends, seen, surface_of, on_surface, own_wraps,
+                    (kinds, sizes, quadrants), frames, origins, keep,
+                )  # fmt: skip
+            else:
+                length = length_of(order, count, ends, seen, surface_of, on_surface)
+            lengths[k, path], counts[k, path] = length, count
+            for i in range(count):
+                point = order[i]
+                on_wrap = point >= points
+                found_rows[k, path, i] = -1 if on_wrap else first + point
+                found_links[k, path, i] = (
+                    surface_links[surface_of[point]] if on_wrap else links[first + point]
+                )
+                for c in range(3):
+                    found[k, path, i, c], found_ends[k, path, i, c] = at[point, c], ends[point, c]
+    return lengths, counts, found_links, found_rows, found, found_ends
+
+
+@kernel
+def pulls(counts, links, rows, ends, moving):
+    """(K, m, points, 3) forces of a tension of 1 N on the points of the paths, in world axes.
+
+    Parts between points of one link pull it at both ends alike and are left out, unless one of them moves.
+    """
+    poses, m, widest = links.shape
+    forces = np.zeros((poses, m, widest, 3))
+    for k in range(poses):
+        for path in range(m):
+            for i in range(counts[k, path] - 1):
+                one, other = rows[k, path, i], rows[k, path, i + 1]
+                moves = (one >= 0 and moving[one] >= 0) or (other >= 0 and moving[other] >= 0)
+                if links[k, path, i] == links[k, path, i + 1] and not moves:
+                    continue
+                d = sub(row3(ends[k, path], i + 1), row3(ends[k, path], i))
+                size = math.sqrt(dot(d, d))
+                for c in range(3):
+                    share = d[c] / size
+                    forces[k, path, i, c] += share
+                    forces[k, path, i + 1, c] -= share
+    return forces
+
+
+@kernel
+def tree_arms(counts, links, rows, places, forces, moving, count, rotations, positions, joints):
+    """Forces of pulls: (K, m, links) along the joints, (K, m, count, 3) on moving points in link axes.
+
+    joints : of every link its parent, its joint's axis in link axes, and whether it turns
+    """
+    parents, axes, turns = joints
+    poses, m, _ = links.shape
+    arms = np.zeros((poses, m, len(parents)))
+    on_moving = np.zeros((poses, m, count, 3))
+    for k in range(poses):
+        for path in range(m):
+            for i in range(counts[k, path]):
+                force, place = row3(forces[k, path], i), row3(places[k, path], i)
+                link, row = links[k, path, i], rows[k, path, i]
+                if row >= 0 and moving[row] >= 0:
+                    force_in_link = rotate_back(frame_of(rotations, k, link), force)
+                    for c in range(3):
+                        on_moving[k, path, moving[row], c] += force_in_link[c]
+                while 0 <= link < len(parents):
+                    axis = rotate(frame_of(rotations, k, link), row3(axes, link))
+                    if turns[link]:
+                        arms[k, path, link] += dot(axis, cross(sub(place, row3(positions[k], link)), force))
+                    else:
+                        arms[k, path, link] += dot(axis, force)
+                    link = parents[link]
+    return arms, on_moving
