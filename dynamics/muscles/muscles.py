@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
 
 from dynamics.arguments import real_array
 from dynamics.errors import MuscleError
 from dynamics.model.array_field import ArrayField
+from dynamics.muscles.fibres import Fibres
 from dynamics.muscles.muscle_paths import MusclePaths
 
-#: array -> whether zero is allowed, and the largest value
-RANGES = {
-    "max_isometric_force": (False, np.inf),
-    "optimal_fiber_length": (False, np.inf),
-    "tendon_slack_length": (True, np.inf),
-    "pennation_angle": (True, 0.5 * np.pi),
-    "max_contraction_velocity": (False, np.inf),
-    "activation_time": (False, np.inf),
-    "deactivation_time": (False, np.inf),
-    "passive_strain": (False, np.inf),
-    "tendon_strain": (False, np.inf),
-    "fiber_damping": (True, np.inf),
-}
+TIMES = ("activation_time", "deactivation_time")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +25,11 @@ class Muscles:
     pennation_angle : rad, at the optimal length
     max_contraction_velocity : optimal lengths per second
     activation_time, deactivation_time : s, time constants
-    passive_strain : of the fibre at which its passive force is the largest isometric one
-    tendon_strain : at which the tendon carries it
-    fiber_damping : in largest isometric forces per largest velocity
+    passive_strain, tendon_strain : at which fibre and tendon give the largest isometric force
+    damping : in largest isometric forces at the largest speed
     paths : where they pull
 
-    Raises MuscleError naming the muscle: a value that is not finite, negative, or zero where none can be.
+    Raises MuscleError naming the muscle, as `Fibres`, and for time constants that are not positive.
     """
 
     names: tuple[str, ...]
@@ -53,29 +42,40 @@ class Muscles:
     deactivation_time: ArrayField
     passive_strain: ArrayField
     tendon_strain: ArrayField
-    fiber_damping: ArrayField
+    damping: ArrayField
     paths: MusclePaths
 
     def __post_init__(self) -> None:
         if self.names != self.paths.names:
             raise MuscleError("the muscles and their paths have other names, or another order")
-        for name, (zero, most) in RANGES.items():
-            values = real_array(getattr(self, name), name).copy()
+        for field in fields(self)[1:-1]:
+            values = real_array(getattr(self, field.name), field.name).copy()
             if values.shape != (len(self.names),):
-                raise MuscleError(f"{name} has shape {values.shape}; ({len(self.names)},) is expected")
-            fine = np.isfinite(values) & (values < most) & ((values >= 0.0) if zero else (values > 0.0))
-            for muscle, value in zip(self.names, values, strict=True):
-                if not fine[self.names.index(muscle)]:
-                    bound = "zero or more" if zero else "a positive one"
-                    limit = "" if np.isinf(most) else f" below {most:.4g}"
-                    raise MuscleError(f"muscle '{muscle}': {name} is {value:g}; give {bound}{limit}")
+                raise MuscleError(
+                    f"{field.name} has shape {values.shape} but there are {len(self.names)} muscles"
+                )
             values.flags.writeable = False
-            object.__setattr__(self, name, values)
+            object.__setattr__(self, field.name, values)
+        for name in TIMES:
+            wrong = ~(np.isfinite(getattr(self, name)) & (getattr(self, name) > 0.0))
+            if wrong.any():
+                i = int(np.argmax(wrong))
+                raise MuscleError(
+                    f"{name} of muscle '{self.names[i]}' is {getattr(self, name)[i]:g}: expected a positive "
+                    "number of seconds"
+                )
+        assert self.fibres is not None
+
+    @cached_property
+    def fibres(self) -> Fibres:
+        """Their fibres and tendons, which compute forces."""
+        given = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in (*TIMES, "paths")}
+        return Fibres(**given)
 
     def only(self, names: Iterable[str]) -> Muscles:
         """These muscles alone, in this order; MuscleError for a name that none has."""
         chosen = tuple(names)
         paths = self.paths.only(chosen)
         rows = [self.names.index(name) for name in chosen]
-        arrays = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name in RANGES}
-        return Muscles(chosen, paths=paths, **arrays)
+        arrays = {field.name: getattr(self, field.name)[rows] for field in fields(self)[1:-1]}
+        return replace(self, names=chosen, paths=paths, **arrays)

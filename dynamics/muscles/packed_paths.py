@@ -48,9 +48,7 @@ class PackedPaths:
         self.keep = keep
         self.model, self.tree = model, model.tree if isinstance(model, CoupledTree) else model
         if self.tree.rotation_joints:
-            raise MuscleError(
-                "the robot has a ball joint; paths of muscles need joints of one coordinate each"
-            )
+            raise MuscleError("the robot has a ball joint; muscles need joints of one coordinate each")
         points = [point for path in paths for point in path.points]
         wraps = [wrap for path in paths for wrap in path.wraps]
         surfaces = list({id(wrap.surface): wrap.surface for wrap in wraps}.values())

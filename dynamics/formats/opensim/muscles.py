@@ -73,7 +73,7 @@ PARAMETERS: dict[str, tuple[tuple[str, ...], Mapping[str, float]]] = {
          "tendon_strain_at_one_norm_force"),
         {"": 0.049, "Thelen2003Muscle": 0.04},
     ),
-    "fiber_damping": (("fiber_damping",), {"": 0.0, "Millard2012EquilibriumMuscle": 0.1}),
+    "damping": (("fiber_damping",), {"": 0.0, "Millard2012EquilibriumMuscle": 0.1}),
 }  # fmt: skip
 
 
@@ -117,8 +117,8 @@ class OnRobot:
 def read_muscles(model: Element, robot: KinematicTree | CoupledTree, on: OnRobot) -> Muscles:
     """The muscles that apply forces and pass a joint of the robot.
 
-    Raises OsimError, or MuscleError with the name of the muscle: paths that pass no joint of the file, surfaces
-    that do not exist or are none, strengths and lengths of zero.
+    Raises OsimError, or MuscleError with the name of the muscle: paths that pass no joint of the file,
+    surfaces that do not exist or are none, strengths and lengths of zero.
     """
     surfaces = dict(_surfaces(model, on))
     holder = model.find("defaults")
